@@ -1,0 +1,2 @@
+// The terminal demonstration: placeholder until it is written.
+console.log("sluice");

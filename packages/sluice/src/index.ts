@@ -1,0 +1,5 @@
+/** Sluice decides, for every request, now, later or no.
+ * @module
+ */
+
+export {};
