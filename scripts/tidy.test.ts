@@ -1,0 +1,157 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  keepsTypes,
+  loadsAtOnce,
+  namedInKebabCase,
+  namesUnits,
+  opensWithProse,
+  runsEveryTest,
+  staysShort,
+  takesTimeFromClock,
+} from "./tidy/code-rules.js";
+import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
+import type { FileRule, TreeRule } from "./tidy/rule.js";
+import {
+  leavesNoNotes,
+  locksNoAddress,
+  namesNoMachine,
+  namesNoRegistry,
+} from "./tidy/text-rules.js";
+import { explainsDependencies, linksLeadSomewhere } from "./tidy/tree-rules.js";
+import { findBreaches, readTree } from "./tidy.js";
+
+describe("the repository", () => {
+  it("keeps every house rule", () => {
+    expect(findBreaches(readTree(join(import.meta.dirname, "..")))).toEqual([]);
+  });
+});
+
+const src = "packages/sluice/src";
+const longText = "// A file.\n".repeat(351);
+
+type Sample = readonly [rule: FileRule, path: string, text: string];
+
+const bad: readonly Sample[] = [
+  [importsPointDown, `${src}/algorithms/a.ts`, 'import { x } from "../stores/store.js";'],
+  [importsPointDown, `${src}/algorithms/a.ts`, 'import type { X } from "../limiter.js";'],
+  [importsPointDown, `${src}/algorithms/deep/a.ts`, 'export * from "../../stores/store.js";'],
+  [importsPointDown, `${src}/stores/memory/a.ts`, 'const x = await import("../../limiter.js");'],
+  [importsPointDown, `${src}/errors.ts`, 'import {\n  x,\n} from "./algorithms/a.js";'],
+  [importsPointDown, `${src}/limiter.ts`, 'import { x } from "./rules/match.js";'],
+  [importsPointDown, `${src}/limiter.ts`, 'import { x } from "./testing/index.js";'],
+  [importsPointDown, `${src}/index.ts`, 'export * from "./testing/index.js";'],
+  [importsPointDown, `${src}/stores/a.ts`, 'import { x } from "../index.js";'],
+  [importsPointDown, `${src}/stores/a.ts`, 'import { x } from "sluice";'],
+  [importsPointDown, `${src}/rules/a.ts`, 'import "../http/headers.js";'],
+  [importsStayInside, "bench/a.ts", 'import { x } from "../packages/sluice/src/limiter.js";'],
+  [importsStayInside, "packages/server/src/a.ts", 'import { x } from "../../sluice/src/a.js";'],
+  [opensWithProse, `${src}/a.ts`, 'import { x } from "./b.js";\n// Too late.\n'],
+  [opensWithProse, `${src}/a.ts`, "/** @module */\n"],
+  [opensWithProse, `${src}/a.ts`, "// A line.\n".repeat(7)],
+  [staysShort, `${src}/a.ts`, longText],
+  [namedInKebabCase, `${src}/memoryStore.ts`, ""],
+  [namedInKebabCase, `${src}/Stores/memory.ts`, ""],
+  [namedInKebabCase, `${src}/memory_store.ts`, ""],
+  [runsEveryTest, "a.test.ts", 'it.only("x", f);'],
+  [runsEveryTest, "a.test.ts", 'describe.skip("x", f);'],
+  [runsEveryTest, "a.test.ts", 'test.concurrent.skip("x", f);'],
+  [runsEveryTest, "a.test.ts", 'it.todo("x");'],
+  [runsEveryTest, "a.test.ts", 'it.skipIf(slow)("x", f);'],
+  [keepsTypes, "a.ts", "const x = y as any;"],
+  [keepsTypes, "a.ts", "// @ts-ignore\nx();"],
+  [namesUnits, `${src}/a.ts`, "interface A { timeout?: number }"],
+  [namesUnits, `${src}/a.ts`, "function f(window: number) {}"],
+  [takesTimeFromClock, `${src}/a.ts`, "const now = Date.now();"],
+  [takesTimeFromClock, `${src}/a.ts`, "const now = () => performance.now();"],
+  [takesTimeFromClock, `${src}/a.ts`, "const today = new Date();"],
+  [takesTimeFromClock, `${src}/a.ts`, "const dice = Math.random;"],
+  [takesTimeFromClock, `${src}/a.ts`, "setTimeout(sweep, 10);"],
+  [loadsAtOnce, `${src}/a.ts`, 'export const x = await import("./b.js");'],
+  [leavesNoNotes, "README.md", `Later. ${"TO" + "DO"}: write.`],
+  [leavesNoNotes, `${src}/a.ts`, `// ${"FIX" + "ME"} soon`],
+  [namesNoMachine, "README.md", `cd ${"/home" + "/jo"}/code`],
+  [namesNoMachine, "a.ts", `const x = "${"/Users" + "/jo"}";`],
+  [namesNoRegistry, "package-lock.json", `"https:${"//registry" + ".example.org"}/x.tgz"`],
+  [namesNoRegistry, ".npmrc", `${"registry" + "="}somewhere`],
+  [locksNoAddress, "package-lock.json", '{ "resolved": "https://example.org/x.tgz" }'],
+];
+
+const good: readonly Sample[] = [
+  [importsPointDown, `${src}/algorithms/a.ts`, 'import { x } from "./b.js";'],
+  [importsPointDown, `${src}/algorithms/a.ts`, 'import { x } from "../limits.js";'],
+  [importsPointDown, `${src}/limits.ts`, 'import { x } from "./algorithms/a.js";'],
+  [importsPointDown, `${src}/algorithms/a.ts`, '// not import { x } from "../stores/store.js";'],
+  [importsPointDown, `${src}/stores/memory/a.ts`, 'import { x } from "../../algorithms/a.js";'],
+  [importsPointDown, `${src}/limiter.ts`, 'import { x } from "./stores/store.js";'],
+  [importsPointDown, `${src}/http/express.ts`, 'import { x } from "../rules/policy.js";'],
+  [importsPointDown, `${src}/index.ts`, 'export * from "./limiter.js";'],
+  [importsPointDown, `${src}/testing/a.ts`, 'import { x } from "../limiter.js";'],
+  [importsPointDown, `${src}/limits.test.ts`, 'import { x } from "./testing/index.js";'],
+  [importsStayInside, "bench/a.ts", 'import { x } from "sluice";\nimport { y } from "./b.js";'],
+  [opensWithProse, `${src}/a.ts`, "// What it is.\n// And why.\n\nexport {};\n"],
+  [opensWithProse, `${src}/a.ts`, "/**\n * What it is.\n *\n * @module\n */\n"],
+  [opensWithProse, "scripts/a.ts", "#!/usr/bin/env node\n// What it is.\n"],
+  [staysShort, `${src}/a.test.ts`, longText],
+  [staysShort, `${src}/algorithms/cases.ts`, longText],
+  [namedInKebabCase, `${src}/stores/deny-cache.test.ts`, ""],
+  [namedInKebabCase, "README.md", ""],
+  [runsEveryTest, "a.test.ts", 'it("says it.only in its name", f); // it.skip'],
+  [keepsTypes, "a.ts", 'const x = "as any"; // as any other'],
+  [namesUnits, `${src}/a.ts`, "interface A { timeoutMs?: number }"],
+  [takesTimeFromClock, `${src}/clock.ts`, "const now = Date.now();"],
+  [takesTimeFromClock, `${src}/a.test.ts`, "const now = Date.now();"],
+  [takesTimeFromClock, `${src}/a.ts`, "const then = new Date(nowMs); // not Date.now()"],
+  [loadsAtOnce, `${src}/a.ts`, "async function f() {\n  await g();\n}"],
+  [namesNoMachine, "a.ts", 'get("/users/42"); open("./home/index.html");'],
+  [namesNoRegistry, "a.ts", "registry.metrics.reset();"],
+  [locksNoAddress, "package-lock.json", '{ "resolved": "packages/sluice", "link": true }'],
+];
+
+describe("a house rule", () => {
+  it.each(bad)("%o complains of %s holding %j", (rule, path, text) => {
+    expect(rule(path, text)).toEqual([expect.stringMatching(`^${path}:\\d+: `)]);
+  });
+
+  it.each(good)("%o lets %s hold %j", (rule, path, text) => {
+    expect(rule(path, text)).toEqual([]);
+  });
+
+  it("names the line of the breach", () => {
+    const text = "// A file.\n\nconst now = Date.now();\n";
+    expect(takesTimeFromClock(`${src}/a.ts`, text)).toEqual([
+      `${src}/a.ts:3: Date.now outside clock.ts`,
+    ]);
+  });
+});
+
+describe("a rule over the whole tree", () => {
+  const page = "docs/dependencies.md";
+  const manifest = '{ "name": "x", "devDependencies": { "vitest": "4", "y": "1" } }';
+  const sister = '{ "name": "y" }';
+  const judge = (rule: TreeRule, files: Record<string, string>) =>
+    rule(new Map(Object.entries(files)));
+
+  it("asks a sentence for each dependency, except for a sister package", () => {
+    const files = { "package.json": manifest, "packages/y/package.json": sister, [page]: "" };
+    expect(judge(explainsDependencies, files)).toEqual([
+      `package.json:1: vitest has no sentence in ${page}`,
+    ]);
+    const explained = { ...files, [page]: "- `vitest`: runs the tests.\n" };
+    expect(judge(explainsDependencies, explained)).toEqual([]);
+  });
+
+  it("asks a dependency for each sentence", () => {
+    const files = { "package.json": sister, [page]: "# Page\n\n- `gone`: was useful once.\n" };
+    expect(judge(explainsDependencies, files)).toEqual([`${page}:3: nothing depends on gone`]);
+  });
+
+  it("follows relative links to files and folders", () => {
+    const text = "[a](b.md#part) [c](../src) [d](https://example.org) [e](#here) `[f](g.md)`";
+    const files = { "docs/a.md": text, "docs/b.md": "", "src/x.ts": "" };
+    expect(judge(linksLeadSomewhere, files)).toEqual([]);
+    expect(judge(linksLeadSomewhere, { "docs/a.md": "\n[a](b.md)" })).toEqual([
+      'docs/a.md:2: "b.md" leads nowhere',
+    ]);
+  });
+});

@@ -1,0 +1,29 @@
+// House rules for any text file: nothing left lying about, and nothing that is
+// true on one machine only.
+
+import { type Complaint, complainOfMatches } from "./rule.js";
+
+/** No notes of work left over: an open end is an issue, not a comment. */
+export function leavesNoNotes(path: string, text: string): Complaint[] {
+  // Written in halves so that the rule does not find itself.
+  const notes = new RegExp(`\\b(?:${["TO" + "DO", "FIX" + "ME", "X" + "XX"].join("|")})\\b`, "g");
+  return complainOfMatches(path, text, notes, (found) => `${found} left in the text`);
+}
+
+/** No path that exists on one person's machine only. */
+export function namesNoMachine(path: string, text: string): Complaint[] {
+  const places = /(?<![\w.*)}-])\/(?:home|Users|root|work)\/\w+|\b[A-Z]:\\Users\\/g;
+  return complainOfMatches(path, text, places, (found) => `machine path ${found}`);
+}
+
+/** No package registry by address: where packages come from is the reader's choice. */
+export function namesNoRegistry(path: string, text: string): Complaint[] {
+  const hosts = /\/\/[\w.-]*\bregistry\b[\w.-]*\.[a-z]{2,}|^\s*(?:@[\w-]+:)?registry\s*=.*$/gm;
+  return complainOfMatches(path, text, hosts, (found) => `registry address ${found.trim()}`);
+}
+
+/** The lock file says which packages, not where one machine fetched them. */
+export function locksNoAddress(path: string, text: string): Complaint[] {
+  if (!path.endsWith("package-lock.json")) return [];
+  return complainOfMatches(path, text, /"resolved":\s*"[a-z+]+:[^"]*"/g, (found) => found);
+}
