@@ -1,0 +1,143 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, posix } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "./run.js";
+
+const root = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(root, "packages/sluice/package.json"), "utf8")) as {
+  exports: Record<string, unknown>;
+};
+const specifiers = Object.keys(manifest.exports).map((subpath) => posix.join("sluice", subpath));
+
+const work = mkdtempSync(join(tmpdir(), "sluice-package-"));
+const consumer = join(work, "consumer");
+const installed = join(consumer, "node_modules/sluice");
+
+beforeAll(() => {
+  const tarball = buildAndPack(join(work, "source"));
+  mkdirSync(consumer);
+  writeJson(join(consumer, "package.json"), { name: "consumer", private: true });
+  run("npm", ["install", "--no-audit", "--no-fund", "--offline", tarball], consumer);
+});
+
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+describe("the packed package", () => {
+  it("brings nothing else along", () => {
+    const names = readdirSync(join(consumer, "node_modules"));
+    expect(names.filter((name) => !name.startsWith("."))).toEqual(["sluice"]);
+  });
+
+  it("carries its licence and readme, and no tests or build leftovers", () => {
+    const files = filesBelow(installed);
+    expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
+    expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([]);
+  });
+
+  it("is under the licence of the repository", () => {
+    const [own, house] = [installed, root].map((at) => readFileSync(join(at, "LICENSE"), "utf8"));
+    expect(own).toBe(house);
+  });
+
+  it("maps its output to sources that it carries", () => {
+    const files = filesBelow(installed);
+    const maps = files.filter((file) => file.endsWith(".map"));
+    const sources = maps.flatMap((map) => {
+      const { sources } = JSON.parse(readFileSync(join(installed, map), "utf8")) as {
+        sources: string[];
+      };
+      return sources.map((source) => posix.join(posix.dirname(map), source));
+    });
+    expect(sources).not.toEqual([]);
+    expect(sources.filter((source) => !files.includes(source))).toEqual([]);
+  });
+
+  it.each(specifiers)("gives import and require() of %s the same names", (specifier) => {
+    const imported = namesByImport(specifier);
+    expect(imported).not.toEqual([]);
+    expect(namesByRequire(specifier)).toEqual(imported);
+  });
+
+  it.each([
+    { module: "nodenext", moduleResolution: "nodenext" },
+    { module: "preserve", moduleResolution: "bundler" },
+  ])("has types for every name under moduleResolution $moduleResolution", (resolution) => {
+    const folder = join(consumer, resolution.moduleResolution);
+    mkdirSync(folder);
+    for (const extension of ["mts", "cts"])
+      writeFileSync(join(folder, `main.${extension}`), specifiers.map(useEveryName).join("\n"));
+    writeJson(join(folder, "tsconfig.json"), {
+      compilerOptions: {
+        ...resolution,
+        target: "es2023",
+        lib: ["es2023"],
+        types: [],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+      },
+    });
+    run(join(root, "node_modules/.bin/tsc"), ["-p", folder], consumer);
+  });
+});
+
+/** Builds a copy of the sources, so that nothing left over from an older build gets packed. */
+function buildAndPack(source: string): string {
+  const leftOut = new Set([".build", ".git", "coverage", "dist", "node_modules"]);
+  for (const name of readdirSync(root).filter((name) => !leftOut.has(name)))
+    cpSync(join(root, name), join(source, name), {
+      recursive: true,
+      filter: (path) => !leftOut.has(basename(path)),
+    });
+  symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
+  run("npm", ["run", "build"], source);
+  const packed = run(
+    "npm",
+    ["pack", "--json", "--pack-destination", work],
+    join(source, "packages/sluice"),
+  );
+  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+  return join(work, filename);
+}
+
+function namesByImport(specifier: string): string[] {
+  const code = `console.log(JSON.stringify(Object.keys(await import("${specifier}"))))`;
+  return parseNames(run(process.execPath, ["--input-type=module", "-e", code], consumer));
+}
+
+function namesByRequire(specifier: string): string[] {
+  const code = `console.log(JSON.stringify(Object.keys(require("${specifier}"))))`;
+  return parseNames(run(process.execPath, ["--input-type=commonjs", "-e", code], consumer));
+}
+
+function parseNames(json: string): string[] {
+  return (JSON.parse(json) as string[]).filter((name) => name !== "__esModule").sort();
+}
+
+function useEveryName(specifier: string, index: number): string {
+  const names = namesByImport(specifier);
+  const renamed = names.map((name) => `${name} as ${name}${index}`).join(", ");
+  const used = names.map((name) => `${name}${index}`).join(", ");
+  return `import { ${renamed} } from "${specifier}";\nexport const used${index}: unknown[] = [${used}];\n`;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+}
+
+function writeJson(path: string, value: unknown): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify(value, null, 2));
+}

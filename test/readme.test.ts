@@ -1,0 +1,45 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { run } from "./run.js";
+
+const root = join(import.meta.dirname, "..");
+const readText = (path: string) => readFileSync(join(root, path), "utf8");
+
+// Inside the workspace, so that the examples find "sluice" by its name.
+mkdirSync(join(root, ".build"), { recursive: true });
+const work = mkdtempSync(join(root, ".build/readme-"));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
+  const blocks = blocksOf(readText(page), "ts");
+
+  it("has an example", () => {
+    expect(blocks).not.toEqual([]);
+  });
+
+  it.each(blocks)("has an example that compiles, runs and prints: %j", (code) => {
+    const folder = mkdtempSync(join(work, "example-"));
+    writeFileSync(join(folder, "example.mts"), code);
+    const settings = { extends: join(root, "tsconfig.base.json"), include: ["*.mts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+    run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
+    expect(run(process.execPath, [join(folder, "example.mjs")], root)).not.toBe("");
+  });
+});
+
+describe(".ci/run", () => {
+  it("runs exactly the README's test command", () => {
+    const commands = blocksOf(readText("README.md"), "sh").map((block) => block.trim());
+    const [shebang, strict, goHome, ...steps] = readText(".ci/run").trimEnd().split("\n");
+    expect([shebang, strict]).toEqual(["#!/usr/bin/env bash", "set -euo pipefail"]);
+    expect(goHome).toMatch(/^cd /);
+    expect(steps).toEqual(commands.filter((command) => command.endsWith("npm test")));
+    expect(steps).toHaveLength(1);
+  });
+});
+
+function blocksOf(markdown: string, language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm");
+  return [...markdown.matchAll(fence)].map((match) => match[1] as string);
+}
