@@ -18,14 +18,17 @@ describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
     expect(blocks).not.toEqual([]);
   });
 
-  it.each(blocks)("has an example that compiles, runs and prints: %j", (code) => {
-    const folder = mkdtempSync(join(work, "example-"));
-    writeFileSync(join(folder, "example.mts"), code);
-    const settings = { extends: join(root, "tsconfig.base.json"), include: ["*.mts"] };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
-    run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
-    expect(run(process.execPath, [join(folder, "example.mjs")], root)).not.toBe("");
-  });
+  it.each(blocks.map((code, index) => ({ code, number: index + 1 })))(
+    "has an example $number that compiles, runs and prints",
+    ({ code }) => {
+      const folder = mkdtempSync(join(work, "example-"));
+      writeFileSync(join(folder, "example.mts"), code);
+      const settings = { extends: join(root, "tsconfig.base.json"), include: ["*.mts"] };
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+      run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
+      expect(run(process.execPath, [join(folder, "example.mjs")], root)).not.toBe("");
+    },
+  );
 });
 
 describe(".ci/run", () => {
