@@ -61,7 +61,7 @@ const bad: readonly Sample[] = [
   [keepsTypes, "a.ts", "const x = y as any;"],
   [keepsTypes, "a.ts", "// @ts-ignore\nx();"],
   [namesUnits, `${src}/a.ts`, "interface A { timeout?: number }"],
-  [namesUnits, `${src}/a.ts`, "function f(window: number) {}"],
+  [namesUnits, `${src}/a.ts`, "function f(delay: number) {}"],
   [takesTimeFromClock, `${src}/a.ts`, "const now = Date.now();"],
   [takesTimeFromClock, `${src}/a.ts`, "const now = () => performance.now();"],
   [takesTimeFromClock, `${src}/a.ts`, "const today = new Date();"],

@@ -15,7 +15,7 @@ import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "packages/sluice/package.json"), "utf8")) as {
-  exports: Record<string, unknown>;
+  exports: Record<string, Record<string, string>>;
 };
 const specifiers = Object.keys(manifest.exports).map((subpath) => posix.join("sluice", subpath));
 
@@ -47,6 +47,12 @@ describe("the packed package", () => {
   it("is under the licence of the repository", () => {
     const [own, house] = [installed, root].map((at) => readFileSync(join(at, "LICENSE"), "utf8"));
     expect(own).toBe(house);
+  });
+
+  it("points every export at a file that it carries", () => {
+    const targets = Object.values(manifest.exports).flatMap((target) => Object.values(target));
+    const files = filesBelow(installed).map((file) => `./${file}`);
+    expect(targets.filter((target) => !files.includes(target))).toEqual([]);
   });
 
   it("maps its output to sources that it carries", () => {

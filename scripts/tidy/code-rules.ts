@@ -65,7 +65,7 @@ export function keepsTypes(path: string, text: string): Complaint[] {
 /** A number that measures time says its unit: `timeoutMs`, never a bare `timeout`. */
 export function namesUnits(path: string, text: string): Complaint[] {
   if (!isPackageSource(path)) return [];
-  const unitless = /\b(?:timeout|delay|interval|duration|ttl|window)\??\s*:\s*number\b/gi;
+  const unitless = /\b(?:timeout|delay|interval|duration|ttl)\??\s*:\s*number\b/gi;
   return complainOfMatches(
     path,
     withoutCommentsAndStrings(text),
