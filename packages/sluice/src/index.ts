@@ -1,5 +1,49 @@
-/** Sluice decides, for every request, now, later or no.
+/**
+ * Sluice decides, for every request: now, later or no.
+ *
  * @module
  */
 
-export {};
+export type { CalendarPeriod } from "./algorithms/calendar.js";
+export { type Clock, systemClock } from "./clock.js";
+export type { Decision } from "./decision.js";
+export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
+export { type AtTime, createLimiter, type Limiter, type RequestOptions } from "./limiter.js";
+export type { LimiterOptions } from "./limiter-options.js";
+export {
+  type ConcurrencyLimit,
+  concurrency,
+  type FixedWindowLimit,
+  type FixedWindowOptions,
+  fixedWindow,
+  type LeakyBucketLimit,
+  type LeakyBucketOptions,
+  type Limit,
+  leakyBucket,
+  type QuotaLimit,
+  type QuotaOptions,
+  quota,
+  type SlidingWindowCounterLimit,
+  type SlidingWindowLogLimit,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type TokenBucketLimit,
+  type TokenBucketOptions,
+  tokenBucket,
+} from "./limits.js";
+export type { Answer, Permit, Reservation } from "./reservation.js";
+export type { MemoryStoreOptions } from "./stores/memory/options.js";
+export { MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
+export type {
+  Charge,
+  ChargeReceipt,
+  Counter,
+  DecideOptions,
+  MaybePromise,
+  Outcome,
+  Settling,
+  Source,
+  Store,
+  SyncStore,
+  Verdict,
+} from "./stores/store.js";

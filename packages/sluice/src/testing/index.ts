@@ -1,5 +1,7 @@
-/** What tests of and with Sluice need: a clock that only moves when told, and the store conformance kit.
+/**
+ * What tests of rate limits need: a clock that only tests move.
+ *
  * @module
  */
 
-export {};
+export { ManualClock } from "./manual-clock.js";

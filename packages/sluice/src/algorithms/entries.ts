@@ -1,0 +1,134 @@
+// Sliding window logs and concurrency permits: lists of entries that expire. A log's entry is a
+// charge that counts for windowMs, a permit counts until released, at most permitMs; both fit
+// while the units of all live entries stay within the limit. Entries of the same millisecond are
+// one entry, so a list is never longer than its limit.
+
+import type { EntryLimit } from "../limits.js";
+import type { Algorithm, Settlement, Step } from "./step.js";
+
+/** Units that count until the instant they expire. At that instant they are out. */
+export interface Entry {
+  readonly expiresAtMs: number;
+  readonly cost: number;
+}
+
+/** Live entries, the earliest to expire first, as an array or wherever a store keeps them. */
+export interface EntryList extends Iterable<Entry> {
+  /** The cost of all entries. */
+  readonly used: number;
+  /** When the last entry expires; 0 if there is none. */
+  readonly lastExpiresAtMs: number;
+}
+
+/** The answer to a charge on a list of live entries, apart from what becomes of the list. */
+export type EntryAnswer = Omit<Step<unknown>, "state">;
+
+/** How long an entry of this limit counts. */
+export function lifeMs(limit: EntryLimit): number {
+  return limit.algorithm === "concurrency" ? limit.permitMs : limit.windowMs;
+}
+
+/** Decides a charge on a list from which everything that expired by `nowMs` was removed. */
+export function weigh(
+  live: EntryList,
+  limit: EntryLimit,
+  cost: number,
+  nowMs: number,
+): EntryAnswer {
+  const usedAfter = live.used + cost;
+  const allowed = usedAfter <= limit.limit;
+  const mark = nowMs + lifeMs(limit);
+  const lastMs = allowed && cost > 0 ? Math.max(mark, live.lastExpiresAtMs) : live.lastExpiresAtMs;
+  return {
+    allowed,
+    remaining: Math.max(0, limit.limit - (allowed ? usedAfter : live.used)),
+    retryAfterMs: allowed ? 0 : waitMs(live, limit, cost, nowMs),
+    resetMs: Math.max(0, lastMs - nowMs),
+    delayMs: 0,
+    mark,
+  };
+}
+
+function waitMs(live: EntryList, limit: EntryLimit, cost: number, nowMs: number): number {
+  if (cost > limit.limit) return Number.POSITIVE_INFINITY;
+  let excess = live.used + cost - limit.limit;
+  for (const entry of live) {
+    excess -= entry.cost;
+    if (excess <= 0) return entry.expiresAtMs - nowMs;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Log and permits as pure values. The mark of a charge is the instant at which it expires. */
+export const entries: Algorithm<readonly Entry[], EntryLimit> = {
+  idle: [],
+  charge: (state, limit, cost, nowMs) => {
+    const live = liveAt(state, limit, nowMs);
+    const answer = weigh(toList(live), limit, cost, nowMs);
+    return { ...answer, state: answer.allowed ? insert(live, answer.mark, cost) : live };
+  },
+  force: (state, limit, cost, nowMs) =>
+    insert(liveAt(state, limit, nowMs), nowMs + lifeMs(limit), cost),
+  giveBack: (state, limit, settlement, nowMs) => remove(liveAt(state, limit, nowMs), settlement),
+  grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
+  used: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used,
+  share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
+  // An entry keeps the instant at which it was promised to expire.
+  carry: (state, from, to, nowMs) => {
+    const live = liveAt(state, from, nowMs);
+    return dropOldest(live, toList(live).used - to.limit);
+  },
+};
+
+/**
+ * The latest instant at which an entry of this limit can expire. Log entries beyond it were
+ * written before the clock stepped back and expire then; a permit's time may start after a delay.
+ */
+export function expiresAtMsMax(limit: EntryLimit, nowMs: number): number {
+  return limit.algorithm === "concurrency" ? Number.POSITIVE_INFINITY : nowMs + limit.windowMs;
+}
+
+function liveAt(state: readonly Entry[], limit: EntryLimit, nowMs: number): readonly Entry[] {
+  const live = state.filter((entry) => entry.expiresAtMs > nowMs);
+  const latestMs = expiresAtMsMax(limit, nowMs);
+  const late = live.filter((entry) => entry.expiresAtMs > latestMs);
+  return late.reduce<readonly Entry[]>(
+    (list, entry) => insert(list, latestMs, entry.cost),
+    live.slice(0, live.length - late.length),
+  );
+}
+
+function toList(live: readonly Entry[]): EntryList {
+  const used = live.reduce((sum, entry) => sum + entry.cost, 0);
+  const lastExpiresAtMs = live.at(-1)?.expiresAtMs ?? 0;
+  return { used, lastExpiresAtMs, [Symbol.iterator]: () => live[Symbol.iterator]() };
+}
+
+function insert(live: readonly Entry[], expiresAtMs: number, cost: number): readonly Entry[] {
+  if (cost === 0) return live;
+  const before = live.filter((entry) => entry.expiresAtMs < expiresAtMs);
+  const same = live.find((entry) => entry.expiresAtMs === expiresAtMs);
+  const after = live.filter((entry) => entry.expiresAtMs > expiresAtMs);
+  return [...before, { expiresAtMs, cost: cost + (same?.cost ?? 0) }, ...after];
+}
+
+function remove(live: readonly Entry[], settlement: Settlement): readonly Entry[] {
+  const { receipt, kept, usedMax } = settlement;
+  const back = Math.min(receipt.cost - kept, usedMax);
+  return live
+    .map((entry) =>
+      entry.expiresAtMs === receipt.mark ? { ...entry, cost: entry.cost - back } : entry,
+    )
+    .filter((entry) => entry.cost > 0);
+}
+
+function dropOldest(live: readonly Entry[], cost: number): readonly Entry[] {
+  let left = cost;
+  return live
+    .map((entry) => {
+      const dropped = Math.max(0, Math.min(left, entry.cost));
+      left -= dropped;
+      return { ...entry, cost: entry.cost - dropped };
+    })
+    .filter((entry) => entry.cost > 0);
+}

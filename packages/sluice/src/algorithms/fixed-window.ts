@@ -1,0 +1,118 @@
+// Fixed windows and calendar quotas: a count for the window that is on. Both are decided by the
+// same arithmetic; they differ only in where a window begins and ends.
+
+import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
+import { type Period, periodAt } from "./calendar.js";
+import type { Algorithm, Settlement, Step } from "./step.js";
+
+/** The state of one key: what was used in which window. */
+export interface WindowState {
+  readonly window: number;
+  readonly used: number;
+}
+
+type WindowLimit = FixedWindowLimit | QuotaLimit;
+
+/** Fixed window and calendar quota. The mark of a charge is the number of its window. */
+export const window: Algorithm<WindowState, WindowLimit> = {
+  idle: { window: 0, used: 0 },
+  charge,
+  force,
+  giveBack,
+  grant,
+  used: usedAt,
+  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
+  carry,
+};
+
+/**
+ * How far the windows of `key` are shifted under `align: "key"`: the same in every process, so
+ * that processes that share a store agree. Add it to the time that the algorithm is given.
+ */
+export function keyOffsetMs(key: string, windowMs: number): number {
+  // FNV-1a with a final mix: spread matters here, secrecy does not.
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
+  return Math.floor(((hash ^ (hash >>> 15)) >>> 0) * (windowMs / 2 ** 32));
+}
+
+function charge(
+  state: WindowState,
+  limit: WindowLimit,
+  cost: number,
+  nowMs: number,
+): Step<WindowState> {
+  const window = windowAt(limit, nowMs);
+  const used = usedIn(state, window);
+  const usedAfter = used + cost;
+  const allowed = usedAfter <= limit.limit;
+  const untilEndMs = windowEndMs(limit, nowMs) - nowMs;
+  return {
+    allowed,
+    remaining: Math.max(0, limit.limit - (allowed ? usedAfter : used)),
+    retryAfterMs: allowed ? 0 : cost > limit.limit ? Number.POSITIVE_INFINITY : untilEndMs,
+    resetMs: (allowed ? usedAfter : used) > 0 ? untilEndMs : 0,
+    delayMs: 0,
+    state: allowed || state.window > window ? { window, used: allowed ? usedAfter : used } : state,
+    mark: window,
+  };
+}
+
+// A window from the future counts as this one: a clock that stepped back locks nobody out.
+function usedIn(state: WindowState, window: number): number {
+  return state.window >= window ? state.used : 0;
+}
+
+function usedAt(state: WindowState, limit: WindowLimit, nowMs: number): number {
+  return usedIn(state, windowAt(limit, nowMs));
+}
+
+function force(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {
+  const used = Math.min(usedAt(state, limit, nowMs) + cost, limit.usedMax);
+  return { window: windowAt(limit, nowMs), used };
+}
+
+function giveBack(
+  state: WindowState,
+  limit: WindowLimit,
+  settlement: Settlement,
+  nowMs: number,
+): WindowState {
+  const { receipt, kept, usedMax } = settlement;
+  // What was charged to a window that has ended is gone with it.
+  if (receipt.mark !== state.window || state.window < windowAt(limit, nowMs)) return state;
+  const back = Math.min(receipt.cost - kept, usedMax);
+  return { window: state.window, used: Math.max(0, state.used - back) };
+}
+
+function grant(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {
+  const used = Math.max(0, usedAt(state, limit, nowMs) - cost);
+  return { window: windowAt(limit, nowMs), used };
+}
+
+function carry(state: WindowState, from: WindowLimit, to: WindowLimit, nowMs: number): WindowState {
+  const used = Math.min(usedAt(state, from, nowMs), to.limit);
+  return { window: windowAt(to, nowMs), used };
+}
+
+function windowAt(limit: WindowLimit, nowMs: number): number {
+  if (limit.algorithm === "quota") return currentPeriod(limit, nowMs).index;
+  return Math.floor(nowMs / limit.windowMs);
+}
+
+function windowEndMs(limit: WindowLimit, nowMs: number): number {
+  if (limit.algorithm === "quota") return currentPeriod(limit, nowMs).endMs;
+  return (Math.floor(nowMs / limit.windowMs) + 1) * limit.windowMs;
+}
+
+// Finding a period takes microseconds, and the same one is asked for again and again.
+const latestPeriods = new WeakMap<QuotaLimit, Period>();
+
+function currentPeriod(limit: QuotaLimit, nowMs: number): Period {
+  const latest = latestPeriods.get(limit);
+  if (latest !== undefined && nowMs >= latest.startMs && nowMs < latest.endMs) return latest;
+  const period = periodAt(limit.calendar, nowMs);
+  latestPeriods.set(limit, period);
+  return period;
+}

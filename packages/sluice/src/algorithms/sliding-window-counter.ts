@@ -1,0 +1,124 @@
+// The sliding window counter: the count of the window before, weighted by the share of it that
+// still lies in the rolling window, plus the count of this one. Two numbers for each key stand in
+// for a log. The weighted part is rounded up to whole units, which makes the comparison exact.
+
+import type { SlidingWindowCounterLimit } from "../limits.js";
+import type { Algorithm, Settlement, Step } from "./step.js";
+import { multiplyDivideUp } from "./whole.js";
+
+/** The state of one key: counts of the window with this number and of the one before. */
+export interface CounterState {
+  readonly window: number;
+  readonly current: number;
+  readonly previous: number;
+}
+
+type Limit = SlidingWindowCounterLimit;
+
+/** Sliding window counter. The mark of a charge is the number of its window. */
+export const slidingCounter: Algorithm<CounterState, Limit> = {
+  idle: { window: 0, current: 0, previous: 0 },
+  charge,
+  force,
+  giveBack,
+  grant,
+  used: usedAt,
+  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
+  carry,
+};
+
+/** The same counts as they stand in the window of `nowMs`. */
+function slideTo(state: CounterState, limit: Limit, nowMs: number): CounterState {
+  const window = Math.floor(nowMs / limit.windowMs);
+  if (state.window === window) return state;
+  // A window from the future counts as this one: a clock that stepped back locks nobody out.
+  if (state.window > window) return { ...state, window };
+  if (state.window === window - 1) return { window, current: 0, previous: state.current };
+  return { window, current: 0, previous: 0 };
+}
+
+function charge(
+  state: CounterState,
+  limit: Limit,
+  cost: number,
+  nowMs: number,
+): Step<CounterState> {
+  const counts = slideTo(state, limit, nowMs);
+  const leftMs = limit.windowMs - (nowMs % limit.windowMs);
+  const weighted = multiplyDivideUp(counts.previous, leftMs, limit.windowMs);
+  const used = weighted + counts.current;
+  const allowed = used + cost <= limit.limit;
+  const current = allowed ? counts.current + cost : counts.current;
+  return {
+    allowed,
+    remaining: Math.max(0, limit.limit - weighted - current),
+    retryAfterMs: allowed ? 0 : waitMs(counts, limit, cost, leftMs),
+    resetMs: current > 0 ? leftMs + limit.windowMs : counts.previous > 0 ? leftMs : 0,
+    delayMs: 0,
+    state: allowed ? { ...counts, current } : state.window > counts.window ? counts : state,
+    mark: counts.window,
+  };
+}
+
+/** Until a refused cost passes: in this window, in the next, or with the one after. */
+function waitMs(counts: CounterState, limit: Limit, cost: number, leftMs: number): number {
+  if (cost > limit.limit) return Number.POSITIVE_INFINITY;
+  const roomNow = limit.limit - counts.current - cost;
+  if (roomNow >= 0) return leftMs - longestLeftMs(counts.previous, roomNow, limit.windowMs);
+  const roomNext = limit.limit - cost;
+  if (counts.current <= roomNext) return leftMs;
+  return leftMs + limit.windowMs - longestLeftMs(counts.current, roomNext, limit.windowMs);
+}
+
+/** The most milliseconds of a window that may be left so that `count`, weighted, fits `room`. */
+function longestLeftMs(count: number, room: number, windowMs: number): number {
+  // The quotient is a double's guess, at most one off; the exact comparison settles it.
+  const guessMs = Math.floor(windowMs * (room / count));
+  if (multiplyDivideUp(count, guessMs, windowMs) > room) return guessMs - 1;
+  return multiplyDivideUp(count, guessMs + 1, windowMs) > room ? guessMs : guessMs + 1;
+}
+
+function usedAt(state: CounterState, limit: Limit, nowMs: number): number {
+  const { current, previous } = slideTo(state, limit, nowMs);
+  const leftMs = limit.windowMs - (nowMs % limit.windowMs);
+  return current + multiplyDivideUp(previous, leftMs, limit.windowMs);
+}
+
+function force(state: CounterState, limit: Limit, cost: number, nowMs: number): CounterState {
+  const counts = slideTo(state, limit, nowMs);
+  return { ...counts, current: Math.min(counts.current + cost, limit.usedMax) };
+}
+
+function giveBack(
+  state: CounterState,
+  limit: Limit,
+  settlement: Settlement,
+  nowMs: number,
+): CounterState {
+  const { receipt, kept, usedMax } = settlement;
+  const counts = slideTo(state, limit, nowMs);
+  const back = Math.min(receipt.cost - kept, usedMax);
+  if (receipt.mark === counts.window) {
+    return { ...counts, current: Math.max(0, counts.current - back) };
+  }
+  if (receipt.mark === counts.window - 1) {
+    return { ...counts, previous: Math.max(0, counts.previous - back) };
+  }
+  return counts;
+}
+
+function grant(state: CounterState, limit: Limit, cost: number, nowMs: number): CounterState {
+  const counts = slideTo(state, limit, nowMs);
+  return { ...counts, current: Math.max(0, counts.current - cost) };
+}
+
+function carry(state: CounterState, from: Limit, to: Limit, nowMs: number): CounterState {
+  // Under another window there is no telling when the units were used: they count as just now.
+  const counts = slideTo(state, from, nowMs);
+  if (from.windowMs === to.windowMs) {
+    const current = Math.min(counts.current, to.limit);
+    return { ...counts, current, previous: Math.min(counts.previous, to.limit) };
+  }
+  const window = Math.floor(nowMs / to.windowMs);
+  return { window, current: Math.min(usedAt(state, from, nowMs), to.limit), previous: 0 };
+}

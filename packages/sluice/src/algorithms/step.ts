@@ -1,0 +1,57 @@
+// What every algorithm takes and gives. An algorithm is a handful of pure functions over the
+// state of one key: it never waits, never reads a clock and never changes what it was given.
+// A store holds the states; these functions say what becomes of them.
+
+/** The answer to one charge, and the state that holds once it is taken. */
+export interface Step<State> {
+  readonly allowed: boolean;
+  /** Whole units left: after the charge if it was allowed, as they stand if not. Never negative. */
+  readonly remaining: number;
+  /** 0 if allowed; else until this cost would pass if nobody else spends; Infinity if it never can. */
+  readonly retryAfterMs: number;
+  /** Until the full quota is back. */
+  readonly resetMs: number;
+  /** How long an admitted request has to wait before it goes on. Only shapers delay. */
+  readonly delayMs: number;
+  /** The state to keep. Of a refused charge: the same one, or its like on a clock that went back. */
+  readonly state: State;
+  /** What a receipt has to remember of this charge; each algorithm says what it means. */
+  readonly mark: number;
+}
+
+/** What a charge has to present, once, to be given back. */
+export interface Receipt {
+  readonly cost: number;
+  /** When it was charged. */
+  readonly atMs: number;
+  /** {@link Step.mark} of the charge. */
+  readonly mark: number;
+}
+
+/** What remains of a charge: `kept` of `receipt.cost` units stay charged. */
+export interface Settlement {
+  readonly receipt: Receipt;
+  /** Between 0 and the receipt's cost. */
+  readonly kept: number;
+  /** At most this much is given back, in the algorithm's own measure of use. */
+  readonly usedMax: number;
+}
+
+/** One algorithm. `State` is what a store keeps for each key; `idle` is a key never seen. */
+export interface Algorithm<State, L> {
+  readonly idle: State;
+  /** Decides a charge. */
+  charge(state: State, limit: L, cost: number, nowMs: number): Step<State>;
+  /** Charges without asking: the excess of a commit becomes debt. */
+  force(state: State, limit: L, cost: number, nowMs: number): State;
+  /** Gives back the unused part of an earlier charge: never more than had it not happened. */
+  giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
+  /** An operator's grant of `cost` units, capped at full. */
+  grant(state: State, limit: L, cost: number, nowMs: number): State;
+  /** How much is in use now, in the algorithm's own measure; 0 means: the same as idle. */
+  used(state: State, limit: L, nowMs: number): number;
+  /** The share of the limit in use now: 0 is idle, 1 is exhausted, above 1 is debt. */
+  share(state: State, limit: L, nowMs: number): number;
+  /** Translates state written under other numbers: the units used carry over, clipped to full. */
+  carry(state: State, from: L, to: L, nowMs: number): State;
+}

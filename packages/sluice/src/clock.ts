@@ -1,0 +1,38 @@
+// Where time comes from. Everything else takes time as an argument; this file, and nothing
+// else in the library, reads a clock.
+
+import { SluiceError, show } from "./errors.js";
+
+/** A source of time. `ManualClock` in `sluice/testing` is one that only tests move. */
+export interface Clock {
+  /** Milliseconds since 1970 that never step: rates, windows, permits and blocks run on them. */
+  now(): number;
+  /** Wall-clock milliseconds since 1970, for calendar quotas. Absent: the same as `now`. */
+  wall?(): number;
+}
+
+/** The latest time that can be counted exactly: the end of the year 2100, in milliseconds. */
+export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
+
+let latestWallMs = 0;
+
+/**
+ * The default clock. `now` starts at the wall clock's reading of the process start and runs on
+ * monotonic time, so stepping the wall clock changes no decision. `wall` follows the wall clock
+ * forward but never back, so that a calendar period is not entered twice.
+ */
+export const systemClock: Clock = {
+  now: () => Math.floor(performance.timeOrigin + performance.now()),
+  wall: () => {
+    latestWallMs = Math.max(latestWallMs, Date.now());
+    return latestWallMs;
+  },
+};
+
+/** Returns `nowMs` in whole milliseconds, rounded down; throws if it is no time Sluice can count. */
+export function toWholeMs(nowMs: number): number {
+  if (typeof nowMs !== "number" || !(nowMs >= 0 && nowMs <= TIME_MS_MAX)) {
+    throw new SluiceError("SLUICE_TIME_INVALID", `got ${show(nowMs)}`);
+  }
+  return Math.floor(nowMs);
+}

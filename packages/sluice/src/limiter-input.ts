@@ -1,0 +1,39 @@
+// What callers pass with each request, checked once at the edge. A value that can't be used is an
+// error that says what was seen, thrown before any state is touched.
+
+import { SluiceError, show } from "./errors.js";
+
+/** Keys are hashed, not kept; the bound keeps hashing a hostile one cheap. */
+const KEY_LENGTH_MAX = 65_536;
+const REQUEST_ID_LENGTH_MAX = 256;
+
+export function toKey(key: unknown): string {
+  if (typeof key === "string" && key.length > 0 && key.length <= KEY_LENGTH_MAX) return key;
+  const seen = typeof key === "string" && key.length > 0 ? `${key.length} characters` : show(key);
+  throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);
+}
+
+/** A cost is whole: fractions, negatives and strings are how other limiters mint quota. */
+export function toCost(cost: unknown): number {
+  if (typeof cost === "number" && cost >= 0 && Number.isSafeInteger(cost)) return cost;
+  throw new SluiceError("SLUICE_COST_INVALID", `got ${show(cost)}`);
+}
+
+/** A whole number of milliseconds from 1, or Infinity. */
+export function toDurationMs(durationMs: unknown): number {
+  if (durationMs === Number.POSITIVE_INFINITY) return durationMs;
+  if (typeof durationMs === "number" && durationMs >= 1 && Number.isSafeInteger(durationMs)) {
+    return durationMs;
+  }
+  throw new SluiceError("SLUICE_DURATION_INVALID", `got ${show(durationMs)}`);
+}
+
+export function toRequestId(requestId: unknown): string | undefined {
+  if (requestId === undefined) return undefined;
+  const fits =
+    typeof requestId === "string" &&
+    requestId.length > 0 &&
+    requestId.length <= REQUEST_ID_LENGTH_MAX;
+  if (fits) return requestId;
+  throw new SluiceError("SLUICE_REQUEST_ID_INVALID", `got ${show(requestId)}`);
+}

@@ -1,0 +1,324 @@
+// A limiter: one limit, or several decided all or nothing, over one store. Input is checked here,
+// once; every verb without a time is one line over the same verb at an explicit time.
+
+import { type Clock, toWholeMs } from "./clock.js";
+import { combine, type Decision } from "./decision.js";
+import { SluiceError, show } from "./errors.js";
+import { toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
+import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
+import type { Answer, Permit, Reservation } from "./reservation.js";
+import type {
+  Charge,
+  ChargeReceipt,
+  Counter,
+  MaybePromise,
+  Outcome,
+  Store,
+  SyncStore,
+} from "./stores/store.js";
+
+/** What a request may say of itself. */
+export interface RequestOptions {
+  /** Whole units, 0 to 2^53 - 1; default 1. A cost of 0 asks and takes nothing. */
+  cost?: number;
+  /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
+  requestId?: string;
+}
+
+/** An explicit time, in milliseconds since 1970 by the limiter's clock. */
+export interface AtTime {
+  nowMs: number;
+}
+
+/** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
+export interface Limiter<IsSync extends boolean = true> {
+  /** Decides, and charges if allowed. A refusal is a value and costs nothing. */
+  check(key: string, options?: RequestOptions): Answer<Decision, IsSync>;
+  checkAt(key: string, options: RequestOptions & AtTime): Answer<Decision, IsSync>;
+  /** What `check` would answer, with what is left now. Takes nothing. */
+  peek(key: string, options?: { cost?: number }): Answer<Decision, IsSync>;
+  peekAt(key: string, options: { cost?: number } & AtTime): Answer<Decision, IsSync>;
+  /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
+  reserve(key: string, options?: RequestOptions): Answer<Reservation<IsSync>, IsSync>;
+  reserveAt(key: string, options: RequestOptions & AtTime): Answer<Reservation<IsSync>, IsSync>;
+  /** Takes a permit of the concurrency limit and charges the other limits. */
+  acquire(key: string, options?: RequestOptions): Answer<Permit<IsSync>, IsSync>;
+  acquireAt(key: string, options: RequestOptions & AtTime): Answer<Permit<IsSync>, IsSync>;
+  /** An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. */
+  refund(key: string, cost?: number): Answer<void, IsSync>;
+  refundAt(key: string, options: { cost?: number } & AtTime): Answer<void, IsSync>;
+  /** Refuses the key for that long, whatever is left; Infinity blocks until `unblock`. */
+  block(key: string, forMs: number): Answer<void, IsSync>;
+  blockAt(key: string, options: { forMs: number } & AtTime): Answer<void, IsSync>;
+  unblock(key: string): Answer<void, IsSync>;
+  /** The same: time plays no part in it. */
+  unblockAt(key: string, options: AtTime): Answer<void, IsSync>;
+  /** Forgets what the key has used, permits included. A block stays. */
+  reset(key: string): Answer<void, IsSync>;
+  resetAt(key: string, options: AtTime): Answer<void, IsSync>;
+  /** Ends the limiter, and its store if it was not passed in. Every later call is an error. */
+  close(): Answer<void, IsSync>;
+}
+
+/** A limiter that answers at once, over a memory store. */
+export function createLimiter(options: LimiterOptions<SyncStore>): Limiter;
+/** A limiter over a shared store: each answer comes at once or as a promise; `await` serves both. */
+export function createLimiter(options: LimiterOptions): Limiter<false>;
+export function createLimiter(options: LimiterOptions): Limiter<boolean> {
+  return new StoreLimiter(toSetup(options));
+}
+
+/** Which limits a verb may be used with. */
+type Use = "check" | "acquire";
+
+class StoreLimiter implements Limiter<false> {
+  readonly #name: string;
+  readonly #counters: readonly Counter[];
+  readonly #store: Store;
+  readonly #ownsStore: boolean;
+  readonly #clock: Clock;
+  readonly #hasPermits: boolean;
+  /** The counter of the short way through the store, if this limiter can take it. */
+  readonly #only: Counter | undefined;
+  #isClosed = false;
+
+  constructor(setup: LimiterSetup) {
+    this.#name = setup.name;
+    this.#counters = setup.counters;
+    this.#store = setup.store;
+    this.#ownsStore = setup.ownsStore;
+    this.#clock = setup.clock;
+    this.#hasPermits = setup.counters.some(isConcurrency);
+    const hasShortWay = setup.counters.length === 1 && setup.store.decideOne !== undefined;
+    this.#only = hasShortWay && !this.#hasPermits ? setup.counters[0] : undefined;
+  }
+
+  check(key: string, options?: RequestOptions): MaybePromise<Decision> {
+    return this.#check(key, options);
+  }
+
+  checkAt(key: string, options: RequestOptions & AtTime): MaybePromise<Decision> {
+    return this.#check(key, options, toTime(options));
+  }
+
+  peek(key: string, options?: { cost?: number }): MaybePromise<Decision> {
+    return this.#peek(key, options);
+  }
+
+  peekAt(key: string, options: { cost?: number } & AtTime): MaybePromise<Decision> {
+    return this.#peek(key, options, toTime(options));
+  }
+
+  reserve(key: string, options?: RequestOptions): MaybePromise<Reservation<false>> {
+    return this.#reserve(key, options);
+  }
+
+  reserveAt(key: string, options: RequestOptions & AtTime): MaybePromise<Reservation<false>> {
+    return this.#reserve(key, options, toTime(options));
+  }
+
+  acquire(key: string, options?: RequestOptions): MaybePromise<Permit<false>> {
+    return this.#acquire(key, options);
+  }
+
+  acquireAt(key: string, options: RequestOptions & AtTime): MaybePromise<Permit<false>> {
+    return this.#acquire(key, options, toTime(options));
+  }
+
+  refund(key: string, cost = 1): MaybePromise<void> {
+    return this.#refund(key, cost);
+  }
+
+  refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<void> {
+    return this.#refund(key, options.cost ?? 1, toTime(options));
+  }
+
+  block(key: string, forMs: number): MaybePromise<void> {
+    return this.blockAt(key, { forMs, nowMs: this.#nowMs(this.#counters[0]) });
+  }
+
+  blockAt(key: string, options: { forMs: number } & AtTime): MaybePromise<void> {
+    this.#mustBeOpen();
+    const nowMs = toTime(options);
+    const untilMs = nowMs + toDurationMs(options.forMs);
+    return this.#store.block(this.#name, toKey(key), { untilMs, nowMs });
+  }
+
+  unblock(key: string): MaybePromise<void> {
+    this.#mustBeOpen();
+    return this.#store.unblock(this.#name, toKey(key));
+  }
+
+  unblockAt(key: string, options: AtTime): MaybePromise<void> {
+    toTime(options);
+    return this.unblock(key);
+  }
+
+  reset(key: string): MaybePromise<void> {
+    return this.#reset(key);
+  }
+
+  resetAt(key: string, options: AtTime): MaybePromise<void> {
+    return this.#reset(key, toTime(options));
+  }
+
+  close(): MaybePromise<void> {
+    this.#isClosed = true;
+    return this.#ownsStore ? this.#store.close() : undefined;
+  }
+
+  #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {
+    const only = this.#only;
+    const isPlain = options === undefined || isObject(options).requestId === undefined;
+    if (only !== undefined && isPlain && this.#store.decideOne !== undefined) {
+      this.#mustBeOpen();
+      const cost = toCost(options?.cost ?? 1);
+      return this.#store.decideOne(only, toKey(key), cost, nowMs ?? this.#nowMs(only));
+    }
+    return then(this.#decide("check", key, options, nowMs), toDecision);
+  }
+
+  #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
+    return then(this.#store.peek(this.#charges(key, options, nowMs)), combine);
+  }
+
+  #reserve(
+    key: string,
+    options?: RequestOptions,
+    nowMs?: number,
+  ): MaybePromise<Reservation<false>> {
+    return then(this.#decide("check", key, options, nowMs), (outcome) =>
+      this.#toReservation(outcome),
+    );
+  }
+
+  #acquire(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Permit<false>> {
+    return then(this.#decide("acquire", key, options, nowMs), (outcome) => this.#toPermit(outcome));
+  }
+
+  #refund(key: string, cost: number, nowMs?: number): MaybePromise<void> {
+    const charges = this.#charges(key, { cost }, nowMs);
+    const granted = charges.filter((charge) => !isConcurrency(charge.counter));
+    if (granted.length === 0) throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got refund");
+    return this.#store.refund(granted);
+  }
+
+  #reset(key: string, nowMs?: number): MaybePromise<void> {
+    return this.#store.reset(this.#charges(key, undefined, nowMs));
+  }
+
+  #decide(
+    use: Use,
+    key: string,
+    options: RequestOptions | undefined,
+    nowMs: number | undefined,
+  ): MaybePromise<Outcome> {
+    if (use === "check" && this.#hasPermits) {
+      throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got check or reserve");
+    }
+    if (use === "acquire" && !this.#hasPermits) {
+      throw new SluiceError("SLUICE_NOTHING_TO_ACQUIRE", `got ${this.#limitNames()}`);
+    }
+    const charges = this.#charges(key, options, nowMs);
+    const requestId = toRequestId(options?.requestId);
+    return this.#store.decide(charges, requestId === undefined ? {} : { requestId });
+  }
+
+  #charges(key: string, options?: { cost?: number }, nowMs?: number): readonly Charge[] {
+    this.#mustBeOpen();
+    const checkedKey = toKey(key);
+    const cost = toCost(options === undefined ? 1 : (isObject(options).cost ?? 1));
+    return this.#counters.map((counter) => ({
+      counter,
+      key: checkedKey,
+      cost,
+      nowMs: nowMs ?? this.#nowMs(counter),
+    }));
+  }
+
+  #toReservation(outcome: Outcome): Reservation<false> {
+    let isSettled = false;
+    const settle = (kept: number, nowMs?: number) => {
+      isSettled = true;
+      return this.#settle(outcome.receipts, kept, nowMs);
+    };
+    const commit = (actualCost: number, nowMs?: number) => {
+      const kept = toCost(actualCost);
+      if (isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
+      if (!decision.allowed) throw new SluiceError("SLUICE_NOT_ADMITTED", `commit of ${kept}`);
+      return settle(kept, nowMs);
+    };
+    const cancel = (nowMs?: number) => (isSettled ? undefined : settle(0, nowMs));
+    const decision = toDecision(outcome);
+    return {
+      ...decision,
+      commit: (actualCost) => commit(actualCost),
+      commitAt: (actualCost, time) => commit(actualCost, toTime(time)),
+      cancel: () => cancel(),
+      cancelAt: (time) => cancel(toTime(time)),
+    };
+  }
+
+  #toPermit(outcome: Outcome): Permit<false> {
+    // Only the place is given back: what the other limits charged stays spent.
+    let held = outcome.receipts.filter((receipt) => isConcurrency(receipt.counter));
+    const release = (nowMs?: number) => {
+      const receipts = held;
+      held = [];
+      return this.#settle(receipts, 0, nowMs);
+    };
+    return {
+      ...toDecision(outcome),
+      release: () => release(),
+      releaseAt: (time) => release(toTime(time)),
+    };
+  }
+
+  #settle(receipts: readonly ChargeReceipt[], kept: number, nowMs?: number): MaybePromise<void> {
+    if (receipts.length === 0) return undefined;
+    this.#mustBeOpen();
+    return this.#store.settle(
+      receipts.map((receipt) => ({
+        receipt,
+        kept,
+        nowMs: nowMs ?? this.#nowMs(receipt.counter),
+      })),
+    );
+  }
+
+  #nowMs(counter: Counter): number {
+    const clock = this.#clock;
+    if (counter.limit.algorithm !== "quota") return toWholeMs(clock.now());
+    return toWholeMs(clock.wall === undefined ? clock.now() : clock.wall());
+  }
+
+  #limitNames(): string {
+    return this.#counters.map((counter) => counter.limit.algorithm).join(", ");
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", `limiter ${show(this.#name)}`);
+  }
+}
+
+function isConcurrency(counter: Counter): boolean {
+  return counter.limit.algorithm === "concurrency";
+}
+
+function toDecision(outcome: Outcome): Decision {
+  return combine(outcome.verdicts);
+}
+
+function isObject<T>(options: T): T {
+  if (typeof options === "object" && options !== null) return options;
+  throw new SluiceError("SLUICE_OPTION_INVALID", `needs an object, got ${show(options)}`);
+}
+
+function toTime(options: AtTime): number {
+  return toWholeMs(isObject(options).nowMs);
+}
+
+/** Goes on with a value at once if it is there, so that memory never waits. */
+function then<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}

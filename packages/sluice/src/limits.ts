@@ -1,0 +1,246 @@
+// The constructors of limits. A limit is a frozen value: an algorithm, the numbers its user
+// wrote, and the whole numbers derived from them with which it is decided exactly. Everything
+// that cannot hold is refused here, so that nothing behind it has to ask again.
+
+import { type Calendar, type CalendarPeriod, toCalendar } from "./algorithms/calendar.js";
+import {
+  type BucketNumbers,
+  bucketNumbers,
+  type LimitNumbers,
+  toRate,
+  UNITS_MAX,
+  WINDOW_MS_MAX,
+  type WindowNumbers,
+  windowNumbers,
+} from "./algorithms/numbers.js";
+import { TIME_MS_MAX } from "./clock.js";
+import { show } from "./errors.js";
+import { asOptions, type OptionSite, oneOf, refuse, whole } from "./options.js";
+
+/** Made by {@link tokenBucket}. */
+export interface TokenBucketLimit extends BucketNumbers {
+  readonly algorithm: "tokenBucket";
+  readonly capacity: number;
+  readonly refill: { readonly amount: number; readonly everyMs: number };
+}
+
+/** Made by {@link leakyBucket}. */
+export interface LeakyBucketLimit extends BucketNumbers {
+  readonly algorithm: "leakyBucket";
+  readonly ratePerSecond: number;
+  readonly queueSize: number;
+  readonly mode: "shape" | "meter";
+}
+
+/** Made by {@link fixedWindow}. */
+export interface FixedWindowLimit extends WindowNumbers {
+  readonly algorithm: "fixedWindow";
+  readonly windowMs: number;
+  readonly align: "epoch" | "key";
+}
+
+/** Made by {@link slidingWindowCounter}. */
+export interface SlidingWindowCounterLimit extends WindowNumbers {
+  readonly algorithm: "slidingWindowCounter";
+  readonly windowMs: number;
+}
+
+/** Made by {@link quota}. */
+export interface QuotaLimit extends WindowNumbers {
+  readonly algorithm: "quota";
+  readonly period: CalendarPeriod;
+  readonly calendar: Calendar;
+}
+
+/** Made by {@link slidingWindowLog}. */
+export interface SlidingWindowLogLimit extends LimitNumbers {
+  readonly algorithm: "slidingWindowLog";
+  readonly windowMs: number;
+}
+
+/** Made by {@link concurrency}. */
+export interface ConcurrencyLimit extends LimitNumbers {
+  readonly algorithm: "concurrency";
+  readonly permitMs: number;
+}
+
+/** Token and leaky buckets are decided by the same arithmetic. */
+export type BucketLimit = TokenBucketLimit | LeakyBucketLimit;
+/** Logs and permits are both lists of entries that expire. */
+export type EntryLimit = SlidingWindowLogLimit | ConcurrencyLimit;
+/** An algorithm and its numbers. */
+export type Limit =
+  | BucketLimit
+  | FixedWindowLimit
+  | SlidingWindowCounterLimit
+  | QuotaLimit
+  | EntryLimit;
+
+const UNITS = { min: 1, max: UNITS_MAX };
+const WINDOW = { min: 1, max: WINDOW_MS_MAX };
+
+/** Options of {@link tokenBucket}. */
+export type TokenBucketOptions =
+  | { capacity: number; refillPerSecond: number }
+  | { capacity: number; refill: { amount: number; everyMs: number } };
+
+/**
+ * A bucket of `capacity` tokens that refills continuously. Any interval T admits at most
+ * capacity + rate × T. `refill: { amount: 100, everyMs: 60_000 }` states a rate exactly;
+ * `refillPerSecond` is read as the simplest fraction that is that number (1/3 is 1 in 3 s).
+ */
+export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
+  const site = siteOf("tokenBucket");
+  const given = asOptions(site, options);
+  const capacity = whole(site, "capacity", given.capacity, UNITS);
+  if ((given.refill === undefined) === (given.refillPerSecond === undefined)) {
+    refuse(site, `needs either refillPerSecond or refill, got ${show(options)}`);
+  }
+  const refill =
+    given.refill === undefined
+      ? toRate(site, "refillPerSecond", given.refillPerSecond)
+      : toRefill(given.refill);
+  const numbers = bucketNumbers(site, capacity, refill);
+  return Object.freeze({ algorithm: "tokenBucket", capacity, refill, ...numbers });
+}
+
+function toRefill(refill: unknown): { amount: number; everyMs: number } {
+  const site = siteOf("tokenBucket.refill");
+  const given = asOptions(site, refill);
+  const amount = whole(site, "amount", given.amount, UNITS);
+  return Object.freeze({ amount, everyMs: whole(site, "everyMs", given.everyMs, WINDOW) });
+}
+
+/** Options of {@link leakyBucket}. */
+export interface LeakyBucketOptions {
+  ratePerSecond: number;
+  queueSize: number;
+  /** `"shape"` (default) delays; `"meter"` admits the same requests at once, without a delay. */
+  mode?: "shape" | "meter";
+}
+
+/**
+ * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
+ * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
+ * As a meter it refuses the same requests but delays none. A cost of n takes n slots.
+ */
+export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {
+  const site = siteOf("leakyBucket");
+  const given = asOptions(site, options);
+  const queueSize = whole(site, "queueSize", given.queueSize, { min: 0, max: UNITS_MAX - 1 });
+  const mode = oneOf(site, "mode", given.mode ?? "shape", ["shape", "meter"] as const);
+  const rate = toRate(site, "ratePerSecond", given.ratePerSecond);
+  // The one that leaves now does not wait, so one more than the queue fits.
+  const numbers = bucketNumbers(site, queueSize + 1, rate);
+  const ratePerSecond = given.ratePerSecond as number;
+  return Object.freeze({ algorithm: "leakyBucket", ratePerSecond, queueSize, mode, ...numbers });
+}
+
+/** Options of {@link fixedWindow}. */
+export interface FixedWindowOptions {
+  limit: number;
+  windowMs: number;
+  /** `"epoch"` (default): windows start at multiples of windowMs; `"key"`: shifted for each key. */
+  align?: "epoch" | "key";
+}
+
+/**
+ * At most `limit` units in each window [k·w, (k+1)·w). With `align: "key"` each key has its own
+ * fixed shift, so that not every key resets at once.
+ */
+export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
+  const site = siteOf("fixedWindow");
+  const given = asOptions(site, options);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const align = oneOf(site, "align", given.align ?? "epoch", ["epoch", "key"] as const);
+  const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
+  return Object.freeze({
+    algorithm: "fixedWindow",
+    windowMs,
+    align,
+    recoveryMs: windowMs,
+    ...numbers,
+  });
+}
+
+/**
+ * At most `limit` units by the estimate `previous × remaining share + current`: two counters
+ * for each key and an answer close to the exact log's.
+ */
+export function slidingWindowCounter(options: {
+  limit: number;
+  windowMs: number;
+}): SlidingWindowCounterLimit {
+  const site = siteOf("slidingWindowCounter");
+  const given = asOptions(site, options);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
+  return Object.freeze({
+    algorithm: "slidingWindowCounter",
+    windowMs,
+    recoveryMs: 2 * windowMs,
+    ...numbers,
+  });
+}
+
+/**
+ * At most `limit` units in every rolling window, exactly. An entry exactly `windowMs` old is out.
+ * Each key keeps at most one entry for each unit of the limit and each millisecond.
+ */
+export function slidingWindowLog(options: {
+  limit: number;
+  windowMs: number;
+}): SlidingWindowLogLimit {
+  const site = siteOf("slidingWindowLog");
+  const given = asOptions(site, options);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  return Object.freeze({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
+}
+
+/**
+ * At most `limit` permits held at once. A permit that is not released expires after `permitMs`,
+ * so that a holder that died gives its place back.
+ */
+export function concurrency(options: { limit: number; permitMs: number }): ConcurrencyLimit {
+  const site = siteOf("concurrency");
+  const given = asOptions(site, options);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const permitMs = whole(site, "permitMs", given.permitMs, WINDOW);
+  return Object.freeze({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
+}
+
+/** Options of {@link quota}. */
+export interface QuotaOptions {
+  limit: number;
+  period: CalendarPeriod;
+  /** IANA name, default `"UTC"`. */
+  timeZone?: string;
+  /**
+   * When a period begins: the day of the month (1 to 31, clipped to short months), the ISO
+   * weekday (1 is Monday) or the hour of the day; or a local date "2024-01-31T09:30" that has
+   * them. Default: the first, Monday, midnight.
+   */
+  anchor?: number | string;
+}
+
+const PERIOD_MS_MIN = { day: 22 * 3_600_000, week: 166 * 3_600_000, month: 27 * 86_400_000 };
+const PERIOD_MS_MAX = { day: 26 * 3_600_000, week: 170 * 3_600_000, month: 32 * 86_400_000 };
+
+/** At most `limit` units in each calendar day, week or month of a time zone. */
+export function quota(options: QuotaOptions): QuotaLimit {
+  const site = siteOf("quota");
+  const given = asOptions(site, options);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const calendar = toCalendar(options);
+  const { period } = calendar;
+  const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);
+  const recoveryMs = PERIOD_MS_MAX[period];
+  return Object.freeze({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
+}
+
+function siteOf(name: string): OptionSite {
+  return { name, code: "SLUICE_LIMIT_INVALID" };
+}

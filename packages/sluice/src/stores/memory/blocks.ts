@@ -1,0 +1,55 @@
+// Keys that are blocked until a certain time, in a bounded table of their own, so that no flood
+// of ordinary keys can push a block out. When it is full, the block that ends first goes first.
+
+import { Table } from "./table.js";
+
+/** Every block is of the same kind; a table needs some id that is not 0. */
+const BLOCK_ID = 1;
+
+export class Blocks {
+  readonly #blocksMax: number;
+  #table: Table | undefined;
+
+  constructor(blocksMax: number) {
+    this.#blocksMax = blocksMax;
+  }
+
+  get stats(): { keys: number; bytes: number } {
+    return this.#table?.stats ?? { keys: 0, bytes: 0 };
+  }
+
+  /** Until when the fingerprint is blocked; 0 if it is not. */
+  untilMs(low: number, high: number, nowMs: number): number {
+    const table = this.#table;
+    const slot = table === undefined ? -1 : table.find(low, high);
+    if (table === undefined || slot < 0) return 0;
+    const untilMs = table.doubles[table.stateAt(slot)];
+    if (untilMs > nowMs) return untilMs;
+    table.free(slot);
+    return 0;
+  }
+
+  set(low: number, high: number, time: { untilMs: number; nowMs: number }): void {
+    this.#table ??= this.#newTable();
+    const table = this.#table;
+    const found = table.find(low, high);
+    const slot = found >= 0 ? found : table.claim(low, high, BLOCK_ID, time.nowMs);
+    table.doubles[table.stateAt(slot)] = time.untilMs;
+  }
+
+  delete(low: number, high: number): void {
+    const slot = this.#table?.find(low, high) ?? -1;
+    if (slot >= 0) this.#table?.free(slot);
+  }
+
+  #newTable(): Table {
+    const table: Table = new Table(
+      { keysMax: this.#blocksMax, stateDoubles: 1 },
+      {
+        share: (slot, _id, nowMs) => Math.max(0, table.doubles[table.stateAt(slot)] - nowMs),
+        forget: () => {},
+      },
+    );
+    return table;
+  }
+}

@@ -1,0 +1,102 @@
+// The counters of one limit inside a table: what a slot means, and what charging, giving back and
+// forgetting do to it. Most limits keep a few numbers in the slot itself.
+
+import type { Settlement, Step } from "../../algorithms/step.js";
+import type { Limit } from "../../limits.js";
+import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
+import type { Table } from "./table.js";
+
+/** A step as stores pass it on: what is inside its state is the business of its cells. */
+export type AnyStep = Step<unknown>;
+
+/** Slot -1 stands for a key that has no slot: it is idle. */
+export interface Cells {
+  readonly limit: Limit;
+  /** Tells this limit's slots from others' in the same table. */
+  readonly id: number;
+  readonly table: Table;
+  /** Decides a charge and takes nothing. `entriesWanted`: how many the request may add in all. */
+  weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep;
+  /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
+  keep(slot: number, step: AnyStep, cost: number, isNew: boolean): void;
+  force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
+  giveBack(slot: number, settlement: Settlement, nowMs: number): void;
+  grant(slot: number, cost: number, nowMs: number): void;
+  used(slot: number, nowMs: number): number;
+  share(slot: number, nowMs: number): number;
+  /** Lets go of what the slot holds outside itself. */
+  clear(slot: number): void;
+  /** Takes over what `from` kept of the same key, in this or another table. */
+  adopt(slot: number, from: Cells, fromSlot: number, nowMs: number): void;
+}
+
+/** Cells whose state is a few numbers in the slot. */
+export class ValueCells implements Cells {
+  readonly limit: ValueLimit;
+  readonly id: number;
+  readonly table: Table;
+  readonly #codec: Codec<unknown, ValueLimit>;
+
+  constructor(limit: ValueLimit, id: number, table: Table) {
+    this.limit = limit;
+    this.id = id;
+    this.table = table;
+    this.#codec = codecOf(limit);
+  }
+
+  weigh(slot: number, cost: number, nowMs: number): AnyStep {
+    const { algorithm } = this.#codec;
+    if (slot < 0) return algorithm.charge(algorithm.idle, this.limit, cost, nowMs);
+    const state = this.#read(slot, nowMs);
+    const step = algorithm.charge(state, this.limit, cost, nowMs);
+    // A refusal that changes the state does so only because the clock stepped back.
+    if (!step.allowed && step.state !== state) this.#write(slot, step.state);
+    return step;
+  }
+
+  keep(slot: number, step: AnyStep): void {
+    this.#write(slot, step.state);
+  }
+
+  force(slot: number, cost: number, nowMs: number, isNew: boolean): void {
+    const { algorithm } = this.#codec;
+    const state = isNew ? algorithm.idle : this.#read(slot, nowMs);
+    this.#write(slot, algorithm.force(state, this.limit, cost, nowMs));
+  }
+
+  giveBack(slot: number, settlement: Settlement, nowMs: number): void {
+    const state = this.#read(slot, nowMs);
+    this.#write(slot, this.#codec.algorithm.giveBack(state, this.limit, settlement, nowMs));
+  }
+
+  grant(slot: number, cost: number, nowMs: number): void {
+    const state = this.#read(slot, nowMs);
+    this.#write(slot, this.#codec.algorithm.grant(state, this.limit, cost, nowMs));
+  }
+
+  used(slot: number, nowMs: number): number {
+    return this.#codec.algorithm.used(this.#read(slot, nowMs), this.limit, nowMs);
+  }
+
+  share(slot: number, nowMs: number): number {
+    return this.#codec.algorithm.share(this.#read(slot, nowMs), this.limit, nowMs);
+  }
+
+  clear(): void {
+    // Everything is in the slot.
+  }
+
+  adopt(slot: number, from: Cells, fromSlot: number, nowMs: number): void {
+    if (!(from instanceof ValueCells)) return;
+    const state = from.#read(fromSlot, nowMs);
+    this.#write(slot, this.#codec.algorithm.carry(state, from.limit, this.limit, nowMs));
+  }
+
+  #read(slot: number, nowMs: number): unknown {
+    return this.#codec.read(this.table.doubles, this.table.stateAt(slot), this.limit, nowMs);
+  }
+
+  #write(slot: number, state: unknown): void {
+    this.#codec.write(this.table.doubles, this.table.stateAt(slot), this.limit, state);
+  }
+}

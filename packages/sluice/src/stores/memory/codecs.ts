@@ -1,0 +1,130 @@
+// How the state of one key lies in a slot. Where the numbers of a limit allow it a state is
+// packed into fewer doubles without losing anything: a bucket into the instant at which it will
+// be full, a window and its count into one whole number. Otherwise each number has a double.
+
+import { type BucketState, bucket } from "../../algorithms/bucket.js";
+import { type WindowState, window } from "../../algorithms/fixed-window.js";
+import { type CounterState, slidingCounter } from "../../algorithms/sliding-window-counter.js";
+import type { Algorithm } from "../../algorithms/step.js";
+import type {
+  BucketLimit,
+  EntryLimit,
+  FixedWindowLimit,
+  Limit,
+  QuotaLimit,
+  SlidingWindowCounterLimit,
+} from "../../limits.js";
+
+/** An algorithm together with the layout of its state. */
+export interface Codec<State, L> {
+  readonly algorithm: Algorithm<State, L>;
+  /** Doubles for each key. */
+  readonly stateDoubles: number;
+  read(doubles: Float64Array, at: number, limit: L, nowMs: number): State;
+  write(doubles: Float64Array, at: number, limit: L, state: State): void;
+}
+
+/** Limits whose state is a few numbers: all but logs and permits. */
+export type ValueLimit = Exclude<Limit, EntryLimit>;
+
+/** The layout for `limit`. */
+export function codecOf(limit: ValueLimit): Codec<unknown, ValueLimit> {
+  return chooseCodec(limit) as Codec<unknown, ValueLimit>;
+}
+
+function chooseCodec(limit: ValueLimit): unknown {
+  switch (limit.algorithm) {
+    case "tokenBucket":
+    case "leakyBucket":
+      return limit.compact ? compactBucket : wideBucket;
+    case "fixedWindow":
+    case "quota":
+      return limit.span > 0 ? compactWindow : wideWindow;
+    case "slidingWindowCounter":
+      return limit.span > 0 ? compactCounter : wideCounter;
+  }
+}
+
+// The theoretical arrival time in ticks. Debt beyond full is marked by a negative sign: without
+// it, a distance of more than a full bucket can only come from a clock that stepped back.
+const compactBucket: Codec<BucketState, BucketLimit> = {
+  algorithm: bucket,
+  stateDoubles: 1,
+  read: (doubles, at, limit, nowMs) => {
+    const nowTicks = nowMs * limit.ticksPerMs;
+    const arrivalTicks = doubles[at];
+    if (arrivalTicks < 0) return { debtTicks: Math.max(0, -arrivalTicks - nowTicks), atMs: nowMs };
+    let debtTicks = arrivalTicks > nowTicks ? arrivalTicks - nowTicks : 0;
+    if (debtTicks > limit.fullTicks) {
+      debtTicks = limit.fullTicks;
+      doubles[at] = nowTicks + debtTicks;
+    }
+    return { debtTicks, atMs: nowMs };
+  },
+  write: (doubles, at, limit, state) => {
+    const arrivalTicks = state.atMs * limit.ticksPerMs + state.debtTicks;
+    doubles[at] = state.debtTicks > limit.fullTicks ? -arrivalTicks : arrivalTicks;
+  },
+};
+
+const wideBucket: Codec<BucketState, BucketLimit> = {
+  algorithm: bucket,
+  stateDoubles: 2,
+  read: (doubles, at) => ({ debtTicks: doubles[at], atMs: doubles[at + 1] }),
+  write: (doubles, at, _limit, state) => {
+    doubles[at] = state.debtTicks;
+    doubles[at + 1] = state.atMs;
+  },
+};
+
+const compactWindow: Codec<WindowState, FixedWindowLimit | QuotaLimit> = {
+  algorithm: window,
+  stateDoubles: 1,
+  read: (doubles, at, limit) => {
+    const packed = doubles[at];
+    const window = Math.floor(packed / limit.span);
+    return { window, used: packed - window * limit.span };
+  },
+  write: (doubles, at, limit, state) => {
+    doubles[at] = state.window * limit.span + state.used;
+  },
+};
+
+const wideWindow: Codec<WindowState, FixedWindowLimit | QuotaLimit> = {
+  algorithm: window,
+  stateDoubles: 2,
+  read: (doubles, at) => ({ window: doubles[at], used: doubles[at + 1] }),
+  write: (doubles, at, _limit, state) => {
+    doubles[at] = state.window;
+    doubles[at + 1] = state.used;
+  },
+};
+
+const compactCounter: Codec<CounterState, SlidingWindowCounterLimit> = {
+  algorithm: slidingCounter,
+  stateDoubles: 2,
+  read: (doubles, at, limit) => {
+    const packed = doubles[at];
+    const window = Math.floor(packed / limit.span);
+    return { window, current: packed - window * limit.span, previous: doubles[at + 1] };
+  },
+  write: (doubles, at, limit, state) => {
+    doubles[at] = state.window * limit.span + state.current;
+    doubles[at + 1] = state.previous;
+  },
+};
+
+const wideCounter: Codec<CounterState, SlidingWindowCounterLimit> = {
+  algorithm: slidingCounter,
+  stateDoubles: 3,
+  read: (doubles, at) => ({
+    window: doubles[at],
+    current: doubles[at + 1],
+    previous: doubles[at + 2],
+  }),
+  write: (doubles, at, _limit, state) => {
+    doubles[at] = state.window;
+    doubles[at + 1] = state.current;
+    doubles[at + 2] = state.previous;
+  },
+};

@@ -1,0 +1,136 @@
+// Which table, layout and salt belong to a counter. Tables are shared by limits whose state has
+// the same size and whose recovery takes a similar time, since only among those it is fair to
+// compare what forgetting costs: a flood under a short limit can't flush monthly counters.
+
+import { SluiceError } from "../../errors.js";
+import type { Limit } from "../../limits.js";
+import type { Counter } from "../store.js";
+import { Arena } from "./arena.js";
+import { type Cells, ValueCells } from "./cells.js";
+import { codecOf } from "./codecs.js";
+import { ENTRY_STATE_DOUBLES, EntryCells, type EntryShelf } from "./entry-cells.js";
+import type { KeyHash } from "./hash.js";
+import { ID_MAX, type SlotOwner, Table } from "./table.js";
+
+/** What the store knows of one counter. */
+export interface Ledger {
+  readonly cells: Cells;
+  /** Mixed into fingerprints, so that the same key under two counters has two slots. */
+  readonly saltLow: number;
+  readonly saltHigh: number;
+  /** The same for the blocks of the counter's scope. */
+  readonly blockSaltLow: number;
+  readonly blockSaltHigh: number;
+  /** Where the counter's state may still lie from the time when it had other numbers. */
+  readonly olderTables: readonly Table[];
+}
+
+/** Bounds of the tables and arenas. */
+export interface LedgerBounds {
+  readonly keysMax: number;
+  readonly logEntriesMax: number;
+  readonly permitsMax: number;
+}
+
+const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
+
+export class Ledgers {
+  readonly tables = new Map<string, Table>();
+  readonly #bounds: LedgerBounds;
+  readonly #hash: KeyHash;
+  readonly #owner: SlotOwner;
+  readonly #cellsByLimit = new Map<string, Cells>();
+  readonly #cellsById: Cells[] = [];
+  readonly #byCounter = new WeakMap<Counter, Ledger>();
+  readonly #latestByName = new Map<string, Ledger>();
+  readonly #shelves = new Map<string, EntryShelf>();
+
+  constructor(bounds: LedgerBounds, hash: KeyHash, owner: SlotOwner) {
+    this.#bounds = bounds;
+    this.#hash = hash;
+    this.#owner = owner;
+  }
+
+  /** The cells that wrote a slot with this id. */
+  cellsById(id: number): Cells {
+    return this.#cellsById[id];
+  }
+
+  get shelves(): readonly EntryShelf[] {
+    return [...this.#shelves.values()];
+  }
+
+  /** The ledger of a counter, made on first sight. */
+  of(counter: Counter): Ledger {
+    const known = this.#byCounter.get(counter);
+    if (known !== undefined) return known;
+    const ledger = this.#open(counter);
+    this.#byCounter.set(counter, ledger);
+    return ledger;
+  }
+
+  /** The salt of a name, apart from that of any other. */
+  salt(...parts: readonly (string | number)[]): { low: number; high: number } {
+    this.#hash.hash(JSON.stringify(parts));
+    return { low: this.#hash.low, high: this.#hash.high };
+  }
+
+  #open(counter: Counter): Ledger {
+    const { scope, part, limit } = counter;
+    const name = JSON.stringify([scope, part, limit.algorithm]);
+    const cells = this.#cellsOf(limit);
+    const latest = this.#latestByName.get(name);
+    if (latest?.cells === cells) return latest;
+    const salt = this.salt("counter", scope, part, limit.algorithm);
+    const blockSalt = this.salt("block", scope);
+    const tables = latest === undefined ? [] : [latest.cells.table, ...latest.olderTables];
+    const ledger = {
+      cells,
+      saltLow: salt.low,
+      saltHigh: salt.high,
+      blockSaltLow: blockSalt.low,
+      blockSaltHigh: blockSalt.high,
+      olderTables: [...new Set(tables)].filter((table) => table !== cells.table),
+    };
+    this.#latestByName.set(name, ledger);
+    return ledger;
+  }
+
+  #cellsOf(limit: Limit): Cells {
+    const numbers = JSON.stringify(limit);
+    const known = this.#cellsByLimit.get(numbers);
+    if (known !== undefined) return known;
+    const id = this.#cellsByLimit.size + 1;
+    if (id > ID_MAX) throw new SluiceError("SLUICE_TOO_MANY_LIMITS", `got ${id}`);
+    const cells = this.#newCells(limit, id);
+    this.#cellsByLimit.set(numbers, cells);
+    this.#cellsById[id] = cells;
+    return cells;
+  }
+
+  #newCells(limit: Limit, id: number): Cells {
+    if (limit.algorithm === "slidingWindowLog" || limit.algorithm === "concurrency") {
+      const table = this.#tableFor(limit, ENTRY_STATE_DOUBLES);
+      return new EntryCells(limit, id, table, this.#shelfFor(limit.algorithm));
+    }
+    return new ValueCells(limit, id, this.#tableFor(limit, codecOf(limit).stateDoubles));
+  }
+
+  #tableFor(limit: Limit, stateDoubles: number): Table {
+    const recovery = RECOVERY_CLASSES_MS.findIndex((ms) => limit.recoveryMs <= ms);
+    const name = `${recovery}/${stateDoubles}`;
+    const table =
+      this.tables.get(name) ??
+      new Table({ keysMax: this.#bounds.keysMax, stateDoubles }, this.#owner);
+    this.tables.set(name, table);
+    return table;
+  }
+
+  #shelfFor(algorithm: "slidingWindowLog" | "concurrency"): EntryShelf {
+    const { logEntriesMax, permitsMax } = this.#bounds;
+    const entriesMax = algorithm === "concurrency" ? permitsMax : logEntriesMax;
+    const shelf = this.#shelves.get(algorithm) ?? { arena: new Arena(entriesMax), refusals: 0 };
+    this.#shelves.set(algorithm, shelf);
+    return shelf;
+  }
+}

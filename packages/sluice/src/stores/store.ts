@@ -1,0 +1,109 @@
+// The contract of a store: it holds counters and decides a list of charges, all or nothing. A
+// store never knows rules or HTTP. Memory answers at once, other stores with a promise.
+
+import type { Receipt } from "../algorithms/step.js";
+import type { Limit } from "../limits.js";
+
+/** A value now, or a promise of it. `await` serves both. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/**
+ * What is counted under one limit. `scope` names the limiter or rule and is shared by its blocks;
+ * `part` tells several limits of one scope apart. A counter with the same scope, part and
+ * algorithm but other numbers takes over what was used.
+ */
+export interface Counter {
+  readonly scope: string;
+  readonly part: number;
+  readonly limit: Limit;
+}
+
+/** One (limit, key, cost) to be decided. */
+export interface Charge {
+  readonly counter: Counter;
+  readonly key: string;
+  readonly cost: number;
+  /** The time by the limit's clock. A store with a clock of its own ignores it. */
+  readonly nowMs: number;
+  /** A shadow charge is counted if it passes, and never refuses the others. */
+  readonly shadow?: boolean;
+}
+
+/** Where an answer came from. */
+export type Source = "memory" | "store" | "lease" | "deny-cache" | "fallback";
+
+/** The answer to one charge. All durations are in milliseconds from now. */
+export interface Verdict {
+  readonly allowed: boolean;
+  /** The units available when nothing is in use. */
+  readonly limit: number;
+  /** Whole units left, never negative. */
+  readonly remaining: number;
+  /** 0 if allowed; Infinity if this cost can never pass. */
+  readonly retryAfterMs: number;
+  /** Until the full quota is back. */
+  readonly resetMs: number;
+  /** How long an admitted request has to wait before it goes on. */
+  readonly delayMs: number;
+  readonly source: Source;
+}
+
+/** A charge that was taken, and what giving it back has to present. */
+export interface ChargeReceipt extends Receipt {
+  readonly counter: Counter;
+  readonly key: string;
+  /** The store's own sequence number of the charge. */
+  readonly sequence: number;
+}
+
+/** The verdicts of a list of charges, in their order, and a receipt for each one taken. */
+export interface Outcome {
+  readonly verdicts: readonly Verdict[];
+  readonly receipts: readonly ChargeReceipt[];
+}
+
+/** What remains of a charge: `kept` units stay charged, and may exceed what was charged. */
+export interface Settling {
+  readonly receipt: ChargeReceipt;
+  readonly kept: number;
+  readonly nowMs: number;
+}
+
+/** A store as limiters use it. */
+export interface Store {
+  /** Charges all or nothing: if any enforced charge is refused, none is taken. */
+  decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
+  /** What `decide` would answer, with what is left now and nothing taken. */
+  peek(charges: readonly Charge[]): MaybePromise<readonly Verdict[]>;
+  /** The hot path of one charge without a receipt, where a store has a shorter one. */
+  decideOne?(counter: Counter, key: string, cost: number, nowMs: number): MaybePromise<Verdict>;
+  /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
+  settle(settlings: readonly Settling[]): MaybePromise<void>;
+  /** An operator's grant, capped at full. */
+  refund(charges: readonly Charge[]): MaybePromise<void>;
+  /** Refuses every charge of this scope and key until then. */
+  block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void>;
+  unblock(scope: string, key: string): MaybePromise<void>;
+  /** Forgets what was used; the cost of the charges does not matter. Blocks stay. */
+  reset(charges: readonly Charge[]): MaybePromise<void>;
+  close(): MaybePromise<void>;
+}
+
+/** How a list of charges is decided. */
+export interface DecideOptions {
+  /** Makes the same request, sent twice, count once. */
+  readonly requestId?: string;
+}
+
+/** A store that answers at once. */
+export interface SyncStore extends Store {
+  decide(charges: readonly Charge[], options?: DecideOptions): Outcome;
+  peek(charges: readonly Charge[]): readonly Verdict[];
+  decideOne?(counter: Counter, key: string, cost: number, nowMs: number): Verdict;
+  settle(settlings: readonly Settling[]): void;
+  refund(charges: readonly Charge[]): void;
+  block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void;
+  unblock(scope: string, key: string): void;
+  reset(charges: readonly Charge[]): void;
+  close(): void;
+}
