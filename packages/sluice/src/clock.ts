@@ -14,6 +14,8 @@ export interface Clock {
 /** The latest time that can be counted exactly: the end of the year 2100, in milliseconds. */
 export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
 
+// Read once: in Node the getter costs as much as reading the clock.
+const originMs = performance.timeOrigin;
 let latestWallMs = 0;
 
 /**
@@ -22,7 +24,7 @@ let latestWallMs = 0;
  * forward but never back, so that a calendar period is not entered twice.
  */
 export const systemClock: Clock = {
-  now: () => Math.floor(performance.timeOrigin + performance.now()),
+  now: () => Math.floor(originMs + performance.now()),
   wall: () => {
     latestWallMs = Math.max(latestWallMs, Date.now());
     return latestWallMs;

@@ -78,8 +78,8 @@ class StoreLimiter implements Limiter<false> {
   readonly #ownsStore: boolean;
   readonly #clock: Clock;
   readonly #hasPermits: boolean;
-  /** The counter of the short way through the store, if this limiter can take it. */
-  readonly #only: Counter | undefined;
+  /** The short way through the store, if this limiter can take it. */
+  readonly #only: { readonly counter: Counter; readonly store: QuickStore } | undefined;
   #isClosed = false;
 
   constructor(setup: LimiterSetup) {
@@ -89,8 +89,11 @@ class StoreLimiter implements Limiter<false> {
     this.#ownsStore = setup.ownsStore;
     this.#clock = setup.clock;
     this.#hasPermits = setup.counters.some(isConcurrency);
-    const hasShortWay = setup.counters.length === 1 && setup.store.decideOne !== undefined;
-    this.#only = hasShortWay && !this.#hasPermits ? setup.counters[0] : undefined;
+    const isOne = setup.counters.length === 1 && !this.#hasPermits;
+    this.#only =
+      isOne && isQuick(setup.store)
+        ? { counter: setup.counters[0], store: setup.store }
+        : undefined;
   }
 
   check(key: string, options?: RequestOptions): MaybePromise<Decision> {
@@ -169,13 +172,12 @@ class StoreLimiter implements Limiter<false> {
 
   #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {
     const only = this.#only;
-    const isPlain = options === undefined || isObject(options).requestId === undefined;
-    if (only !== undefined && isPlain && this.#store.decideOne !== undefined) {
-      this.#mustBeOpen();
-      const cost = toCost(options?.cost ?? 1);
-      return this.#store.decideOne(only, toKey(key), cost, nowMs ?? this.#nowMs(only));
+    if (only === undefined || options?.requestId !== undefined) {
+      return then(this.#decide("check", key, options, nowMs), toDecision);
     }
-    return then(this.#decide("check", key, options, nowMs), toDecision);
+    this.#mustBeOpen();
+    const cost = options === undefined ? 1 : toCost(isObject(options).cost ?? 1);
+    return only.store.decideOne(only.counter, toKey(key), cost, nowMs ?? this.#nowMs(only.counter));
   }
 
   #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
@@ -299,6 +301,12 @@ class StoreLimiter implements Limiter<false> {
   #mustBeOpen(): void {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", `limiter ${show(this.#name)}`);
   }
+}
+
+type QuickStore = Store & Required<Pick<Store, "decideOne">>;
+
+function isQuick(store: Store): store is QuickStore {
+  return store.decideOne !== undefined;
 }
 
 function isConcurrency(counter: Counter): boolean {

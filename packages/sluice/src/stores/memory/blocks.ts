@@ -18,6 +18,10 @@ export class Blocks {
     return this.#table?.stats ?? { keys: 0, bytes: 0 };
   }
 
+  get isEmpty(): boolean {
+    return this.#table === undefined || this.#table.isEmpty;
+  }
+
   /** Until when the fingerprint is blocked; 0 if it is not. */
   untilMs(low: number, high: number, nowMs: number): number {
     const table = this.#table;

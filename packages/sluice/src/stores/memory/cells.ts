@@ -3,11 +3,25 @@
 
 import type { Settlement, Step } from "../../algorithms/step.js";
 import type { Limit } from "../../limits.js";
+import type { Verdict } from "../store.js";
 import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
 import type { Table } from "./table.js";
 
 /** A step as stores pass it on: what is inside its state is the business of its cells. */
 export type AnyStep = Step<unknown>;
+
+/** The verdict of a step under a limit of so many units. */
+export function toVerdict(step: AnyStep, limit: number): Verdict {
+  return {
+    allowed: step.allowed,
+    limit,
+    remaining: step.remaining,
+    retryAfterMs: step.retryAfterMs,
+    resetMs: step.resetMs,
+    delayMs: step.delayMs,
+    source: "memory",
+  };
+}
 
 /** Slot -1 stands for a key that has no slot: it is idle. */
 export interface Cells {
@@ -17,6 +31,8 @@ export interface Cells {
   readonly table: Table;
   /** Decides a charge and takes nothing. `entriesWanted`: how many the request may add in all. */
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep;
+  /** Decides a charge on a slot in use and takes it: the hot path. */
+  decide(slot: number, cost: number, nowMs: number): Verdict;
   /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
@@ -52,6 +68,19 @@ export class ValueCells implements Cells {
     // A refusal that changes the state does so only because the clock stepped back.
     if (!step.allowed && step.state !== state) this.#write(slot, step.state);
     return step;
+  }
+
+  // One function around the algorithm lets the compiler see that state and step don't outlive it:
+  // neither is ever allocated.
+  decide(slot: number, cost: number, nowMs: number): Verdict {
+    const codec = this.#codec;
+    const { limit } = this;
+    const { doubles } = this.table;
+    const at = this.table.stateAt(slot);
+    const state = codec.read(doubles, at, limit, nowMs);
+    const step = codec.algorithm.charge(state, limit, cost, nowMs);
+    if (step.state !== state) codec.write(doubles, at, limit, step.state);
+    return toVerdict(step, limit.limit);
   }
 
   keep(slot: number, step: AnyStep): void {

@@ -4,8 +4,9 @@
 import { expiresAtMsMax, lifeMs, weigh } from "../../algorithms/entries.js";
 import type { Settlement } from "../../algorithms/step.js";
 import type { EntryLimit } from "../../limits.js";
+import type { Verdict } from "../store.js";
 import { type Arena, type ArenaList, emptyList } from "./arena.js";
-import type { AnyStep, Cells } from "./cells.js";
+import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import type { Table } from "./table.js";
 
 /** The ends of a list as two 32-bit integers, and its total. */
@@ -46,6 +47,12 @@ export class EntryCells implements Cells {
     const retryAfterMs = lifeMs(this.limit);
     const remaining = Math.max(0, this.limit.limit - list.used);
     return { ...answer, allowed: false, retryAfterMs, remaining, state: undefined };
+  }
+
+  decide(slot: number, cost: number, nowMs: number): Verdict {
+    const step = this.weigh(slot, cost, nowMs, 1);
+    if (step.allowed && cost > 0) this.keep(slot, step, cost, false);
+    return toVerdict(step, this.limit.limit);
   }
 
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean): void {

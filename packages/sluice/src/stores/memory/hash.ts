@@ -93,26 +93,34 @@ export class KeyHash {
     let v1 = b;
     let v2 = c;
     let v3 = d ^ word;
-    for (let round = 0; round < 7; round++) {
-      v0 = (v0 + v1) | 0;
-      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-      v0 = (v0 << 16) | (v0 >>> 16);
-      v2 = (v2 + v3) | 0;
-      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-      v0 = (v0 + v3) | 0;
-      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-      v2 = (v2 + v1) | 0;
-      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-      v2 = (v2 << 16) | (v2 >>> 16);
-      if (round === 0) {
-        v0 ^= word;
-        v2 ^= LONG_OUTPUT;
-      } else if (round === 3) {
-        this.low = v1 ^ v3;
-        v1 ^= SECOND_OUTPUT;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = ((v2 << 16) | (v2 >>> 16)) ^ LONG_OUTPUT;
+    v0 ^= word;
+    for (let output = 0; output < 2; output++) {
+      for (let round = 0; round < 3; round++) {
+        v0 = (v0 + v1) | 0;
+        v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+        v0 = (v0 << 16) | (v0 >>> 16);
+        v2 = (v2 + v3) | 0;
+        v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+        v0 = (v0 + v3) | 0;
+        v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+        v2 = (v2 + v1) | 0;
+        v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+        v2 = (v2 << 16) | (v2 >>> 16);
       }
+      this.low = this.high;
+      this.high = v1 ^ v3;
+      v1 ^= SECOND_OUTPUT;
     }
-    this.high = v1 ^ v3;
   }
 }
 

@@ -15,7 +15,7 @@ import type {
   Verdict,
 } from "../store.js";
 import { Blocks } from "./blocks.js";
-import type { AnyStep } from "./cells.js";
+import { type AnyStep, toVerdict } from "./cells.js";
 import { Grants } from "./grants.js";
 import { KeyHash } from "./hash.js";
 import { type Ledger, Ledgers } from "./ledgers.js";
@@ -92,25 +92,21 @@ export class MemoryStore implements SyncStore {
   }
 
   decideOne(counter: Counter, key: string, cost: number, nowMs: number): Verdict {
+    if (!this.#blocks.isEmpty) return this.decide([{ counter, key, cost, nowMs }]).verdicts[0];
     const ledger = this.#ledgerOf(counter);
     const { cells } = ledger;
-    const { table } = cells;
     const atMs = timeFor(ledger, key, nowMs);
     this.#hash.hash(key);
     const low = this.#hash.low ^ ledger.saltLow;
     const high = this.#hash.high ^ ledger.saltHigh;
-    if (this.#blocks.stats.keys > 0) {
-      // Rare enough to take the longer way.
-      return this.decide([{ counter, key, cost, nowMs }]).verdicts[0];
-    }
-    let slot = table.find(low, high);
-    if (slot < 0 ? ledger.olderTables.length > 0 : table.idOf(slot) !== cells.id) {
+    let slot = cells.table.find(low, high);
+    if (slot < 0 || cells.table.idOf(slot) !== cells.id) {
       slot = this.#carry(ledger, low, high, slot, atMs);
     }
+    if (slot >= 0) return cells.decide(slot, cost, atMs);
     const step = cells.weigh(slot, cost, atMs, 1);
     if (step.allowed && cost > 0) {
-      if (slot < 0) cells.keep(table.claim(low, high, cells.id, atMs), step, cost, true);
-      else cells.keep(slot, step, cost, false);
+      cells.keep(cells.table.claim(low, high, cells.id, atMs), step, cost, true);
     }
     return toVerdict(step, cells.limit.limit);
   }
@@ -314,18 +310,6 @@ function timeFor(ledger: Ledger, key: string, nowMs: number): number {
   const { limit } = ledger.cells;
   if (limit.algorithm !== "fixedWindow" || limit.align === "epoch") return nowMs;
   return nowMs + keyOffsetMs(key, limit.windowMs);
-}
-
-function toVerdict(step: AnyStep, limit: number): Verdict {
-  return {
-    allowed: step.allowed,
-    limit,
-    remaining: step.remaining,
-    retryAfterMs: step.retryAfterMs,
-    resetMs: step.resetMs,
-    delayMs: step.delayMs,
-    source: "memory",
-  };
 }
 
 function toBlockedVerdict(step: AnyStep, limit: number, blockedMs: number): Verdict {

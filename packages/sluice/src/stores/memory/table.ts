@@ -58,6 +58,10 @@ export class Table {
     return { keys: this.#keys, bytes: this.doubles.byteLength };
   }
 
+  get isEmpty(): boolean {
+    return this.#keys === 0;
+  }
+
   /** All slots are numbered from 0 to this, exclusive. */
   get slots(): number {
     return this.#sets * WAYS;
@@ -114,18 +118,14 @@ export class Table {
   }
 
   #findIn(set: number, low: number, high: number): number {
-    const tags = this.words;
+    const { words } = this;
     const stride = this.#wordsPerSlot;
     const tail = low & ID_MASK;
-    const first = set * WAYS;
-    for (let way = 0, at = first * stride; way < WAYS; way++, at += stride) {
-      if (
-        tags[at] === high &&
-        tags[at + 1] >>> ID_BITS === tail &&
-        (tags[at + 1] & ID_MASK) !== 0
-      ) {
-        return first + way;
-      }
+    const first = set * WAYS * stride;
+    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
+      if (words[at] !== high) continue;
+      const rest = words[at + 1];
+      if (rest >>> ID_BITS === tail && (rest & ID_MASK) !== 0) return at / stride;
     }
     return -1;
   }
@@ -140,14 +140,22 @@ export class Table {
   }
 
   #freeIn(set: number): number {
+    const { words } = this;
+    const stride = this.#wordsPerSlot;
+    const first = set * WAYS * stride + 1;
     let free = 0;
-    for (let slot = set * WAYS; slot < (set + 1) * WAYS; slot++) if (this.idOf(slot) === 0) free++;
+    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
+      if (words[at] === 0) free++;
+    }
     return free;
   }
 
   #freeSlotIn(set: number): number {
-    for (let slot = set * WAYS; slot < (set + 1) * WAYS; slot++) {
-      if (this.idOf(slot) === 0) return slot;
+    const { words } = this;
+    const stride = this.#wordsPerSlot;
+    const first = set * WAYS * stride + 1;
+    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
+      if (words[at] === 0) return (at - 1) / stride;
     }
     return -1;
   }
