@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "./run.js";
+
+const root = join(import.meta.dirname, "..");
+const examples = readdirSync(join(root, "examples"), { withFileTypes: true })
+  .filter((entry) => entry.isFile() && /(?<!\.test)\.ts$/.test(entry.name))
+  .map((entry) => entry.name.replace(/\.ts$/, ""));
+const snippets = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".md"))
+  .flatMap(snippetsOf);
+
+// Inside the workspace, so that examples find "sluice" by its name.
+mkdirSync(join(root, ".build"), { recursive: true });
+const work = mkdtempSync(join(root, ".build/examples-"));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+// As a user would: compiled against the package's types, strictly.
+beforeAll(() => compile(join(root, "examples"), join(work, "examples")));
+
+describe("examples", () => {
+  it.each(examples.filter((name) => name !== "demo"))("%s prints what its end says", (name) => {
+    const promised = readText(`examples/${name}.ts`).split("\n// Prints:\n")[1];
+    expect(promised, "a comment at the end that begins with Prints:").toBeDefined();
+    const lines = (promised as string).trimEnd().split("\n");
+    expect(runExample(name)).toBe(lines.map((line) => `${line.replace(/^\/\/ ?/, "")}\n`).join(""));
+  });
+});
+
+describe("the demonstration", () => {
+  it("is plain text of at most 80 columns where it is not shown in a terminal", () => {
+    const lines = runExample("demo").split("\n");
+    expect(lines.filter((line) => line.includes("\x1b"))).toEqual([]);
+    expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
+  });
+
+  it("shows every algorithm, and accounts for every request under each", () => {
+    const text = runExample("demo");
+    const calls = [...text.matchAll(/^ {2}(\w+)\(\{/gm)].map((match) => match[1]);
+    expect(new Set(calls)).toEqual(
+      new Set([
+        "tokenBucket",
+        "leakyBucket",
+        "fixedWindow",
+        "slidingWindowCounter",
+        "slidingWindowLog",
+        "concurrency",
+        "quota",
+      ]),
+    );
+    const totals = [...text.matchAll(/(\d+) admitted, (\d+) refused/g)];
+    const offered = Number(/One caller, (\d+) requests/.exec(text)?.[1]);
+    expect(totals).toHaveLength(calls.length);
+    expect(totals.map((match) => Number(match[1]) + Number(match[2]))).toEqual(
+      calls.map(() => offered),
+    );
+  });
+
+  it("says of the windows what their algorithms promise", () => {
+    const text = runExample("demo");
+    const most = (name: string) =>
+      Number(new RegExp(`^ {2}${name}\\([\\s\\S]*?; (\\d+) was the most`, "m").exec(text)?.[1]);
+    expect(most("fixedWindow")).toBe(40);
+    expect(most("slidingWindowLog")).toBe(20);
+    expect(most("slidingWindowCounter")).toBe(24);
+    expect(most("tokenBucket")).toBeLessThanOrEqual(30);
+  });
+});
+
+describe("docs", () => {
+  it.each(snippets)("$name compiles", ({ code }) => {
+    const folder = mkdtempSync(join(work, "snippet-"));
+    writeFileSync(join(folder, "snippet.mts"), code);
+    compile(folder, join(folder, "out"));
+  });
+});
+
+function snippetsOf(page: string): { name: string; code: string }[] {
+  const blocks = [...readText(`docs/${page}`).matchAll(/^```ts\n([\s\S]*?)^```/gm)];
+  return blocks.map((block, index) => ({
+    name: `${page}, code block ${index + 1}`,
+    code: block[1] as string,
+  }));
+}
+
+function compile(sources: string, outDir: string): void {
+  const folder = mkdtempSync(join(work, "settings-"));
+  const settings = {
+    extends: join(root, "tsconfig.base.json"),
+    compilerOptions: { rootDir: sources, outDir },
+    include: [join(sources, "**/*.ts"), join(sources, "*.mts")],
+    exclude: ["**/*.test.ts"],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+  run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
+}
+
+function runExample(name: string): string {
+  return run(process.execPath, [join(work, "examples", `${name}.js`)], root);
+}
+
+function readText(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
