@@ -77,7 +77,7 @@ const scenes: readonly Scene[] = [
     ...rate(slidingWindowCounter(window)),
     reading: [
       "The window before still counts, less and less as it slides out: no double",
-      "burst at the border, for two counters. It estimates: here it let 4 too many by.",
+      "burst at the border, for two counters. An estimate: it let 4 too many pass.",
     ],
   },
   {
