@@ -1,12 +1,16 @@
 // A table of fixed size, set-associative with two choices, in one typed array: no key strings, no
 // objects, no timers. A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of
-// the limit that wrote it) and one to three doubles of state. Each fingerprint has two sets of
-// eight slots; with the emptier one chosen, 98% of the slots can be live before any is given up.
+// the limit that wrote it) and one to three doubles of state. A key goes to its first set of eight
+// slots while that is at most half full, else to the emptier of its two. A set remembers whether
+// it ever sent a key on, so most look-ups touch one set only, and that is one cache miss.
 
 const WAYS = 8;
-/** Slots for each key of the bound: at 82% full, under 0.1% of the keys meet two full sets. */
-const SLOTS_PER_KEY = 1.22;
-const TAG_DOUBLES = 1;
+/** A first set with this many slots taken shares its load with the second. */
+const SPILL_FROM = 4;
+/** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
+const SLOTS_PER_KEY = 1.23;
+/** A key that has used less than this share of its limit is given up without a further look. */
+const SHARE_NEARLY_IDLE = 1 / 32;
 const ID_BITS = 16;
 const ID_MASK = 0xffff;
 
@@ -17,22 +21,17 @@ export const ID_MAX: number = ID_MASK;
 export interface SlotOwner {
   /** What it would cost to forget the slot: the share of its limit in use, 0 if nothing is. */
   share(slot: number, id: number, nowMs: number): number;
-  /** Told just before a live slot is given up for another key. */
+  /** Told just before a slot is given up for another key. */
   forget(slot: number, id: number, nowMs: number): void;
 }
 
-/** Counts of one table. */
-export interface TableStats {
-  readonly keys: number;
-  readonly bytes: number;
-}
-
 export class Table {
-  /** State: `doublesPerSlot - 1` doubles from `stateAt(slot)` on. */
+  /** State: one to three doubles from `stateAt(slot)` on. */
   readonly doubles: Float64Array;
   /** The same memory in halves of a double, for state that is made of 32-bit integers. */
   readonly words: Int32Array;
-  readonly #doublesPerSlot: number;
+  /** For each set, whether keys whose first set it is may be in their second. */
+  readonly #hasSpilled: Uint8Array;
   readonly #wordsPerSlot: number;
   readonly #sets: number;
   readonly #keysMax: number;
@@ -44,18 +43,18 @@ export class Table {
    * @param owner - Whoever knows what the state means.
    */
   constructor(shape: { keysMax: number; stateDoubles: number }, owner: SlotOwner) {
-    this.#doublesPerSlot = TAG_DOUBLES + shape.stateDoubles;
-    this.#wordsPerSlot = 2 * this.#doublesPerSlot;
+    this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);
     this.#sets = Math.ceil((shape.keysMax * SLOTS_PER_KEY) / WAYS);
     this.#keysMax = shape.keysMax;
     this.#owner = owner;
-    const buffer = new ArrayBuffer(this.#sets * WAYS * this.#doublesPerSlot * 8);
-    this.words = new Int32Array(buffer);
-    this.doubles = new Float64Array(buffer);
+    this.words = new Int32Array(this.slots * this.#wordsPerSlot);
+    this.doubles = new Float64Array(this.words.buffer);
+    this.#hasSpilled = new Uint8Array(this.#sets);
   }
 
-  get stats(): TableStats {
-    return { keys: this.#keys, bytes: this.doubles.byteLength };
+  /** Slots in use and bytes set aside. */
+  get stats(): { keys: number; bytes: number } {
+    return { keys: this.#keys, bytes: this.words.byteLength + this.#hasSpilled.byteLength };
   }
 
   get isEmpty(): boolean {
@@ -69,7 +68,7 @@ export class Table {
 
   /** Where the state of `slot` begins in `doubles`. */
   stateAt(slot: number): number {
-    return slot * this.#doublesPerSlot + TAG_DOUBLES;
+    return slot * (this.#wordsPerSlot >> 1) + 1;
   }
 
   /** The id under which `slot` was last written; 0 if it is free. */
@@ -77,6 +76,7 @@ export class Table {
     return this.words[slot * this.#wordsPerSlot + 1] & ID_MASK;
   }
 
+  /** Marks `slot` as written under another id. */
   setId(slot: number, id: number): void {
     const at = slot * this.#wordsPerSlot + 1;
     this.words[at] = (this.words[at] & ~ID_MASK) | id;
@@ -84,16 +84,20 @@ export class Table {
 
   /** The slot of a fingerprint, or -1. */
   find(low: number, high: number): number {
-    const slot = this.#findIn(this.#firstSet(low), low, high);
-    return slot >= 0 ? slot : this.#findIn(this.#secondSet(low, high), low, high);
+    const first = this.#firstSet(low);
+    const slot = this.#findIn(first, low, high);
+    if (slot >= 0 || this.#hasSpilled[first] === 0) return slot;
+    return this.#findIn(this.#secondSet(low, high), low, high);
   }
 
   /**
-   * A slot for a fingerprint that has none: a free one of the emptier set, else the one whose
+   * A slot for a fingerprint that has none: a free one if its sets have any, else the one whose
    * loss costs least. Its state is whatever was there before.
    */
   claim(low: number, high: number, id: number, nowMs: number): number {
-    const slot = this.#room(this.#firstSet(low), this.#secondSet(low, high), nowMs);
+    const first = this.#firstSet(low);
+    const slot = this.#room(first, this.#secondSet(low, high), nowMs);
+    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#hasSpilled[first] = 1;
     const at = slot * this.#wordsPerSlot;
     this.words[at] = high;
     this.words[at + 1] = (low << ID_BITS) | id;
@@ -101,9 +105,13 @@ export class Table {
     return slot;
   }
 
-  /** Frees a slot. */
+  /** Frees a slot. The last one of its set moves there: look-ups stop at the first free slot. */
   free(slot: number): void {
-    this.words[slot * this.#wordsPerSlot + 1] = 0;
+    const set = Math.floor(slot / WAYS);
+    const last = set * WAYS + this.#takenIn(set) - 1;
+    const stride = this.#wordsPerSlot;
+    this.words.copyWithin(slot * stride, last * stride, (last + 1) * stride);
+    this.words[last * stride + 1] = 0;
     this.#keys--;
   }
 
@@ -120,56 +128,49 @@ export class Table {
   #findIn(set: number, low: number, high: number): number {
     const { words } = this;
     const stride = this.#wordsPerSlot;
-    const tail = low & ID_MASK;
-    const first = set * WAYS * stride;
-    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
-      if (words[at] !== high) continue;
+    const first = set * WAYS;
+    for (let way = 0, at = first * stride; way < WAYS; way++, at += stride) {
       const rest = words[at + 1];
-      if (rest >>> ID_BITS === tail && (rest & ID_MASK) !== 0) return at / stride;
+      if (rest === 0) return -1;
+      if (words[at] === high && rest >>> ID_BITS === (low & ID_MASK)) return first + way;
     }
     return -1;
   }
 
   #room(first: number, second: number, nowMs: number): number {
-    if (this.#keys < this.#keysMax) {
-      const set = this.#freeIn(first) >= this.#freeIn(second) ? first : second;
-      const slot = this.#freeSlotIn(set);
-      if (slot >= 0) return slot;
-    }
-    return this.#giveUpOne(first, second, nowMs);
+    if (this.#keys >= this.#keysMax) return this.#replaceOne(first, second, nowMs);
+    const taken = this.#takenIn(first);
+    if (taken < SPILL_FROM) return first * WAYS + taken;
+    const takenInSecond = this.#takenIn(second);
+    if (takenInSecond < taken) return second * WAYS + takenInSecond;
+    return taken < WAYS ? first * WAYS + taken : this.#replaceOne(first, second, nowMs);
   }
 
-  #freeIn(set: number): number {
+  #takenIn(set: number): number {
     const { words } = this;
     const stride = this.#wordsPerSlot;
-    const first = set * WAYS * stride + 1;
-    let free = 0;
-    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
-      if (words[at] === 0) free++;
-    }
-    return free;
+    let taken = 0;
+    for (let at = set * WAYS * stride + 1; taken < WAYS && words[at] !== 0; at += stride) taken++;
+    return taken;
   }
 
-  #freeSlotIn(set: number): number {
-    const { words } = this;
-    const stride = this.#wordsPerSlot;
-    const first = set * WAYS * stride + 1;
-    for (let at = first, end = first + WAYS * stride; at < end; at += stride) {
-      if (words[at] === 0) return (at - 1) / stride;
+  /** The slot of two sets whose loss costs least, given up. */
+  #replaceOne(first: number, second: number, nowMs: number): number {
+    const slot = this.#leastIn(first, second, nowMs);
+    if (slot >= 0) {
+      this.#owner.forget(slot, this.idOf(slot), nowMs);
+      this.#keys--;
+      return slot;
     }
-    return -1;
-  }
-
-  /** Frees the slot of the smallest share in two sets; in others if these are empty. */
-  #giveUpOne(first: number, second: number, nowMs: number): number {
-    let slot = this.#leastIn(first, second, nowMs);
-    for (let step = 1; slot < 0; step++) {
+    // Both sets are empty while the table as a whole is at its bound: another set has to pay.
+    for (let step = 1; this.#keys >= this.#keysMax; step++) {
       const set = (first + step) % this.#sets;
-      slot = this.#leastIn(set, set, nowMs);
+      const other = this.#leastIn(set, set, nowMs);
+      if (other < 0) continue;
+      this.#owner.forget(other, this.idOf(other), nowMs);
+      this.free(other);
     }
-    this.#owner.forget(slot, this.idOf(slot), nowMs);
-    this.free(slot);
-    return slot;
+    return first * WAYS;
   }
 
   #leastIn(first: number, second: number, nowMs: number): number {
@@ -180,7 +181,7 @@ export class Table {
       const id = this.idOf(slot);
       if (id === 0) continue;
       const share = this.#owner.share(slot, id, nowMs);
-      if (share === 0) return slot;
+      if (share < SHARE_NEARLY_IDLE) return slot;
       if (share < least) {
         least = share;
         leastSlot = slot;

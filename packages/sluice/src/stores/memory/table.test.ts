@@ -1,0 +1,115 @@
+// The table by itself: what it finds, what it gives up, and that it never holds more than it may.
+
+import { describe, expect, it } from "vitest";
+import { Table } from "./table.js";
+
+/** A table whose state is the share of each key, so that a test says what forgetting costs. */
+function shareTable(keysMax: number): { table: Table; forgotten: number[] } {
+  const forgotten: number[] = [];
+  const table: Table = new Table(
+    { keysMax, stateDoubles: 1 },
+    {
+      share: (slot) => table.doubles[table.stateAt(slot)],
+      forget: (slot) => forgotten.push(table.doubles[table.stateAt(slot)]),
+    },
+  );
+  return { table, forgotten };
+}
+
+// A fixed sequence of well-mixed fingerprints.
+function fingerprint(n: number): { low: number; high: number } {
+  const mix = (x: number) => {
+    const a = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+    const b = Math.imul(a ^ (a >>> 13), 0xc2b2ae35);
+    return b ^ (b >>> 16);
+  };
+  return { low: mix(n + 1), high: mix(n + 0x9e3779b9) };
+}
+
+function put(table: Table, n: number, share: number): number {
+  const { low, high } = fingerprint(n);
+  const slot = table.claim(low, high, 1, 0);
+  table.doubles[table.stateAt(slot)] = share;
+  return slot;
+}
+
+function find(table: Table, n: number): number {
+  const { low, high } = fingerprint(n);
+  return table.find(low, high);
+}
+
+describe("Table", () => {
+  it("finds every key it holds, with its state, and none it does not hold", () => {
+    const { table } = shareTable(1000);
+    for (let n = 0; n < 900; n++) put(table, n, n + 1);
+    for (let n = 0; n < 900; n++) {
+      const slot = find(table, n);
+      expect(table.doubles[table.stateAt(slot)]).toBe(n + 1);
+    }
+    for (let n = 900; n < 5000; n++) expect(find(table, n)).toBe(-1);
+  });
+
+  it("holds exactly keysMax keys however many come", () => {
+    for (const keysMax of [1, 2, 7, 16, 100]) {
+      const { table, forgotten } = shareTable(keysMax);
+      for (let n = 0; n < 1000; n++) {
+        put(table, n, 1);
+        expect(find(table, n)).toBeGreaterThanOrEqual(0);
+      }
+      expect(table.stats.keys).toBeLessThanOrEqual(keysMax);
+      expect(forgotten.length).toBe(1000 - table.stats.keys);
+    }
+  });
+
+  it("gives up under 0.1% of keysMax distinct keys", () => {
+    const { table, forgotten } = shareTable(500_000);
+    for (let n = 0; n < 500_000; n++) put(table, n, 1);
+    expect(forgotten.length).toBeLessThan(500);
+  });
+
+  it("keeps a key of a large share through a flood of small ones", () => {
+    const { table } = shareTable(1000);
+    for (let n = 0; n < 50; n++) put(table, n, 1);
+    for (let n = 50; n < 100_000; n++) put(table, n, 0.1);
+    for (let n = 0; n < 50; n++) expect(find(table, n)).toBeGreaterThanOrEqual(0);
+  });
+
+  it("gives up the smallest share of both sets", () => {
+    const { table, forgotten } = shareTable(8);
+    // One set of eight and a second one: with 8 keys at most, all are candidates in turn.
+    for (let n = 0; n < 8; n++) put(table, n, 0.5 + n / 100);
+    put(table, 8, 0.9);
+    expect(forgotten).toEqual([Math.min(...forgotten)]);
+    expect(forgotten[0]).toBeLessThan(0.58);
+  });
+
+  it("still finds the others after a slot was freed", () => {
+    const { table } = shareTable(200);
+    for (let n = 0; n < 200; n++) put(table, n, n + 1);
+    const held = Array.from({ length: 200 }, (_, n) => n).filter((n) => find(table, n) >= 0);
+    for (const n of held.filter((_, i) => i % 3 === 0)) table.free(find(table, n));
+    for (const [i, n] of held.entries()) {
+      const slot = find(table, n);
+      if (i % 3 === 0) expect(slot).toBe(-1);
+      else expect(table.doubles[table.stateAt(slot)]).toBe(n + 1);
+    }
+    expect(table.stats.keys).toBe(held.length - Math.ceil(held.length / 3));
+  });
+
+  it("remembers under which id a slot was written", () => {
+    const { table } = shareTable(10);
+    const { low, high } = fingerprint(1);
+    const slot = table.claim(low, high, 65_535, 0);
+    expect(table.idOf(slot)).toBe(65_535);
+    table.setId(slot, 3);
+    expect(table.idOf(table.find(low, high))).toBe(3);
+  });
+
+  it("sets aside under 20 bytes for a key with one double of state, under 32 with two", () => {
+    const owner = { share: () => 0, forget: () => {} };
+    const bytes = (stateDoubles: number) =>
+      new Table({ keysMax: 100_000, stateDoubles }, owner).stats.bytes / 100_000;
+    expect(bytes(1)).toBeLessThan(20);
+    expect(bytes(2)).toBeLessThan(32);
+  });
+});
