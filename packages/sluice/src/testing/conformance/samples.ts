@@ -1,0 +1,57 @@
+// One limit of each kind, all of ten units that do not come back within a second: claims that hold
+// for every algorithm are checked on each of them.
+
+import {
+  concurrency,
+  fixedWindow,
+  type Limit,
+  leakyBucket,
+  quota,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limits.js";
+import type { Claim, Stand } from "./stand.js";
+
+/** Makes a limit of so many units, all of the same kind. */
+export type LimitMaker = (units: number) => Limit;
+
+const HOUR_MS = 3_600_000;
+
+/** Limits that `check` charges. */
+export const rateLimits: Readonly<Record<string, LimitMaker>> = {
+  "token bucket": (units) =>
+    tokenBucket({ capacity: units, refill: { amount: 1, everyMs: HOUR_MS } }),
+  "leaky bucket that shapes": (units) =>
+    leakyBucket({ ratePerSecond: 1 / 3600, queueSize: units - 1 }),
+  "leaky bucket that meters": (units) =>
+    leakyBucket({ ratePerSecond: 1 / 3600, queueSize: units - 1, mode: "meter" }),
+  "fixed window": (units) => fixedWindow({ limit: units, windowMs: HOUR_MS }),
+  "fixed window aligned by key": (units) =>
+    fixedWindow({ limit: units, windowMs: 366 * 24 * HOUR_MS, align: "key" }),
+  "sliding window counter": (units) => slidingWindowCounter({ limit: units, windowMs: HOUR_MS }),
+  "sliding window log": (units) => slidingWindowLog({ limit: units, windowMs: HOUR_MS }),
+  "calendar quota": (units) => quota({ limit: units, period: "month" }),
+};
+
+/** Limits that `acquire` charges. */
+export const permitLimits: Readonly<Record<string, LimitMaker>> = {
+  "concurrency limit": (units) => concurrency({ limit: units, permitMs: HOUR_MS }),
+};
+
+/** Every kind of limit. */
+export const allLimits: Readonly<Record<string, LimitMaker>> = { ...rateLimits, ...permitLimits };
+
+/** One claim for each kind of limit; `make` of the check makes limits of that kind. */
+export function forEachKind(
+  kinds: Readonly<Record<string, LimitMaker>>,
+  group: string,
+  title: string,
+  check: (stand: Stand, make: LimitMaker) => Promise<void>,
+): Claim[] {
+  return Object.entries(kinds).map(([kind, make]) => ({
+    group,
+    title: `${title} (${kind})`,
+    check: (stand) => check(stand, make),
+  }));
+}

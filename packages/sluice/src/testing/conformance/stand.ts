@@ -1,0 +1,83 @@
+// What a claim of the conformance kit is checked on: a fresh store, a clock that only the claim
+// moves, and a few verbs that read the same for every limit.
+
+import type { Decision } from "../../decision.js";
+import { createLimiter, type Limiter, type RequestOptions } from "../../limiter.js";
+import type { Limit } from "../../limits.js";
+import type { Charge, Store, Verdict } from "../../stores/store.js";
+import type { ManualClock } from "../manual-clock.js";
+
+/** Where a claim is checked. The store is its own and empty, the clock shows a noon of 2024. */
+export interface Stand {
+  readonly store: Store;
+  readonly clock: ManualClock;
+  /** Of all randomness. */
+  readonly seed: number;
+  /** How many random traces a claim about them runs. */
+  readonly traces: number;
+}
+
+/** One promise of a store, and the check that it is kept: it throws if not. */
+export interface Claim {
+  /** A claim about several titles. */
+  readonly group: string;
+  /** What of the group is checked; no two of a group are the same. */
+  readonly title: string;
+  check(stand: Stand): Promise<void>;
+}
+
+/** A limiter on the stand's store. Limiters of one claim that share nothing need names. */
+export function limiterOn(
+  stand: Stand,
+  limit: Limit | readonly Limit[],
+  name = "default",
+): Limiter<false> {
+  const { store, clock } = stand;
+  return createLimiter({ limit, store, clock, name });
+}
+
+/** A limiter together with what it takes to charge it: `acquire` for permits, else `check`. */
+export class Gate {
+  readonly limiter: Limiter<false>;
+  readonly #stand: Stand;
+  readonly #name: string;
+  readonly #limits: readonly Limit[];
+
+  constructor(stand: Stand, limit: Limit | readonly Limit[], name = "default") {
+    this.limiter = limiterOn(stand, limit, name);
+    this.#stand = stand;
+    this.#name = name;
+    this.#limits = "algorithm" in limit ? [limit] : limit;
+  }
+
+  /** Asks for `cost` units, and takes them if they are there. */
+  async take(key: string, cost = 1, options: RequestOptions = {}): Promise<Decision> {
+    const request = { ...options, cost };
+    return isHeld(this.#limits)
+      ? this.limiter.acquire(key, request)
+      : this.limiter.check(key, request);
+  }
+
+  /** What is left for the key under each limit, apart. */
+  async left(key: string): Promise<number[]> {
+    const verdicts = await this.#stand.store.peek(this.charges(key, 0));
+    return verdicts.map((verdict: Verdict) => verdict.remaining);
+  }
+
+  /** The charges of a request on this limiter, as it hands them to the store. */
+  charges(key: string, cost: number): Charge[] {
+    const nowMs = this.#stand.clock.now();
+    const scope = this.#name;
+    return this.#limits.map((limit, part) => ({
+      counter: { scope, part, limit },
+      key,
+      cost,
+      nowMs,
+    }));
+  }
+}
+
+/** Whether these limits are charged by `acquire`. */
+export function isHeld(limits: readonly Limit[]): boolean {
+  return limits.some((limit) => limit.algorithm === "concurrency");
+}

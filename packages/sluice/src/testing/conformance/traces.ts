@@ -1,0 +1,213 @@
+// Random traces: requests, settlements, grants and resets on several keys, at times that favour
+// borders (exactly at retryAfterMs, one millisecond before). After every step the store has to
+// answer what the pure functions answer. Each trace is drawn from the seed and its number alone.
+
+import { TIME_MS_MAX } from "../../clock.js";
+import type { Decision } from "../../decision.js";
+import type { Limiter } from "../../limiter.js";
+import type { Limit } from "../../limits.js";
+import { expectDecision } from "./expect.js";
+import { Random } from "./random.js";
+import { drawLimit } from "./random-limits.js";
+import { Reference, type ReferenceOutcome } from "./reference.js";
+import { type Claim, isHeld, limiterOn, type Stand } from "./stand.js";
+
+const GROUP = "random traces are answered as the pure functions answer them";
+const STEPS = 50;
+const KEYS = ["a", "b", "user:42"];
+const START_MS = Date.UTC(1971, 0, 1);
+const COST_MAX = Number.MAX_SAFE_INTEGER;
+
+/** One claim for each algorithm, and one for several limits at once. */
+export const traceClaims: readonly Claim[] = [
+  ...(Object.keys(drawLimit) as Limit["algorithm"][]).map((algorithm) =>
+    traceClaim(algorithm, (random) => [drawLimit[algorithm](random)]),
+  ),
+  traceClaim("several limits at once", drawSeveral),
+];
+
+type Draw = (random: Random) => readonly Limit[];
+
+function traceClaim(title: string, draw: Draw): Claim {
+  const check = async (stand: Stand) => {
+    for (let trace = 0; trace < stand.traces; trace++) await runTrace(stand, title, trace, draw);
+  };
+  return { group: GROUP, title, check };
+}
+
+function drawSeveral(random: Random): readonly Limit[] {
+  const { concurrency: _, ...rates } = drawLimit;
+  const draws = Object.values(rates);
+  return Array.from({ length: random.between(2, 3) }, () => random.pick(draws)(random));
+}
+
+async function runTrace(stand: Stand, title: string, number: number, draw: Draw): Promise<void> {
+  const random = new Random(`${stand.seed}/${title}/${number}`);
+  const limits = draw(random);
+  const limiter = limiterOn(stand, limits, `${title} ${number}`);
+  const trace = new Trace(stand, random, limits, limiter);
+  stand.clock.set(random.between(START_MS, TIME_MS_MAX));
+  for (let step = 0; step < STEPS; step++) {
+    try {
+      await trace.step();
+    } catch (error) {
+      const where = `seed ${stand.seed}, trace ${number}, step ${step}`;
+      const numbers = JSON.stringify(limits);
+      throw new Error(`${where}: ${(error as Error).message}; limits ${numbers}`, { cause: error });
+    }
+  }
+}
+
+/** A charge that can still be settled, by the store and by the reference. */
+interface Pending {
+  readonly key: string;
+  readonly cost: number;
+  readonly held: ReferenceOutcome["held"];
+  settle(kept: number): unknown;
+}
+
+class Trace {
+  readonly #stand: Stand;
+  readonly #random: Random;
+  readonly #limiter: Limiter<false>;
+  readonly #reference: Reference;
+  readonly #verbs: readonly (() => Promise<void>)[];
+  readonly #unitsMin: number;
+  readonly #recoveryMsMax: number;
+  readonly #pending: Pending[] = [];
+  #latest: Decision | undefined;
+
+  constructor(stand: Stand, random: Random, limits: readonly Limit[], limiter: Limiter<false>) {
+    this.#stand = stand;
+    this.#random = random;
+    this.#limiter = limiter;
+    this.#reference = new Reference(limits);
+    this.#verbs = this.#verbsOf(limits);
+    this.#unitsMin = Math.min(...limits.map(({ limit }) => limit));
+    this.#recoveryMsMax = Math.max(...limits.map(({ recoveryMs }) => recoveryMs));
+  }
+
+  async step(): Promise<void> {
+    const { clock } = this.#stand;
+    clock.set(Math.min(TIME_MS_MAX, clock.now() + this.#drawPauseMs()));
+    await this.#random.pick(this.#verbs)();
+  }
+
+  /** Each verb as often as it is to be drawn. */
+  #verbsOf(limits: readonly Limit[]): readonly (() => Promise<void>)[] {
+    const check = () => this.#check();
+    const peek = () => this.#peek(this.#drawKey(), this.#drawCost());
+    const settle = () => this.#settle();
+    const refund = () => this.#refund();
+    const reset = () => this.#reset();
+    if (isHeld(limits)) {
+      const acquire = () => this.#acquire();
+      return [acquire, acquire, acquire, acquire, peek, settle, settle, reset];
+    }
+    const reserve = () => this.#reserve();
+    return [check, check, check, check, reserve, reserve, settle, settle, peek, refund, reset];
+  }
+
+  async #check(): Promise<void> {
+    const [key, cost] = [this.#drawKey(), this.#drawCost()];
+    this.#compare("check", key, cost, await this.#limiter.check(key, { cost }));
+  }
+
+  async #reserve(): Promise<void> {
+    const [key, cost] = [this.#drawKey(), this.#drawCost()];
+    const reservation = await this.#limiter.reserve(key, { cost });
+    const held = this.#compare("reserve", key, cost, reservation);
+    const settle = (kept: number) =>
+      kept === 0 && this.#random.chance(0.5) ? reservation.cancel() : reservation.commit(kept);
+    if (reservation.allowed) this.#pending.push({ key, cost, held, settle });
+  }
+
+  async #acquire(): Promise<void> {
+    const [key, cost] = [this.#drawKey(), this.#drawCost()];
+    const permit = await this.#limiter.acquire(key, { cost });
+    const held = this.#compare("acquire", key, cost, permit);
+    if (permit.allowed) this.#pending.push({ key, cost, held, settle: () => permit.release() });
+  }
+
+  async #settle(): Promise<void> {
+    const at = this.#random.between(0, this.#pending.length - 1);
+    const [pending] = this.#pending.splice(at, 1);
+    if (pending === undefined) return;
+    const { key, cost, held } = pending;
+    const isPermit = held.some(({ cell }) => isHeld([cell.limit]));
+    const kept = isPermit ? 0 : this.#drawKept(cost);
+    await pending.settle(kept);
+    this.#reference.settle(held, kept, this.#stand.clock.now());
+    await this.#peek(key, 1, `keeping ${kept} of ${cost}, then `);
+  }
+
+  async #refund(): Promise<void> {
+    const [key, cost] = [this.#drawKey(), this.#drawCost()];
+    await this.#limiter.refund(key, cost);
+    this.#reference.refund(key, cost, this.#stand.clock.now());
+    await this.#peek(key, 1, `refund of ${cost}, then `);
+  }
+
+  async #reset(): Promise<void> {
+    const key = this.#drawKey();
+    await this.#limiter.reset(key);
+    this.#reference.reset(key);
+    await this.#peek(key, 1, "reset, then ");
+  }
+
+  async #peek(key: string, cost: number, after = ""): Promise<void> {
+    const nowMs = this.#stand.clock.now();
+    const seen = await this.#limiter.peek(key, { cost });
+    const what = `${after}peek of ${cost} by "${key}" at ${nowMs}`;
+    this.#same(what, seen, this.#reference.peek(key, cost, nowMs));
+  }
+
+  #compare(verb: string, key: string, cost: number, seen: Decision): ReferenceOutcome["held"] {
+    const nowMs = this.#stand.clock.now();
+    const { decision, held } = this.#reference.take(key, cost, nowMs);
+    this.#same(`${verb} of ${cost} by "${key}" at ${nowMs}`, seen, decision);
+    return held;
+  }
+
+  #same(what: string, seen: Decision, decision: Decision): void {
+    const { source: _, ...expected } = decision;
+    expectDecision(what, seen, expected);
+    this.#latest = decision;
+  }
+
+  #drawKey(): string {
+    return this.#random.pick(KEYS);
+  }
+
+  #drawCost(): number {
+    const random = this.#random;
+    const units = this.#unitsMin;
+    if (random.chance(0.7)) return random.between(1, Math.max(1, Math.ceil(units / 3)));
+    return random.pick([0, 1, units, units + 1, COST_MAX]);
+  }
+
+  #drawKept(cost: number): number {
+    const random = this.#random;
+    return random.pick([0, 0, random.between(0, cost), cost, cost + this.#drawExcess()]);
+  }
+
+  #drawExcess(): number {
+    return this.#random.between(1, this.#unitsMin);
+  }
+
+  #drawPauseMs(): number {
+    const random = this.#random;
+    const { retryAfterMs = 0, resetMs = 0 } = this.#latest ?? {};
+    const waitMs = Number.isFinite(retryAfterMs) ? retryAfterMs : 0;
+    return random.pick([
+      0,
+      0,
+      0,
+      1,
+      waitMs,
+      Math.max(0, waitMs - 1),
+      resetMs,
+      random.between(0, Math.ceil(this.#recoveryMsMax / 4)),
+    ]);
+  }
+}

@@ -1,0 +1,129 @@
+// The conformance kit: everything that is promised of a store, as named cases that any test runner
+// can run. It asserts by itself, waits for every answer, and moves time by its own clock only, so
+// that stores in memory and stores behind a network pass the same cases.
+
+import type { Clock } from "../clock.js";
+import { show } from "../errors.js";
+import { asOptions, type OptionSite, refuse, whole } from "../options.js";
+import type { Store } from "../stores/store.js";
+import { blockClaims } from "./conformance/blocks.js";
+import { chargingClaims } from "./conformance/charging.js";
+import { givingBackClaims } from "./conformance/giving-back.js";
+import { nameClaims } from "./conformance/names.js";
+import { requestClaims } from "./conformance/requests.js";
+import type { Claim } from "./conformance/stand.js";
+import { tableClaims } from "./conformance/tables.js";
+import { traceClaims } from "./conformance/traces.js";
+import { ManualClock } from "./manual-clock.js";
+
+/** Options of {@link storeConformance}. */
+export interface StoreConformanceOptions {
+  /**
+   * Makes a store that is empty and has room for 10,000 keys. A store with a time of its own has
+   * to take it from `clock`. Called once for each case; the kit closes the store after it.
+   */
+  createStore: (clock: Clock) => Store | Promise<Store>;
+  /** What the store does not promise: the name of a case or of a group → the reason. */
+  skip?: Readonly<Record<string, string>>;
+  /** Random traces for each algorithm; default 300. */
+  traces?: number;
+  /** One number from which all randomness is drawn, to replay a failure; default 1. */
+  seed?: number;
+}
+
+/** One promise of a store. */
+export interface ConformanceCase {
+  /** The claim, as `group: title`. */
+  readonly name: string;
+  /** The claim that several cases show together; it can be skipped as a whole. */
+  readonly group: string;
+  /** Why the case is skipped; absent if it is not. */
+  readonly skipped?: string;
+  /** Throws an Error that says what was expected and what was seen. */
+  run(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "storeConformance", code: "SLUICE_OPTION_INVALID" };
+const START_MS = Date.UTC(2024, 5, 1, 12);
+const TRACES = 300;
+const SEED = 1;
+
+const claims: readonly Claim[] = [
+  ...tableClaims,
+  ...traceClaims,
+  ...chargingClaims,
+  ...requestClaims,
+  ...blockClaims,
+  ...givingBackClaims,
+  ...nameClaims,
+];
+
+/**
+ * Returns the cases that a store has to pass. A name in `skip` that is no case and no group is an
+ * error, so that skips don't outlive what they were about.
+ *
+ * @example
+ * for (const { name, skipped, run } of storeConformance({ createStore: () => memoryStore() })) {
+ *   if (skipped === undefined) it(name, run);
+ * }
+ */
+export function storeConformance(options: StoreConformanceOptions): ConformanceCase[] {
+  const settings = toSettings(options);
+  return claims.map((claim) => {
+    const { group } = claim;
+    const name = nameOf(claim);
+    const skipped = settings.skip.get(name) ?? settings.skip.get(group);
+    const run = () => runClaim(claim, settings);
+    return skipped === undefined ? { name, group, run } : { name, group, skipped, run };
+  });
+}
+
+interface Settings {
+  readonly createStore: StoreConformanceOptions["createStore"];
+  readonly skip: ReadonlyMap<string, string>;
+  readonly traces: number;
+  readonly seed: number;
+}
+
+function toSettings(options: unknown): Settings {
+  const { createStore, skip = {}, traces = TRACES, seed = SEED } = asOptions(SITE, options);
+  if (typeof createStore !== "function") {
+    refuse(SITE, `createStore must be a function, got ${show(createStore)}`);
+  }
+  return {
+    createStore: createStore as Settings["createStore"],
+    skip: toSkip(skip),
+    traces: whole(SITE, "traces", traces, { min: 1, max: 1_000_000 }),
+    seed: whole(SITE, "seed", seed, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+  };
+}
+
+function toSkip(skip: unknown): ReadonlyMap<string, string> {
+  const known = new Set(claims.flatMap((claim) => [claim.group, nameOf(claim)]));
+  const entries = Object.entries(asOptions({ ...SITE, name: "storeConformance.skip" }, skip));
+  for (const [name, reason] of entries) {
+    if (!known.has(name)) refuse(SITE, `skip names no case and no group, got ${show(name)}`);
+    if (typeof reason !== "string" || reason === "") {
+      refuse(SITE, `skip needs a reason for ${show(name)}, got ${show(reason)}`);
+    }
+  }
+  return new Map(entries as [string, string][]);
+}
+
+function nameOf({ group, title }: Claim): string {
+  return `${group}: ${title}`;
+}
+
+async function runClaim(claim: Claim, settings: Settings): Promise<void> {
+  const { createStore, traces, seed } = settings;
+  const clock = new ManualClock(START_MS);
+  const store = await createStore(clock);
+  try {
+    await claim.check({ store, clock, seed, traces });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`store conformance, "${nameOf(claim)}": ${message}`, { cause: error });
+  } finally {
+    await store.close();
+  }
+}
