@@ -1,8 +1,25 @@
-// The answer to a request: the verdicts of its charges, combined.
+// The answer to a charge, and the answer to a request: the verdicts of its charges, combined.
 
-import type { Verdict } from "./stores/store.js";
+/** Where an answer came from. */
+export type Source = "memory" | "store" | "lease" | "deny-cache" | "fallback";
 
-/** The answer to a request. All durations are in milliseconds from now. */
+/** The answer to one charge. All durations are in milliseconds from now. */
+export interface Verdict {
+  readonly allowed: boolean;
+  /** The units available when nothing is in use. */
+  readonly limit: number;
+  /** Whole units left, never negative. */
+  readonly remaining: number;
+  /** 0 if allowed; until this cost would pass if nobody else spends; Infinity if it never can. */
+  readonly retryAfterMs: number;
+  /** Until the full quota is back. */
+  readonly resetMs: number;
+  /** How long an admitted request has to wait before it goes on. */
+  readonly delayMs: number;
+  readonly source: Source;
+}
+
+/** The answer to a request. */
 export type Decision = Verdict;
 
 /**

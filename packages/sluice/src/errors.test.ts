@@ -72,7 +72,7 @@ describe("show", () => {
     ["a string, in quotes: it could be taken for a number", "1", '"1"'],
     ["an empty string", "", '""'],
     ["a bigint, told from a number", 10n, "10n"],
-    ["a symbol", Symbol("key"), "Symbol(key)"],
+    ["a symbol", Symbol("key"), 'a symbol "key"'],
     ["a function", () => 1, "a function"],
     ["an object", { cost: 1 }, '{"cost":1}'],
     ["an array", [1, "2"], '[1,"2"]'],
@@ -89,6 +89,7 @@ describe("show", () => {
   it("keeps a message on one line, so that a key can't forge a line of a log", () => {
     expect(show("a\nERROR: b\r\u0000")).toBe('"a\\nERROR: b\\r\\u0000"');
     expect(show({ key: "a\nb" })).toBe('{"key":"a\\nb"}');
+    expect(show(Symbol("a\nb"))).not.toContain("\n");
   });
 
   it.each([
@@ -96,6 +97,7 @@ describe("show", () => {
     ["object", { key: "x".repeat(10_000) }],
     ["array", new Array(10_000).fill(1)],
     ["symbol", Symbol("x".repeat(10_000))],
+    ["bigint", 10n ** 5_000n],
   ])("shortens a long %s", (_what, value) => {
     expect(show(value).length).toBeLessThan(100);
     expect(show(value)).toContain("…");

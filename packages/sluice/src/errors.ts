@@ -79,10 +79,10 @@ const SHOWN_LENGTH_MAX = 80;
 /** Renders any value for an error message: short, on one line, with its type where that matters. */
 export function show(value: unknown): string {
   if (typeof value === "number" || value === null || value === undefined) return String(value);
-  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "bigint") return shorten(`${value}n`);
   if (typeof value === "string") return JSON.stringify(shorten(value));
   if (typeof value === "function") return "a function";
-  if (typeof value === "symbol") return shorten(value.toString());
+  if (typeof value === "symbol") return `a symbol ${show(value.description)}`;
   return shorten(describeObject(value));
 }
 

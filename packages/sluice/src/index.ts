@@ -6,7 +6,7 @@
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
 export { type Clock, systemClock } from "./clock.js";
-export type { Decision } from "./decision.js";
+export type { Decision, Source, Verdict } from "./decision.js";
 export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
 export { type AtTime, createLimiter, type Limiter, type RequestOptions } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
@@ -42,8 +42,6 @@ export type {
   MaybePromise,
   Outcome,
   Settling,
-  Source,
   Store,
   SyncStore,
-  Verdict,
 } from "./stores/store.js";

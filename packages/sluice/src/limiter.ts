@@ -133,7 +133,8 @@ class StoreLimiter implements Limiter<false> {
   }
 
   refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<void> {
-    return this.#refund(key, options.cost ?? 1, toTime(options));
+    const nowMs = toTime(options);
+    return this.#refund(key, options.cost ?? 1, nowMs);
   }
 
   block(key: string, forMs: number): MaybePromise<void> {
@@ -246,8 +247,8 @@ class StoreLimiter implements Limiter<false> {
     };
     const commit = (actualCost: number, nowMs?: number) => {
       const kept = toCost(actualCost);
-      if (isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
       if (!decision.allowed) throw new SluiceError("SLUICE_NOT_ADMITTED", `commit of ${kept}`);
+      if (isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
       return settle(kept, nowMs);
     };
     const cancel = (nowMs?: number) => (isSettled ? undefined : settle(0, nowMs));

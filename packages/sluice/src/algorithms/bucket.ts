@@ -48,7 +48,7 @@ function charge(
       retryAfterMs: 0,
       resetMs: divideUp(debtAfter, ticksPerMs),
       // Exact, not rounded: departures are 1/rate apart even where that is no whole millisecond.
-      delayMs: delays(limit) ? debt / ticksPerMs : 0,
+      delayMs: cost > 0 && delays(limit) ? debt / ticksPerMs : 0,
       state: { debtTicks: debtAfter, atMs: nowMs },
       mark: debt,
     };

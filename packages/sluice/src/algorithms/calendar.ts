@@ -69,7 +69,7 @@ export function toCalendar(options: CalendarOptions): Calendar {
 }
 
 /**
- * Returns the period that holds `nowMs`, for instants from 1970 to the end of 2099; it is never
+ * Returns the period that holds `nowMs`, for instants from 1970 to the end of 2100; it is never
  * empty. The period before it ends at its `startMs`, the one after it is at its `endMs`. Indexes
  * rise by one, except past a period that the zone skipped whole (30 December 2011 in Apia).
  */

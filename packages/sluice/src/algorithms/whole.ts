@@ -8,9 +8,12 @@ export interface Fraction {
   readonly denominator: number;
 }
 
+/** A double that was computed may be off by a few units in its last place, this share of it. */
+const ROUNDING_ERROR = 2 ** -49;
+
 /**
- * The simplest fraction that, divided out, is exactly the double `value`: 0.1 is 1/10 and
- * 100 / 60 is 5/3. `value` must be positive and finite. Returns undefined where such a fraction
+ * The simplest fraction within rounding error of `value`: 0.1 is 1/10, 100 / 60 is 5/3 and
+ * 0.1 + 0.2 is 3/10. `value` must be positive and finite. Returns undefined where the fraction
  * needs numbers of 2^53 and above. Runs once for each limit made, so it can afford BigInt.
  */
 export function toFraction(value: number): Fraction | undefined {
@@ -23,7 +26,7 @@ export function toFraction(value: number): Fraction | undefined {
     [dividend, divisor] = [divisor, dividend % divisor];
     [previousP, p] = [p, whole * p + previousP];
     [previousQ, q] = [q, whole * q + previousQ];
-    if (p > 0n && Number(p) / Number(q) === value) break;
+    if (Math.abs(Number(p) / Number(q) - value) <= value * ROUNDING_ERROR) break;
   }
   const fraction = { numerator: Number(p), denominator: Number(q) };
   const holds =

@@ -2,6 +2,7 @@
 // store never knows rules or HTTP. Memory answers at once, other stores with a promise.
 
 import type { Receipt } from "../algorithms/step.js";
+import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
 
 /** A value now, or a promise of it. `await` serves both. */
@@ -29,31 +30,12 @@ export interface Charge {
   readonly shadow?: boolean;
 }
 
-/** Where an answer came from. */
-export type Source = "memory" | "store" | "lease" | "deny-cache" | "fallback";
-
-/** The answer to one charge. All durations are in milliseconds from now. */
-export interface Verdict {
-  readonly allowed: boolean;
-  /** The units available when nothing is in use. */
-  readonly limit: number;
-  /** Whole units left, never negative. */
-  readonly remaining: number;
-  /** 0 if allowed; Infinity if this cost can never pass. */
-  readonly retryAfterMs: number;
-  /** Until the full quota is back. */
-  readonly resetMs: number;
-  /** How long an admitted request has to wait before it goes on. */
-  readonly delayMs: number;
-  readonly source: Source;
-}
-
 /** A charge that was taken, and what giving it back has to present. */
 export interface ChargeReceipt extends Receipt {
   readonly counter: Counter;
   readonly key: string;
-  /** The store's own sequence number of the charge. */
-  readonly sequence: number;
+  /** Whatever the store needs to take the receipt back, once. */
+  readonly proof: unknown;
 }
 
 /** The verdicts of a list of charges, in their order, and a receipt for each one taken. */

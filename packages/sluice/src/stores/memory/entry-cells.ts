@@ -3,8 +3,8 @@
 
 import { expiresAtMsMax, lifeMs, weigh } from "../../algorithms/entries.js";
 import type { Settlement } from "../../algorithms/step.js";
+import type { Verdict } from "../../decision.js";
 import type { EntryLimit } from "../../limits.js";
-import type { Verdict } from "../store.js";
 import { type Arena, type ArenaList, emptyList } from "./arena.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import type { Table } from "./table.js";

@@ -21,8 +21,8 @@ export interface Ledger {
   /** The same for the blocks of the counter's scope. */
   readonly blockSaltLow: number;
   readonly blockSaltHigh: number;
-  /** Where the counter's state may still lie from the time when it had other numbers. */
-  readonly olderTables: readonly Table[];
+  /** Every table in which the counter has had state, under these or other numbers. */
+  readonly tables: readonly Table[];
 }
 
 /** Bounds of the tables and arenas. */
@@ -42,7 +42,7 @@ export class Ledgers {
   readonly #cellsByLimit = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
   readonly #byCounter = new WeakMap<Counter, Ledger>();
-  readonly #latestByName = new Map<string, Ledger>();
+  readonly #tablesByName = new Map<string, Table[]>();
   readonly #shelves = new Map<string, EntryShelf>();
 
   constructor(bounds: LedgerBounds, hash: KeyHash, owner: SlotOwner) {
@@ -77,23 +77,25 @@ export class Ledgers {
 
   #open(counter: Counter): Ledger {
     const { scope, part, limit } = counter;
-    const name = JSON.stringify([scope, part, limit.algorithm]);
     const cells = this.#cellsOf(limit);
-    const latest = this.#latestByName.get(name);
-    if (latest?.cells === cells) return latest;
     const salt = this.salt("counter", scope, part, limit.algorithm);
     const blockSalt = this.salt("block", scope);
-    const tables = latest === undefined ? [] : [latest.cells.table, ...latest.olderTables];
-    const ledger = {
+    return {
       cells,
       saltLow: salt.low,
       saltHigh: salt.high,
       blockSaltLow: blockSalt.low,
       blockSaltHigh: blockSalt.high,
-      olderTables: [...new Set(tables)].filter((table) => table !== cells.table),
+      tables: this.#addTable(JSON.stringify([scope, part, limit.algorithm]), cells.table),
     };
-    this.#latestByName.set(name, ledger);
-    return ledger;
+  }
+
+  /** One list for all ledgers of a name: those made before see the tables that came later. */
+  #addTable(name: string, table: Table): readonly Table[] {
+    const tables = this.#tablesByName.get(name) ?? [];
+    if (!tables.includes(table)) tables.push(table);
+    this.#tablesByName.set(name, tables);
+    return tables;
   }
 
   #cellsOf(limit: Limit): Cells {

@@ -5,11 +5,19 @@
 import { SluiceError, show } from "../../errors.js";
 import type { Outcome } from "../store.js";
 
-/** One charge of a request, as it is compared and answered again. */
+/** One charge of a request, as it is compared. */
 export interface RequestPrint {
+  readonly scope: string;
   readonly low: number;
   readonly high: number;
   readonly cost: number;
+}
+
+/** A request that names itself. */
+export interface NamedRequest {
+  readonly requestId: string;
+  readonly prints: readonly RequestPrint[];
+  readonly nowMs: number;
 }
 
 interface Admission {
@@ -30,30 +38,28 @@ export class Requests {
   }
 
   /** The outcome of the same request before, if it was admitted and is still remembered. */
-  recall(requestId: string, prints: readonly RequestPrint[], nowMs: number): Outcome | undefined {
-    const admission = this.#admissions.get(requestId);
-    if (admission === undefined || admission.expiresAtMs <= nowMs) return undefined;
-    if (!isSame(admission.prints, prints)) {
-      throw new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(requestId)}`);
+  recall(request: NamedRequest): Outcome | undefined {
+    const admission = this.#admissions.get(toName(request));
+    if (admission === undefined || admission.expiresAtMs <= request.nowMs) return undefined;
+    if (!isSame(admission.prints, request.prints)) {
+      throw new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(request.requestId)}`);
     }
     return admission.outcome;
   }
 
-  record(
-    requestId: string,
-    prints: readonly RequestPrint[],
-    outcome: Outcome,
-    nowMs: number,
-  ): void {
-    this.#admissions.delete(requestId);
-    if (this.#admissions.size >= this.#requestsMax) {
-      for (const oldest of this.#admissions.keys()) {
-        this.#admissions.delete(oldest);
-        break;
-      }
-    }
-    this.#admissions.set(requestId, { prints, outcome, expiresAtMs: nowMs + this.#keepMs });
+  record(request: NamedRequest, outcome: Outcome): void {
+    const { prints, nowMs } = request;
+    const name = toName(request);
+    this.#admissions.delete(name);
+    const [oldest] = this.#admissions.keys();
+    if (this.#admissions.size >= this.#requestsMax) this.#admissions.delete(oldest);
+    this.#admissions.set(name, { prints, outcome, expiresAtMs: nowMs + this.#keepMs });
   }
+}
+
+/** Ids of different limiters don't meet. */
+function toName({ requestId, prints }: NamedRequest): string {
+  return JSON.stringify([requestId, ...new Set(prints.map((print) => print.scope))]);
 }
 
 function isSame(before: readonly RequestPrint[], now: readonly RequestPrint[]): boolean {

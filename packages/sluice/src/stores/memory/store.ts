@@ -2,7 +2,7 @@
 // joins the table, the cells that know what a slot means, blocks and receipts; it decides nothing
 // itself. A single thread makes "all or nothing" simple: weigh every charge, then take them all.
 
-import { keyOffsetMs } from "../../algorithms/fixed-window.js";
+import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
 import type {
   Charge,
@@ -12,13 +12,13 @@ import type {
   Outcome,
   Settling,
   SyncStore,
-  Verdict,
 } from "../store.js";
 import { Blocks } from "./blocks.js";
 import { type AnyStep, toVerdict } from "./cells.js";
 import { Grants } from "./grants.js";
 import { KeyHash } from "./hash.js";
-import { type Ledger, Ledgers } from "./ledgers.js";
+import { Ledgers } from "./ledgers.js";
+import { type Located, Locator, timeFor } from "./locator.js";
 import { type MemoryStoreOptions, toBounds } from "./options.js";
 import { type RequestPrint, Requests } from "./requests.js";
 
@@ -40,30 +40,17 @@ export interface MemoryStoreStats {
   readonly bytes: number;
 }
 
-/** A charge found in its table: where, and when by its limit's time. */
-interface Located {
-  readonly charge: Charge;
-  readonly ledger: Ledger;
-  readonly low: number;
-  readonly high: number;
-  readonly slot: number;
-  readonly nowMs: number;
-  readonly blockedMs: number;
-}
-
 /** A store in the memory of this process. Made by {@link memoryStore}. */
 export class MemoryStore implements SyncStore {
   readonly #hash: KeyHash;
   readonly #ledgers: Ledgers;
+  readonly #locator: Locator;
   readonly #blocks: Blocks;
   readonly #requests: Requests;
   readonly #grants = new Grants();
   #evictions = 0;
   #debtGivenUp = 0;
   #isClosed = false;
-  // The counter asked for last: a limiter with one limit asks for the same one each time.
-  #lastCounter: Counter | undefined;
-  #lastLedger: Ledger | undefined;
 
   constructor(options: MemoryStoreOptions = {}) {
     const bounds = toBounds(options);
@@ -74,6 +61,7 @@ export class MemoryStore implements SyncStore {
       share: (slot, id, nowMs) => this.#ledgers.cellsById(id).share(slot, nowMs),
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
     });
+    this.#locator = new Locator(this.#hash, this.#ledgers);
   }
 
   get stats(): MemoryStoreStats {
@@ -93,16 +81,14 @@ export class MemoryStore implements SyncStore {
 
   decideOne(counter: Counter, key: string, cost: number, nowMs: number): Verdict {
     if (!this.#blocks.isEmpty) return this.decide([{ counter, key, cost, nowMs }]).verdicts[0];
-    const ledger = this.#ledgerOf(counter);
+    this.#mustBeOpen();
+    const ledger = this.#locator.ledgerOf(counter);
     const { cells } = ledger;
     const atMs = timeFor(ledger, key, nowMs);
     this.#hash.hash(key);
     const low = this.#hash.low ^ ledger.saltLow;
     const high = this.#hash.high ^ ledger.saltHigh;
-    let slot = cells.table.find(low, high);
-    if (slot < 0 || cells.table.idOf(slot) !== cells.id) {
-      slot = this.#carry(ledger, low, high, slot, atMs);
-    }
+    const slot = this.#locator.find(ledger, low, high, atMs);
     if (slot >= 0) return cells.decide(slot, cost, atMs);
     const step = cells.weigh(slot, cost, atMs, 1);
     if (step.allowed && cost > 0) {
@@ -112,66 +98,68 @@ export class MemoryStore implements SyncStore {
   }
 
   decide(charges: readonly Charge[], options?: DecideOptions): Outcome {
-    const merged = mergeEqual(charges);
-    const located = merged.map((charge) => this.#locate(charge));
+    this.#mustBeOpen();
+    const located = this.#locator.locateAll(mergeEqual(charges));
     const requestId = options?.requestId;
     if (requestId === undefined) return this.#decideLocated(charges, located);
-    const prints = located.map(toPrint);
-    const nowMs = located[0].nowMs;
-    const before = this.#requests.recall(requestId, prints, nowMs);
+    const request = { requestId, prints: located.map(toPrint), nowMs: located[0].nowMs };
+    const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideLocated(charges, located);
-    if (outcome.receipts.length > 0) {
-      this.#requests.record(requestId, prints, withoutKeys(outcome), nowMs);
-    }
+    if (outcome.receipts.length > 0) this.#requests.record(request, withoutKeys(outcome));
     return outcome;
   }
 
   peek(charges: readonly Charge[]): readonly Verdict[] {
-    return charges.map((charge) => {
-      const at = this.#locate(charge);
+    this.#mustBeOpen();
+    const located = this.#locator.locateAll(charges);
+    return located.map((at) => {
       const { cells } = at.ledger;
-      const step = cells.weigh(at.slot, charge.cost, at.nowMs, 1);
+      const step = cells.weigh(at.slot, at.charge.cost, at.nowMs, 1);
       // What is left now is what a charge of nothing would leave.
-      const now = cells.weigh(at.slot, 0, at.nowMs, 0);
-      const { remaining, resetMs } = now;
-      return toBlockedVerdict({ ...step, remaining, resetMs }, cells.limit.limit, at.blockedMs);
+      const { remaining, resetMs } = cells.weigh(at.slot, 0, at.nowMs, 0);
+      const verdict = toVerdict({ ...step, remaining, resetMs }, cells.limit.limit);
+      return toBlocked(verdict, this.#blockedMs(at, charges));
     });
   }
 
   settle(settlings: readonly Settling[]): void {
+    this.#mustBeOpen();
     for (const { receipt, kept, nowMs } of settlings) {
       const { counter, key, cost } = receipt;
-      const at = this.#locate({ counter, key, cost, nowMs });
+      const proof = receipt.proof as Proof;
+      if (proof.isPresented) continue;
+      proof.isPresented = true;
+      const at = this.#locator.locate({ counter, key, cost, nowMs });
       const { cells } = at.ledger;
       if (kept > cost) {
-        const slot = at.slot >= 0 ? at.slot : this.#claim(at);
+        const slot = at.slot >= 0 ? at.slot : this.#locator.claim(at);
         cells.force(slot, kept - cost, at.nowMs, at.slot < 0);
       } else if (at.slot >= 0) {
-        const usedMax = this.#grants.usedMaxSince(receipt.sequence, at.low, at.high);
+        const usedMax = this.#grants.usedMaxSince(proof.grants, at.low, at.high);
         cells.giveBack(at.slot, { receipt, kept, usedMax }, at.nowMs);
       }
     }
   }
 
   refund(charges: readonly Charge[]): void {
+    this.#mustBeOpen();
     for (const charge of charges) {
-      const at = this.#locate(charge);
-      if (at.slot < 0) continue;
-      const { cells } = at.ledger;
-      cells.grant(at.slot, charge.cost, at.nowMs);
-      const usedAfter = cells.used(at.slot, at.nowMs);
-      this.#grants.record({ low: at.low, high: at.high, usedAfter });
+      const { ledger, slot, nowMs, low, high } = this.#locator.locate(charge);
+      if (slot < 0) continue;
+      ledger.cells.grant(slot, charge.cost, nowMs);
+      this.#grants.record({ low, high, usedAfter: ledger.cells.used(slot, nowMs) });
     }
   }
 
   reset(charges: readonly Charge[]): void {
+    this.#mustBeOpen();
     for (const charge of charges) {
-      const at = this.#locate(charge);
-      this.#grants.record({ low: at.low, high: at.high, usedAfter: 0 });
-      if (at.slot < 0) continue;
-      at.ledger.cells.clear(at.slot);
-      at.ledger.cells.table.free(at.slot);
+      const { ledger, slot, low, high } = this.#locator.locate(charge);
+      this.#grants.record({ low, high, usedAfter: 0 });
+      if (slot < 0) continue;
+      ledger.cells.clear(slot);
+      ledger.cells.table.free(slot);
     }
   }
 
@@ -191,26 +179,26 @@ export class MemoryStore implements SyncStore {
 
   close(): void {
     this.#isClosed = true;
-    this.#lastCounter = undefined;
   }
 
   #decideLocated(charges: readonly Charge[], located: readonly Located[]): Outcome {
-    const steps = located.map(({ charge, ledger, slot, nowMs }) =>
-      ledger.cells.weigh(slot, charge.cost, nowMs, located.length),
-    );
-    const passes = located.map((at, i) => steps[i].allowed && at.blockedMs === 0);
-    const isAdmitted = located.every((at, i) => passes[i] || at.charge.shadow === true);
+    const steps = located.map(({ charge, ledger, slot, nowMs }) => {
+      const { algorithm } = ledger.cells.limit;
+      const alike = located.filter((other) => other.ledger.cells.limit.algorithm === algorithm);
+      return ledger.cells.weigh(slot, charge.cost, nowMs, alike.length);
+    });
+    const verdicts = located.map((at, i) => {
+      const verdict = toVerdict(steps[i], at.ledger.cells.limit.limit);
+      return toBlocked(verdict, this.#blockedMs(at, charges));
+    });
+    const isAdmitted = located.every((at, i) => verdicts[i].allowed || at.charge.shadow === true);
     const delayMs = Math.max(...steps.map((step) => step.delayMs));
     const receipts = isAdmitted
-      ? located.flatMap((at, i) => (passes[i] ? [this.#take(at, steps[i], delayMs)] : []))
+      ? located.flatMap((at, i) => (verdicts[i].allowed ? [this.#take(at, steps[i], delayMs)] : []))
       : [];
-    const verdicts = charges.map((charge) => {
-      const i = located.findIndex((at) => isSameCounter(at.charge, charge));
-      const step = steps[i];
-      const { limit } = located[i].ledger.cells.limit;
-      return toBlockedVerdict(step, limit, located[i].blockedMs);
-    });
-    return { verdicts, receipts };
+    const verdictOf = (charge: Charge) =>
+      verdicts[located.findIndex((at) => isSameCounter(at.charge, charge))];
+    return { verdicts: charges.map(verdictOf), receipts };
   }
 
   #take(at: Located, step: AnyStep, delayMs: number): ChargeReceipt {
@@ -220,61 +208,22 @@ export class MemoryStore implements SyncStore {
     const isPermit = cells.limit.algorithm === "concurrency";
     const taken = isPermit ? { ...step, mark: step.mark + Math.ceil(delayMs) } : step;
     if (cost > 0) {
-      // Claiming for an earlier charge of this request may have given this slot up.
-      const found = cells.table.find(at.low, at.high);
-      cells.keep(found >= 0 ? found : this.#claim(at), taken, cost, found < 0);
+      // Claiming a slot for an earlier charge of this request may have moved this one's.
+      const slot = cells.table.find(at.low, at.high);
+      cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0);
     }
-    const { sequence } = this.#grants;
-    return { counter, key, cost, atMs: at.nowMs, mark: taken.mark, sequence };
+    const proof: Proof = { grants: this.#grants.sequence, isPresented: false };
+    return { counter, key, cost, atMs: at.nowMs, mark: taken.mark, proof };
   }
 
-  #locate(charge: Charge): Located {
-    const ledger = this.#ledgerOf(charge.counter);
-    const nowMs = timeFor(ledger, charge.key, charge.nowMs);
-    this.#hash.hash(charge.key);
-    const { low: hashLow, high: hashHigh } = this.#hash;
-    const low = hashLow ^ ledger.saltLow;
-    const high = hashHigh ^ ledger.saltHigh;
-    const blockLow = hashLow ^ ledger.blockSaltLow;
-    const untilMs = this.#blocks.untilMs(blockLow, hashHigh ^ ledger.blockSaltHigh, charge.nowMs);
-    const found = ledger.cells.table.find(low, high);
-    const slot = this.#carry(ledger, low, high, found, nowMs);
-    return {
-      charge,
-      ledger,
-      low,
-      high,
-      slot,
-      nowMs,
-      blockedMs: Math.max(0, untilMs - charge.nowMs),
-    };
-  }
-
-  /** Brings state that was written under other numbers under those of the ledger. */
-  #carry(ledger: Ledger, low: number, high: number, found: number, nowMs: number): number {
-    const { cells, olderTables } = ledger;
-    if (found >= 0) {
-      const id = cells.table.idOf(found);
-      if (id !== cells.id) {
-        cells.adopt(found, this.#ledgers.cellsById(id), found, nowMs);
-        cells.table.setId(found, cells.id);
-      }
-      return found;
-    }
-    for (const table of olderTables) {
-      const from = table.find(low, high);
-      if (from < 0) continue;
-      const slot = cells.table.claim(low, high, cells.id, nowMs);
-      cells.adopt(slot, this.#ledgers.cellsById(table.idOf(from)), from, nowMs);
-      table.free(from);
-      return slot;
-    }
-    return -1;
-  }
-
-  #claim(at: Located): number {
-    const { cells } = at.ledger;
-    return cells.table.claim(at.low, at.high, cells.id, at.nowMs);
+  /** How long the key is still blocked, by the clock of its scope's first charge. */
+  #blockedMs(at: Located, charges: readonly Charge[]): number {
+    const { ledger, charge } = at;
+    const { scope } = charge.counter;
+    const nowMs = charges.find((other) => other.counter.scope === scope)?.nowMs ?? charge.nowMs;
+    const low = at.low ^ ledger.saltLow ^ ledger.blockSaltLow;
+    const high = at.high ^ ledger.saltHigh ^ ledger.blockSaltHigh;
+    return Math.max(0, this.#blocks.untilMs(low, high, nowMs) - nowMs);
   }
 
   #forget(slot: number, id: number, nowMs: number): void {
@@ -287,14 +236,6 @@ export class MemoryStore implements SyncStore {
     cells.clear(slot);
   }
 
-  #ledgerOf(counter: Counter): Ledger {
-    if (counter === this.#lastCounter && this.#lastLedger !== undefined) return this.#lastLedger;
-    this.#mustBeOpen();
-    this.#lastLedger = this.#ledgers.of(counter);
-    this.#lastCounter = counter;
-    return this.#lastLedger;
-  }
-
   #mustBeOpen(): void {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this memory store");
   }
@@ -305,24 +246,18 @@ export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
   return new MemoryStore(options);
 }
 
-/** A window that is aligned by key lives in a time of its own. */
-function timeFor(ledger: Ledger, key: string, nowMs: number): number {
-  const { limit } = ledger.cells;
-  if (limit.algorithm !== "fixedWindow" || limit.align === "epoch") return nowMs;
-  return nowMs + keyOffsetMs(key, limit.windowMs);
+/** What makes a receipt good for one settlement; copies of the receipt share it. */
+interface Proof {
+  /** How many grants of operators there had been. */
+  readonly grants: number;
+  isPresented: boolean;
 }
 
-function toBlockedVerdict(step: AnyStep, limit: number, blockedMs: number): Verdict {
-  const verdict = toVerdict(step, limit);
+function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   if (blockedMs === 0) return verdict;
-  return {
-    ...verdict,
-    allowed: false,
-    remaining: 0,
-    retryAfterMs: Math.max(blockedMs, step.retryAfterMs),
-    resetMs: Math.max(blockedMs, step.resetMs),
-    delayMs: 0,
-  };
+  const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
+  const resetMs = Math.max(blockedMs, verdict.resetMs);
+  return { ...verdict, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
 }
 
 /** Charges on the same counter and key are one charge of their costs together. */
@@ -341,7 +276,8 @@ function isSameCounter(a: Charge, b: Charge): boolean {
 }
 
 function toPrint(at: Located): RequestPrint {
-  return { low: at.low, high: at.high, cost: at.charge.cost };
+  const { counter, cost } = at.charge;
+  return { scope: counter.scope, low: at.low, high: at.high, cost };
 }
 
 function withoutKeys(outcome: Outcome): Outcome {

@@ -10,7 +10,9 @@ const SPILL_FROM = 4;
 /** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
 const SLOTS_PER_KEY = 1.23;
 /** A key that has used less than this share of its limit is given up without a further look. */
-const SHARE_NEARLY_IDLE = 1 / 32;
+const SHARE_NEARLY_IDLE = 1 / 8;
+/** How many further sets are searched for such a key before a busier one is given up. */
+const FURTHER_SETS_MAX = 4;
 const ID_BITS = 16;
 const ID_MASK = 0xffff;
 
@@ -37,6 +39,8 @@ export class Table {
   readonly #keysMax: number;
   readonly #owner: SlotOwner;
   #keys = 0;
+  /** The set at which the next search for a key at rest goes on. */
+  #hand = 0;
 
   /**
    * @param shape - `keysMax` keys at the most, each with `stateDoubles` doubles of state.
@@ -138,12 +142,17 @@ export class Table {
   }
 
   #room(first: number, second: number, nowMs: number): number {
-    if (this.#keys >= this.#keysMax) return this.#replaceOne(first, second, nowMs);
+    if (this.#keys >= this.#keysMax) return this.#replace(first, second, nowMs);
+    const slot = this.#freeSlot(first, second);
+    return slot >= 0 ? slot : this.#replace(first, second, nowMs);
+  }
+
+  #freeSlot(first: number, second: number): number {
     const taken = this.#takenIn(first);
     if (taken < SPILL_FROM) return first * WAYS + taken;
     const takenInSecond = this.#takenIn(second);
     if (takenInSecond < taken) return second * WAYS + takenInSecond;
-    return taken < WAYS ? first * WAYS + taken : this.#replaceOne(first, second, nowMs);
+    return taken < WAYS ? first * WAYS + taken : -1;
   }
 
   #takenIn(set: number): number {
@@ -154,39 +163,55 @@ export class Table {
     return taken;
   }
 
-  /** The slot of two sets whose loss costs least, given up. */
-  #replaceOne(first: number, second: number, nowMs: number): number {
-    const slot = this.#leastIn(first, second, nowMs);
-    if (slot >= 0) {
-      this.#owner.forget(slot, this.idOf(slot), nowMs);
-      this.#keys--;
-      return slot;
+  /** A slot of these two sets, after the key that costs least to forget was given up for it. */
+  #replace(first: number, second: number, nowMs: number): number {
+    let least = this.#lighter(NOBODY, first, nowMs);
+    if (least.share >= SHARE_NEARLY_IDLE) least = this.#lighter(least, second, nowMs);
+    const free = least.share < SHARE_NEARLY_IDLE ? -1 : this.#freeSlot(first, second);
+    if (free >= 0) least = this.#lightestFurtherOn(least, nowMs);
+    this.#owner.forget(least.slot, this.idOf(least.slot), nowMs);
+    const set = Math.floor(least.slot / WAYS);
+    if (set !== first && set !== second) {
+      this.free(least.slot);
+      return free;
     }
-    // Both sets are empty while the table as a whole is at its bound: another set has to pay.
-    for (let step = 1; this.#keys >= this.#keysMax; step++) {
-      const set = (first + step) % this.#sets;
-      const other = this.#leastIn(set, set, nowMs);
-      if (other < 0) continue;
-      this.#owner.forget(other, this.idOf(other), nowMs);
-      this.free(other);
-    }
-    return first * WAYS;
+    this.#keys--;
+    return least.slot;
   }
 
-  #leastIn(first: number, second: number, nowMs: number): number {
-    let least = Number.POSITIVE_INFINITY;
-    let leastSlot = -1;
-    for (let way = 0; way < 2 * WAYS; way++) {
-      const slot = way < WAYS ? first * WAYS + way : second * WAYS + way - WAYS;
+  /** A lighter key than `least` in the sets that come next, as far as the search goes. */
+  #lightestFurtherOn(least: Candidate, nowMs: number): Candidate {
+    let lightest = least;
+    // Sets without keys don't count: the table is full, so the search ends.
+    for (let seen = 0; seen < FURTHER_SETS_MAX; ) {
+      this.#hand = (this.#hand + 1) % this.#sets;
+      if (this.idOf(this.#hand * WAYS) === 0) continue;
+      lightest = this.#lighter(lightest, this.#hand, nowMs);
+      if (lightest.share < SHARE_NEARLY_IDLE) break;
+      seen++;
+    }
+    return lightest;
+  }
+
+  #lighter(least: Candidate, set: number, nowMs: number): Candidate {
+    let { slot: leastSlot, share: leastShare } = least;
+    for (let slot = set * WAYS; slot < (set + 1) * WAYS; slot++) {
       const id = this.idOf(slot);
-      if (id === 0) continue;
+      if (id === 0 || leastShare < SHARE_NEARLY_IDLE) break;
       const share = this.#owner.share(slot, id, nowMs);
-      if (share < SHARE_NEARLY_IDLE) return slot;
-      if (share < least) {
-        least = share;
+      if (leastSlot < 0 || share < leastShare) {
         leastSlot = slot;
+        leastShare = share;
       }
     }
-    return leastSlot;
+    return { slot: leastSlot, share: leastShare };
   }
 }
+
+/** A slot that may be given up, and what its loss costs. */
+interface Candidate {
+  readonly slot: number;
+  readonly share: number;
+}
+
+const NOBODY: Candidate = { slot: -1, share: Number.POSITIVE_INFINITY };

@@ -1,10 +1,10 @@
 // What a claim of the conformance kit is checked on: a fresh store, a clock that only the claim
 // moves, and a few verbs that read the same for every limit.
 
-import type { Decision } from "../../decision.js";
+import type { Decision, Verdict } from "../../decision.js";
 import { createLimiter, type Limiter, type RequestOptions } from "../../limiter.js";
 import type { Limit } from "../../limits.js";
-import type { Charge, Store, Verdict } from "../../stores/store.js";
+import type { Charge, Store } from "../../stores/store.js";
 import type { ManualClock } from "../manual-clock.js";
 
 /** Where a claim is checked. The store is its own and empty, the clock shows a noon of 2024. */

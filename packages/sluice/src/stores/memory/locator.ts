@@ -1,0 +1,95 @@
+// Finds charges in the tables: hashes the key, picks the counter's ledger, looks up the slot, and
+// brings state that was written under other numbers under those of the charge first.
+
+import { keyOffsetMs } from "../../algorithms/fixed-window.js";
+import type { Charge, Counter } from "../store.js";
+import type { KeyHash } from "./hash.js";
+import type { Ledger, Ledgers } from "./ledgers.js";
+
+/** A charge found in its table: where, and when by its limit's time. */
+export interface Located {
+  readonly charge: Charge;
+  readonly ledger: Ledger;
+  readonly low: number;
+  readonly high: number;
+  /** -1 if the key has none. */
+  readonly slot: number;
+  readonly nowMs: number;
+}
+
+export class Locator {
+  readonly #hash: KeyHash;
+  readonly #ledgers: Ledgers;
+  // The counter asked for last: a limiter with one limit asks for the same one each time.
+  #lastCounter: Counter | undefined;
+  #lastLedger: Ledger | undefined;
+
+  constructor(hash: KeyHash, ledgers: Ledgers) {
+    this.#hash = hash;
+    this.#ledgers = ledgers;
+  }
+
+  ledgerOf(counter: Counter): Ledger {
+    if (counter === this.#lastCounter && this.#lastLedger !== undefined) return this.#lastLedger;
+    this.#lastLedger = this.#ledgers.of(counter);
+    this.#lastCounter = counter;
+    return this.#lastLedger;
+  }
+
+  locate(charge: Charge): Located {
+    const ledger = this.ledgerOf(charge.counter);
+    this.#hash.hash(charge.key);
+    const low = this.#hash.low ^ ledger.saltLow;
+    const high = this.#hash.high ^ ledger.saltHigh;
+    const nowMs = timeFor(ledger, charge.key, charge.nowMs);
+    const slot = this.find(ledger, low, high, nowMs);
+    return { charge, ledger, low, high, slot, nowMs };
+  }
+
+  /** Locates the charges of one request together. */
+  locateAll(charges: readonly Charge[]): readonly Located[] {
+    const located = charges.map((charge) => this.locate(charge));
+    // Bringing one charge's state along may have moved another's slot.
+    return located.map((at) => ({ ...at, slot: at.ledger.cells.table.find(at.low, at.high) }));
+  }
+
+  /** The slot of a fingerprint with its state under the ledger's numbers, or -1. */
+  find(ledger: Ledger, low: number, high: number, nowMs: number): number {
+    const { cells } = ledger;
+    const slot = cells.table.find(low, high);
+    if (slot < 0) return ledger.tables.length > 1 ? this.#fetch(ledger, low, high, nowMs) : -1;
+    const id = cells.table.idOf(slot);
+    if (id !== cells.id) {
+      cells.adopt(slot, this.#ledgers.cellsById(id), slot, nowMs);
+      cells.table.setId(slot, cells.id);
+    }
+    return slot;
+  }
+
+  /** A slot for a charge that has none. */
+  claim(at: Located): number {
+    const { cells } = at.ledger;
+    return cells.table.claim(at.low, at.high, cells.id, at.nowMs);
+  }
+
+  /** Moves state from the table in which the counter had it under other numbers. */
+  #fetch(ledger: Ledger, low: number, high: number, nowMs: number): number {
+    const { cells, tables } = ledger;
+    for (const table of tables) {
+      const from = table.find(low, high);
+      if (from < 0) continue;
+      const slot = cells.table.claim(low, high, cells.id, nowMs);
+      cells.adopt(slot, this.#ledgers.cellsById(table.idOf(from)), from, nowMs);
+      table.free(from);
+      return slot;
+    }
+    return -1;
+  }
+}
+
+/** A window that is aligned by key lives in a time of its own. */
+export function timeFor(ledger: Ledger, key: string, nowMs: number): number {
+  const { limit } = ledger.cells;
+  if (limit.algorithm !== "fixedWindow" || limit.align === "epoch") return nowMs;
+  return nowMs + keyOffsetMs(key, limit.windowMs);
+}

@@ -1,0 +1,401 @@
+// The memory store under pressure: floods, hostile keys, full arenas, bounded blocks and request
+// ids, changed numbers, and what operators give while receipts are out.
+
+import { describe, expect, it } from "vitest";
+import { createLimiter } from "../../limiter.js";
+import {
+  concurrency,
+  fixedWindow,
+  type Limit,
+  quota,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limits.js";
+import { ManualClock } from "../../testing/manual-clock.js";
+import { memoryStore } from "./store.js";
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+function setup(limit: Limit | Limit[], options: Parameters<typeof memoryStore>[0] = {}) {
+  const clock = new ManualClock(START_MS);
+  const store = memoryStore(options);
+  const limiter = createLimiter({ limit, store, clock });
+  return { clock, store, limiter };
+}
+
+function exhaust(limiter: { check(key: string): { allowed: boolean } }, key: string): void {
+  let spent = 0;
+  while (limiter.check(key).allowed) if (++spent > 1000) throw new Error("never exhausted");
+}
+
+describe("memoryStore under a flood", () => {
+  it("keeps a throttled key throttled and admits a newcomer while 10 million keys pass", () => {
+    const limit = fixedWindow({ limit: 10, windowMs: 3_600_000 });
+    const { store, limiter } = setup(limit, { keysMax: 1_000_000 });
+    const offenders = Array.from({ length: 100 }, (_, i) => `offender:${i}`);
+    for (const key of offenders) exhaust(limiter, key);
+    for (let i = 0; i < 10_000_000; i++) limiter.check(`random:${i}`);
+    for (const key of offenders) expect(limiter.check(key).allowed).toBe(false);
+    expect(limiter.check("newcomer").allowed).toBe(true);
+    const { keys, evictions, debtGivenUp } = store.stats;
+    expect(keys).toBe(1_000_000);
+    expect(evictions).toBe(10_000_000 + 100 + 1 - 1_000_000);
+    // Each key given up had used one unit in ten: nothing heavier was ever forgotten.
+    expect(debtGivenUp).toBeCloseTo(evictions / 10, 0);
+  });
+
+  it.each([
+    ["tokenBucket", tokenBucket({ capacity: 20, refillPerSecond: 0.001 })],
+    ["slidingWindowCounter", slidingWindowCounter({ limit: 20, windowMs: 3_600_000 })],
+    ["slidingWindowLog", slidingWindowLog({ limit: 20, windowMs: 3_600_000 })],
+    ["quota", quota({ limit: 20, period: "month" })],
+  ])("keeps a throttled key throttled under %s too", (_name, limit) => {
+    const { limiter } = setup(limit, { keysMax: 2000, logEntriesMax: 10_000 });
+    exhaust(limiter, "offender");
+    for (let i = 0; i < 50_000; i++) limiter.check(`random:${i}`);
+    expect(limiter.check("offender").allowed).toBe(false);
+    expect(limiter.check("newcomer").allowed).toBe(true);
+  });
+
+  it("does not let a flood under a short limit flush monthly counters", () => {
+    const { clock, store } = setup(tokenBucket({ capacity: 5, refillPerSecond: 1 }), {
+      keysMax: 1000,
+    });
+    const monthly = createLimiter({
+      limit: quota({ limit: 100, period: "month" }),
+      store,
+      clock,
+      name: "month",
+    });
+    const short = createLimiter({
+      limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }),
+      store,
+      clock,
+      name: "short",
+    });
+    monthly.check("tenant");
+    for (let i = 0; i < 20_000; i++) for (let n = 0; n < 5; n++) short.check(`random:${i}`);
+    expect(monthly.peek("tenant").remaining).toBe(99);
+  });
+
+  it("takes slots at rest first and counts no eviction for them", () => {
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
+    const { store, limiter, clock } = setup(limit, { keysMax: 1000 });
+    for (let i = 0; i < 1000; i++) limiter.check(`old:${i}`);
+    const before = store.stats.evictions;
+    clock.advance(1000);
+    for (let i = 0; i < 500; i++) limiter.check(`new:${i}`);
+    expect(store.stats.evictions).toBe(before);
+    expect(store.stats.keys).toBeLessThanOrEqual(1000);
+  });
+});
+
+describe("memoryStore and hostile keys", () => {
+  it("spreads a million keys that collide under the hash of an unseeded table", () => {
+    // Under h = h × 31 + c, "Aa" and "BB" collide, and so does every mix of the two: 2^20 keys.
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 0.001 });
+    const { store, limiter } = setup(limit, { keysMax: 1_100_000 });
+    let admitted = 0;
+    for (let bits = 0; bits < 2 ** 20; bits++) {
+      let key = "";
+      for (let i = 0; i < 20; i++) key += (bits >> i) & 1 ? "Aa" : "BB";
+      if (limiter.check(key).allowed) admitted++;
+    }
+    expect(admitted).toBe(2 ** 20);
+    // As many as random keys of that number lose; colliding ones would lose nearly all.
+    expect(store.stats.evictions).toBeLessThan(2 ** 20 / 1000);
+  });
+
+  it("tells keys apart that look like each other or like nothing", () => {
+    const { limiter } = setup(fixedWindow({ limit: 1, windowMs: 60_000 }));
+    const keys = [
+      "__proto__",
+      "constructor",
+      "a",
+      "A",
+      "a ",
+      "\0",
+      "\0\0",
+      "é",
+      "e\u0301",
+      "\ud800",
+    ];
+    for (const key of [...keys, "x".repeat(65_536), `${"x".repeat(65_535)}y`]) {
+      expect(limiter.check(key).allowed).toBe(true);
+      expect(limiter.check(key).allowed).toBe(false);
+    }
+  });
+
+  it("keeps the same key under two names apart", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 1, windowMs: 60_000 }));
+    const limit = fixedWindow({ limit: 1, windowMs: 60_000 });
+    const login = createLimiter({ limit, store, clock, name: "login" });
+    const search = createLimiter({ limit, store, clock, name: "search" });
+    expect(login.check("user:1").allowed).toBe(true);
+    expect(search.check("user:1").allowed).toBe(true);
+    expect(login.check("user:1").allowed).toBe(false);
+  });
+});
+
+describe("memoryStore and full arenas", () => {
+  it("refuses a log entry when no entry is left, counts it, and recovers by expiry", () => {
+    const limit = slidingWindowLog({ limit: 10, windowMs: 1000 });
+    const { clock, store, limiter } = setup(limit, { keysMax: 100, logEntriesMax: 5 });
+    for (let i = 0; i < 5; i++) expect(limiter.check(`k${i}`).allowed).toBe(true);
+    const refused = limiter.check("k5");
+    expect(refused).toMatchObject({ allowed: false, remaining: 10, retryAfterMs: 1000 });
+    expect(store.stats).toMatchObject({ entries: 5, arenaRefusals: 1 });
+    clock.advance(1000);
+    expect(limiter.check("k5").allowed).toBe(true);
+  });
+
+  it("does not need a new entry for another unit in the same millisecond", () => {
+    const limit = slidingWindowLog({ limit: 10, windowMs: 1000 });
+    const { store, limiter } = setup(limit, { keysMax: 100, logEntriesMax: 1000 });
+    for (let i = 0; i < 10; i++) expect(limiter.check("k").allowed).toBe(true);
+    expect(store.stats.entries).toBe(1);
+  });
+
+  it("frees the entries of a key that is given up", () => {
+    const limit = slidingWindowLog({ limit: 10, windowMs: 60_000 });
+    const { store, limiter } = setup(limit, { keysMax: 10, logEntriesMax: 1000 });
+    for (let i = 0; i < 500; i++) limiter.check(`k${i}`);
+    expect(store.stats.entries).toBeLessThanOrEqual(10);
+  });
+
+  it("gives permits an arena of their own", () => {
+    const limits = [
+      slidingWindowLog({ limit: 1, windowMs: 1000 }),
+      concurrency({ limit: 1, permitMs: 1000 }),
+    ];
+    const { store, limiter } = setup(limits, { keysMax: 100, permitsMax: 2 });
+    expect(limiter.acquire("a").allowed).toBe(true);
+    expect(limiter.acquire("b").allowed).toBe(true);
+    expect(limiter.acquire("c").allowed).toBe(false);
+    expect(store.stats.entries).toBe(4);
+  });
+});
+
+describe("memoryStore and blocks", () => {
+  it("holds a bounded number of blocks and forgets the one that ends first", () => {
+    const { limiter, store } = setup(fixedWindow({ limit: 9, windowMs: 1000 }), { blocksMax: 2 });
+    limiter.block("short", 1000);
+    limiter.block("long", 9000);
+    limiter.block("longer", 99_000);
+    expect(store.stats.blocks).toBe(2);
+    expect(limiter.check("short").allowed).toBe(true);
+    expect(limiter.check("long").allowed).toBe(false);
+    expect(limiter.check("longer").allowed).toBe(false);
+  });
+
+  it("forgets a block with an end before those without", () => {
+    const { limiter } = setup(fixedWindow({ limit: 9, windowMs: 1000 }), { blocksMax: 2 });
+    for (const key of ["a", "b", "c"]) limiter.block(key, Number.POSITIVE_INFINITY);
+    limiter.block("d", 1000);
+    limiter.block("e", Number.POSITIVE_INFINITY);
+    const blocked = ["a", "b", "c", "d", "e"].filter((key) => !limiter.check(key).allowed);
+    expect(blocked.length).toBe(2);
+    expect(blocked).toContain("e");
+    expect(blocked).not.toContain("d");
+  });
+
+  it("is not pushed out of its blocks by a flood of ordinary keys", () => {
+    const { limiter } = setup(fixedWindow({ limit: 9, windowMs: 60_000 }), { keysMax: 100 });
+    limiter.block("offender", 60_000);
+    for (let i = 0; i < 10_000; i++) limiter.check(`random:${i}`);
+    expect(limiter.check("offender").allowed).toBe(false);
+  });
+});
+
+describe("memoryStore and changed numbers", () => {
+  const change = (from: Limit, to: Limit, used: number) => {
+    const clock = new ManualClock(START_MS);
+    const store = memoryStore();
+    const before = createLimiter({ limit: from, store, clock, name: "api" });
+    before.check("k", { cost: used });
+    return createLimiter({ limit: to, store, clock, name: "api" }).peek("k").remaining;
+  };
+
+  it.each([
+    [
+      "a larger bucket",
+      tokenBucket({ capacity: 10, refillPerSecond: 1 }),
+      tokenBucket({ capacity: 100, refillPerSecond: 7 }),
+      4,
+      96,
+    ],
+    [
+      "a smaller bucket, clipped",
+      tokenBucket({ capacity: 10, refillPerSecond: 1 }),
+      tokenBucket({ capacity: 3, refillPerSecond: 1 }),
+      8,
+      0,
+    ],
+    [
+      "a bucket in another table",
+      tokenBucket({ capacity: 10, refillPerSecond: 1 }),
+      tokenBucket({ capacity: 10, refillPerSecond: 0.0001 }),
+      4,
+      6,
+    ],
+    [
+      "a bucket of another layout",
+      tokenBucket({ capacity: 10, refillPerSecond: 1 }),
+      tokenBucket({ capacity: 10, refillPerSecond: 99_999 }),
+      4,
+      6,
+    ],
+    [
+      "a longer window",
+      fixedWindow({ limit: 10, windowMs: 1000 }),
+      fixedWindow({ limit: 20, windowMs: 7_200_000 }),
+      4,
+      16,
+    ],
+    [
+      "another counter",
+      slidingWindowCounter({ limit: 10, windowMs: 1000 }),
+      slidingWindowCounter({ limit: 20, windowMs: 5000 }),
+      4,
+      16,
+    ],
+    [
+      "another log",
+      slidingWindowLog({ limit: 10, windowMs: 1000 }),
+      slidingWindowLog({ limit: 20, windowMs: 5000 }),
+      4,
+      16,
+    ],
+    [
+      "another quota",
+      quota({ limit: 10, period: "day" }),
+      quota({ limit: 20, period: "month" }),
+      4,
+      16,
+    ],
+  ])("carries what was used over to %s", (_name, from, to, used, remaining) => {
+    expect(change(from, to, used)).toBe(remaining);
+  });
+
+  it("starts another algorithm empty", () => {
+    const from = tokenBucket({ capacity: 10, refillPerSecond: 1 });
+    expect(change(from, fixedWindow({ limit: 10, windowMs: 1000 }), 4)).toBe(10);
+  });
+});
+
+describe("memoryStore and grants between charge and settlement", () => {
+  it("gives nothing back for what a reset has given already", () => {
+    const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    const reservation = limiter.reserve("k", { cost: 10 });
+    limiter.reset("k");
+    limiter.check("k", { cost: 10 });
+    reservation.cancel();
+    expect(limiter.peek("k").remaining).toBe(0);
+  });
+
+  it("gives back only what a refund has left in use", () => {
+    const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    const reservation = limiter.reserve("k", { cost: 6 });
+    limiter.check("k", { cost: 4 });
+    limiter.refund("k", 5);
+    limiter.check("k", { cost: 3 });
+    reservation.cancel();
+    // Had it not been reserved: 4 used, 5 refunded is 0, then 3.
+    expect(limiter.peek("k").remaining).toBe(7);
+  });
+
+  it("gives nothing back when too many grants have passed to tell", () => {
+    const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    const reservation = limiter.reserve("k", { cost: 5 });
+    limiter.check("other");
+    for (let i = 0; i < 5000; i++) limiter.refund("other");
+    reservation.cancel();
+    expect(limiter.peek("k").remaining).toBe(5);
+  });
+});
+
+describe("memoryStore and request ids", () => {
+  it("charges a request once that is sent twice, and answers the same", () => {
+    const { limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
+    const first = limiter.check("k", { cost: 3, requestId: "r1" });
+    expect(limiter.check("k", { cost: 3, requestId: "r1" })).toEqual(first);
+    expect(limiter.peek("k").remaining).toBe(7);
+  });
+
+  it("does not record a refusal", () => {
+    const { limiter, clock } = setup(tokenBucket({ capacity: 1, refillPerSecond: 1 }));
+    limiter.check("k");
+    expect(limiter.check("k", { requestId: "r" }).allowed).toBe(false);
+    clock.advance(1000);
+    expect(limiter.check("k", { requestId: "r" }).allowed).toBe(true);
+  });
+
+  it("refuses an id that comes back with another key or cost", () => {
+    const { limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
+    limiter.check("k", { requestId: "r" });
+    const code = "SLUICE_REQUEST_ID_REUSED";
+    expect(() => limiter.check("other", { requestId: "r" })).toThrow(
+      expect.objectContaining({ code }),
+    );
+    expect(() => limiter.check("k", { cost: 2, requestId: "r" })).toThrow(
+      expect.objectContaining({ code }),
+    );
+    expect(limiter.peek("k").remaining).toBe(9);
+  });
+
+  it("forgets an id after idempotencyMs, and the oldest beyond requestsMax", () => {
+    const limit = tokenBucket({ capacity: 10, refillPerSecond: 0.001 });
+    const { limiter, clock } = setup(limit, { requestsMax: 2, idempotencyMs: 1000 });
+    for (const requestId of ["a", "b", "c"]) limiter.check("k", { requestId });
+    limiter.check("k", { requestId: "a" });
+    expect(limiter.peek("k").remaining).toBe(6);
+    limiter.check("k", { requestId: "c" });
+    expect(limiter.peek("k").remaining).toBe(6);
+    clock.advance(1000);
+    limiter.check("k", { requestId: "c" });
+    expect(limiter.peek("k").remaining).toBe(5);
+  });
+
+  it("lets a reservation that was sent twice be settled", () => {
+    const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    limiter.reserve("k", { cost: 5, requestId: "r" });
+    limiter.reserve("k", { cost: 5, requestId: "r" }).commit(2);
+    expect(limiter.peek("k").remaining).toBe(8);
+  });
+});
+
+describe("memoryStore options", () => {
+  it.each([
+    { keysMax: 0 },
+    { keysMax: 1.5 },
+    { keysMax: "many" },
+    { permitsMax: -1 },
+    { idempotencyMs: Number.NaN },
+    { seed: 5 },
+    { seed: { low: 1 } },
+    null,
+  ])("says what was wrong with %j", (options) => {
+    expect(() => memoryStore(options as never)).toThrow(
+      expect.objectContaining({ code: "SLUICE_OPTION_INVALID" }),
+    );
+  });
+
+  it("repeats a run exactly under a fixed seed", () => {
+    const run = () => {
+      const limit = fixedWindow({ limit: 3, windowMs: 60_000 });
+      const { limiter, store } = setup(limit, { keysMax: 50, seed: { low: 1, high: 2 } });
+      for (let i = 0; i < 5000; i++) limiter.check(`k${(i * 7919) % 200}`);
+      return store.stats;
+    };
+    expect(run()).toEqual(run());
+  });
+
+  it("is an error to use after close", () => {
+    const { store, limiter } = setup(fixedWindow({ limit: 3, windowMs: 60_000 }));
+    limiter.check("k");
+    store.close();
+    expect(() => limiter.check("k")).toThrow(expect.objectContaining({ code: "SLUICE_CLOSED" }));
+    expect(() => limiter.block("k", 1)).toThrow(expect.objectContaining({ code: "SLUICE_CLOSED" }));
+  });
+});
