@@ -1,0 +1,94 @@
+// What a benchmark is: an id, a bar and a goal, parts that each run in a process of their own, and
+// a conclusion drawn from what the parts saw.
+
+import type { Comparison } from "./harness.js";
+
+/** The figures in which results come. */
+export type Unit = "ratio" | "share" | "bytes per key" | "bytes" | "percent" | "ns";
+
+/** What must hold and what is aimed at. */
+export interface Bound {
+  readonly is: "at least" | "at most" | "below";
+  readonly bar: number;
+  readonly goal: number;
+}
+
+/** A conclusion of a benchmark. */
+export interface Finding {
+  readonly subject: string;
+  readonly reference?: string;
+  readonly subjectPerSec?: number;
+  readonly referencePerSec?: number;
+  /** Subject over reference. */
+  readonly ratio?: number;
+  /** The figure that the bar is about. */
+  readonly value: number;
+  /** The smallest and the largest value that single rounds gave. */
+  readonly spread?: readonly [number, number];
+  /** What else a reader has to know to judge the figure. */
+  readonly note?: string;
+  /** False for a figure that stands beside the one which the bar is about. */
+  readonly isJudged?: boolean;
+}
+
+/** A benchmark. `Part` is what one of its processes reports; it must survive being sent. */
+export interface Bench<Part = unknown> {
+  readonly id: string;
+  readonly unit: Unit;
+  /** Absent: the result is reported, not judged. */
+  readonly bound?: Bound;
+  /** Each part runs in its own process, so that neither heap nor compiler carry over. */
+  readonly parts: readonly string[];
+  /** The heap that a part may need, if it is more than Node would give it. */
+  readonly heapMbMax?: number;
+  runPart(part: string): Part | Promise<Part>;
+  conclude(parts: readonly Part[]): readonly Finding[];
+}
+
+/** A finding together with the bar it was held against. */
+export interface Result extends Finding {
+  readonly bench: string;
+  readonly unit: Unit;
+  readonly bound?: Bound;
+  /** Whether the bar holds; undefined if there is none. */
+  readonly ok?: boolean;
+  readonly reachesGoal?: boolean;
+}
+
+/** Holds a finding against the bar of its benchmark. */
+export function toResult(bench: Bench, finding: Finding): Result {
+  const { id, unit, bound } = bench;
+  if (bound === undefined || finding.isJudged === false) return { bench: id, unit, ...finding };
+  const ok = holds(bound.is, finding.value, bound.bar);
+  // A goal of 0 is met by 0, also where the bar itself has to be undercut.
+  const reachesGoal = holds(
+    bound.is === "at least" ? "at least" : "at most",
+    finding.value,
+    bound.goal,
+  );
+  return { bench: id, unit, bound, ok, reachesGoal, ...finding };
+}
+
+/** The finding of a comparison of speeds. */
+export function toFinding({ subject, reference, ratio, spread }: Comparison): Finding {
+  return {
+    subject: subject.name,
+    reference: reference.name,
+    subjectPerSec: subject.medianPerSec,
+    referencePerSec: reference.medianPerSec,
+    ratio,
+    value: ratio,
+    spread,
+    note: `admitted ${toPercent(subject.admittedShare)} and ${toPercent(reference.admittedShare)}`,
+  };
+}
+
+/** "99.97%", as notes have it. */
+export function toPercent(share: number): string {
+  return `${Number((share * 100).toPrecision(4))}%`;
+}
+
+function holds(is: Bound["is"], value: number, limit: number): boolean {
+  if (is === "at least") return value >= limit;
+  return is === "at most" ? value <= limit : value < limit;
+}

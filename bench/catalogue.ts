@@ -1,0 +1,37 @@
+// All benchmarks, in the order in which they run. docs/benchmarks.md explains the same ids; a test
+// compares the two.
+
+import { slidingCounter } from "./accuracy/sliding-counter.js";
+import type { Bench } from "./bench.js";
+import { algorithms } from "./memory/algorithms.js";
+import { bytesBucket, bytesSliding } from "./memory/bytes.js";
+import { churn } from "./memory/churn.js";
+import { floor } from "./memory/floor.js";
+import { heap } from "./memory/heap.js";
+import { pause } from "./memory/pause.js";
+import { overExpress, overFlexible, overMap } from "./memory/speed.js";
+
+export const benches: readonly Bench[] = [
+  overMap,
+  overFlexible,
+  overExpress,
+  churn,
+  bytesBucket,
+  bytesSliding,
+  heap,
+  pause,
+  algorithms,
+  floor,
+  slidingCounter,
+];
+
+/** The benchmarks whose id starts with one of `names`; all if there are none. */
+export function selectBenches(names: readonly string[]): readonly Bench[] {
+  if (names.length === 0) return benches;
+  return benches.filter(({ id }) => names.some((name) => id.startsWith(name)));
+}
+
+/** The names that no id starts with. */
+export function unknownNames(names: readonly string[]): readonly string[] {
+  return names.filter((name) => !benches.some(({ id }) => id.startsWith(name)));
+}

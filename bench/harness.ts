@@ -1,0 +1,128 @@
+// Interleaved rounds. Machines are shared and noisy, so a figure is worth something only beside
+// another one taken in the same seconds: each round runs every contender once, the medians of the
+// rounds are compared, and the spread of the rounds' ratios says how much to trust the result.
+
+import { performance } from "node:perf_hooks";
+
+/** One side of a comparison. */
+export interface Contender {
+  readonly name: string;
+  /** Runs so many operations and returns how many were admitted. */
+  run(operations: number): number | Promise<number>;
+  /** Cleans up after a round; not timed. */
+  settle?(): void | Promise<void>;
+}
+
+/** How long to measure. */
+export interface Rounds {
+  readonly operations: number;
+  /** Default 9, at least 7. */
+  readonly rounds?: number;
+  /** Untimed rounds before the first; default 2. */
+  readonly warmUpRounds?: number;
+}
+
+/** What one contender did in all rounds. */
+export interface Run {
+  readonly name: string;
+  /** Operations per second, one figure for each round. */
+  readonly perSec: readonly number[];
+  readonly medianPerSec: number;
+  /** The share of timed operations that were admitted. */
+  readonly admittedShare: number;
+}
+
+/** A subject beside its reference. */
+export interface Comparison {
+  readonly subject: Run;
+  readonly reference: Run;
+  /** Median over median; above 1 the subject is faster. */
+  readonly ratio: number;
+  /** The smallest and the largest ratio of a single round. */
+  readonly spread: readonly [number, number];
+}
+
+const ROUNDS_MIN = 7;
+const ROUNDS_DEFAULT = 9;
+const WARM_UP_ROUNDS_DEFAULT = 2;
+
+/** Runs subject and reference in turns and compares their medians. */
+export async function compare(
+  subject: Contender,
+  reference: Contender,
+  rounds: Rounds,
+): Promise<Comparison> {
+  const [subjectRun, referenceRun] = await interleave([subject, reference], rounds);
+  return toComparison(subjectRun as Run, referenceRun as Run);
+}
+
+/** Runs all contenders in turns, each in every round. */
+export async function interleave(
+  contenders: readonly Contender[],
+  { operations, rounds = ROUNDS_DEFAULT, warmUpRounds = WARM_UP_ROUNDS_DEFAULT }: Rounds,
+): Promise<Run[]> {
+  if (rounds < ROUNDS_MIN) throw new RangeError(`at least ${ROUNDS_MIN} rounds, got ${rounds}`);
+  const tallies = contenders.map((contender) => ({ contender, seconds: [0], admitted: 0 }));
+  for (const tally of tallies) tally.seconds.length = 0;
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    // Nobody is always the one that runs after the other.
+    const order = round % 2 === 0 ? tallies : tallies.toReversed();
+    for (const tally of order) {
+      const { seconds, admitted } = await time(tally.contender, operations);
+      if (round < 0) continue;
+      tally.seconds.push(seconds);
+      tally.admitted += admitted;
+    }
+  }
+  return tallies.map(({ contender, seconds, admitted }) => {
+    const perSec = seconds.map((s) => operations / s);
+    const admittedShare = admitted / (operations * rounds);
+    return { name: contender.name, perSec, medianPerSec: median(perSec), admittedShare };
+  });
+}
+
+/** Compares two runs that were interleaved. */
+export function toComparison(subject: Run, reference: Run): Comparison {
+  const ratios = subject.perSec.map(
+    (perSec, round) => perSec / (reference.perSec[round] as number),
+  );
+  const ratio = subject.medianPerSec / reference.medianPerSec;
+  return { subject, reference, ratio, spread: spreadOf(ratios) };
+}
+
+/** The middle value, or the mean of the two in the middle; NaN if there are none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  if (sorted.length === 0) return Number.NaN;
+  if (sorted.length % 2 === 1) return sorted[middle] as number;
+  return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** The smallest and the largest value. */
+export function spreadOf(values: readonly number[]): [number, number] {
+  return [Math.min(...values), Math.max(...values)];
+}
+
+/** Collects garbage; the benchmarks run with --expose-gc. */
+export function collectGarbage(kind: "minor" | "major" = "major"): void {
+  if (globalThis.gc === undefined) throw new Error("run with node --expose-gc");
+  // Not `gc({ type: "major" })`: Node 20 takes any object for a wish to collect the nursery only.
+  if (kind === "minor") globalThis.gc(true);
+  else globalThis.gc();
+}
+
+async function time(
+  contender: Contender,
+  operations: number,
+): Promise<{ seconds: number; admitted: number }> {
+  // Each pays for its own garbage, not for what the one before it left in the nursery.
+  collectGarbage("minor");
+  const startMs = performance.now();
+  const pending = contender.run(operations);
+  // A synchronous contender must not pay for a turn of the microtask queue, nor need one.
+  const admitted = typeof pending === "number" ? pending : await pending;
+  const seconds = (performance.now() - startMs) / 1000;
+  await contender.settle?.();
+  return { seconds, admitted };
+}
