@@ -1,0 +1,150 @@
+// Sliding window logs and concurrency permits against a plain list of (time, cost) that is never
+// shortened or merged: what counts is every charge younger than the window, or every permit that
+// was neither released nor has expired.
+
+import fc from "fast-check";
+import { describe, it } from "vitest";
+import {
+  admitsWhatFits,
+  countsWhatRemains,
+  givesBackNoMore,
+  recoversFromStepBack,
+  refusesForFree,
+  tellsWhenFull,
+  tellsWhenToRetry,
+} from "../../test/guarantees.js";
+import {
+  holds,
+  ListOracle,
+  limits,
+  must,
+  type Subject,
+  startsMs,
+  told,
+  traces,
+  walk,
+  windowsMs,
+} from "../../test/traces.js";
+import { concurrency, slidingWindowLog } from "../limits.js";
+
+class AgeOracle extends ListOracle {
+  readonly #limit: number;
+  readonly #lifeMs: number;
+
+  constructor(limit: number, lifeMs: number) {
+    super();
+    this.#limit = limit;
+    this.#lifeMs = lifeMs;
+  }
+
+  admits(cost: number, nowMs: number): boolean {
+    return this.sum((atMs) => nowMs - atMs < this.#lifeMs) + cost <= this.#limit;
+  }
+
+  /** The oldest that still count go first. */
+  grant(cost: number, nowMs: number): void {
+    let left = cost;
+    for (const taken of this.charges) {
+      if (nowMs - taken.atMs >= this.#lifeMs) continue;
+      const dropped = Math.min(left, taken.cost);
+      taken.cost -= dropped;
+      left -= dropped;
+    }
+  }
+}
+
+const logs: fc.Arbitrary<Subject> = fc
+  .tuple(limits, windowsMs, startsMs)
+  .map(([limit, windowMs, startMs]) => ({
+    limit: slidingWindowLog({ limit, windowMs }),
+    oracle: () => new AgeOracle(limit, windowMs),
+    startMs,
+    borderMs: windowMs,
+  }));
+
+const permits: fc.Arbitrary<Subject> = fc
+  .tuple(limits, windowsMs, startsMs)
+  .map(([limit, permitMs, startMs]) => ({
+    limit: concurrency({ limit, permitMs }),
+    oracle: () => new AgeOracle(limit, permitMs),
+    startMs,
+    borderMs: permitMs,
+  }));
+
+const kinds: readonly [string, fc.Arbitrary<Subject>, number, boolean][] = [
+  ["a sliding window log", logs, 8_000, true],
+  ["a concurrency limit", permits, 9_000, false],
+];
+
+describe.each(kinds)("%s", (_name, subjects, seed, grant) => {
+  const runs = fc.tuple(subjects, traces());
+  const verbs = { force: true, grant, giveBack: true };
+
+  it("admits while the units that still count fit the limit, and refuses only beyond it", () => {
+    holds(seed + 1, runs, (run) => admitsWhatFits(run, { grant, giveBack: true }));
+  });
+
+  it("carries a commit above what was reserved as debt, exactly", () => {
+    holds(seed + 2, runs, (run) => admitsWhatFits(run, verbs));
+  });
+
+  it("shows as remaining the largest whole cost that still passes", () => {
+    holds(seed + 3, runs, (run) => countsWhatRemains(run, verbs));
+  });
+
+  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
+    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, verbs));
+  });
+
+  it("is full at resetMs and not one millisecond before", () => {
+    holds(seed + 5, runs, (run) => tellsWhenFull(run, verbs));
+  });
+
+  it("refuses for free", () => {
+    holds(seed + 6, runs, (run) => refusesForFree(run, { force: true }));
+  });
+
+  it("never gives back more than had the charge not happened", () => {
+    holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
+  });
+
+  it("gives back exactly what was unused at age 0", () => {
+    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
+  });
+});
+
+describe("a sliding window log", () => {
+  const runs = fc.tuple(logs, traces());
+
+  it("never admits more than the limit in any rolling window", () => {
+    holds(8_010, runs, ([subject, ops]) => {
+      const admitted: { atMs: number; cost: number }[] = [];
+      walk(subject, ops, ({ step, cost, nowMs }) => {
+        if (step.allowed) admitted.push({ atMs: nowMs, cost });
+      });
+      for (const { atMs: fromMs } of admitted) {
+        const inside = admitted.filter(
+          ({ atMs }) => atMs >= fromMs && atMs < fromMs + subject.borderMs,
+        );
+        const sum = inside.reduce((total, { cost }) => total + cost, 0);
+        must(sum <= subject.limit.limit, () => told({ subject, admitted, fromMs, sum }));
+      }
+    });
+  });
+
+  it("keeps at most one entry for each unit of its limit", () => {
+    holds(8_011, runs, ([subject, ops]) =>
+      walk(subject, ops, ({ step, limit }) => {
+        const { length } = step.state as readonly unknown[];
+        must(length <= limit.limit, () => told({ limit, step }));
+      }),
+    );
+  });
+
+  it("locks nobody out for longer than its window when the clock steps back", () => {
+    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
+    holds(8_012, fc.tuple(logs, traces(), stepsMs), ([subject, ops, stepMs]) =>
+      recoversFromStepBack([subject, ops], stepMs),
+    );
+  });
+});

@@ -1,0 +1,151 @@
+// The sliding window counter against its formula, previous × remaining share + current + cost ≤
+// limit, computed in BigInt from a plain list of charges and multiplied out by the window, so that
+// nothing is divided and nothing rounded.
+
+import fc from "fast-check";
+import { describe, it } from "vitest";
+import {
+  admitsWhatFits,
+  countsWhatRemains,
+  givesBackNoMore,
+  recoversFromStepBack,
+  refusesForFree,
+  tellsWhenFull,
+  tellsWhenToRetry,
+} from "../../test/guarantees.js";
+import {
+  holds,
+  ListOracle,
+  limits,
+  must,
+  type Subject,
+  startsMs,
+  told,
+  traces,
+  walk,
+  windowsMs,
+} from "../../test/traces.js";
+import { slidingWindowCounter } from "../limits.js";
+import { algorithmOf } from "./index.js";
+
+class FormulaOracle extends ListOracle {
+  readonly #limit: bigint;
+  readonly #windowMs: number;
+
+  constructor(limit: number, windowMs: number) {
+    super();
+    this.#limit = BigInt(limit);
+    this.#windowMs = windowMs;
+  }
+
+  admits(cost: number, nowMs: number): boolean {
+    const window = this.#windowOf(nowMs);
+    const windowMs = BigInt(this.#windowMs);
+    const leftMs = (BigInt(window) + 1n) * windowMs - BigInt(nowMs);
+    const previous = BigInt(this.#countIn(window - 1));
+    const current = BigInt(this.#countIn(window)) + BigInt(cost);
+    return previous * leftMs + current * windowMs <= this.#limit * windowMs;
+  }
+
+  grant(cost: number, nowMs: number): void {
+    this.take(-Math.min(cost, this.#countIn(this.#windowOf(nowMs))), nowMs);
+  }
+
+  #countIn(window: number): number {
+    return this.sum((atMs) => this.#windowOf(atMs) === window);
+  }
+
+  #windowOf(atMs: number): number {
+    return (atMs - (atMs % this.#windowMs)) / this.#windowMs;
+  }
+}
+
+/** The number that times `value` is 1 modulo `modulus`, by Euclid; undefined if there is none. */
+function inverseOf(value: bigint, modulus: bigint): bigint | undefined {
+  let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
+  while (a > 1n && b > 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
+  return a === 1n ? ((x % modulus) + modulus) % modulus : undefined;
+}
+
+const counters: fc.Arbitrary<Subject> = fc
+  .tuple(limits, windowsMs, startsMs)
+  .map(([limit, windowMs, startMs]) => ({
+    limit: slidingWindowCounter({ limit, windowMs }),
+    oracle: () => new FormulaOracle(limit, windowMs),
+    startMs,
+    borderMs: windowMs,
+  }));
+
+describe("a sliding window counter", () => {
+  const runs = fc.tuple(counters, traces());
+  const verbs = { force: true, grant: true, giveBack: true };
+
+  it("admits exactly what the formula admits", () => {
+    holds(7_001, runs, (run) => admitsWhatFits(run, { grant: true, giveBack: true }));
+  });
+
+  it("carries a commit above what was reserved as debt, exactly", () => {
+    holds(7_002, runs, (run) => admitsWhatFits(run, verbs));
+  });
+
+  it("shows as remaining the largest whole cost that still passes", () => {
+    holds(7_003, runs, (run) => countsWhatRemains(run, verbs));
+  });
+
+  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
+    holds(7_004, runs, (run) => tellsWhenToRetry(run, verbs));
+  });
+
+  it("is full at resetMs and not one millisecond before", () => {
+    holds(7_005, runs, (run) => tellsWhenFull(run, verbs));
+  });
+
+  it("refuses for free", () => {
+    holds(7_006, runs, (run) => refusesForFree(run, { force: true }));
+  });
+
+  it("never gives back more than had the charge not happened", () => {
+    holds(7_007, runs, (run) => givesBackNoMore(run, { ageZero: false }));
+  });
+
+  it("gives back exactly what was unused at age 0", () => {
+    holds(7_008, runs, (run) => givesBackNoMore(run, { ageZero: true }));
+  });
+
+  it("locks nobody out for longer than two windows when the clock steps back", () => {
+    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
+    holds(7_009, fc.tuple(counters, traces(), stepsMs), ([subject, ops, stepMs]) =>
+      recoversFromStepBack([subject, ops], stepMs),
+    );
+  });
+
+  it("divides exactly where a double would round to the next millisecond", () => {
+    const counts = fc.integer({ min: 2 ** 28, max: 1_000_000_000 });
+    const longMs = fc.integer({ min: 2 ** 33, max: 31_536_000_000 });
+    holds(7_011, fc.tuple(counts, longMs), ([count, windowMs]) => {
+      // Room for which windowMs × room / count lies 1/count below a whole number.
+      const inverse = inverseOf(BigInt(windowMs), BigInt(count));
+      if (inverse === undefined || inverse === BigInt(count)) return;
+      const room = BigInt(count) - inverse;
+      const limit = slidingWindowCounter({ limit: count, windowMs });
+      const algorithm = algorithmOf(limit);
+      const { state } = algorithm.charge(algorithm.idle, limit, count, 0);
+      const cost = count - Number(room);
+      const { retryAfterMs } = algorithm.charge(state, limit, cost, windowMs);
+      const exactMs = windowMs - Number((BigInt(windowMs) * room) / BigInt(count));
+      must(retryAfterMs === exactMs, () => told({ limit, cost, retryAfterMs, exactMs }));
+    });
+  });
+
+  it("never admits more than the limit in one window", () => {
+    holds(7_010, runs, ([subject, ops]) => {
+      const admitted = new Map<number, number>();
+      walk(subject, ops, ({ step, cost, nowMs, limit }) => {
+        const window = Math.floor(nowMs / subject.borderMs);
+        const sum = (admitted.get(window) ?? 0) + (step.allowed ? cost : 0);
+        admitted.set(window, sum);
+        must(sum <= limit.limit, () => told({ limit, cost, nowMs, step, sum }));
+      });
+    });
+  });
+});

@@ -1,0 +1,178 @@
+// Guarantees that every algorithm gives, each as a function that a property test runs on its own
+// subjects: against an oracle where one is needed, against the algorithm's own answers at other
+// moments where those have to agree with each other.
+
+import { algorithmOf } from "../src/algorithms/index.js";
+import type { Limit } from "../src/limits.js";
+import {
+  costOf,
+  later,
+  must,
+  type Op,
+  type Seen,
+  type Subject,
+  told,
+  type WalkVerbs,
+  waitMsOf,
+  walk,
+} from "./traces.js";
+
+type Trace = readonly [Subject, readonly Op[]];
+
+function tell(seen: Seen, wrong: string): () => string {
+  const { limit, step, stateBefore, cost, nowMs } = seen;
+  return () => `${wrong}: ${told({ limit, stateBefore, cost, nowMs, step })}`;
+}
+
+/** Admits exactly what the oracle admits. */
+export function admitsWhatFits([subject, ops]: Trace, verbs: WalkVerbs): void {
+  const visit = (seen: Seen) =>
+    must(seen.step.allowed === seen.fits, tell(seen, `the oracle says ${seen.fits}`));
+  walk(subject, ops, visit, verbs);
+}
+
+/** `remaining` is the largest cost that would pass now: whole, from 0 to the limit. */
+export function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
+  const visit = (seen: Seen) => {
+    const { step, oracle, nowMs, limit } = seen;
+    const { remaining } = step;
+    const isWhole = Number.isInteger(remaining) && remaining >= 0 && remaining <= limit.limit;
+    must(isWhole, tell(seen, "remaining is no number of units"));
+    must(remaining === 0 || oracle.admits(remaining, nowMs), tell(seen, "remaining is too much"));
+    must(!oracle.admits(remaining + 1, nowMs), tell(seen, "remaining is too little"));
+  };
+  walk(subject, ops, visit, verbs);
+}
+
+/** At `retryAfterMs` the same cost passes, one millisecond earlier it does not. */
+export function tellsWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
+  const visit = (seen: Seen) => {
+    const { step, stateBefore, oracle, cost, nowMs, limit } = seen;
+    const { retryAfterMs } = step;
+    if (step.allowed) return must(retryAfterMs === 0, tell(seen, "a wait, but admitted"));
+    if (cost > limit.limit) {
+      return must(retryAfterMs === Number.POSITIVE_INFINITY, tell(seen, "it can never pass"));
+    }
+    must(Number.isSafeInteger(retryAfterMs) && retryAfterMs > 0, tell(seen, "no wait"));
+    const retry = algorithmOf(limit).charge(stateBefore, limit, cost, nowMs + retryAfterMs);
+    const early = algorithmOf(limit).charge(stateBefore, limit, cost, nowMs + retryAfterMs - 1);
+    must(retry.allowed, tell(seen, "the retry is refused"));
+    must(!early.allowed, tell(seen, "an earlier retry passes"));
+    must(oracle.admits(cost, nowMs + retryAfterMs), tell(seen, "the oracle refuses the retry"));
+    must(!oracle.admits(cost, nowMs + retryAfterMs - 1), tell(seen, "the oracle admits earlier"));
+  };
+  walk(subject, ops, visit, verbs);
+}
+
+/** At `resetMs` the full limit would pass, one millisecond earlier it would not. */
+export function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
+  const visit = (seen: Seen) => {
+    const { step, oracle, nowMs, limit } = seen;
+    const { resetMs } = step;
+    must(Number.isSafeInteger(resetMs) && resetMs >= 0, tell(seen, "no whole resetMs"));
+    const then = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs);
+    must(then.remaining === limit.limit, tell(seen, "not full at resetMs"));
+    must(oracle.admits(limit.limit, nowMs + resetMs), tell(seen, "the oracle is not full"));
+    if (resetMs === 0) return;
+    const early = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs - 1);
+    must(early.remaining < limit.limit, tell(seen, "full before resetMs"));
+    must(!oracle.admits(limit.limit, nowMs + resetMs - 1), tell(seen, "the oracle is full before"));
+  };
+  walk(subject, ops, visit, verbs);
+}
+
+/** After a refusal every answer is the same as if nobody had asked. */
+export function refusesForFree([subject, ops]: Trace, verbs: WalkVerbs): void {
+  const visit = (seen: Seen) => {
+    const { step, stateBefore, nowMs, limit } = seen;
+    // The same object answers the same, the functions being pure.
+    if (step.allowed || step.state === stateBefore) return;
+    for (const atMs of moments(limit, nowMs)) {
+      const asked = answers(limit, step.state, atMs);
+      const unasked = answers(limit, stateBefore, atMs);
+      const isSame = asked.every((answer, i) => answer === unasked[i]);
+      must(isSame, tell(seen, `at ${atMs} ${told(asked)}, but unasked ${told(unasked)}`));
+    }
+  };
+  walk(subject, ops, visit, verbs);
+}
+
+/** Instants at which the future of two states is compared. */
+export function moments(limit: Limit, nowMs: number): readonly number[] {
+  const { recoveryMs } = limit;
+  const aheadMs = [0, 1, Math.floor(recoveryMs / 7), Math.floor(recoveryMs / 2), recoveryMs];
+  return aheadMs.map((ms) => nowMs + ms);
+}
+
+function answers(limit: Limit, state: unknown, atMs: number): readonly number[] {
+  const algorithm = algorithmOf(limit);
+  const nothing = algorithm.charge(state, limit, 0, atMs);
+  const all = algorithm.charge(state, limit, limit.limit, atMs);
+  return [nothing.remaining, nothing.resetMs, all.retryAfterMs, all.delayMs];
+}
+
+/**
+ * Two worlds: one charges a cost and later gives a part back, the other charged only what was
+ * kept. The first never has more left; if no time passed in between, it has exactly as much.
+ */
+export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {
+  const { limit } = subject;
+  const algorithm = algorithmOf(limit);
+  const reserveIndex = Math.floor(ops.length / 2);
+  const isShaper = limit.algorithm === "leakyBucket" && limit.mode === "shape";
+  let charged = algorithm.idle;
+  let spared = algorithm.idle;
+  let nowMs = subject.startMs;
+  let receipt: { cost: number; atMs: number; mark: number } | undefined;
+  let kept = 0;
+  for (const [index, op] of ops.entries()) {
+    const isAfter = receipt !== undefined;
+    const borderMs = subject.borderMs - (nowMs % subject.borderMs);
+    const marks = { retryMs: borderMs, recoveryMs: limit.recoveryMs, borderMs };
+    if (!(isAfter && options.ageZero)) nowMs = later(nowMs, waitMsOf(op, marks));
+    if (isAfter && options.ageZero && isShaper) break;
+    const cost = costOf(op, limit.limit);
+    const step = algorithm.charge(charged, limit, cost, nowMs);
+    charged = step.state;
+    if (!step.allowed) continue;
+    const isReservation = index >= reserveIndex && receipt === undefined;
+    if (isReservation) {
+      receipt = { cost, atMs: nowMs, mark: step.mark };
+      kept = op.size % 2 === 0 ? 0 : Math.floor(cost * (op.size / 4096));
+    }
+    const other = algorithm.charge(spared, limit, isReservation ? kept : cost, nowMs);
+    must(other.allowed, () => `the world with more left refuses: ${told({ limit, spared, cost })}`);
+    spared = other.state;
+  }
+  if (receipt === undefined) return;
+  const settlement = { receipt, kept, usedMax: Number.POSITIVE_INFINITY };
+  const settled = algorithm.giveBack(charged, limit, settlement, nowMs);
+  for (const atMs of moments(limit, nowMs)) {
+    const given = algorithm.charge(settled, limit, 0, atMs);
+    const never = algorithm.charge(spared, limit, 0, atMs);
+    const describe = () => told({ limit, charged, settled, spared, receipt, kept, nowMs, atMs });
+    const isNoMore = given.remaining <= never.remaining && given.resetMs >= never.resetMs;
+    must(isNoMore, () => `more than had it not happened: ${describe()}`);
+    const isSame = given.remaining === never.remaining && given.resetMs === never.resetMs;
+    must(isSame || !options.ageZero, () => `less than all at age 0: ${describe()}`);
+  }
+}
+
+/** After the clock stepped back, the limit is full again within its own recovery time. */
+export function recoversFromStepBack([subject, ops]: Trace, stepBackMs: number): void {
+  const { limit } = subject;
+  const algorithm = algorithmOf(limit);
+  let state = algorithm.idle;
+  let nowMs = subject.startMs;
+  walk(subject, ops, (seen) => {
+    state = seen.step.state;
+    nowMs = seen.nowMs;
+  });
+  const backMs = Math.max(0, nowMs - stepBackMs);
+  const first = algorithm.charge(state, limit, limit.limit, backMs);
+  const retryMs = first.allowed ? limit.recoveryMs : first.retryAfterMs;
+  const describe = () => told({ limit, state, nowMs, backMs, first });
+  must(retryMs <= limit.recoveryMs, () => `locked out: ${describe()}`);
+  const retry = algorithm.charge(first.state, limit, limit.limit, backMs + limit.recoveryMs);
+  must(retry.allowed, () => `still locked out after recoveryMs: ${describe()}`);
+}
