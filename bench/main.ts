@@ -7,7 +7,14 @@ import { parseArgs } from "node:util";
 import type { Result } from "./bench.js";
 import { benches, selectBenches, unknownNames } from "./catalogue.js";
 import { runBench } from "./processes.js";
-import { replaceSections, toJsonLine, toSections, toText } from "./report.js";
+import {
+  describeMachine,
+  readCommit,
+  replaceSections,
+  toJsonLine,
+  toSections,
+  toText,
+} from "./report.js";
 
 const PAGE = "docs/benchmarks.md";
 const EXIT_USAGE = 2;
@@ -21,6 +28,8 @@ if (unknown.length > 0) {
 // A page of figures from several commits would have one commit written above them.
 if (flags.write && names.length > 0) fail("--write needs a run of all benchmarks: name none");
 
+// Only the page needs it, and a benchmark should run outside a checkout too.
+const startCommit = flags.markdown || flags.write ? readCommit() : "";
 const results: Result[] = [];
 for (const bench of selectBenches(names)) {
   console.error(`running ${bench.id} …`);
@@ -30,10 +39,14 @@ for (const bench of selectBenches(names)) {
     else if (!flags.markdown) console.log(`${toText(result)}\n`);
   }
 }
-if (flags.markdown) console.log([...toSections(results).values()].join("\n\n"));
-if (flags.write) {
-  writeFileSync(PAGE, replaceSections(readFileSync(PAGE, "utf8"), toSections(results)));
-  console.error(`wrote ${PAGE}`);
+if (flags.markdown || flags.write) {
+  const machine = describeMachine({ start: startCommit, end: readCommit() });
+  const sections = toSections(results, machine);
+  if (flags.markdown) console.log([...sections.values()].join("\n\n"));
+  if (flags.write) {
+    writeFileSync(PAGE, replaceSections(readFileSync(PAGE, "utf8"), sections));
+    console.error(`wrote ${PAGE}`);
+  }
 }
 
 function readArguments() {

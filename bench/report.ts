@@ -37,12 +37,31 @@ export function toText(result: Result): string {
   return [`${result.bench.padEnd(26)} ${verdict}`, ...sides, ...note].join("\n");
 }
 
+/** The commit that is checked out, and whether what is measured differs from it. */
+export function readCommit(): string {
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--", "packages/*/src", "bench") !== "";
+  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
+}
+
+/** Processor, Node and commit; both commits if it changed between the start and the end of a run. */
+export function describeMachine(commits: { start: string; end: string }): string {
+  const cores = cpus();
+  const model = (cores[0]?.model ?? "unknown processor").trim();
+  const { start, end } = commits;
+  const commit = start === end ? start : `${start} at the start, ${end} at the end`;
+  return `${model}, ${cores.length} cores, Node ${process.version}, commit ${commit}`;
+}
+
 /** The sections of docs/benchmarks.md that a full run rewrites, by the name of their markers. */
-export function toSections(results: readonly Result[]): ReadonlyMap<string, string> {
+export function toSections(
+  results: readonly Result[],
+  machine: string,
+): ReadonlyMap<string, string> {
   const of = (id: string) => results.filter(({ bench }) => bench === id);
   const others = results.filter(({ bench }) => !LISTED_APART.includes(bench));
   const sections = new Map([
-    ["machine", machineLine()],
+    ["machine", machine],
     ["results", toTable(RESULT_HEAD, others.map(toRow))],
     ["algorithms", toTable(ALGORITHM_HEAD, of("memory/algorithms").map(toAlgorithmRow))],
     ["floor", toTable(FLOOR_HEAD, of("memory/floor").map(toFloorRow))],
@@ -102,17 +121,9 @@ function toFloorRow(result: Result): readonly string[] {
 
 function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return "";
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  // A bare "<" would begin a tag.
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ").replaceAll("<", "\\<")} |`;
   return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
-}
-
-function machineLine(): string {
-  const cores = cpus();
-  const model = (cores[0]?.model ?? "unknown processor").trim();
-  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
-  const isChanged = git("status", "--porcelain", "--", "packages", "bench", ":!*.md") !== "";
-  const commit = `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
-  return `${model}, ${cores.length} cores, Node ${process.version}, commit ${commit}`;
 }
 
 function toJudgement(result: Result): string {
@@ -143,7 +154,7 @@ function toFigure(value: number, unit: Unit): string {
     case "ratio":
       return `${value.toFixed(2)}×`;
     case "share":
-      return value > 0 && value < 1 ? `1/${(1 / value).toFixed(0)}` : value.toFixed(2);
+      return value > 0 && value < 1 ? `1/${Number((1 / value).toPrecision(3))}` : value.toFixed(2);
     case "bytes per key":
       return `${value.toFixed(1)} B`;
     case "bytes":
