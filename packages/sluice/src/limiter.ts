@@ -68,9 +68,6 @@ export function createLimiter(options: LimiterOptions): Limiter<boolean> {
   return new StoreLimiter(toSetup(options));
 }
 
-/** Which limits a verb may be used with. */
-type Use = "check" | "acquire";
-
 class StoreLimiter implements Limiter<false> {
   readonly #name: string;
   readonly #counters: readonly Counter[];
@@ -134,7 +131,7 @@ class StoreLimiter implements Limiter<false> {
 
   refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<void> {
     const nowMs = toTime(options);
-    return this.#refund(key, options.cost ?? 1, nowMs);
+    return this.#refund(key, costOf(options), nowMs);
   }
 
   block(key: string, forMs: number): MaybePromise<void> {
@@ -177,7 +174,7 @@ class StoreLimiter implements Limiter<false> {
       return then(this.#decide("check", key, options, nowMs), toDecision);
     }
     this.#mustBeOpen();
-    const cost = options === undefined ? 1 : toCost(isObject(options).cost ?? 1);
+    const cost = options === undefined ? 1 : toCost(costOf(options));
     return only.store.decideOne(only.counter, toKey(key), cost, nowMs ?? this.#nowMs(only.counter));
   }
 
@@ -190,7 +187,7 @@ class StoreLimiter implements Limiter<false> {
     options?: RequestOptions,
     nowMs?: number,
   ): MaybePromise<Reservation<false>> {
-    return then(this.#decide("check", key, options, nowMs), (outcome) =>
+    return then(this.#decide("reserve", key, options, nowMs), (outcome) =>
       this.#toReservation(outcome),
     );
   }
@@ -211,26 +208,27 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #decide(
-    use: Use,
+    verb: "check" | "reserve" | "acquire",
     key: string,
     options: RequestOptions | undefined,
     nowMs: number | undefined,
   ): MaybePromise<Outcome> {
-    if (use === "check" && this.#hasPermits) {
-      throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got check or reserve");
+    if (verb !== "acquire" && this.#hasPermits) {
+      throw new SluiceError("SLUICE_ACQUIRE_ONLY", `got ${verb}`);
     }
-    if (use === "acquire" && !this.#hasPermits) {
+    if (verb === "acquire" && !this.#hasPermits) {
       throw new SluiceError("SLUICE_NOTHING_TO_ACQUIRE", `got ${this.#limitNames()}`);
     }
     const charges = this.#charges(key, options, nowMs);
     const requestId = toRequestId(options?.requestId);
-    return this.#store.decide(charges, requestId === undefined ? {} : { requestId });
+    const hold = verb !== "check";
+    return this.#store.decide(charges, requestId === undefined ? { hold } : { hold, requestId });
   }
 
   #charges(key: string, options?: { cost?: number }, nowMs?: number): readonly Charge[] {
     this.#mustBeOpen();
     const checkedKey = toKey(key);
-    const cost = toCost(options === undefined ? 1 : (isObject(options).cost ?? 1));
+    const cost = toCost(options === undefined ? 1 : costOf(options));
     return this.#counters.map((counter) => ({
       counter,
       key: checkedKey,
@@ -321,6 +319,11 @@ function toDecision(outcome: Outcome): Decision {
 function isObject<T>(options: T): T {
   if (typeof options === "object" && options !== null) return options;
   throw new SluiceError("SLUICE_OPTION_INVALID", `needs an object, got ${show(options)}`);
+}
+
+function costOf(options: { cost?: number }): number {
+  const { cost } = isObject(options);
+  return cost === undefined ? 1 : cost;
 }
 
 function toTime(options: AtTime): number {

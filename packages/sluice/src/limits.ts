@@ -87,7 +87,7 @@ export type TokenBucketOptions =
 /**
  * A bucket of `capacity` tokens that refills continuously. Any interval T admits at most
  * capacity + rate × T. `refill: { amount: 100, everyMs: 60_000 }` states a rate exactly;
- * `refillPerSecond` is read as the simplest fraction that is that number (1/3 is 1 in 3 s).
+ * `refillPerSecond` is read as the simplest fraction within rounding error (1/3 is 1 in 3 s).
  */
 export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
   const site = siteOf("tokenBucket");

@@ -3,6 +3,7 @@
 // moments where those have to agree with each other.
 
 import { algorithmOf } from "../src/algorithms/index.js";
+import type { Receipt } from "../src/algorithms/step.js";
 import type { Limit } from "../src/limits.js";
 import {
   costOf,
@@ -123,7 +124,7 @@ export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boole
   let charged = algorithm.idle;
   let spared = algorithm.idle;
   let nowMs = subject.startMs;
-  let receipt: { cost: number; atMs: number; mark: number } | undefined;
+  let receipt: Receipt | undefined;
   let kept = 0;
   for (const [index, op] of ops.entries()) {
     const isAfter = receipt !== undefined;
@@ -137,7 +138,7 @@ export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boole
     if (!step.allowed) continue;
     const isReservation = index >= reserveIndex && receipt === undefined;
     if (isReservation) {
-      receipt = { cost, atMs: nowMs, mark: step.mark };
+      receipt = { cost, atMs: nowMs, mark: step.mark, before: step.before };
       kept = op.size % 2 === 0 ? 0 : Math.floor(cost * (op.size / 4096));
     }
     const other = algorithm.charge(spared, limit, isReservation ? kept : cost, nowMs);
@@ -145,7 +146,7 @@ export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boole
     spared = other.state;
   }
   if (receipt === undefined) return;
-  const settlement = { receipt, kept, usedMax: Number.POSITIVE_INFINITY };
+  const settlement = { receipt, kept };
   const settled = algorithm.giveBack(charged, limit, settlement, nowMs);
   for (const atMs of moments(limit, nowMs)) {
     const given = algorithm.charge(settled, limit, 0, atMs);

@@ -5,7 +5,7 @@
 
 import fc from "fast-check";
 import { algorithmOf } from "../src/algorithms/index.js";
-import type { Step } from "../src/algorithms/step.js";
+import type { Receipt, Step } from "../src/algorithms/step.js";
 import { TIME_MS_MAX } from "../src/clock.js";
 import type { Limit } from "../src/limits.js";
 
@@ -141,7 +141,7 @@ export interface Seen {
 
 interface Held {
   readonly taken: Taken;
-  readonly receipt: { readonly cost: number; readonly atMs: number; readonly mark: number };
+  readonly receipt: Receipt;
 }
 
 /** Which verbs a walk uses besides charging. */
@@ -184,7 +184,7 @@ export function walk(
     } else if (op.verb >= 12 && verbs.giveBack && held.length > 0) {
       const [settled] = held.splice(op.size % held.length, 1);
       const kept = op.cost < 8 ? 0 : Math.floor(settled.receipt.cost * (op.size / 4096));
-      const settlement = { receipt: settled.receipt, kept, usedMax: Number.POSITIVE_INFINITY };
+      const settlement = { receipt: settled.receipt, kept };
       state = algorithm.giveBack(state, limit, settlement, nowMs);
       settled.taken.cost = kept;
     } else {
@@ -193,7 +193,7 @@ export function walk(
       const step = algorithm.charge(state, limit, cost, nowMs);
       if (step.allowed) {
         const taken = oracle.take(cost, nowMs);
-        held.push({ taken, receipt: { cost, atMs: nowMs, mark: step.mark } });
+        held.push({ taken, receipt: { cost, atMs: nowMs, mark: step.mark, before: step.before } });
       } else if (step.retryAfterMs < Number.POSITIVE_INFINITY) {
         retryMs = step.retryAfterMs;
       }

@@ -309,8 +309,8 @@ describe("a leaky bucket that shapes", () => {
       const algorithm = algorithmOf(limit);
       const first = algorithm.charge(algorithm.idle, limit, 1, 0);
       const last = algorithm.charge(first.state, limit, behind, 0);
-      const receipt = { cost: 1, atMs: 0, mark: first.mark };
-      const settlement = { receipt, kept: 0, usedMax: Number.POSITIVE_INFINITY };
+      const receipt = { cost: 1, atMs: 0, mark: first.mark, before: first.before };
+      const settlement = { receipt, kept: 0 };
       const settled = algorithm.giveBack(last.state, limit, settlement, 0);
       const remaining = behind === 0 ? limit.limit : last.remaining;
       const seen = algorithm.charge(settled, limit, 0, 0).remaining;

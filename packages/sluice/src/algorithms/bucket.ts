@@ -4,7 +4,7 @@
 // timer: debt in the past has been paid. Debt plus instant is the theoretical arrival time.
 
 import type { BucketLimit } from "../limits.js";
-import type { Algorithm, Settlement, Step } from "./step.js";
+import type { Algorithm, Receipt, Settlement, Step } from "./step.js";
 import { divideDown, divideUp } from "./whole.js";
 
 /** The state of one bucket. */
@@ -14,22 +14,25 @@ export interface BucketState {
   readonly atMs: number;
 }
 
-/** Token bucket and leaky bucket. The mark of a charge is the debt in ticks before it. */
+/** Token bucket and leaky bucket. Use is measured in ticks of debt. */
 export const bucket: Algorithm<BucketState, BucketLimit> = {
   idle: { debtTicks: 0, atMs: 0 },
   charge,
   force,
   giveBack,
   grant,
-  used: debtAt,
+  inUse: (state, limit, _mark, nowMs) => debtAt(state, limit, nowMs),
+  standsFor: ticksStoodFor,
+  perUnit: (limit) => limit.ticksPerUnit,
   share: (state, limit, nowMs) => debtAt(state, limit, nowMs) / limit.fullTicks,
   carry,
 };
 
-/** The debt at `nowMs`. Time that runs backward does not pass. */
+/** The debt at `nowMs`. A clock that stepped back adds to it, but never beyond a full bucket's. */
 function debtAt(state: BucketState, limit: BucketLimit, nowMs: number): number {
-  if (nowMs <= state.atMs) return state.debtTicks;
-  return Math.max(0, state.debtTicks - (nowMs - state.atMs) * limit.ticksPerMs);
+  const debt = state.debtTicks - (nowMs - state.atMs) * limit.ticksPerMs;
+  if (nowMs >= state.atMs) return Math.max(0, debt);
+  return Math.max(state.debtTicks, Math.min(limit.fullTicks, debt));
 }
 
 function charge(
@@ -49,8 +52,9 @@ function charge(
       resetMs: divideUp(debtAfter, ticksPerMs),
       // Exact, not rounded: departures are 1/rate apart even where that is no whole millisecond.
       delayMs: cost > 0 && delays(limit) ? debt / ticksPerMs : 0,
-      state: { debtTicks: debtAfter, atMs: nowMs },
-      mark: debt,
+      state: cost > 0 ? { debtTicks: debtAfter, atMs: nowMs } : countFromNow(state, debt, nowMs),
+      mark: 0,
+      before: debt,
     };
   }
   return {
@@ -60,10 +64,15 @@ function charge(
       cost > limit.limit ? Number.POSITIVE_INFINITY : divideUp(debtAfter - fullTicks, ticksPerMs),
     resetMs: divideUp(debt, ticksPerMs),
     delayMs: 0,
-    // A clock that stepped back: the debt stands, but counts from now, or it would lock out.
-    state: nowMs < state.atMs ? { debtTicks: debt, atMs: nowMs } : state,
-    mark: debt,
+    state: countFromNow(state, debt, nowMs),
+    mark: 0,
+    before: debt,
   };
+}
+
+/** The same state; after a clock stepped back its debt counts from now, or it would lock out. */
+function countFromNow(state: BucketState, debtTicks: number, nowMs: number): BucketState {
+  return nowMs < state.atMs ? { debtTicks, atMs: nowMs } : state;
 }
 
 function delays(limit: BucketLimit): boolean {
@@ -83,23 +92,31 @@ function giveBack(
 ): BucketState {
   const { receipt, kept } = settlement;
   const debt = debtAt(state, limit, nowMs);
-  if (delays(limit) && !isLastInQueue(state, limit, settlement)) return state;
+  if (delays(limit) && !isLastInQueue(state, limit, receipt)) return state;
   const unusedTicks = (receipt.cost - kept) * limit.ticksPerUnit;
-  // With only the kept cost charged, the bucket would have been full after this many ticks. What
-  // has flowed since would have been lost then, so it has paid for a part of the unused cost.
-  const ticksToFull = receipt.mark + kept * limit.ticksPerUnit;
-  const ticksPassed = Math.max(0, nowMs - receipt.atMs) * limit.ticksPerMs;
-  const madeUpTicks = Math.max(0, ticksPassed - ticksToFull);
-  const backTicks = Math.max(0, unusedTicks - madeUpTicks);
-  const debtTicks = Math.max(0, debt - Math.min(backTicks, settlement.usedMax));
-  return { debtTicks, atMs: nowMs };
+  const backTicks = Math.min(unusedTicks, ticksStoodFor(receipt, limit, nowMs));
+  return { debtTicks: Math.max(0, debt - backTicks), atMs: nowMs };
+}
+
+/**
+ * What a charge can still bring. Had it not happened, the bucket would have been full as soon as
+ * the debt that came before it was paid. What has flowed since would have been lost then, so it
+ * has paid for a part of the charge.
+ */
+function ticksStoodFor(receipt: Receipt, limit: BucketLimit, nowMs: number): number {
+  const paidTicks = Math.max(0, nowMs - receipt.atMs) * limit.ticksPerMs;
+  return Math.max(0, ticksAfter(receipt, limit) - paidTicks);
+}
+
+/** The debt that the charge led to, less what was given back of it since. */
+function ticksAfter(receipt: Receipt, limit: BucketLimit): number {
+  return receipt.before + receipt.cost * limit.ticksPerUnit - (receipt.lowered ?? 0);
 }
 
 /** Whether nobody queued behind the charge: whoever did has been told when to leave already. */
-function isLastInQueue(state: BucketState, limit: BucketLimit, settlement: Settlement): boolean {
-  const { receipt } = settlement;
-  const ticksAfterCharge = receipt.mark + receipt.cost * limit.ticksPerUnit;
-  return state.debtTicks - ticksAfterCharge === (receipt.atMs - state.atMs) * limit.ticksPerMs;
+function isLastInQueue(state: BucketState, limit: BucketLimit, receipt: Receipt): boolean {
+  const passedTicks = (state.atMs - receipt.atMs) * limit.ticksPerMs;
+  return state.debtTicks === ticksAfter(receipt, limit) - passedTicks;
 }
 
 function grant(state: BucketState, limit: BucketLimit, cost: number, nowMs: number): BucketState {

@@ -4,6 +4,7 @@
 // one entry, so a list is never longer than its limit.
 
 import type { EntryLimit } from "../limits.js";
+import { unitsBack, unitsStoodFor } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 
 /** Units that count until the instant they expire. At that instant they are out. */
@@ -46,6 +47,7 @@ export function weigh(
     resetMs: Math.max(0, lastMs - nowMs),
     delayMs: 0,
     mark,
+    before: live.lastExpiresAtMs < mark ? 0 : costAt(live, mark),
   };
 }
 
@@ -71,7 +73,9 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
     insert(liveAt(state, limit, nowMs), nowMs + lifeMs(limit), cost),
   giveBack: (state, limit, settlement, nowMs) => remove(liveAt(state, limit, nowMs), settlement),
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
-  used: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used,
+  inUse: (state, limit, mark, nowMs) => costAt(liveAt(state, limit, nowMs), mark),
+  standsFor: unitsStoodFor,
+  perUnit: () => 1,
   share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
   // An entry keeps the instant at which it was promised to expire.
   carry: (state, from, to, nowMs) => {
@@ -86,6 +90,12 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
  */
 export function expiresAtMsMax(limit: EntryLimit, nowMs: number): number {
   return limit.algorithm === "concurrency" ? Number.POSITIVE_INFINITY : nowMs + limit.windowMs;
+}
+
+/** The units among these entries that expire at exactly that instant. */
+export function costAt(live: Iterable<Entry>, expiresAtMs: number): number {
+  for (const entry of live) if (entry.expiresAtMs === expiresAtMs) return entry.cost;
+  return 0;
 }
 
 function liveAt(state: readonly Entry[], limit: EntryLimit, nowMs: number): readonly Entry[] {
@@ -113,8 +123,8 @@ function insert(live: readonly Entry[], expiresAtMs: number, cost: number): read
 }
 
 function remove(live: readonly Entry[], settlement: Settlement): readonly Entry[] {
-  const { receipt, kept, usedMax } = settlement;
-  const back = Math.min(receipt.cost - kept, usedMax);
+  const { receipt } = settlement;
+  const back = unitsBack(settlement);
   return live
     .map((entry) =>
       entry.expiresAtMs === receipt.mark ? { ...entry, cost: entry.cost - back } : entry,

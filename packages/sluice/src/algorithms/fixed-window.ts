@@ -3,6 +3,7 @@
 
 import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
 import { type Period, periodAt } from "./calendar.js";
+import { unitsBack, unitsStoodFor } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 
 /** The state of one key: what was used in which window. */
@@ -20,7 +21,9 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   force,
   giveBack,
   grant,
-  used: usedAt,
+  inUse: (state, limit, mark, nowMs) => (mark === state.window ? usedAt(state, limit, nowMs) : 0),
+  standsFor: unitsStoodFor,
+  perUnit: () => 1,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
 };
@@ -47,6 +50,7 @@ function charge(
   const used = usedIn(state, window);
   const usedAfter = used + cost;
   const allowed = usedAfter <= limit.limit;
+  const takes = allowed && cost > 0;
   const untilEndMs = windowEndMs(limit, nowMs) - nowMs;
   return {
     allowed,
@@ -54,8 +58,9 @@ function charge(
     retryAfterMs: allowed ? 0 : cost > limit.limit ? Number.POSITIVE_INFINITY : untilEndMs,
     resetMs: (allowed ? usedAfter : used) > 0 ? untilEndMs : 0,
     delayMs: 0,
-    state: allowed || state.window > window ? { window, used: allowed ? usedAfter : used } : state,
+    state: takes || state.window > window ? { window, used: allowed ? usedAfter : used } : state,
     mark: window,
+    before: used,
   };
 }
 
@@ -79,11 +84,10 @@ function giveBack(
   settlement: Settlement,
   nowMs: number,
 ): WindowState {
-  const { receipt, kept, usedMax } = settlement;
+  const { receipt } = settlement;
   // What was charged to a window that has ended is gone with it.
   if (receipt.mark !== state.window || state.window < windowAt(limit, nowMs)) return state;
-  const back = Math.min(receipt.cost - kept, usedMax);
-  return { window: state.window, used: Math.max(0, state.used - back) };
+  return { window: state.window, used: Math.max(0, state.used - unitsBack(settlement)) };
 }
 
 function grant(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {

@@ -73,7 +73,10 @@ export function bucketNumbers(site: OptionSite, units: number, rate: Rate): Buck
   }
   const spareTicks = Number.MAX_SAFE_INTEGER - (TIME_MS_MAX + 1) * ticksPerMs;
   const compact = spareTicks >= 2 * fullTicks;
-  const debtTicksMax = compact ? spareTicks : 2 * UNITS_MAX;
+  // With room for one more charge on top, so that even a retry time out of debt is exact.
+  const debtTicksMax = compact
+    ? Math.min(spareTicks, Number.MAX_SAFE_INTEGER - fullTicks)
+    : 2 * UNITS_MAX;
   const recoveryMs = Math.ceil(fullTicks / ticksPerMs);
   return { limit: units, recoveryMs, ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax, compact };
 }

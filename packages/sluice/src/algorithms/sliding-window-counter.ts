@@ -3,6 +3,7 @@
 // for a log. The weighted part is rounded up to whole units, which makes the comparison exact.
 
 import type { SlidingWindowCounterLimit } from "../limits.js";
+import { unitsBack, unitsStoodFor } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 import { multiplyDivideUp } from "./whole.js";
 
@@ -22,7 +23,12 @@ export const slidingCounter: Algorithm<CounterState, Limit> = {
   force,
   giveBack,
   grant,
-  used: usedAt,
+  inUse: (state, limit, mark, nowMs) => {
+    const { window, current, previous } = slideTo(state, limit, nowMs);
+    return mark === window ? current : mark === window - 1 ? previous : 0;
+  },
+  standsFor: unitsStoodFor,
+  perUnit: () => 1,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
 };
@@ -48,15 +54,17 @@ function charge(
   const weighted = multiplyDivideUp(counts.previous, leftMs, limit.windowMs);
   const used = weighted + counts.current;
   const allowed = used + cost <= limit.limit;
-  const current = allowed ? counts.current + cost : counts.current;
+  const takes = allowed && cost > 0;
+  const current = takes ? counts.current + cost : counts.current;
   return {
     allowed,
     remaining: Math.max(0, limit.limit - weighted - current),
     retryAfterMs: allowed ? 0 : waitMs(counts, limit, cost, leftMs),
     resetMs: current > 0 ? leftMs + limit.windowMs : counts.previous > 0 ? leftMs : 0,
     delayMs: 0,
-    state: allowed ? { ...counts, current } : state.window > counts.window ? counts : state,
+    state: takes || state.window > counts.window ? { ...counts, current } : state,
     mark: counts.window,
+    before: counts.current,
   };
 }
 
@@ -95,9 +103,9 @@ function giveBack(
   settlement: Settlement,
   nowMs: number,
 ): CounterState {
-  const { receipt, kept, usedMax } = settlement;
+  const { receipt } = settlement;
   const counts = slideTo(state, limit, nowMs);
-  const back = Math.min(receipt.cost - kept, usedMax);
+  const back = unitsBack(settlement);
   if (receipt.mark === counts.window) {
     return { ...counts, current: Math.max(0, counts.current - back) };
   }

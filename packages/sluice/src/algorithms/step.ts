@@ -15,8 +15,10 @@ export interface Step<State> {
   readonly delayMs: number;
   /** The state to keep. Of a refused charge: the same one, or its like on a clock that went back. */
   readonly state: State;
-  /** What a receipt has to remember of this charge; each algorithm says what it means. */
+  /** What was charged, for a receipt: a window's number, an entry's expiry; 0 for a bucket. */
   readonly mark: number;
+  /** What was in use of it before, in the algorithm's own measure. */
+  readonly before: number;
 }
 
 /** What a charge has to present, once, to be given back. */
@@ -26,6 +28,10 @@ export interface Receipt {
   readonly atMs: number;
   /** {@link Step.mark} of the charge. */
   readonly mark: number;
+  /** {@link Step.before} of the charge. */
+  readonly before: number;
+  /** By how much less it stands for since others were given back or granted; see receipts.ts. */
+  readonly lowered?: number;
 }
 
 /** What remains of a charge: `kept` of `receipt.cost` units stay charged. */
@@ -33,8 +39,6 @@ export interface Settlement {
   readonly receipt: Receipt;
   /** Between 0 and the receipt's cost. */
   readonly kept: number;
-  /** At most this much is given back, in the algorithm's own measure of use. */
-  readonly usedMax: number;
 }
 
 /** One algorithm. `State` is what a store keeps for each key; `idle` is a key never seen. */
@@ -48,8 +52,12 @@ export interface Algorithm<State, L> {
   giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
   /** An operator's grant of `cost` units, capped at full. */
   grant(state: State, limit: L, cost: number, nowMs: number): State;
-  /** How much is in use now, in the algorithm's own measure; 0 means: the same as idle. */
-  used(state: State, limit: L, nowMs: number): number;
+  /** What is in use of the thing that was charged with this mark, in the algorithm's measure. */
+  inUse(state: State, limit: L, mark: number, nowMs: number): number;
+  /** The most that a receipt can still bring, in the same measure. */
+  standsFor(receipt: Receipt, limit: L, nowMs: number): number;
+  /** One unit, in the same measure. */
+  perUnit(limit: L): number;
   /** The share of the limit in use now: 0 is idle, 1 is exhausted, above 1 is debt. */
   share(state: State, limit: L, nowMs: number): number;
   /** Translates state written under other numbers: the units used carry over, clipped to full. */

@@ -38,8 +38,10 @@ export interface ChargeReceipt extends Receipt {
   readonly proof: unknown;
 }
 
-/** The verdicts of a list of charges, in their order, and a receipt for each one taken. */
+/** The verdicts of a list of charges, in their order, and, if asked for, a receipt for each. */
 export interface Outcome {
+  /** Whether all enforced charges passed and were taken. */
+  readonly isAdmitted: boolean;
   readonly verdicts: readonly Verdict[];
   readonly receipts: readonly ChargeReceipt[];
 }
@@ -75,6 +77,8 @@ export interface Store {
 export interface DecideOptions {
   /** Makes the same request, sent twice, count once. */
   readonly requestId?: string;
+  /** Whether receipts are wanted, to settle the charges later. Default: the charges are final. */
+  readonly hold?: boolean;
 }
 
 /** A store that answers at once. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Verdict } from "../decision.js";
 import { SluiceError } from "../errors.js";
 import { memoryStore } from "../stores/memory/store.js";
-import type { Charge, Counter, Outcome, Store, Verdict } from "../stores/store.js";
+import type { Charge, Counter, Outcome, Store } from "../stores/store.js";
 import { storeConformance } from "./store-conformance.js";
 
 const smallStore = () => memoryStore({ keysMax: 10_000 });
@@ -343,8 +344,7 @@ function chargesOnRefusal(inner: Store): Partial<Store> {
   return {
     decide: (charges, options) => {
       const outcome = inner.decide(charges, options) as Outcome;
-      const isRefused = outcome.receipts.length === 0;
-      if (isRefused) inner.decide(charges.map((charge) => ({ ...charge, cost: 1 })));
+      if (!outcome.isAdmitted) inner.decide(charges.map((charge) => ({ ...charge, cost: 1 })));
       return outcome;
     },
   };
@@ -355,6 +355,7 @@ function chargesOneByOne(inner: Store): Partial<Store> {
     decide: (charges, options) => {
       const outcomes = charges.map((charge) => inner.decide([charge], options) as Outcome);
       return {
+        isAdmitted: outcomes.every(({ isAdmitted }) => isAdmitted),
         verdicts: outcomes.flatMap(({ verdicts }) => verdicts),
         receipts: outcomes.flatMap(({ receipts }) => receipts),
       };
@@ -364,12 +365,13 @@ function chargesOneByOne(inner: Store): Partial<Store> {
 
 function asksThenTakes(inner: Store): Partial<Store> {
   return {
-    decide: async (charges) => {
+    decide: async (charges, options) => {
       const asked = await inner.peek(charges);
       await Promise.resolve();
-      if (!asked.every(({ allowed }) => allowed)) return { verdicts: asked, receipts: [] };
-      const { receipts } = await inner.decide(charges);
-      return { verdicts: asked, receipts };
+      const isAdmitted = asked.every(({ allowed }) => allowed);
+      if (!isAdmitted) return { isAdmitted, verdicts: asked, receipts: [] };
+      const { receipts } = await inner.decide(charges, options);
+      return { isAdmitted, verdicts: asked, receipts };
     },
   };
 }

@@ -38,7 +38,8 @@ export interface Cells {
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
   giveBack(slot: number, settlement: Settlement, nowMs: number): void;
   grant(slot: number, cost: number, nowMs: number): void;
-  used(slot: number, nowMs: number): number;
+  /** What is in use of the window or entry with this mark, in the algorithm's own measure. */
+  inUse(slot: number, mark: number, nowMs: number): number;
   share(slot: number, nowMs: number): number;
   /** Lets go of what the slot holds outside itself. */
   clear(slot: number): void;
@@ -65,8 +66,9 @@ export class ValueCells implements Cells {
     if (slot < 0) return algorithm.charge(algorithm.idle, this.limit, cost, nowMs);
     const state = this.#read(slot, nowMs);
     const step = algorithm.charge(state, this.limit, cost, nowMs);
-    // A refusal that changes the state does so only because the clock stepped back.
-    if (!step.allowed && step.state !== state) this.#write(slot, step.state);
+    // A charge that takes nothing changes the state only because the clock stepped back.
+    const takes = step.allowed && cost > 0;
+    if (!takes && step.state !== state) this.#write(slot, step.state);
     return step;
   }
 
@@ -103,8 +105,8 @@ export class ValueCells implements Cells {
     this.#write(slot, this.#codec.algorithm.grant(state, this.limit, cost, nowMs));
   }
 
-  used(slot: number, nowMs: number): number {
-    return this.#codec.algorithm.used(this.#read(slot, nowMs), this.limit, nowMs);
+  inUse(slot: number, mark: number, nowMs: number): number {
+    return this.#codec.algorithm.inUse(this.#read(slot, nowMs), this.limit, mark, nowMs);
   }
 
   share(slot: number, nowMs: number): number {

@@ -1,7 +1,8 @@
 // The counters of a log or concurrency limit: the slot holds the ends of a list in the arena and
 // its total. A full arena refuses, and counts it, after looking for lists that have expired.
 
-import { expiresAtMsMax, lifeMs, weigh } from "../../algorithms/entries.js";
+import { costAt, expiresAtMsMax, lifeMs, weigh } from "../../algorithms/entries.js";
+import { unitsBack } from "../../algorithms/receipts.js";
 import type { Settlement } from "../../algorithms/step.js";
 import type { Verdict } from "../../decision.js";
 import type { EntryLimit } from "../../limits.js";
@@ -64,9 +65,8 @@ export class EntryCells implements Cells {
   }
 
   giveBack(slot: number, settlement: Settlement, nowMs: number): void {
-    const { receipt, kept, usedMax } = settlement;
     const list = this.#live(slot, nowMs);
-    this.#shelf.arena.remove(list, receipt.mark, Math.min(receipt.cost - kept, usedMax));
+    this.#shelf.arena.remove(list, settlement.receipt.mark, unitsBack(settlement));
     this.#save(slot, list);
   }
 
@@ -76,12 +76,12 @@ export class EntryCells implements Cells {
     this.#save(slot, list);
   }
 
-  used(slot: number, nowMs: number): number {
-    return this.#live(slot, nowMs).used;
+  inUse(slot: number, mark: number, nowMs: number): number {
+    return costAt(this.#shelf.arena.view(this.#live(slot, nowMs)), mark);
   }
 
   share(slot: number, nowMs: number): number {
-    return this.used(slot, nowMs) / this.limit.limit;
+    return this.#live(slot, nowMs).used / this.limit.limit;
   }
 
   clear(slot: number): void {

@@ -15,10 +15,10 @@ import type {
 } from "../store.js";
 import { Blocks } from "./blocks.js";
 import { type AnyStep, toVerdict } from "./cells.js";
-import { Grants } from "./grants.js";
 import { KeyHash } from "./hash.js";
 import { Ledgers } from "./ledgers.js";
 import { type Located, Locator, timeFor } from "./locator.js";
+import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { type MemoryStoreOptions, toBounds } from "./options.js";
 import { type RequestPrint, Requests } from "./requests.js";
 
@@ -47,7 +47,7 @@ export class MemoryStore implements SyncStore {
   readonly #locator: Locator;
   readonly #blocks: Blocks;
   readonly #requests: Requests;
-  readonly #grants = new Grants();
+  readonly #open: OpenReceipts;
   #evictions = 0;
   #debtGivenUp = 0;
   #isClosed = false;
@@ -57,6 +57,7 @@ export class MemoryStore implements SyncStore {
     this.#hash = new KeyHash(bounds.seed);
     this.#blocks = new Blocks(bounds.blocksMax);
     this.#requests = new Requests(bounds);
+    this.#open = new OpenReceipts(bounds.receiptsMax);
     this.#ledgers = new Ledgers(bounds, this.#hash, {
       share: (slot, id, nowMs) => this.#ledgers.cellsById(id).share(slot, nowMs),
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
@@ -97,16 +98,16 @@ export class MemoryStore implements SyncStore {
     return toVerdict(step, cells.limit.limit);
   }
 
-  decide(charges: readonly Charge[], options?: DecideOptions): Outcome {
+  decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
     this.#mustBeOpen();
     const located = this.#locator.locateAll(mergeEqual(charges));
-    const requestId = options?.requestId;
-    if (requestId === undefined) return this.#decideLocated(charges, located);
+    const { requestId, hold = false } = options;
+    if (requestId === undefined) return this.#decideLocated(charges, located, hold);
     const request = { requestId, prints: located.map(toPrint), nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
-    const outcome = this.#decideLocated(charges, located);
-    if (outcome.receipts.length > 0) this.#requests.record(request, withoutKeys(outcome));
+    const outcome = this.#decideLocated(charges, located, hold);
+    if (outcome.isAdmitted) this.#requests.record(request, withoutKeys(outcome));
     return outcome;
   }
 
@@ -115,11 +116,8 @@ export class MemoryStore implements SyncStore {
     const located = this.#locator.locateAll(charges);
     return located.map((at) => {
       const { cells } = at.ledger;
-      const step = cells.weigh(at.slot, at.charge.cost, at.nowMs, 1);
-      // What is left now is what a charge of nothing would leave.
-      const { remaining, resetMs } = cells.weigh(at.slot, 0, at.nowMs, 0);
-      const verdict = toVerdict({ ...step, remaining, resetMs }, cells.limit.limit);
-      return toBlocked(verdict, this.#blockedMs(at, charges));
+      const step = asItStands(at, cells.weigh(at.slot, at.charge.cost, at.nowMs, 1));
+      return toBlocked(toVerdict(step, cells.limit.limit), this.#blockedMs(at, charges));
     });
   }
 
@@ -127,39 +125,42 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     for (const { receipt, kept, nowMs } of settlings) {
       const { counter, key, cost } = receipt;
-      const proof = receipt.proof as Proof;
-      if (proof.isPresented) continue;
-      proof.isPresented = true;
+      const open = receipt.proof as OpenReceipt;
+      if (open.state === "settled") continue;
       const at = this.#locator.locate({ counter, key, cost, nowMs });
       const { cells } = at.ledger;
       if (kept > cost) {
         const slot = at.slot >= 0 ? at.slot : this.#locator.claim(at);
         cells.force(slot, kept - cost, at.nowMs, at.slot < 0);
-      } else if (at.slot >= 0) {
-        const usedMax = this.#grants.usedMaxSince(proof.grants, at.low, at.high);
-        cells.giveBack(at.slot, { receipt, kept, usedMax }, at.nowMs);
+      } else if (kept < cost && at.slot >= 0 && open.state === "open") {
+        this.#open.settle(open);
+        cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+        this.#open.lower(at);
       }
+      this.#open.settle(open);
     }
   }
 
   refund(charges: readonly Charge[]): void {
     this.#mustBeOpen();
     for (const charge of charges) {
-      const { ledger, slot, nowMs, low, high } = this.#locator.locate(charge);
-      if (slot < 0) continue;
-      ledger.cells.grant(slot, charge.cost, nowMs);
-      this.#grants.record({ low, high, usedAfter: ledger.cells.used(slot, nowMs) });
+      const at = this.#locator.locate(charge);
+      const { cells } = at.ledger;
+      if (at.slot < 0) continue;
+      cells.grant(at.slot, charge.cost, at.nowMs);
+      this.#open.lower(at);
     }
   }
 
   reset(charges: readonly Charge[]): void {
     this.#mustBeOpen();
     for (const charge of charges) {
-      const { ledger, slot, low, high } = this.#locator.locate(charge);
-      this.#grants.record({ low, high, usedAfter: 0 });
-      if (slot < 0) continue;
-      ledger.cells.clear(slot);
-      ledger.cells.table.free(slot);
+      const at = this.#locator.locate(charge);
+      const { cells } = at.ledger;
+      if (at.slot < 0) continue;
+      cells.clear(at.slot);
+      cells.table.free(at.slot);
+      this.#open.lower(at);
     }
   }
 
@@ -181,27 +182,29 @@ export class MemoryStore implements SyncStore {
     this.#isClosed = true;
   }
 
-  #decideLocated(charges: readonly Charge[], located: readonly Located[]): Outcome {
+  #decideLocated(charges: readonly Charge[], located: readonly Located[], hold: boolean): Outcome {
     const steps = located.map(({ charge, ledger, slot, nowMs }) => {
       const { algorithm } = ledger.cells.limit;
       const alike = located.filter((other) => other.ledger.cells.limit.algorithm === algorithm);
       return ledger.cells.weigh(slot, charge.cost, nowMs, alike.length);
     });
+    const blockedMs = located.map((at) => this.#blockedMs(at, charges));
+    const passes = located.map((_, i) => steps[i].allowed && blockedMs[i] === 0);
+    const isAdmitted = located.every((at, i) => passes[i] || at.charge.shadow === true);
     const verdicts = located.map((at, i) => {
-      const verdict = toVerdict(steps[i], at.ledger.cells.limit.limit);
-      return toBlocked(verdict, this.#blockedMs(at, charges));
+      const step = isAdmitted && passes[i] ? steps[i] : asItStands(at, steps[i]);
+      return toBlocked(toVerdict(step, at.ledger.cells.limit.limit), blockedMs[i]);
     });
-    const isAdmitted = located.every((at, i) => verdicts[i].allowed || at.charge.shadow === true);
     const delayMs = Math.max(...steps.map((step) => step.delayMs));
-    const receipts = isAdmitted
-      ? located.flatMap((at, i) => (verdicts[i].allowed ? [this.#take(at, steps[i], delayMs)] : []))
-      : [];
+    const taken = isAdmitted ? located.filter((_, i) => passes[i]) : [];
+    const receipts = taken.map((at) => this.#take(at, steps[located.indexOf(at)], delayMs, hold));
     const verdictOf = (charge: Charge) =>
       verdicts[located.findIndex((at) => isSameCounter(at.charge, charge))];
-    return { verdicts: charges.map(verdictOf), receipts };
+    return { isAdmitted, verdicts: charges.map(verdictOf), receipts: receipts.flat() };
   }
 
-  #take(at: Located, step: AnyStep, delayMs: number): ChargeReceipt {
+  /** Takes a charge; its receipt is a list of one, or of none if it is not held. */
+  #take(at: Located, step: AnyStep, delayMs: number, hold: boolean): readonly ChargeReceipt[] {
     const { cells } = at.ledger;
     const { counter, key, cost } = at.charge;
     // A permit's time starts when its request goes on.
@@ -212,8 +215,9 @@ export class MemoryStore implements SyncStore {
       const slot = cells.table.find(at.low, at.high);
       cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0);
     }
-    const proof: Proof = { grants: this.#grants.sequence, isPresented: false };
-    return { counter, key, cost, atMs: at.nowMs, mark: taken.mark, proof };
+    if (!hold) return [];
+    const receipt = { cost, atMs: at.nowMs, mark: taken.mark, before: taken.before };
+    return [{ ...receipt, counter, key, proof: this.#open.add(at, receipt) }];
   }
 
   /** How long the key is still blocked, by the clock of its scope's first charge. */
@@ -246,11 +250,12 @@ export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
   return new MemoryStore(options);
 }
 
-/** What makes a receipt good for one settlement; copies of the receipt share it. */
-interface Proof {
-  /** How many grants of operators there had been. */
-  readonly grants: number;
-  isPresented: boolean;
+/** The step of a charge that is not taken, with what is left and in use as they stand. */
+function asItStands(at: Located, step: AnyStep): AnyStep {
+  if (!step.allowed) return step;
+  // What is left now is what a charge of nothing would leave.
+  const { remaining, resetMs } = at.ledger.cells.weigh(at.slot, 0, at.nowMs, 0);
+  return { ...step, remaining, resetMs };
 }
 
 function toBlocked(verdict: Verdict, blockedMs: number): Verdict {

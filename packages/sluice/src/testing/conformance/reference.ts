@@ -3,6 +3,7 @@
 
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import { algorithmOf } from "../../algorithms/index.js";
+import { lowerReceipts } from "../../algorithms/receipts.js";
 import type { Receipt, Step } from "../../algorithms/step.js";
 import { combine, type Decision } from "../../decision.js";
 import type { Limit } from "../../limits.js";
@@ -12,16 +13,14 @@ interface Cell {
   readonly limit: Limit;
   readonly offsetMs: number;
   state: unknown;
-  /** What was in use after each grant of an operator: an older receipt gives back no more. */
-  readonly usedAfterGrants: number[];
+  /** What was charged and not settled yet: giving anything back amends it. */
+  readonly open: Set<Held>;
 }
 
 /** What was charged to one cell. */
 interface Held {
   readonly cell: Cell;
-  readonly receipt: Receipt;
-  /** How many grants the cell had seen by then. */
-  readonly grants: number;
+  receipt: Receipt;
 }
 
 /** An answer, and what it takes to settle it. */
@@ -39,14 +38,27 @@ export class Reference {
     this.#limits = limits;
   }
 
-  take(key: string, cost: number, nowMs: number): ReferenceOutcome {
+  /** Charges for good. */
+  take(key: string, cost: number, nowMs: number): Decision {
+    const { decision, held } = this.hold(key, cost, nowMs);
+    for (const one of held) one.cell.open.delete(one);
+    return decision;
+  }
+
+  /** Charges what is settled later. */
+  hold(key: string, cost: number, nowMs: number): ReferenceOutcome {
     const weighed = this.#cellsOf(key).map((cell) => ({ cell, step: weigh(cell, cost, nowMs) }));
     const decision = combine(weighed.map(({ cell, step }) => toDecision(cell, step)));
-    if (!decision.allowed) return { decision, held: [] };
+    // What a refusal keeps differs only on a clock that went back: the same use, counted from now.
+    if (!decision.allowed) {
+      for (const { cell, step } of weighed) if (!step.allowed) cell.state = step.state;
+      return { decision, held: [] };
+    }
     const held = weighed.map(({ cell, step }) => {
       cell.state = step.state;
-      const receipt = { cost, atMs: nowMs + cell.offsetMs, mark: step.mark };
-      return { cell, receipt, grants: cell.usedAfterGrants.length };
+      const held = { cell, receipt: toReceipt(step, cost, nowMs + cell.offsetMs) };
+      cell.open.add(held);
+      return held;
     });
     return { decision, held };
   }
@@ -61,14 +73,18 @@ export class Reference {
   }
 
   settle(held: readonly Held[], kept: number, nowMs: number): void {
-    for (const { cell, receipt, grants } of held) {
+    for (const one of held) {
+      const { cell, receipt } = one;
       const { limit, state } = cell;
       const atMs = nowMs + cell.offsetMs;
-      const usedMax = Math.min(...cell.usedAfterGrants.slice(grants), Number.POSITIVE_INFINITY);
-      cell.state =
-        kept > receipt.cost
-          ? algorithmOf(limit).force(state, limit, kept - receipt.cost, atMs)
-          : algorithmOf(limit).giveBack(state, limit, { receipt, kept, usedMax }, atMs);
+      if (kept > receipt.cost) {
+        cell.state = algorithmOf(limit).force(state, limit, kept - receipt.cost, atMs);
+      } else if (kept < receipt.cost) {
+        const after = algorithmOf(limit).giveBack(state, limit, { receipt, kept }, atMs);
+        cell.open.delete(one);
+        give(cell, after, atMs);
+      }
+      cell.open.delete(one);
     }
   }
 
@@ -76,15 +92,13 @@ export class Reference {
     for (const cell of this.#cellsOf(key)) {
       const { limit } = cell;
       const atMs = nowMs + cell.offsetMs;
-      cell.state = algorithmOf(limit).grant(cell.state, limit, cost, atMs);
-      cell.usedAfterGrants.push(algorithmOf(limit).used(cell.state, limit, atMs));
+      give(cell, algorithmOf(limit).grant(cell.state, limit, cost, atMs), atMs);
     }
   }
 
-  reset(key: string): void {
+  reset(key: string, nowMs: number): void {
     for (const cell of this.#cellsOf(key)) {
-      cell.state = algorithmOf(cell.limit).idle;
-      cell.usedAfterGrants.push(0);
+      give(cell, algorithmOf(cell.limit).idle, nowMs + cell.offsetMs);
     }
   }
 
@@ -100,7 +114,28 @@ export class Reference {
 function newCell(limit: Limit, key: string): Cell {
   const isShifted = limit.algorithm === "fixedWindow" && limit.align === "key";
   const offsetMs = isShifted ? keyOffsetMs(key, limit.windowMs) : 0;
-  return { limit, offsetMs, state: algorithmOf(limit).idle, usedAfterGrants: [] };
+  return { limit, offsetMs, state: algorithmOf(limit).idle, open: new Set() };
+}
+
+function toReceipt({ mark, before }: Step<unknown>, cost: number, atMs: number): Receipt {
+  return { cost, atMs, mark, before };
+}
+
+/** Something is given back: open charges may stand for less now. */
+function give(cell: Cell, after: unknown, nowMs: number): void {
+  const { limit } = cell;
+  const algorithm = algorithmOf(limit);
+  const open = [...cell.open];
+  const lowered = lowerReceipts(
+    open.map(({ receipt }) => receipt),
+    {
+      inUse: (mark) => algorithm.inUse(after, limit, mark, nowMs),
+      standsFor: (receipt) => algorithm.standsFor(receipt, limit, nowMs),
+      perUnit: algorithm.perUnit(limit),
+    },
+  );
+  for (const [i, receipt] of lowered.entries()) open[i].receipt = receipt;
+  cell.state = after;
 }
 
 function weigh(cell: Cell, cost: number, nowMs: number): Step<unknown> {

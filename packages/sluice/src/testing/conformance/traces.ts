@@ -110,13 +110,16 @@ class Trace {
 
   async #check(): Promise<void> {
     const [key, cost] = [this.#drawKey(), this.#drawCost()];
-    this.#compare("check", key, cost, await this.#limiter.check(key, { cost }));
+    const nowMs = this.#stand.clock.now();
+    const seen = await this.#limiter.check(key, { cost });
+    const expected = this.#reference.take(key, cost, nowMs);
+    this.#same(`check of ${cost} by "${key}" at ${nowMs}`, seen, expected);
   }
 
   async #reserve(): Promise<void> {
     const [key, cost] = [this.#drawKey(), this.#drawCost()];
     const reservation = await this.#limiter.reserve(key, { cost });
-    const held = this.#compare("reserve", key, cost, reservation);
+    const held = this.#hold("reserve", key, cost, reservation);
     const settle = (kept: number) =>
       kept === 0 && this.#random.chance(0.5) ? reservation.cancel() : reservation.commit(kept);
     if (reservation.allowed) this.#pending.push({ key, cost, held, settle });
@@ -125,7 +128,7 @@ class Trace {
   async #acquire(): Promise<void> {
     const [key, cost] = [this.#drawKey(), this.#drawCost()];
     const permit = await this.#limiter.acquire(key, { cost });
-    const held = this.#compare("acquire", key, cost, permit);
+    const held = this.#hold("acquire", key, cost, permit);
     if (permit.allowed) this.#pending.push({ key, cost, held, settle: () => permit.release() });
   }
 
@@ -151,7 +154,7 @@ class Trace {
   async #reset(): Promise<void> {
     const key = this.#drawKey();
     await this.#limiter.reset(key);
-    this.#reference.reset(key);
+    this.#reference.reset(key, this.#stand.clock.now());
     await this.#peek(key, 1, "reset, then ");
   }
 
@@ -162,9 +165,9 @@ class Trace {
     this.#same(what, seen, this.#reference.peek(key, cost, nowMs));
   }
 
-  #compare(verb: string, key: string, cost: number, seen: Decision): ReferenceOutcome["held"] {
+  #hold(verb: string, key: string, cost: number, seen: Decision): ReferenceOutcome["held"] {
     const nowMs = this.#stand.clock.now();
-    const { decision, held } = this.#reference.take(key, cost, nowMs);
+    const { decision, held } = this.#reference.hold(key, cost, nowMs);
     this.#same(`${verb} of ${cost} by "${key}" at ${nowMs}`, seen, decision);
     return held;
   }
