@@ -21,6 +21,8 @@ export interface Ledger {
   /** The same for the blocks of the counter's scope. */
   readonly blockSaltLow: number;
   readonly blockSaltHigh: number;
+  /** Whether the counter's windows are shifted for each key. */
+  readonly isAlignedByKey: boolean;
   /** Every table in which the counter has had state, under these or other numbers. */
   readonly tables: readonly Table[];
 }
@@ -86,6 +88,7 @@ export class Ledgers {
       saltHigh: salt.high,
       blockSaltLow: blockSalt.low,
       blockSaltHigh: blockSalt.high,
+      isAlignedByKey: limit.algorithm === "fixedWindow" && limit.align === "key",
       tables: this.#addTable(JSON.stringify([scope, part, limit.algorithm]), cells.table),
     };
   }

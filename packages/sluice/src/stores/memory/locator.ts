@@ -89,7 +89,6 @@ export class Locator {
 
 /** A window that is aligned by key lives in a time of its own. */
 export function timeFor(ledger: Ledger, key: string, nowMs: number): number {
-  const { limit } = ledger.cells;
-  if (limit.algorithm !== "fixedWindow" || limit.align === "epoch") return nowMs;
-  return nowMs + keyOffsetMs(key, limit.windowMs);
+  if (!ledger.isAlignedByKey) return nowMs;
+  return nowMs + keyOffsetMs(key, ledger.cells.limit.recoveryMs);
 }

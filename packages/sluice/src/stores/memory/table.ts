@@ -1,12 +1,18 @@
-// A table of fixed size, set-associative with two choices, in one typed array: no key strings, no
-// objects, no timers. A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of
-// the limit that wrote it) and one to three doubles of state. A key goes to its first set of eight
-// slots while that is at most half full, else to the emptier of its two. A set remembers whether
-// it ever sent a key on, so most look-ups touch one set only, and that is one cache miss.
+// A table of fixed size, set-associative, in one typed array: no key strings, no objects, no timers.
+// A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of the limit that wrote
+// it) and one to three doubles of state. A key has a first set, and a second one for when that is
+// more than half full; a set knows whether it ever sent a key on. While there are few keys they go
+// to the front instead, a part of the table that is small enough for the cache.
 
 const WAYS = 8;
 /** A first set with this many slots taken shares its load with the second. */
 const SPILL_FROM = 4;
+/** The sets of the front, in a table that has several times as many: 2 MiB of the smallest slots. */
+const FRONT_SETS = 16_384;
+/** Up to so many keys the front comes first; beyond, most keys are behind it. */
+const FRONT_KEYS_MAX = FRONT_SETS * WAYS;
+/** How many slots of a full set in the front are asked whether they are at rest. */
+const FRONT_PROBES = 2;
 /** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
 const SLOTS_PER_KEY = 1.23;
 /** A key that has used less than this share of its limit is given up without a further look. */
@@ -32,15 +38,19 @@ export class Table {
   readonly doubles: Float64Array;
   /** The same memory in halves of a double, for state that is made of 32-bit integers. */
   readonly words: Int32Array;
-  /** For each set, whether keys whose first set it is may be in their second. */
+  /** For each set, whether keys that belong there may be in their next one. */
   readonly #hasSpilled: Uint8Array;
   readonly #wordsPerSlot: number;
   readonly #sets: number;
+  /** The first sets are the front; 0 in a table that is small as a whole. */
+  readonly #frontSets: number;
   readonly #keysMax: number;
   readonly #owner: SlotOwner;
   #keys = 0;
   /** The set at which the next search for a key at rest goes on. */
   #hand = 0;
+  /** The way of the front at which the next look for a key at rest goes on. */
+  #way = 0;
 
   /**
    * @param shape - `keysMax` keys at the most, each with `stateDoubles` doubles of state.
@@ -49,6 +59,7 @@ export class Table {
   constructor(shape: { keysMax: number; stateDoubles: number }, owner: SlotOwner) {
     this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);
     this.#sets = Math.ceil((shape.keysMax * SLOTS_PER_KEY) / WAYS);
+    this.#frontSets = this.#sets > 4 * FRONT_SETS ? FRONT_SETS : 0;
     this.#keysMax = shape.keysMax;
     this.#owner = owner;
     this.words = new Int32Array(this.slots * this.#wordsPerSlot);
@@ -88,10 +99,14 @@ export class Table {
 
   /** The slot of a fingerprint, or -1. */
   find(low: number, high: number): number {
-    const first = this.#firstSet(low);
-    const slot = this.#findIn(first, low, high);
-    if (slot >= 0 || this.#hasSpilled[first] === 0) return slot;
-    return this.#findIn(this.#secondSet(low, high), low, high);
+    if (this.#frontSets === 0) return this.#findBehind(low, high);
+    const front = this.#frontSet(high);
+    if (this.#keys > FRONT_KEYS_MAX) {
+      const slot = this.#findBehind(low, high);
+      return slot >= 0 ? slot : this.#findIn(front, low, high);
+    }
+    const slot = this.#findIn(front, low, high);
+    return slot >= 0 || this.#hasSpilled[front] === 0 ? slot : this.#findBehind(low, high);
   }
 
   /**
@@ -99,9 +114,7 @@ export class Table {
    * loss costs least. Its state is whatever was there before.
    */
   claim(low: number, high: number, id: number, nowMs: number): number {
-    const first = this.#firstSet(low);
-    const slot = this.#room(first, this.#secondSet(low, high), nowMs);
-    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#hasSpilled[first] = 1;
+    const slot = this.#room(low, high, nowMs);
     const at = slot * this.#wordsPerSlot;
     this.words[at] = high;
     this.words[at + 1] = (low << ID_BITS) | id;
@@ -121,12 +134,27 @@ export class Table {
 
   // The upper bits of `low` choose the first set, its lower 16 and all of `high` are the tag.
   #firstSet(low: number): number {
-    return Math.floor((low >>> 0) * 2 ** -32 * this.#sets);
+    return this.#setAt((low >>> 0) * 2 ** -32);
   }
 
   #secondSet(low: number, high: number): number {
-    const mixed = Math.imul(low, 0x9e3779b1) ^ high;
-    return Math.floor((mixed >>> 0) * 2 ** -32 * this.#sets);
+    return this.#setAt(((Math.imul(low, 0x9e3779b1) ^ high) >>> 0) * 2 ** -32);
+  }
+
+  /** A set behind the front, by a share from 0 to 1. */
+  #setAt(share: number): number {
+    return this.#frontSets + Math.floor(share * (this.#sets - this.#frontSets));
+  }
+
+  #frontSet(high: number): number {
+    return Math.floor((high >>> 0) * 2 ** -32 * this.#frontSets);
+  }
+
+  #findBehind(low: number, high: number): number {
+    const first = this.#firstSet(low);
+    const slot = this.#findIn(first, low, high);
+    if (slot >= 0 || this.#hasSpilled[first] === 0) return slot;
+    return this.#findIn(this.#secondSet(low, high), low, high);
   }
 
   #findIn(set: number, low: number, high: number): number {
@@ -141,10 +169,31 @@ export class Table {
     return -1;
   }
 
-  #room(first: number, second: number, nowMs: number): number {
-    if (this.#keys >= this.#keysMax) return this.#replace(first, second, nowMs);
-    const slot = this.#freeSlot(first, second);
-    return slot >= 0 ? slot : this.#replace(first, second, nowMs);
+  #room(low: number, high: number, nowMs: number): number {
+    if (this.#frontSets > 0) {
+      const front = this.#frontSet(high);
+      const slot = this.#keys > FRONT_KEYS_MAX ? -1 : this.#roomInFront(front, nowMs);
+      if (slot >= 0) return slot;
+      this.#hasSpilled[front] = 1;
+    }
+    const first = this.#firstSet(low);
+    const second = this.#secondSet(low, high);
+    const free = this.#keys < this.#keysMax ? this.#freeSlot(first, second) : -1;
+    const slot = free >= 0 ? free : this.#replace(first, second, nowMs);
+    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#hasSpilled[first] = 1;
+    return slot;
+  }
+
+  /** A free slot of a set in the front, or one at rest; -1 if a short look finds none. */
+  #roomInFront(set: number, nowMs: number): number {
+    const taken = this.#takenIn(set);
+    if (taken < WAYS) return set * WAYS + taken;
+    for (let probe = 0; probe < FRONT_PROBES; probe++) {
+      this.#way = (this.#way + 1) % WAYS;
+      const slot = set * WAYS + this.#way;
+      if (this.#owner.share(slot, this.idOf(slot), nowMs) === 0) return this.#giveUp(slot, nowMs);
+    }
+    return -1;
   }
 
   #freeSlot(first: number, second: number): number {
@@ -169,14 +218,18 @@ export class Table {
     if (least.share >= SHARE_NEARLY_IDLE) least = this.#lighter(least, second, nowMs);
     const free = least.share < SHARE_NEARLY_IDLE ? -1 : this.#freeSlot(first, second);
     if (free >= 0) least = this.#lightestFurtherOn(least, nowMs);
-    this.#owner.forget(least.slot, this.idOf(least.slot), nowMs);
     const set = Math.floor(least.slot / WAYS);
-    if (set !== first && set !== second) {
-      this.free(least.slot);
-      return free;
-    }
+    if (set === first || set === second) return this.#giveUp(least.slot, nowMs);
+    this.#owner.forget(least.slot, this.idOf(least.slot), nowMs);
+    this.free(least.slot);
+    return free;
+  }
+
+  /** Forgets a key so that its slot can be claimed by another. */
+  #giveUp(slot: number, nowMs: number): number {
+    this.#owner.forget(slot, this.idOf(slot), nowMs);
     this.#keys--;
-    return least.slot;
+    return slot;
   }
 
   /** A lighter key than `least` in the sets that come next, as far as the search goes. */
