@@ -2,6 +2,7 @@
 // else in the library, reads a clock.
 
 import { SluiceError, show } from "./errors.js";
+import { asGiven } from "./options.js";
 
 /** A source of time. `ManualClock` in `sluice/testing` is one that only tests move. */
 export interface Clock {
@@ -38,4 +39,14 @@ export function toWholeMs(nowMs: number): number {
     throw new SluiceError("SLUICE_TIME_INVALID", `got ${show(nowMs)}`);
   }
   return Math.floor(nowMs);
+}
+
+/** An explicit time, in milliseconds since 1970 by the limiter's clock. */
+export interface AtTime {
+  nowMs: number;
+}
+
+/** The time that a caller passed, in whole milliseconds. */
+export function toTime(options: AtTime): number {
+  return toWholeMs(asGiven(options).nowMs);
 }

@@ -5,11 +5,12 @@
  */
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
-export { type Clock, systemClock } from "./clock.js";
+export { type AtTime, type Clock, systemClock } from "./clock.js";
 export type { Decision, Source, Verdict } from "./decision.js";
 export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
-export { type AtTime, createLimiter, type Limiter, type RequestOptions } from "./limiter.js";
+export { createLimiter, type Limiter, type RequestOptions } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
+export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
 export {
   type ConcurrencyLimit,
   concurrency,
@@ -31,7 +32,6 @@ export {
   type TokenBucketOptions,
   tokenBucket,
 } from "./limits.js";
-export type { Answer, Permit, Reservation } from "./reservation.js";
 export type { MemoryStoreOptions } from "./stores/memory/options.js";
 export { MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
 export type {

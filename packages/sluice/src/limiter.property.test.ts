@@ -20,6 +20,7 @@ import {
 import { combine, type Decision } from "./decision.js";
 import { SluiceError } from "./errors.js";
 import { createLimiter, type Limiter } from "./limiter.js";
+import type { Permit, Reservation } from "./limiter-reservation.js";
 import {
   concurrency,
   fixedWindow,
@@ -30,7 +31,6 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "./limits.js";
-import type { Permit, Reservation } from "./reservation.js";
 import { memoryStore } from "./stores/memory/store.js";
 import { Reference, type ReferenceOutcome } from "./testing/conformance/reference.js";
 import { ManualClock } from "./testing/manual-clock.js";

@@ -1,12 +1,19 @@
 // A limiter: one limit, or several decided all or nothing, over one store. Input is checked here,
 // once; every verb without a time is one line over the same verb at an explicit time.
 
-import { type Clock, toWholeMs } from "./clock.js";
+import { type AtTime, type Clock, toTime, toWholeMs } from "./clock.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
 import { toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
-import type { Answer, Permit, Reservation } from "./reservation.js";
+import {
+  type Answer,
+  HeldPermit,
+  HeldReservation,
+  type Permit,
+  type Reservation,
+} from "./limiter-reservation.js";
+import { asGiven } from "./options.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -23,11 +30,6 @@ export interface RequestOptions {
   cost?: number;
   /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
   requestId?: string;
-}
-
-/** An explicit time, in milliseconds since 1970 by the limiter's clock. */
-export interface AtTime {
-  nowMs: number;
 }
 
 /** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
@@ -238,45 +240,21 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #toReservation(outcome: Outcome): Reservation<false> {
-    let isSettled = false;
-    const settle = (kept: number, nowMs?: number) => {
-      isSettled = true;
-      return this.#settle(outcome.receipts, kept, nowMs);
-    };
-    const commit = (actualCost: number, nowMs?: number) => {
-      const kept = toCost(actualCost);
-      if (!decision.allowed) throw new SluiceError("SLUICE_NOT_ADMITTED", `commit of ${kept}`);
-      if (isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
-      return settle(kept, nowMs);
-    };
-    const cancel = (nowMs?: number) => (isSettled ? undefined : settle(0, nowMs));
-    const decision = toDecision(outcome);
-    return {
-      ...decision,
-      commit: (actualCost) => commit(actualCost),
-      commitAt: (actualCost, time) => commit(actualCost, toTime(time)),
-      cancel: () => cancel(),
-      cancelAt: (time) => cancel(toTime(time)),
-    };
+    const { receipts } = outcome;
+    return new HeldReservation(toDecision(outcome), (kept, nowMs) =>
+      this.#settle(receipts, kept, nowMs),
+    );
   }
 
   #toPermit(outcome: Outcome): Permit<false> {
     // Only the place is given back: what the other limits charged stays spent.
-    let held = outcome.receipts.filter((receipt) => isConcurrency(receipt.counter));
-    const release = (nowMs?: number) => {
-      const receipts = held;
-      held = [];
-      return this.#settle(receipts, 0, nowMs);
-    };
-    return {
-      ...toDecision(outcome),
-      release: () => release(),
-      releaseAt: (time) => release(toTime(time)),
-    };
+    const receipts = outcome.receipts.filter((receipt) => isConcurrency(receipt.counter));
+    return new HeldPermit(toDecision(outcome), (kept, nowMs) =>
+      this.#settle(receipts, kept, nowMs),
+    );
   }
 
   #settle(receipts: readonly ChargeReceipt[], kept: number, nowMs?: number): MaybePromise<void> {
-    if (receipts.length === 0) return undefined;
     this.#mustBeOpen();
     return this.#store.settle(
       receipts.map((receipt) => ({
@@ -316,18 +294,9 @@ function toDecision(outcome: Outcome): Decision {
   return combine(outcome.verdicts);
 }
 
-function isObject<T>(options: T): T {
-  if (typeof options === "object" && options !== null) return options;
-  throw new SluiceError("SLUICE_OPTION_INVALID", `needs an object, got ${show(options)}`);
-}
-
 function costOf(options: { cost?: number }): number {
-  const { cost } = isObject(options);
+  const { cost } = asGiven(options);
   return cost === undefined ? 1 : cost;
-}
-
-function toTime(options: AtTime): number {
-  return toWholeMs(isObject(options).nowMs);
 }
 
 /** Goes on with a value at once if it is there, so that memory never waits. */

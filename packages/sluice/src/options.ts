@@ -22,6 +22,12 @@ export function asOptions(site: OptionSite, options: unknown): Record<string, un
   return options as Record<string, unknown>;
 }
 
+/** The options of a verb, if they are an object at all; their fields are checked one by one. */
+export function asGiven<T>(options: T): T {
+  if (typeof options === "object" && options !== null) return options;
+  throw new SluiceError("SLUICE_OPTION_INVALID", `needs an object, got ${show(options)}`);
+}
+
 /** A whole number within bounds, both included. */
 export function whole(
   site: OptionSite,

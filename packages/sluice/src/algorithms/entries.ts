@@ -19,23 +19,25 @@ export interface EntryList extends Iterable<Entry> {
   readonly used: number;
   /** When the last entry expires; 0 if there is none. */
   readonly lastExpiresAtMs: number;
+  /** The cost of the last entry; 0 if there is none. */
+  readonly lastCost: number;
 }
-
-/** The answer to a charge on a list of live entries, apart from what becomes of the list. */
-export type EntryAnswer = Omit<Step<unknown>, "state">;
 
 /** How long an entry of this limit counts. */
 export function lifeMs(limit: EntryLimit): number {
   return limit.algorithm === "concurrency" ? limit.permitMs : limit.windowMs;
 }
 
-/** Decides a charge on a list from which everything that expired by `nowMs` was removed. */
+/**
+ * Decides a charge on a list from which everything that expired by `nowMs` was removed. What
+ * becomes of the list is up to whoever keeps it.
+ */
 export function weigh(
   live: EntryList,
   limit: EntryLimit,
   cost: number,
   nowMs: number,
-): EntryAnswer {
+): Step<undefined> {
   const usedAfter = live.used + cost;
   const allowed = usedAfter <= limit.limit;
   const mark = nowMs + lifeMs(limit);
@@ -46,8 +48,9 @@ export function weigh(
     retryAfterMs: allowed ? 0 : waitMs(live, limit, cost, nowMs),
     resetMs: Math.max(0, lastMs - nowMs),
     delayMs: 0,
+    state: undefined,
     mark,
-    before: live.lastExpiresAtMs < mark ? 0 : costAt(live, mark),
+    before: costAt(live, mark),
   };
 }
 
@@ -73,7 +76,7 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
     insert(liveAt(state, limit, nowMs), nowMs + lifeMs(limit), cost),
   giveBack: (state, limit, settlement, nowMs) => remove(liveAt(state, limit, nowMs), settlement),
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
-  inUse: (state, limit, mark, nowMs) => costAt(liveAt(state, limit, nowMs), mark),
+  inUse: (state, limit, mark, nowMs) => costAt(toList(liveAt(state, limit, nowMs)), mark),
   standsFor: unitsStoodFor,
   perUnit: () => 1,
   share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
@@ -93,7 +96,10 @@ export function expiresAtMsMax(limit: EntryLimit, nowMs: number): number {
 }
 
 /** The units among these entries that expire at exactly that instant. */
-export function costAt(live: Iterable<Entry>, expiresAtMs: number): number {
+export function costAt(live: EntryList, expiresAtMs: number): number {
+  // Nearly always it is the latest entry that is asked for, or one that is yet to come.
+  if (live.lastExpiresAtMs === expiresAtMs) return live.lastCost;
+  if (live.lastExpiresAtMs < expiresAtMs) return 0;
   for (const entry of live) if (entry.expiresAtMs === expiresAtMs) return entry.cost;
   return 0;
 }
@@ -110,8 +116,13 @@ function liveAt(state: readonly Entry[], limit: EntryLimit, nowMs: number): read
 
 function toList(live: readonly Entry[]): EntryList {
   const used = live.reduce((sum, entry) => sum + entry.cost, 0);
-  const lastExpiresAtMs = live.at(-1)?.expiresAtMs ?? 0;
-  return { used, lastExpiresAtMs, [Symbol.iterator]: () => live[Symbol.iterator]() };
+  const last = live.at(-1) ?? { expiresAtMs: 0, cost: 0 };
+  return {
+    used,
+    lastExpiresAtMs: last.expiresAtMs,
+    lastCost: last.cost,
+    [Symbol.iterator]: () => live[Symbol.iterator](),
+  };
 }
 
 function insert(live: readonly Entry[], expiresAtMs: number, cost: number): readonly Entry[] {

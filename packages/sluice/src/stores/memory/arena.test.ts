@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../algorithms/entries.js";
-import { Arena, emptyList } from "./arena.js";
+import { Arena, ArenaList } from "./arena.js";
 
 const operation = fc.oneof(
   fc.record({
@@ -60,7 +60,7 @@ describe("Arena", () => {
     fc.assert(
       fc.property(trace, (steps) => {
         const arena = new Arena(1000);
-        const lists = [emptyList(), emptyList(), emptyList()];
+        const lists = [1, 2, 3].map(() => new ArenaList(arena));
         const models: number[][] = [[], [], []];
         for (const [which, step] of steps) {
           const list = lists[which];
@@ -70,7 +70,7 @@ describe("Arena", () => {
           else if (step.kind === "dropOldest") arena.dropOldest(list, step.cost);
           else arena[step.kind](list, step.at, step.cost);
           models[which] = applyToUnits(models[which], step);
-          expect(toUnits(arena.view(list))).toEqual(models[which]);
+          expect(toUnits(list)).toEqual(models[which]);
           expect(list.used).toBe(models[which].length);
         }
         const distinct = models.reduce((sum, units) => sum + new Set(units).size, 0);
@@ -82,7 +82,7 @@ describe("Arena", () => {
 
   it("uses freed entries again, without end", () => {
     const arena = new Arena(3);
-    const list = emptyList();
+    const list = new ArenaList(arena);
     for (let n = 0; n < 1000; n++) {
       expect(arena.insert(list, n + 3, 1)).toBe(true);
       arena.expire(list, n + 1);
@@ -92,14 +92,14 @@ describe("Arena", () => {
 
   it("joins a full arena's newcomer to the entry that expires next, never to an earlier one", () => {
     const arena = new Arena(2);
-    const list = emptyList();
+    const list = new ArenaList(arena);
     arena.insert(list, 10, 1);
     arena.insert(list, 30, 1);
     expect(arena.insert(list, 20, 5)).toBe(true);
-    expect([...arena.view(list)]).toEqual([
+    expect([...list]).toEqual([
       { expiresAtMs: 10, cost: 1 },
       { expiresAtMs: 30, cost: 6 },
     ]);
-    expect(arena.insert(emptyList(), 20, 1)).toBe(false);
+    expect(arena.insert(new ArenaList(arena), 20, 1)).toBe(false);
   });
 });

@@ -7,16 +7,30 @@ import type { Entry, EntryList } from "../../algorithms/entries.js";
 /** No entry. */
 const NONE = -1;
 
-/** A list while it is being worked on; its owner stores these three numbers. */
-export interface ArenaList {
-  head: number;
-  tail: number;
-  used: number;
-}
+/** A list while it is being worked on. Its owner stores head, tail and used. */
+export class ArenaList implements EntryList {
+  head: number = NONE;
+  tail: number = NONE;
+  used = 0;
+  readonly #arena: Arena;
 
-/** A list that has no entries. */
-export function emptyList(): ArenaList {
-  return { head: NONE, tail: NONE, used: 0 };
+  constructor(arena: Arena) {
+    this.#arena = arena;
+  }
+
+  get lastExpiresAtMs(): number {
+    return this.tail === NONE ? 0 : this.#arena.expiresAtMsOf(this.tail);
+  }
+
+  get lastCost(): number {
+    return this.tail === NONE ? 0 : this.#arena.costOf(this.tail);
+  }
+
+  *[Symbol.iterator](): Generator<Entry, void> {
+    for (let at = this.head; at !== NONE; at = this.#arena.nextOf(at)) {
+      yield { expiresAtMs: this.#arena.expiresAtMsOf(at), cost: this.#arena.costOf(at) };
+    }
+  }
 }
 
 export class Arena {
@@ -43,20 +57,16 @@ export class Arena {
     return { entries: this.#live, bytes };
   }
 
-  /** A view of the list that algorithms read. */
-  view(list: ArenaList): EntryList {
-    const lastExpiresAtMs = list.tail === NONE ? 0 : this.#expiresAtMs[list.tail];
-    return {
-      used: list.used,
-      lastExpiresAtMs,
-      [Symbol.iterator]: () => this.#iterate(list.head),
-    };
+  expiresAtMsOf(at: number): number {
+    return this.#expiresAtMs[at];
   }
 
-  *#iterate(head: number): Generator<Entry, void> {
-    for (let at = head; at !== NONE; at = this.#next[at]) {
-      yield { expiresAtMs: this.#expiresAtMs[at], cost: this.#costs[at] };
-    }
+  costOf(at: number): number {
+    return this.#costs[at];
+  }
+
+  nextOf(at: number): number {
+    return this.#next[at];
   }
 
   /** Removes what has expired by `nowMs`. */

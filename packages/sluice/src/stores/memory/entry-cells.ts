@@ -6,7 +6,7 @@ import { unitsBack } from "../../algorithms/receipts.js";
 import type { Settlement } from "../../algorithms/step.js";
 import type { Verdict } from "../../decision.js";
 import type { EntryLimit } from "../../limits.js";
-import { type Arena, type ArenaList, emptyList } from "./arena.js";
+import { type Arena, ArenaList } from "./arena.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import type { Table } from "./table.js";
 
@@ -38,21 +38,16 @@ export class EntryCells implements Cells {
   }
 
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep {
-    const list = this.#live(slot, nowMs);
-    const answer = weigh(this.#shelf.arena.view(list), this.limit, cost, nowMs);
-    if (!answer.allowed || cost === 0 || this.#hasRoom(entriesWanted, nowMs)) {
-      return { ...answer, state: undefined };
-    }
-    this.#shelf.refusals++;
-    // Nobody knows when an entry comes free; after its own life every entry of today has.
-    const retryAfterMs = lifeMs(this.limit);
-    const remaining = Math.max(0, this.limit.limit - list.used);
-    return { ...answer, allowed: false, retryAfterMs, remaining, state: undefined };
+    return this.#weigh(this.#live(slot, nowMs), cost, nowMs, entriesWanted);
   }
 
   decide(slot: number, cost: number, nowMs: number): Verdict {
-    const step = this.weigh(slot, cost, nowMs, 1);
-    if (step.allowed && cost > 0) this.keep(slot, step, cost, false);
+    const list = this.#live(slot, nowMs);
+    const step = this.#weigh(list, cost, nowMs, 1);
+    if (step.allowed && cost > 0) {
+      this.#shelf.arena.insert(list, step.mark, cost);
+      this.#save(slot, list);
+    }
     return toVerdict(step, this.limit.limit);
   }
 
@@ -77,7 +72,7 @@ export class EntryCells implements Cells {
   }
 
   inUse(slot: number, mark: number, nowMs: number): number {
-    return costAt(this.#shelf.arena.view(this.#live(slot, nowMs)), mark);
+    return costAt(this.#live(slot, nowMs), mark);
   }
 
   share(slot: number, nowMs: number): number {
@@ -97,15 +92,25 @@ export class EntryCells implements Cells {
     this.#save(slot, list);
   }
 
+  #weigh(live: ArenaList, cost: number, nowMs: number, entriesWanted: number): AnyStep {
+    const step = weigh(live, this.limit, cost, nowMs);
+    if (!step.allowed || cost === 0 || this.#hasRoom(entriesWanted, nowMs)) return step;
+    this.#shelf.refusals++;
+    // Nobody knows when an entry comes free; after its own life every entry of today has.
+    const retryAfterMs = lifeMs(this.limit);
+    const remaining = Math.max(0, this.limit.limit - live.used);
+    return { ...step, allowed: false, retryAfterMs, remaining, resetMs: untilLastMs(live, nowMs) };
+  }
+
   #insert(slot: number, expiresAtMs: number, cost: number, isNew: boolean): void {
-    const list = isNew ? emptyList() : this.#load(slot);
+    const list = isNew ? new ArenaList(this.#shelf.arena) : this.#load(slot);
     if (!this.#shelf.arena.insert(list, expiresAtMs, cost)) this.#shelf.refusals++;
     this.#save(slot, list);
   }
 
   /** The list without what has expired; that is gone from the arena too. */
   #live(slot: number, nowMs: number): ArenaList {
-    if (slot < 0) return emptyList();
+    if (slot < 0) return new ArenaList(this.#shelf.arena);
     const list = this.#load(slot);
     this.#shelf.arena.expire(list, nowMs);
     this.#shelf.arena.bringForward(list, expiresAtMsMax(this.limit, nowMs));
@@ -124,8 +129,11 @@ export class EntryCells implements Cells {
 
   #load(slot: number): ArenaList {
     const at = this.table.stateAt(slot);
-    const { words, doubles } = this.table;
-    return { head: words[2 * at], tail: words[2 * at + 1], used: doubles[at + 1] };
+    const list = new ArenaList(this.#shelf.arena);
+    list.head = this.table.words[2 * at];
+    list.tail = this.table.words[2 * at + 1];
+    list.used = this.table.doubles[at + 1];
+    return list;
   }
 
   #save(slot: number, list: ArenaList): void {
@@ -134,4 +142,8 @@ export class EntryCells implements Cells {
     this.table.words[2 * at + 1] = list.tail;
     this.table.doubles[at + 1] = list.used;
   }
+}
+
+function untilLastMs(live: ArenaList, nowMs: number): number {
+  return Math.max(0, live.lastExpiresAtMs - nowMs);
 }

@@ -49,6 +49,7 @@ export class Locator {
   /** Locates the charges of one request together. */
   locateAll(charges: readonly Charge[]): readonly Located[] {
     const located = charges.map((charge) => this.locate(charge));
+    if (located.length === 1) return located;
     // Bringing one charge's state along may have moved another's slot.
     return located.map((at) => ({ ...at, slot: at.ledger.cells.table.find(at.low, at.high) }));
   }

@@ -21,20 +21,18 @@ export interface OpenReceipt {
 export class OpenReceipts {
   readonly #receiptsMax: number;
   readonly #byKey = new Map<number, OpenReceipt[]>();
-  /** The latest receipts, each in the place of one that came `receiptsMax` before it. */
-  readonly #ring: OpenReceipt[] = [];
-  #next = 0;
+  // A Set iterates in the order of insertion: its first entry is the oldest.
+  readonly #all = new Set<OpenReceipt>();
 
   constructor(receiptsMax: number) {
     this.#receiptsMax = receiptsMax;
   }
 
   add(at: Located, receipt: Receipt): OpenReceipt {
+    if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
     const { low, high, ledger } = at;
     const open: OpenReceipt = { low, high, id: ledger.cells.id, receipt, state: "open" };
-    this.#lose(this.#ring[this.#next]);
-    this.#ring[this.#next] = open;
-    this.#next = (this.#next + 1) % this.#receiptsMax;
+    this.#all.add(open);
     const others = this.#byKey.get(toIndex(open));
     if (others === undefined) this.#byKey.set(toIndex(open), [open]);
     else others.push(open);
@@ -61,17 +59,24 @@ export class OpenReceipts {
     for (const [i, receipt] of lowered.entries()) open[i].receipt = receipt;
   }
 
-  #lose(open: OpenReceipt | undefined): void {
-    if (open?.state !== "open") return;
+  #loseOldest(): void {
+    for (const oldest of this.#all) {
+      this.#lose(oldest);
+      return;
+    }
+  }
+
+  #lose(open: OpenReceipt): void {
     this.#remove(open);
     open.state = "lost";
   }
 
   #remove(open: OpenReceipt): void {
+    if (!this.#all.delete(open)) return;
     const index = toIndex(open);
-    const rest = this.#byKey.get(index)?.filter((other) => other !== open) ?? [];
-    if (rest.length > 0) this.#byKey.set(index, rest);
-    else this.#byKey.delete(index);
+    const ofKey = this.#byKey.get(index) ?? [];
+    if (ofKey.length <= 1) this.#byKey.delete(index);
+    else ofKey.splice(ofKey.indexOf(open), 1);
   }
 }
 

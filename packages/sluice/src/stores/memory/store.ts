@@ -216,8 +216,9 @@ export class MemoryStore implements SyncStore {
       cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0);
     }
     if (!hold) return [];
-    const receipt = { cost, atMs: at.nowMs, mark: taken.mark, before: taken.before };
-    return [{ ...receipt, counter, key, proof: this.#open.add(at, receipt) }];
+    const { mark, before } = taken;
+    const proof = this.#open.add(at, { cost, atMs: at.nowMs, mark, before });
+    return [{ counter, key, cost, atMs: at.nowMs, mark, before, proof }];
   }
 
   /** How long the key is still blocked, by the clock of its scope's first charge. */
@@ -267,6 +268,7 @@ function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
 
 /** Charges on the same counter and key are one charge of their costs together. */
 function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
+  if (charges.length === 1) return charges;
   const merged: Charge[] = [];
   for (const charge of charges) {
     const i = merged.findIndex((other) => isSameCounter(other, charge));
