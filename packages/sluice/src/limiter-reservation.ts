@@ -66,29 +66,21 @@ abstract class HeldDecision implements Decision {
   }
 
   protected settleOnce(kept: number, nowMs?: number): MaybePromise<void> {
-    const settle = this.#settle;
+    if (this.#settle === undefined || !this.allowed) return undefined;
+    const settled = this.#settle(kept, nowMs);
+    // Only now: a call that throws has done nothing.
     this.#settle = undefined;
-    return this.allowed ? settle?.(kept, nowMs) : undefined;
+    return settled;
   }
 }
 
-/** The reservation that limiters make. */
+/** The reservation that limiters make. Its verbs may be passed on as bare callbacks. */
 export class HeldReservation extends HeldDecision implements Reservation<false> {
-  commit(actualCost: number): MaybePromise<void> {
-    return this.#commit(actualCost);
-  }
-
-  commitAt(actualCost: number, time: AtTime): MaybePromise<void> {
-    return this.#commit(actualCost, toTime(time));
-  }
-
-  cancel(): MaybePromise<void> {
-    return this.settleOnce(0);
-  }
-
-  cancelAt(time: AtTime): MaybePromise<void> {
-    return this.settleOnce(0, toTime(time));
-  }
+  readonly commit = (actualCost: number): MaybePromise<void> => this.#commit(actualCost);
+  readonly commitAt = (actualCost: number, time: AtTime): MaybePromise<void> =>
+    this.#commit(actualCost, toTime(time));
+  readonly cancel = (): MaybePromise<void> => this.settleOnce(0);
+  readonly cancelAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
 
   #commit(actualCost: number, nowMs?: number): MaybePromise<void> {
     const kept = toCost(actualCost);
@@ -98,13 +90,8 @@ export class HeldReservation extends HeldDecision implements Reservation<false> 
   }
 }
 
-/** The permit that limiters make. */
+/** The permit that limiters make. Its verbs may be passed on as bare callbacks. */
 export class HeldPermit extends HeldDecision implements Permit<false> {
-  release(): MaybePromise<void> {
-    return this.settleOnce(0);
-  }
-
-  releaseAt(time: AtTime): MaybePromise<void> {
-    return this.settleOnce(0, toTime(time));
-  }
+  readonly release = (): MaybePromise<void> => this.settleOnce(0);
+  readonly releaseAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
 }

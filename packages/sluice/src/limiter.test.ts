@@ -168,6 +168,15 @@ describe("reserve", () => {
     expect(limiter.peek("k").remaining).toBe(1);
   });
 
+  it("is not settled by a call that throws", () => {
+    const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 1000 }));
+    const reservation = limiter.reserve("k", { cost: 5 });
+    const code = "SLUICE_TIME_INVALID";
+    expect(() => reservation.cancelAt({ nowMs: -1 })).toThrow(expect.objectContaining({ code }));
+    reservation.cancel();
+    expect(limiter.peek("k").remaining).toBe(10);
+  });
+
   it("is not settled by a commit that is no cost", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 1000 }));
     const reservation = limiter.reserve("k", { cost: 5 });
@@ -268,6 +277,13 @@ describe("acquire", () => {
     first.release();
     expect(limiter.acquire("k").allowed).toBe(true);
     expect(limiter.acquire("k").allowed).toBe(false);
+  });
+
+  it("is released by a bare callback", () => {
+    const { limiter } = setup(concurrency({ limit: 1, permitMs: 1000 }));
+    const { release } = limiter.acquire("k");
+    release();
+    expect(limiter.acquire("k").allowed).toBe(true);
   });
 
   it("takes a place back from a holder that died", () => {
@@ -417,14 +433,19 @@ describe("close", () => {
     const other = createLimiter({ limit, store, name: "other" });
     const reservation = one.reserve("k");
     one.close();
-    for (const use of [
-      () => one.check("k"),
-      () => one.peek("k"),
-      () => one.block("k", 1),
-      () => reservation.commit(0),
-    ]) {
+    for (const use of [() => one.check("k"), () => one.peek("k"), () => one.block("k", 1)]) {
       expect(use).toThrow(expect.objectContaining({ code: "SLUICE_CLOSED" }));
     }
     expect(other.check("k").allowed).toBe(true);
+    // What is out can still be settled.
+    reservation.cancel();
+    expect(createLimiter({ limit, store, name: "one" }).peek("k").remaining).toBe(5);
+  });
+
+  it("lets a finally release what the limiter's own store took with it", () => {
+    const limiter = createLimiter({ limit: concurrency({ limit: 1, permitMs: 1000 }) });
+    const permit = limiter.acquire("k");
+    limiter.close();
+    expect(() => permit.release()).not.toThrow();
   });
 });

@@ -1,5 +1,6 @@
 // A limiter: one limit, or several decided all or nothing, over one store. Input is checked here,
-// once; every verb without a time is one line over the same verb at an explicit time.
+// once. A verb and its form with an explicit time are one line each over a private method: without
+// a time, each limit reads its own clock.
 
 import { type AtTime, type Clock, toTime, toWholeMs } from "./clock.js";
 import { combine, type Decision } from "./decision.js";
@@ -78,7 +79,7 @@ class StoreLimiter implements Limiter<false> {
   readonly #clock: Clock;
   readonly #hasPermits: boolean;
   /** The short way through the store, if this limiter can take it. */
-  readonly #only: { readonly counter: Counter; readonly store: QuickStore } | undefined;
+  readonly #only: ShortWay | undefined;
   #isClosed = false;
 
   constructor(setup: LimiterSetup) {
@@ -88,11 +89,7 @@ class StoreLimiter implements Limiter<false> {
     this.#ownsStore = setup.ownsStore;
     this.#clock = setup.clock;
     this.#hasPermits = setup.counters.some(isConcurrency);
-    const isOne = setup.counters.length === 1 && !this.#hasPermits;
-    this.#only =
-      isOne && isQuick(setup.store)
-        ? { counter: setup.counters[0], store: setup.store }
-        : undefined;
+    this.#only = this.#hasPermits ? undefined : toShortWay(setup);
   }
 
   check(key: string, options?: RequestOptions): MaybePromise<Decision> {
@@ -137,7 +134,7 @@ class StoreLimiter implements Limiter<false> {
   }
 
   block(key: string, forMs: number): MaybePromise<void> {
-    return this.blockAt(key, { forMs, nowMs: this.#nowMs(this.#counters[0]) });
+    return this.blockAt(key, { forMs, nowMs: this.#clockNowMs() });
   }
 
   blockAt(key: string, options: { forMs: number } & AtTime): MaybePromise<void> {
@@ -177,11 +174,14 @@ class StoreLimiter implements Limiter<false> {
     }
     this.#mustBeOpen();
     const cost = options === undefined ? 1 : toCost(costOf(options));
-    return only.store.decideOne(only.counter, toKey(key), cost, nowMs ?? this.#nowMs(only.counter));
+    const atMs = nowMs ?? this.#nowMs(only.counter);
+    const blockNowMs = only.isQuota ? (nowMs ?? this.#clockNowMs()) : atMs;
+    return only.store.decideOne(only.counter, toKey(key), cost, atMs, blockNowMs);
   }
 
   #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
-    return then(this.#store.peek(this.#charges(key, options, nowMs)), combine);
+    const charges = this.#charges(key, options, nowMs);
+    return then(this.#store.peek(charges, { blockNowMs: nowMs ?? this.#clockNowMs() }), combine);
   }
 
   #reserve(
@@ -223,8 +223,8 @@ class StoreLimiter implements Limiter<false> {
     }
     const charges = this.#charges(key, options, nowMs);
     const requestId = toRequestId(options?.requestId);
-    const hold = verb !== "check";
-    return this.#store.decide(charges, requestId === undefined ? { hold } : { hold, requestId });
+    const how = { hold: verb !== "check", blockNowMs: nowMs ?? this.#clockNowMs() };
+    return this.#store.decide(charges, requestId === undefined ? how : { ...how, requestId });
   }
 
   #charges(key: string, options?: { cost?: number }, nowMs?: number): readonly Charge[] {
@@ -255,7 +255,8 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #settle(receipts: readonly ChargeReceipt[], kept: number, nowMs?: number): MaybePromise<void> {
-    this.#mustBeOpen();
+    // What is out can be settled after close, unless the store went with it.
+    if (this.#isClosed && this.#ownsStore) return undefined;
     return this.#store.settle(
       receipts.map((receipt) => ({
         receipt,
@@ -267,8 +268,12 @@ class StoreLimiter implements Limiter<false> {
 
   #nowMs(counter: Counter): number {
     const clock = this.#clock;
-    if (counter.limit.algorithm !== "quota") return toWholeMs(clock.now());
-    return toWholeMs(clock.wall === undefined ? clock.now() : clock.wall());
+    if (!isQuota(counter) || clock.wall === undefined) return this.#clockNowMs();
+    return toWholeMs(clock.wall());
+  }
+
+  #clockNowMs(): number {
+    return toWholeMs(this.#clock.now());
   }
 
   #limitNames(): string {
@@ -280,10 +285,22 @@ class StoreLimiter implements Limiter<false> {
   }
 }
 
-type QuickStore = Store & Required<Pick<Store, "decideOne">>;
+interface ShortWay {
+  readonly counter: Counter;
+  readonly isQuota: boolean;
+  readonly store: Store & Required<Pick<Store, "decideOne">>;
+}
 
-function isQuick(store: Store): store is QuickStore {
-  return store.decideOne !== undefined;
+function toShortWay({ counters, store }: LimiterSetup): ShortWay | undefined {
+  const [counter] = counters;
+  const hasIt = (candidate: Store): candidate is ShortWay["store"] =>
+    candidate.decideOne !== undefined;
+  if (counters.length > 1 || !hasIt(store)) return undefined;
+  return { counter, isQuota: isQuota(counter), store };
+}
+
+function isQuota(counter: Counter): boolean {
+  return counter.limit.algorithm === "quota";
 }
 
 function isConcurrency(counter: Counter): boolean {

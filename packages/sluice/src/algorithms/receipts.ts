@@ -6,26 +6,34 @@ import type { Receipt, Settlement } from "./step.js";
 
 /** What lowering has to know of an algorithm and of the state after something was given back. */
 export interface UseAfter {
-  inUse(mark: number): number;
+  /** What is in use of the thing that the receipts charged. */
+  inUse: number;
   standsFor(receipt: Receipt): number;
   perUnit: number;
 }
 
+/** The numbers of a receipt that is out: what it stands for may be lowered. */
+export type OpenReceiptNumbers = Omit<Receipt, "lowered"> & { lowered: number };
+
+/** Whoever keeps a receipt that is out. */
+export interface ReceiptHolder {
+  readonly receipt: OpenReceiptNumbers;
+}
+
 /**
- * The open receipts of one key, the oldest first, after something was given back on it: all of
- * them together stand for no more than what is in use. The youngest are served first, since the
- * oldest debt is the first to be paid.
+ * Lowers the open receipts of one key and mark, given the oldest first, after something was given
+ * back: all of them together stand for no more than what is in use. The youngest are served first,
+ * since the oldest debt is the first to be paid. In place, because a busy key may have thousands.
  */
-export function lowerReceipts(receipts: readonly Receipt[], after: UseAfter): readonly Receipt[] {
-  const leftByMark = new Map<number, number>();
-  const lower = (receipt: Receipt): Receipt => {
-    const left = leftByMark.get(receipt.mark) ?? after.inUse(receipt.mark);
+export function lowerReceipts(holders: readonly ReceiptHolder[], after: UseAfter): void {
+  let left = after.inUse;
+  for (let i = holders.length - 1; i >= 0; i--) {
+    const { receipt } = holders[i];
     const stood = after.standsFor(receipt);
     const stands = Math.min(stood, left);
-    leftByMark.set(receipt.mark, left - Math.min(stands, receipt.cost * after.perUnit));
-    return { ...receipt, lowered: (receipt.lowered ?? 0) + stood - stands };
-  };
-  return receipts.toReversed().map(lower).toReversed();
+    left -= Math.min(stands, receipt.cost * after.perUnit);
+    receipt.lowered += stood - stands;
+  }
 }
 
 /** What a receipt stands for where nothing flows back by itself, in units. */

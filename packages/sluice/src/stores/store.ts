@@ -1,7 +1,6 @@
 // The contract of a store: it holds counters and decides a list of charges, all or nothing. A
 // store never knows rules or HTTP. Memory answers at once, other stores with a promise.
 
-import type { Receipt } from "../algorithms/step.js";
 import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
 
@@ -31,9 +30,10 @@ export interface Charge {
 }
 
 /** A charge that was taken, and what giving it back has to present. */
-export interface ChargeReceipt extends Receipt {
+export interface ChargeReceipt {
   readonly counter: Counter;
   readonly key: string;
+  readonly cost: number;
   /** Whatever the store needs to take the receipt back, once. */
   readonly proof: unknown;
 }
@@ -58,23 +58,37 @@ export interface Store {
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
   /** What `decide` would answer, with what is left now and nothing taken. */
-  peek(charges: readonly Charge[]): MaybePromise<readonly Verdict[]>;
+  peek(charges: readonly Charge[], options?: PeekOptions): MaybePromise<readonly Verdict[]>;
   /** The hot path of one charge without a receipt, where a store has a shorter one. */
-  decideOne?(counter: Counter, key: string, cost: number, nowMs: number): MaybePromise<Verdict>;
+  decideOne?(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): MaybePromise<Verdict>;
   /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
   settle(settlings: readonly Settling[]): MaybePromise<void>;
   /** An operator's grant, capped at full. */
   refund(charges: readonly Charge[]): MaybePromise<void>;
-  /** Refuses every charge of this scope and key until then. */
+  /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void>;
+  /** Ends a block at once. */
   unblock(scope: string, key: string): MaybePromise<void>;
   /** Forgets what was used; the cost of the charges does not matter. Blocks stay. */
   reset(charges: readonly Charge[]): MaybePromise<void>;
+  /** Lets go of everything. Every later call is an error. */
   close(): MaybePromise<void>;
 }
 
+/** How a list of charges is looked at. */
+export interface PeekOptions {
+  /** The time by which blocks run. Default: each charge's own. */
+  readonly blockNowMs?: number;
+}
+
 /** How a list of charges is decided. */
-export interface DecideOptions {
+export interface DecideOptions extends PeekOptions {
   /** Makes the same request, sent twice, count once. */
   readonly requestId?: string;
   /** Whether receipts are wanted, to settle the charges later. Default: the charges are final. */
@@ -84,8 +98,14 @@ export interface DecideOptions {
 /** A store that answers at once. */
 export interface SyncStore extends Store {
   decide(charges: readonly Charge[], options?: DecideOptions): Outcome;
-  peek(charges: readonly Charge[]): readonly Verdict[];
-  decideOne?(counter: Counter, key: string, cost: number, nowMs: number): Verdict;
+  peek(charges: readonly Charge[], options?: PeekOptions): readonly Verdict[];
+  decideOne?(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): Verdict;
   settle(settlings: readonly Settling[]): void;
   refund(charges: readonly Charge[]): void;
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void;

@@ -29,7 +29,7 @@ export interface Cells {
   /** Tells this limit's slots from others' in the same table. */
   readonly id: number;
   readonly table: Table;
-  /** Decides a charge and takes nothing. `entriesWanted`: how many the request may add in all. */
+  /** Decides a charge and takes nothing. `entriesWanted`: how many its request may add in all. */
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep;
   /** Decides a charge on a slot in use and takes it: the hot path. */
   decide(slot: number, cost: number, nowMs: number): Verdict;

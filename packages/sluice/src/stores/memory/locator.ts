@@ -23,6 +23,8 @@ export class Locator {
   // The counter asked for last: a limiter with one limit asks for the same one each time.
   #lastCounter: Counter | undefined;
   #lastLedger: Ledger | undefined;
+  /** How often state was moved from one table to another. */
+  #moves = 0;
 
   constructor(hash: KeyHash, ledgers: Ledgers) {
     this.#hash = hash;
@@ -48,8 +50,9 @@ export class Locator {
 
   /** Locates the charges of one request together. */
   locateAll(charges: readonly Charge[]): readonly Located[] {
+    const movesBefore = this.#moves;
     const located = charges.map((charge) => this.locate(charge));
-    if (located.length === 1) return located;
+    if (this.#moves === movesBefore) return located;
     // Bringing one charge's state along may have moved another's slot.
     return located.map((at) => ({ ...at, slot: at.ledger.cells.table.find(at.low, at.high) }));
   }
@@ -82,6 +85,7 @@ export class Locator {
       const slot = cells.table.claim(low, high, cells.id, nowMs);
       cells.adopt(slot, this.#ledgers.cellsById(table.idOf(from)), from, nowMs);
       table.free(from);
+      this.#moves++;
       return slot;
     }
     return -1;

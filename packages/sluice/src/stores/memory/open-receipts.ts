@@ -3,7 +3,7 @@
 // they have to be known. Bounded: beyond the bound the oldest one is lost, and brings nothing.
 
 import { algorithmOf } from "../../algorithms/index.js";
-import { lowerReceipts, type UseAfter } from "../../algorithms/receipts.js";
+import { lowerReceipts, type OpenReceiptNumbers } from "../../algorithms/receipts.js";
 import type { Receipt } from "../../algorithms/step.js";
 import type { Located } from "./locator.js";
 
@@ -13,14 +13,19 @@ export interface OpenReceipt {
   readonly high: number;
   /** The id of the numbers under which it was written. */
   readonly id: number;
-  receipt: Receipt;
+  readonly receipt: OpenReceiptNumbers;
+  /** The request that made it, if it has a name. */
+  requestName?: string;
   /** Settled receipts are closed and count no more; so are lost ones. */
   state: "open" | "settled" | "lost";
 }
 
+/** The open receipts of one key by what was charged, the oldest first. */
+type ReceiptsByMark = Map<number, OpenReceipt[]>;
+
 export class OpenReceipts {
   readonly #receiptsMax: number;
-  readonly #byKey = new Map<number, OpenReceipt[]>();
+  readonly #byKey = new Map<number, ReceiptsByMark>();
   // A Set iterates in the order of insertion: its first entry is the oldest.
   readonly #all = new Set<OpenReceipt>();
 
@@ -31,11 +36,14 @@ export class OpenReceipts {
   add(at: Located, receipt: Receipt): OpenReceipt {
     if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
     const { low, high, ledger } = at;
-    const open: OpenReceipt = { low, high, id: ledger.cells.id, receipt, state: "open" };
+    const { id } = ledger.cells;
+    const open: OpenReceipt = { low, high, id, receipt: { ...receipt, lowered: 0 }, state: "open" };
     this.#all.add(open);
-    const others = this.#byKey.get(toIndex(open));
-    if (others === undefined) this.#byKey.set(toIndex(open), [open]);
-    else others.push(open);
+    const byMark = this.#byKey.get(toIndex(open)) ?? new Map<number, OpenReceipt[]>();
+    this.#byKey.set(toIndex(open), byMark);
+    const alike = byMark.get(receipt.mark);
+    if (alike === undefined) byMark.set(receipt.mark, [open]);
+    else alike.push(open);
     return open;
   }
 
@@ -45,18 +53,42 @@ export class OpenReceipts {
     open.state = "settled";
   }
 
-  /** Something was given back on this key: its open receipts may stand for less now. */
-  lower(at: Located): void {
+  /**
+   * Closes a receipt that gave something back. It leaves the older ones more room than before, so
+   * only those that are younger may stand for less now.
+   */
+  settleGiven(open: OpenReceipt, at: Located): void {
+    const alike = this.#byKey.get(toIndex(open))?.get(open.receipt.mark) ?? [];
+    const younger = alike.slice(alike.lastIndexOf(open) + 1);
+    this.settle(open);
+    this.#lowerGroup(younger, at);
+  }
+
+  /** An operator granted something on this key: any of its open receipts may stand for less now. */
+  lowerAll(at: Located): void {
+    for (const group of [...(this.#byKey.get(toIndex(at))?.values() ?? [])]) {
+      this.#lowerGroup([...group], at);
+    }
+  }
+
+  #lowerGroup(group: readonly OpenReceipt[], at: Located): void {
     const { cells } = at.ledger;
-    const ofKey = (this.#byKey.get(toIndex(at)) ?? []).filter((open) => isOfKey(open, at));
     // Under other numbers there is no telling what a receipt can still bring.
-    for (const open of ofKey) if (open.id !== cells.id) this.#lose(open);
+    for (const open of group) if (open.id !== cells.id) this.#lose(open);
+    const ofKey = group.filter((open) => open.low === at.low && open.high === at.high);
     const open = ofKey.filter(({ state }) => state === "open");
-    const lowered = lowerReceipts(
-      open.map(({ receipt }) => receipt),
-      toUse(at),
-    );
-    for (const [i, receipt] of lowered.entries()) open[i].receipt = receipt;
+    if (open.length === 0) return;
+    const algorithm = algorithmOf(cells.limit);
+    // Looked up anew: a reset has freed the slot.
+    const slot = cells.table.find(at.low, at.high);
+    const standsFor = (receipt: Receipt) => algorithm.standsFor(receipt, cells.limit, at.nowMs);
+    lowerReceipts(open, {
+      inUse: slot < 0 ? 0 : cells.inUse(slot, open[0].receipt.mark, at.nowMs),
+      standsFor,
+      perUnit: algorithm.perUnit(cells.limit),
+    });
+    // What can bring nothing any more need not be known, nor looked at again.
+    for (const one of open) if (standsFor(one.receipt) === 0) this.#lose(one);
   }
 
   #loseOldest(): void {
@@ -73,27 +105,13 @@ export class OpenReceipts {
 
   #remove(open: OpenReceipt): void {
     if (!this.#all.delete(open)) return;
-    const index = toIndex(open);
-    const ofKey = this.#byKey.get(index) ?? [];
-    if (ofKey.length <= 1) this.#byKey.delete(index);
-    else ofKey.splice(ofKey.indexOf(open), 1);
+    const { mark } = open.receipt;
+    const byMark = this.#byKey.get(toIndex(open));
+    const alike = byMark?.get(mark) ?? [];
+    if (alike.length > 1) alike.splice(alike.indexOf(open), 1);
+    else byMark?.delete(mark);
+    if (byMark?.size === 0) this.#byKey.delete(toIndex(open));
   }
-}
-
-function isOfKey(open: OpenReceipt, at: Located): boolean {
-  return open.low === at.low && open.high === at.high;
-}
-
-function toUse(at: Located): UseAfter {
-  const { cells } = at.ledger;
-  const algorithm = algorithmOf(cells.limit);
-  // Looked up anew: a reset has freed the slot.
-  const slot = cells.table.find(at.low, at.high);
-  return {
-    inUse: (mark) => (slot < 0 ? 0 : cells.inUse(slot, mark, at.nowMs)),
-    standsFor: (receipt) => algorithm.standsFor(receipt, cells.limit, at.nowMs),
-    perUnit: algorithm.perUnit(cells.limit),
-  };
 }
 
 /** 53 bits of a fingerprint; the rest is compared where it matters. */

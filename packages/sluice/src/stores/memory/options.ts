@@ -15,7 +15,10 @@ export interface MemoryStoreOptions {
   permitsMax?: number;
   /** The most blocked keys; default 100,000. */
   blocksMax?: number;
-  /** The most reservations and permits out at once; beyond it the oldest brings nothing back. */
+  /**
+   * The most reservations and permits out at once; beyond it the oldest brings nothing back.
+   * Default 100,000, at some 150 bytes each.
+   */
   receiptsMax?: number;
   /** The most admitted requests that are remembered by their requestId; default 10,000. */
   requestsMax?: number;
@@ -44,7 +47,7 @@ export function toBounds(options: MemoryStoreOptions): MemoryStoreBounds {
     logEntriesMax: count("logEntriesMax", given.logEntriesMax ?? 2 * keysMax),
     permitsMax: count("permitsMax", given.permitsMax ?? keysMax),
     blocksMax: count("blocksMax", given.blocksMax ?? 100_000),
-    receiptsMax: count("receiptsMax", given.receiptsMax ?? 1_000_000),
+    receiptsMax: count("receiptsMax", given.receiptsMax ?? 100_000),
     requestsMax: count("requestsMax", given.requestsMax ?? 10_000),
     idempotencyMs: whole(SITE, "idempotencyMs", given.idempotencyMs ?? 60_000, {
       min: 1,

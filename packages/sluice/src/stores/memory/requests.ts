@@ -47,13 +47,19 @@ export class Requests {
     return admission.outcome;
   }
 
-  record(request: NamedRequest, outcome: Outcome): void {
+  /** Remembers an admission, and returns the name under which it can be forgotten. */
+  record(request: NamedRequest, outcome: Outcome): string {
     const { prints, nowMs } = request;
     const name = toName(request);
     this.#admissions.delete(name);
     const [oldest] = this.#admissions.keys();
     if (this.#admissions.size >= this.#requestsMax) this.#admissions.delete(oldest);
     this.#admissions.set(name, { prints, outcome, expiresAtMs: nowMs + this.#keepMs });
+    return name;
+  }
+
+  forget(name: string | undefined): void {
+    if (name !== undefined) this.#admissions.delete(name);
   }
 }
 

@@ -305,11 +305,19 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(7);
   });
 
-  it("gives nothing back for the oldest receipt beyond receiptsMax", () => {
+  it("gives nothing back for the oldest of more than receiptsMax receipts out at once", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }), { receiptsMax: 2 });
     const reservations = [1, 2, 3].map((cost) => limiter.reserve("k", { cost }));
     for (const reservation of reservations) reservation.cancel();
     expect(limiter.peek("k").remaining).toBe(9);
+  });
+
+  it("counts only receipts that are out", () => {
+    const { limiter } = setup(concurrency({ limit: 3, permitMs: 60_000 }), { receiptsMax: 2 });
+    const long = limiter.acquire("k");
+    for (let i = 0; i < 5; i++) limiter.acquire("k").release();
+    long.release();
+    expect(limiter.peek("k").remaining).toBe(3);
   });
 });
 
@@ -353,6 +361,31 @@ describe("memoryStore and request ids", () => {
     clock.advance(1000);
     limiter.check("k", { requestId: "c" });
     expect(limiter.peek("k").remaining).toBe(5);
+  });
+
+  it("decides a request anew that was cancelled", () => {
+    const { limiter } = setup(concurrency({ limit: 1, permitMs: 60_000 }));
+    limiter.acquire("k", { requestId: "r" }).release();
+    expect(limiter.acquire("k").allowed).toBe(true);
+    expect(limiter.acquire("k", { requestId: "r" }).allowed).toBe(false);
+  });
+
+  it("lets a reservation be settled that was sent again through another limiter", () => {
+    const limit = fixedWindow({ limit: 10, windowMs: 60_000 });
+    const { store, clock } = setup(limit);
+    const [one, other] = [1, 2].map(() => createLimiter({ limit, store, clock, name: "api" }));
+    one.reserve("k", { cost: 5, requestId: "r" });
+    other.reserve("k", { cost: 5, requestId: "r" }).cancel();
+    expect(one.peek("k").remaining).toBe(10);
+  });
+
+  it("keeps the ids of two names apart", () => {
+    const limit = fixedWindow({ limit: 10, windowMs: 60_000 });
+    const { store, clock } = setup(limit);
+    for (const name of ["login", "search"]) {
+      const limiter = createLimiter({ limit, store, clock, name });
+      expect(limiter.check("k", { requestId: "r" }).remaining).toBe(9);
+    }
   });
 
   it("lets a reservation that was sent twice be settled", () => {

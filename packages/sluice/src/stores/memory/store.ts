@@ -10,11 +10,12 @@ import type {
   Counter,
   DecideOptions,
   Outcome,
+  PeekOptions,
   Settling,
   SyncStore,
 } from "../store.js";
 import { Blocks } from "./blocks.js";
-import { type AnyStep, toVerdict } from "./cells.js";
+import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import { KeyHash } from "./hash.js";
 import { Ledgers } from "./ledgers.js";
 import { type Located, Locator, timeFor } from "./locator.js";
@@ -32,7 +33,7 @@ export interface MemoryStoreStats {
   readonly debtGivenUp: number;
   /** Entries of logs, and permits, in use. */
   readonly entries: number;
-  /** Charges refused because an arena was full. */
+  /** Charges, taken or only peeked at, that were refused because an arena was full. */
   readonly arenaRefusals: number;
   /** Keys blocked, blocks that ended but were not yet looked at included. */
   readonly blocks: number;
@@ -80,8 +81,14 @@ export class MemoryStore implements SyncStore {
     };
   }
 
-  decideOne(counter: Counter, key: string, cost: number, nowMs: number): Verdict {
-    if (!this.#blocks.isEmpty) return this.decide([{ counter, key, cost, nowMs }]).verdicts[0];
+  // The way of `locate` and `decide` for one charge, without allocating anything on it.
+  decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number = nowMs,
+  ): Verdict {
     this.#mustBeOpen();
     const ledger = this.#locator.ledgerOf(counter);
     const { cells } = ledger;
@@ -89,6 +96,9 @@ export class MemoryStore implements SyncStore {
     this.#hash.hash(key);
     const low = this.#hash.low ^ ledger.saltLow;
     const high = this.#hash.high ^ ledger.saltHigh;
+    if (!this.#blocks.isEmpty && this.#blockedMs({ ledger, low, high }, blockNowMs) > 0) {
+      return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
+    }
     const slot = this.#locator.find(ledger, low, high, atMs);
     if (slot >= 0) return cells.decide(slot, cost, atMs);
     const step = cells.weigh(slot, cost, atMs, 1);
@@ -101,23 +111,27 @@ export class MemoryStore implements SyncStore {
   decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
     this.#mustBeOpen();
     const located = this.#locator.locateAll(mergeEqual(charges));
-    const { requestId, hold = false } = options;
-    if (requestId === undefined) return this.#decideLocated(charges, located, hold);
+    const { requestId } = options;
+    if (requestId === undefined) return this.#decideLocated(charges, located, options);
     const request = { requestId, prints: located.map(toPrint), nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
-    const outcome = this.#decideLocated(charges, located, hold);
-    if (outcome.isAdmitted) this.#requests.record(request, withoutKeys(outcome));
+    const outcome = this.#decideLocated(charges, located, options);
+    if (outcome.isAdmitted) {
+      const name = this.#requests.record(request, withoutKeys(outcome, charges));
+      for (const { proof } of outcome.receipts) (proof as OpenReceipt).requestName = name;
+    }
     return outcome;
   }
 
-  peek(charges: readonly Charge[]): readonly Verdict[] {
+  peek(charges: readonly Charge[], options: PeekOptions = {}): readonly Verdict[] {
     this.#mustBeOpen();
     const located = this.#locator.locateAll(charges);
     return located.map((at) => {
       const { cells } = at.ledger;
       const step = asItStands(at, cells.weigh(at.slot, at.charge.cost, at.nowMs, 1));
-      return toBlocked(toVerdict(step, cells.limit.limit), this.#blockedMs(at, charges));
+      const blockedMs = this.#blockedMs(at, options.blockNowMs ?? at.charge.nowMs);
+      return toBlocked(toVerdict(step, cells.limit.limit), blockedMs);
     });
   }
 
@@ -133,11 +147,12 @@ export class MemoryStore implements SyncStore {
         const slot = at.slot >= 0 ? at.slot : this.#locator.claim(at);
         cells.force(slot, kept - cost, at.nowMs, at.slot < 0);
       } else if (kept < cost && at.slot >= 0 && open.state === "open") {
-        this.#open.settle(open);
         cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
-        this.#open.lower(at);
+        this.#open.settleGiven(open, at);
       }
       this.#open.settle(open);
+      // A request that was cancelled has not happened: sent again, it is decided anew.
+      if (kept === 0) this.#requests.forget(open.requestName);
     }
   }
 
@@ -148,7 +163,7 @@ export class MemoryStore implements SyncStore {
       const { cells } = at.ledger;
       if (at.slot < 0) continue;
       cells.grant(at.slot, charge.cost, at.nowMs);
-      this.#open.lower(at);
+      this.#open.lowerAll(at);
     }
   }
 
@@ -160,7 +175,7 @@ export class MemoryStore implements SyncStore {
       if (at.slot < 0) continue;
       cells.clear(at.slot);
       cells.table.free(at.slot);
-      this.#open.lower(at);
+      this.#open.lowerAll(at);
     }
   }
 
@@ -182,29 +197,34 @@ export class MemoryStore implements SyncStore {
     this.#isClosed = true;
   }
 
-  #decideLocated(charges: readonly Charge[], located: readonly Located[], hold: boolean): Outcome {
-    const steps = located.map(({ charge, ledger, slot, nowMs }) => {
-      const { algorithm } = ledger.cells.limit;
-      const alike = located.filter((other) => other.ledger.cells.limit.algorithm === algorithm);
-      return ledger.cells.weigh(slot, charge.cost, nowMs, alike.length);
+  #decideLocated(
+    charges: readonly Charge[],
+    located: readonly Located[],
+    { hold = false, blockNowMs }: DecideOptions,
+  ): Outcome {
+    const steps = located.map((at) => {
+      const { cells } = at.ledger;
+      return cells.weigh(at.slot, at.charge.cost, at.nowMs, countAlike(located, cells));
     });
-    const blockedMs = located.map((at) => this.#blockedMs(at, charges));
-    const passes = located.map((_, i) => steps[i].allowed && blockedMs[i] === 0);
-    const isAdmitted = located.every((at, i) => passes[i] || at.charge.shadow === true);
+    const blockedMs = located.map((at) => this.#blockedMs(at, blockNowMs ?? at.charge.nowMs));
+    const passes = steps.map((step, i) => step.allowed && blockedMs[i] === 0);
+    const isAdmitted = passes.every((pass, i) => pass || located[i].charge.shadow === true);
     const verdicts = located.map((at, i) => {
       const step = isAdmitted && passes[i] ? steps[i] : asItStands(at, steps[i]);
       return toBlocked(toVerdict(step, at.ledger.cells.limit.limit), blockedMs[i]);
     });
-    const delayMs = Math.max(...steps.map((step) => step.delayMs));
-    const taken = isAdmitted ? located.filter((_, i) => passes[i]) : [];
-    const receipts = taken.map((at) => this.#take(at, steps[located.indexOf(at)], delayMs, hold));
-    const verdictOf = (charge: Charge) =>
-      verdicts[located.findIndex((at) => isSameCounter(at.charge, charge))];
-    return { isAdmitted, verdicts: charges.map(verdictOf), receipts: receipts.flat() };
+    const receipts: ChargeReceipt[] = [];
+    if (isAdmitted) {
+      const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
+      for (const [i, at] of located.entries()) {
+        if (passes[i]) this.#take(at, steps[i], delayMs, hold ? receipts : undefined);
+      }
+    }
+    return { isAdmitted, verdicts: spread(verdicts, charges, located), receipts };
   }
 
-  /** Takes a charge; its receipt is a list of one, or of none if it is not held. */
-  #take(at: Located, step: AnyStep, delayMs: number, hold: boolean): readonly ChargeReceipt[] {
+  /** Takes a charge, and adds its receipt to those that are wanted. */
+  #take(at: Located, step: AnyStep, delayMs: number, receipts?: ChargeReceipt[]): void {
     const { cells } = at.ledger;
     const { counter, key, cost } = at.charge;
     // A permit's time starts when its request goes on.
@@ -215,17 +235,16 @@ export class MemoryStore implements SyncStore {
       const slot = cells.table.find(at.low, at.high);
       cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0);
     }
-    if (!hold) return [];
+    if (receipts === undefined) return;
     const { mark, before } = taken;
     const proof = this.#open.add(at, { cost, atMs: at.nowMs, mark, before });
-    return [{ counter, key, cost, atMs: at.nowMs, mark, before, proof }];
+    receipts.push({ counter, key, cost, proof });
   }
 
-  /** How long the key is still blocked, by the clock of its scope's first charge. */
-  #blockedMs(at: Located, charges: readonly Charge[]): number {
-    const { ledger, charge } = at;
-    const { scope } = charge.counter;
-    const nowMs = charges.find((other) => other.counter.scope === scope)?.nowMs ?? charge.nowMs;
+  /** How long the key is still blocked under its scope. */
+  #blockedMs(at: Pick<Located, "ledger" | "low" | "high">, nowMs: number): number {
+    if (this.#blocks.isEmpty) return 0;
+    const { ledger } = at;
     const low = at.low ^ ledger.saltLow ^ ledger.blockSaltLow;
     const high = at.high ^ ledger.saltHigh ^ ledger.blockSaltHigh;
     return Math.max(0, this.#blocks.untilMs(low, high, nowMs) - nowMs);
@@ -251,6 +270,12 @@ export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
   return new MemoryStore(options);
 }
 
+/** How many charges of the request may need an entry of the same arena. */
+function countAlike(located: readonly Located[], { limit }: Cells): number {
+  const isAlike = (at: Located) => at.ledger.cells.limit.algorithm === limit.algorithm;
+  return located.length === 1 ? 1 : located.filter(isAlike).length;
+}
+
 /** The step of a charge that is not taken, with what is left and in use as they stand. */
 function asItStands(at: Located, step: AnyStep): AnyStep {
   if (!step.allowed) return step;
@@ -268,7 +293,9 @@ function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
 
 /** Charges on the same counter and key are one charge of their costs together. */
 function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
-  if (charges.length === 1) return charges;
+  const isUnique = (charge: Charge, i: number) =>
+    charges.findIndex((other) => isSameCounter(other, charge)) === i;
+  if (charges.every(isUnique)) return charges;
   const merged: Charge[] = [];
   for (const charge of charges) {
     const i = merged.findIndex((other) => isSameCounter(other, charge));
@@ -276,6 +303,18 @@ function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
     else merged[i] = { ...merged[i], cost: merged[i].cost + charge.cost };
   }
   return merged;
+}
+
+/** The verdict of each charge, where several may have been merged into one. */
+function spread(
+  verdicts: readonly Verdict[],
+  charges: readonly Charge[],
+  located: readonly Located[],
+): readonly Verdict[] {
+  if (verdicts.length === charges.length) return verdicts;
+  return charges.map(
+    (charge) => verdicts[located.findIndex((at) => isSameCounter(at.charge, charge))],
+  );
 }
 
 function isSameCounter(a: Charge, b: Charge): boolean {
@@ -287,13 +326,18 @@ function toPrint(at: Located): RequestPrint {
   return { scope: counter.scope, low: at.low, high: at.high, cost };
 }
 
-function withoutKeys(outcome: Outcome): Outcome {
-  return { ...outcome, receipts: outcome.receipts.map((receipt) => ({ ...receipt, key: "" })) };
+/** An outcome to remember, with the place of its charge instead of each receipt's key. */
+function withoutKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
+  const placeOf = ({ counter, key }: ChargeReceipt) =>
+    charges.findIndex((charge) => charge.counter === counter && charge.key === key);
+  const receipts = outcome.receipts.map((receipt) => ({ ...receipt, key: `${placeOf(receipt)}` }));
+  return { ...outcome, receipts };
 }
 
 function withKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
-  const keyOf = (receipt: ChargeReceipt) =>
-    charges.find((charge) => charge.counter === receipt.counter)?.key ?? "";
-  const receipts = outcome.receipts.map((receipt) => ({ ...receipt, key: keyOf(receipt) }));
+  const receipts = outcome.receipts.map((receipt) => {
+    const { counter, key } = charges[Number(receipt.key)];
+    return { ...receipt, counter, key };
+  });
   return { ...outcome, receipts };
 }

@@ -3,8 +3,8 @@
 
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import { algorithmOf } from "../../algorithms/index.js";
-import { lowerReceipts } from "../../algorithms/receipts.js";
-import type { Receipt, Step } from "../../algorithms/step.js";
+import { lowerReceipts, type OpenReceiptNumbers } from "../../algorithms/receipts.js";
+import type { Step } from "../../algorithms/step.js";
 import { combine, type Decision } from "../../decision.js";
 import type { Limit } from "../../limits.js";
 
@@ -20,7 +20,7 @@ interface Cell {
 /** What was charged to one cell. */
 interface Held {
   readonly cell: Cell;
-  receipt: Receipt;
+  readonly receipt: OpenReceiptNumbers;
 }
 
 /** An answer, and what it takes to settle it. */
@@ -117,8 +117,12 @@ function newCell(limit: Limit, key: string): Cell {
   return { limit, offsetMs, state: algorithmOf(limit).idle, open: new Set() };
 }
 
-function toReceipt({ mark, before }: Step<unknown>, cost: number, atMs: number): Receipt {
-  return { cost, atMs, mark, before };
+function toReceipt(
+  { mark, before }: Step<unknown>,
+  cost: number,
+  atMs: number,
+): OpenReceiptNumbers {
+  return { cost, atMs, mark, before, lowered: 0 };
 }
 
 /** Something is given back: open charges may stand for less now. */
@@ -126,15 +130,16 @@ function give(cell: Cell, after: unknown, nowMs: number): void {
   const { limit } = cell;
   const algorithm = algorithmOf(limit);
   const open = [...cell.open];
-  const lowered = lowerReceipts(
-    open.map(({ receipt }) => receipt),
-    {
-      inUse: (mark) => algorithm.inUse(after, limit, mark, nowMs),
-      standsFor: (receipt) => algorithm.standsFor(receipt, limit, nowMs),
-      perUnit: algorithm.perUnit(limit),
-    },
-  );
-  for (const [i, receipt] of lowered.entries()) open[i].receipt = receipt;
+  for (const mark of new Set(open.map(({ receipt }) => receipt.mark))) {
+    lowerReceipts(
+      open.filter(({ receipt }) => receipt.mark === mark),
+      {
+        inUse: algorithm.inUse(after, limit, mark, nowMs),
+        standsFor: (receipt) => algorithm.standsFor(receipt, limit, nowMs),
+        perUnit: algorithm.perUnit(limit),
+      },
+    );
+  }
   cell.state = after;
 }
 
