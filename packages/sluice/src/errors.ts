@@ -22,7 +22,7 @@ export const errorCatalogue = {
   },
   SLUICE_DURATION_INVALID: {
     status: 400,
-    summary: "a duration must be a whole number of milliseconds of at least 1",
+    summary: "forMs must be a whole number of milliseconds from 1, or Infinity",
   },
   SLUICE_REQUEST_ID_INVALID: {
     status: 400,
@@ -36,7 +36,7 @@ export const errorCatalogue = {
   SLUICE_OPTION_INVALID: { status: 500, summary: "the option is not usable" },
   SLUICE_ACQUIRE_ONLY: {
     status: 500,
-    summary: "a limiter with a concurrency limit is used through acquire and peek only",
+    summary: "a limiter with a concurrency limit can't check, reserve or refund alone: use acquire",
   },
   SLUICE_NOTHING_TO_ACQUIRE: {
     status: 500,

@@ -13,6 +13,7 @@ export type { LimiterOptions } from "./limiter-options.js";
 export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
 export {
   type ConcurrencyLimit,
+  type ConcurrencyOptions,
   concurrency,
   type FixedWindowLimit,
   type FixedWindowOptions,
@@ -31,9 +32,10 @@ export {
   type TokenBucketLimit,
   type TokenBucketOptions,
   tokenBucket,
+  type WindowOptions,
 } from "./limits.js";
 export type { MemoryStoreOptions } from "./stores/memory/options.js";
-export { MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
+export { type MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
 export type {
   Charge,
   ChargeReceipt,
@@ -41,6 +43,7 @@ export type {
   DecideOptions,
   MaybePromise,
   Outcome,
+  PeekOptions,
   Settling,
   Store,
   SyncStore,

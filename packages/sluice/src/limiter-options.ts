@@ -2,8 +2,8 @@
 
 import { type Clock, systemClock } from "./clock.js";
 import { show } from "./errors.js";
-import type { Limit } from "./limits.js";
-import { asOptions, refuse } from "./options.js";
+import { isLimit, type Limit } from "./limits.js";
+import { asOptions, orDefault, refuse } from "./options.js";
 import { memoryStore } from "./stores/memory/store.js";
 import type { Counter, Store } from "./stores/store.js";
 
@@ -36,12 +36,12 @@ const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
 
 /** Validates options and fills in defaults. */
 export function toSetup(options: LimiterOptions): LimiterSetup {
-  const given = asOptions(SITE, options);
-  const name = toName(given.name ?? "default");
+  const given = asOptions(SITE, options, ["limit", "store", "clock", "name"]);
+  const name = toName(orDefault(given.name, "default"));
   const limits = toLimits(given.limit);
   const counters = limits.map((limit, part) => Object.freeze({ scope: name, part, limit }));
   const store = given.store === undefined ? memoryStore() : toStore(given.store);
-  const clock = toClock(given.clock ?? systemClock);
+  const clock = toClock(orDefault(given.clock, systemClock));
   return { name, counters, store, ownsStore: given.store === undefined, clock };
 }
 
@@ -51,25 +51,44 @@ function toName(name: unknown): string {
 }
 
 function toLimits(limit: unknown): readonly Limit[] {
-  const limits: readonly unknown[] = Array.isArray(limit) ? limit : [limit];
+  const limits: readonly unknown[] = Array.isArray(limit) ? Array.from(limit) : [limit];
   if (limits.length === 0) refuse(SITE, "limit must be one limit or several, got []");
   return limits.map(toLimit);
 }
 
 function toLimit(limit: unknown): Limit {
-  // The constructors freeze what they made; anything else was not validated by them.
-  const isMade = typeof limit === "object" && limit !== null && Object.isFrozen(limit);
-  if (isMade && "algorithm" in limit && "recoveryMs" in limit) return limit as Limit;
+  if (isLimit(limit)) return limit;
   refuse(SITE, `limit must be made by tokenBucket(…) or another constructor, got ${show(limit)}`);
 }
 
+const STORE_VERBS = [
+  "decide",
+  "peek",
+  "settle",
+  "refund",
+  "block",
+  "unblock",
+  "reset",
+  "close",
+] as const satisfies readonly (keyof Store)[];
+
 function toStore(store: unknown): Store {
-  if (typeof store === "object" && store !== null && "decide" in store) return store as Store;
-  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}`);
+  const missing = STORE_VERBS.filter((verb) => !hasFunction(store, verb));
+  if (missing.length === 0) return store as Store;
+  const lacks = `lacks ${missing.join(", ")}`;
+  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}, which ${lacks}`);
 }
 
 function toClock(clock: unknown): Clock {
-  const isClock = typeof clock === "object" && clock !== null && "now" in clock;
-  if (isClock && typeof clock.now === "function") return clock as Clock;
-  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
+  const hasWall = !isObject(clock) || clock.wall === undefined || hasFunction(clock, "wall");
+  if (hasFunction(clock, "now") && hasWall) return clock as Clock;
+  refuse(SITE, `clock must have a function now(), and wall() if at all, got ${show(clock)}`);
+}
+
+function hasFunction(value: unknown, name: string): boolean {
+  return isObject(value) && typeof value[name] === "function";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

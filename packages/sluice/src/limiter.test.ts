@@ -396,6 +396,8 @@ describe("input", () => {
     },
   );
 
+  const limit = tokenBucket({ capacity: 5, refillPerSecond: 1 });
+
   it.each([
     ["no limit", {}],
     ["a plain object as limit", { limit: { capacity: 5, refillPerSecond: 1 } }],
@@ -409,6 +411,13 @@ describe("input", () => {
       "a clock that is none",
       { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), clock: Date },
     ],
+    ["a clock whose wall is none", { limit, clock: { now: (): number => 0, wall: 5 } }],
+    ["a misspelt option", { limit, clok: 5 }],
+    [
+      "a look-alike of a limit",
+      { limit: Object.freeze({ ...limit, fullTicks: Number.POSITIVE_INFINITY }) },
+    ],
+    ["a list with a hole", { limit: new Array(1) }],
     ["nothing", undefined],
   ])("refuses to make a limiter of %s", (_name, options) => {
     expect(() => createLimiter(options as never)).toThrow(

@@ -140,6 +140,12 @@ describe("constructors of limits", () => {
     ["time zone", () => quota({ limit: 1, period: "day", timeZone: "Mars/Base" }), '"Mars/Base"'],
     ["anchor", () => quota({ limit: 1, period: "month", anchor: 32 }), "32"],
     [
+      "a misspelt option",
+      () => quota({ limit: 1, period: "day", timezone: "Europe/Paris" } as never),
+      'unknown option "timezone"; known: limit, period, timeZone, anchor',
+    ],
+    ["align null", () => fixedWindow({ limit: 1, windowMs: 1, align: null as never }), "got null"],
+    [
       "no options",
       () => tokenBucket(undefined as never),
       "needs an object of options, got undefined",

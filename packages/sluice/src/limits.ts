@@ -15,7 +15,7 @@ import {
 } from "./algorithms/numbers.js";
 import { TIME_MS_MAX } from "./clock.js";
 import { show } from "./errors.js";
-import { asOptions, type OptionSite, oneOf, refuse, whole } from "./options.js";
+import { asOptions, type OptionSite, oneOf, orDefault, refuse, whole } from "./options.js";
 
 /** Made by {@link tokenBucket}. */
 export interface TokenBucketLimit extends BucketNumbers {
@@ -79,10 +79,22 @@ export type Limit =
 const UNITS = { min: 1, max: UNITS_MAX };
 const WINDOW = { min: 1, max: WINDOW_MS_MAX };
 
-/** Options of {@link tokenBucket}. */
-export type TokenBucketOptions =
-  | { capacity: number; refillPerSecond: number }
-  | { capacity: number; refill: { amount: number; everyMs: number } };
+/** Options of {@link tokenBucket}: a capacity, and a rate in one of two forms. */
+export type TokenBucketOptions = {
+  /** The most tokens, and so the largest burst: a whole number from 1. */
+  capacity: number;
+} & (
+  | {
+      /** Tokens that come back in a second, any positive number. */
+      refillPerSecond: number;
+      refill?: never;
+    }
+  | {
+      /** So many tokens every so many milliseconds, both whole: exact for any rate. */
+      refill: { amount: number; everyMs: number };
+      refillPerSecond?: never;
+    }
+);
 
 /**
  * A bucket of `capacity` tokens that refills continuously. Any interval T admits at most
@@ -91,7 +103,7 @@ export type TokenBucketOptions =
  */
 export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
   const site = siteOf("tokenBucket");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["capacity", "refillPerSecond", "refill"]);
   const capacity = whole(site, "capacity", given.capacity, UNITS);
   if ((given.refill === undefined) === (given.refillPerSecond === undefined)) {
     refuse(site, `needs either refillPerSecond or refill, got ${show(options)}`);
@@ -101,19 +113,21 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
       ? toRate(site, "refillPerSecond", given.refillPerSecond)
       : toRefill(given.refill);
   const numbers = bucketNumbers(site, capacity, refill);
-  return Object.freeze({ algorithm: "tokenBucket", capacity, refill, ...numbers });
+  return made({ algorithm: "tokenBucket", capacity, refill, ...numbers });
 }
 
 function toRefill(refill: unknown): { amount: number; everyMs: number } {
   const site = siteOf("tokenBucket.refill");
-  const given = asOptions(site, refill);
+  const given = asOptions(site, refill, ["amount", "everyMs"]);
   const amount = whole(site, "amount", given.amount, UNITS);
   return Object.freeze({ amount, everyMs: whole(site, "everyMs", given.everyMs, WINDOW) });
 }
 
 /** Options of {@link leakyBucket}. */
 export interface LeakyBucketOptions {
+  /** How many leave in a second, any positive number. */
   ratePerSecond: number;
+  /** How many may wait: a whole number from 0. The one that leaves now does not wait. */
   queueSize: number;
   /** `"shape"` (default) delays; `"meter"` admits the same requests at once, without a delay. */
   mode?: "shape" | "meter";
@@ -122,24 +136,31 @@ export interface LeakyBucketOptions {
 /**
  * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
  * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
- * As a meter it refuses the same requests but delays none. A cost of n takes n slots.
+ * As a meter it refuses the same requests but delays none. A cost of n takes n slots. Its
+ * `Decision.limit` is `queueSize` + 1: so many requests pass at once.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {
   const site = siteOf("leakyBucket");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["ratePerSecond", "queueSize", "mode"]);
   const queueSize = whole(site, "queueSize", given.queueSize, { min: 0, max: UNITS_MAX - 1 });
-  const mode = oneOf(site, "mode", given.mode ?? "shape", ["shape", "meter"] as const);
+  const mode = oneOf(site, "mode", orDefault(given.mode, "shape"), ["shape", "meter"] as const);
   const rate = toRate(site, "ratePerSecond", given.ratePerSecond);
   // The one that leaves now does not wait, so one more than the queue fits.
   const numbers = bucketNumbers(site, queueSize + 1, rate);
   const ratePerSecond = given.ratePerSecond as number;
-  return Object.freeze({ algorithm: "leakyBucket", ratePerSecond, queueSize, mode, ...numbers });
+  return made({ algorithm: "leakyBucket", ratePerSecond, queueSize, mode, ...numbers });
+}
+
+/** Options of {@link slidingWindowCounter} and {@link slidingWindowLog}. */
+export interface WindowOptions {
+  /** The most units in a window: a whole number from 1. */
+  limit: number;
+  /** How long a window is, in whole milliseconds, up to a leap year. */
+  windowMs: number;
 }
 
 /** Options of {@link fixedWindow}. */
-export interface FixedWindowOptions {
-  limit: number;
-  windowMs: number;
+export interface FixedWindowOptions extends WindowOptions {
   /** `"epoch"` (default): windows start at multiples of windowMs; `"key"`: shifted for each key. */
   align?: "epoch" | "key";
 }
@@ -150,12 +171,12 @@ export interface FixedWindowOptions {
  */
 export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
   const site = siteOf("fixedWindow");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["limit", "windowMs", "align"]);
   const limit = whole(site, "limit", given.limit, UNITS);
   const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
-  const align = oneOf(site, "align", given.align ?? "epoch", ["epoch", "key"] as const);
+  const align = oneOf(site, "align", orDefault(given.align, "epoch"), ["epoch", "key"] as const);
   const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
-  return Object.freeze({
+  return made({
     algorithm: "fixedWindow",
     windowMs,
     align,
@@ -168,16 +189,13 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
  * At most `limit` units by the estimate `previous × remaining share + current`: two counters
  * for each key and an answer close to the exact log's.
  */
-export function slidingWindowCounter(options: {
-  limit: number;
-  windowMs: number;
-}): SlidingWindowCounterLimit {
+export function slidingWindowCounter(options: WindowOptions): SlidingWindowCounterLimit {
   const site = siteOf("slidingWindowCounter");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["limit", "windowMs"]);
   const limit = whole(site, "limit", given.limit, UNITS);
   const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
   const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
-  return Object.freeze({
+  return made({
     algorithm: "slidingWindowCounter",
     windowMs,
     recoveryMs: 2 * windowMs,
@@ -189,58 +207,77 @@ export function slidingWindowCounter(options: {
  * At most `limit` units in every rolling window, exactly. An entry exactly `windowMs` old is out.
  * Each key keeps at most one entry for each unit of the limit and each millisecond.
  */
-export function slidingWindowLog(options: {
-  limit: number;
-  windowMs: number;
-}): SlidingWindowLogLimit {
+export function slidingWindowLog(options: WindowOptions): SlidingWindowLogLimit {
   const site = siteOf("slidingWindowLog");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["limit", "windowMs"]);
   const limit = whole(site, "limit", given.limit, UNITS);
   const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
-  return Object.freeze({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
+  return made({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
+}
+
+/** Options of {@link concurrency}. */
+export interface ConcurrencyOptions {
+  /** The most permits held at once: a whole number from 1. */
+  limit: number;
+  /** After how many milliseconds a permit that was not released expires, up to a leap year. */
+  permitMs: number;
 }
 
 /**
  * At most `limit` permits held at once. A permit that is not released expires after `permitMs`,
  * so that a holder that died gives its place back.
  */
-export function concurrency(options: { limit: number; permitMs: number }): ConcurrencyLimit {
+export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const site = siteOf("concurrency");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["limit", "permitMs"]);
   const limit = whole(site, "limit", given.limit, UNITS);
   const permitMs = whole(site, "permitMs", given.permitMs, WINDOW);
-  return Object.freeze({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
+  return made({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
 }
 
 /** Options of {@link quota}. */
 export interface QuotaOptions {
+  /** The most units in a period: a whole number from 1. */
   limit: number;
   period: CalendarPeriod;
   /** IANA name, default `"UTC"`. */
   timeZone?: string;
   /**
    * When a period begins: the day of the month (1 to 31, clipped to short months), the ISO
-   * weekday (1 is Monday) or the hour of the day; or a local date "2024-01-31T09:30" that has
-   * them. Default: the first, Monday, midnight.
+   * weekday (1 is Monday) or the hour of the day; or a local date that has them, such as
+   * "2024-01-31" or "2024-01-31T09:30". Default: the first, Monday, midnight.
    */
   anchor?: number | string;
 }
 
+// A day of a time zone may lose or gain two hours, which no zone has done more of.
 const PERIOD_MS_MIN = { day: 22 * 3_600_000, week: 166 * 3_600_000, month: 27 * 86_400_000 };
 const PERIOD_MS_MAX = { day: 26 * 3_600_000, week: 170 * 3_600_000, month: 32 * 86_400_000 };
 
 /** At most `limit` units in each calendar day, week or month of a time zone. */
 export function quota(options: QuotaOptions): QuotaLimit {
   const site = siteOf("quota");
-  const given = asOptions(site, options);
+  const given = asOptions(site, options, ["limit", "period", "timeZone", "anchor"]);
   const limit = whole(site, "limit", given.limit, UNITS);
-  const calendar = toCalendar(options);
+  const calendar = Object.freeze(toCalendar(options));
   const { period } = calendar;
   const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);
   const recoveryMs = PERIOD_MS_MAX[period];
-  return Object.freeze({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
+  return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
 }
 
 function siteOf(name: string): OptionSite {
   return { name, code: "SLUICE_LIMIT_INVALID" };
+}
+
+const madeLimits = new WeakSet<object>();
+
+function made<L extends Limit>(limit: L): L {
+  madeLimits.add(limit);
+  return Object.freeze(limit);
+}
+
+/** Whether a constructor of this file made and so validated it: look-alikes could hold anything. */
+export function isLimit(value: unknown): value is Limit {
+  return typeof value === "object" && value !== null && madeLimits.has(value);
 }

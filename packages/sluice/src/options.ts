@@ -14,18 +14,36 @@ export function refuse(site: OptionSite, what: string): never {
   throw new SluiceError(site.code, `${site.name}: ${what}`);
 }
 
-/** The options as an object whose fields are still unknown; refuses anything but an object. */
-export function asOptions(site: OptionSite, options: unknown): Record<string, unknown> {
+/**
+ * The options as an object whose values are still unknown. Refuses anything but an object, and
+ * names that are not `known`: an option that is misspelt would otherwise be a default in silence.
+ */
+export function asOptions<K extends string>(
+  site: OptionSite,
+  options: unknown,
+  known: readonly K[],
+): Partial<Record<K, unknown>> {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     refuse(site, `needs an object of options, got ${show(options)}`);
   }
-  return options as Record<string, unknown>;
+  for (const name of Object.keys(options)) {
+    if (!(known as readonly string[]).includes(name)) {
+      refuse(site, `unknown option ${show(name)}; known: ${known.join(", ")}`);
+    }
+  }
+  return options as Partial<Record<K, unknown>>;
+}
+
+/** A value, or what stands for one that was left out. Only undefined is left out: null is seen. */
+export function orDefault(value: unknown, byDefault: unknown): unknown {
+  return value === undefined ? byDefault : value;
 }
 
 /** The options of a verb, if they are an object at all; their fields are checked one by one. */
 export function asGiven<T>(options: T): T {
   if (typeof options === "object" && options !== null) return options;
-  throw new SluiceError("SLUICE_OPTION_INVALID", `needs an object, got ${show(options)}`);
+  const seen = `options must be an object such as { cost: 5 }, got ${show(options)}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
 /** A whole number within bounds, both included. */

@@ -4,7 +4,7 @@
 // timer: debt in the past has been paid. Debt plus instant is the theoretical arrival time.
 
 import type { BucketLimit } from "../limits.js";
-import type { Algorithm, Receipt, Settlement, Step } from "./step.js";
+import type { Algorithm, CarryTimes, Receipt, Settlement, Step } from "./step.js";
 import { divideDown, divideUp } from "./whole.js";
 
 /** The state of one bucket. */
@@ -124,9 +124,15 @@ function grant(state: BucketState, limit: BucketLimit, cost: number, nowMs: numb
   return { debtTicks: Math.max(0, debt), atMs: nowMs };
 }
 
-function carry(state: BucketState, from: BucketLimit, to: BucketLimit, nowMs: number): BucketState {
-  // Rounded up to whole ticks of the new limit: a reload never refills anybody, not even a tick.
-  const units = debtAt(state, from, nowMs) / from.ticksPerUnit;
+function carry(
+  state: BucketState,
+  from: BucketLimit,
+  to: BucketLimit,
+  { fromMs, toMs }: CarryTimes,
+): BucketState {
+  // Rounded up to whole ticks of the new limit, so that a reload refills nobody. The product is a
+  // double's: beyond 2^53 it may be a tick off.
+  const units = debtAt(state, from, fromMs) / from.ticksPerUnit;
   const debtTicks = Math.min(Math.ceil(units * to.ticksPerUnit), to.fullTicks);
-  return { debtTicks, atMs: nowMs };
+  return { debtTicks, atMs: toMs };
 }

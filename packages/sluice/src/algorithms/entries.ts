@@ -4,6 +4,7 @@
 // one entry, so a list is never longer than its limit.
 
 import type { EntryLimit } from "../limits.js";
+import { UNITS_MAX } from "./numbers.js";
 import { unitsBack, unitsStoodFor } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 
@@ -21,6 +22,11 @@ export interface EntryList extends Iterable<Entry> {
   readonly lastExpiresAtMs: number;
   /** The cost of the last entry; 0 if there is none. */
   readonly lastCost: number;
+}
+
+/** What a forced charge adds: the total stays where every sum is exact. */
+export function forcedCost(live: EntryList, cost: number): number {
+  return Math.max(0, Math.min(cost, 2 * UNITS_MAX - live.used));
 }
 
 /** How long an entry of this limit counts. */
@@ -72,18 +78,20 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
     const answer = weigh(toList(live), limit, cost, nowMs);
     return { ...answer, state: answer.allowed ? insert(live, answer.mark, cost) : live };
   },
-  force: (state, limit, cost, nowMs) =>
-    insert(liveAt(state, limit, nowMs), nowMs + lifeMs(limit), cost),
+  force: (state, limit, cost, nowMs) => {
+    const live = liveAt(state, limit, nowMs);
+    return insert(live, nowMs + lifeMs(limit), forcedCost(toList(live), cost));
+  },
   giveBack: (state, limit, settlement, nowMs) => remove(liveAt(state, limit, nowMs), settlement),
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
   inUse: (state, limit, mark, nowMs) => costAt(toList(liveAt(state, limit, nowMs)), mark),
   standsFor: unitsStoodFor,
   perUnit: () => 1,
   share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
-  // An entry keeps the instant at which it was promised to expire.
-  carry: (state, from, to, nowMs) => {
-    const live = liveAt(state, from, nowMs);
-    return dropOldest(live, toList(live).used - to.limit);
+  // An entry keeps the instant at which it was promised to expire. Running work is not clipped.
+  carry: (state, from, to, { fromMs }) => {
+    const live = liveAt(state, from, fromMs);
+    return to.algorithm === "concurrency" ? live : dropOldest(live, toList(live).used - to.limit);
   },
 };
 
@@ -104,7 +112,12 @@ export function costAt(live: EntryList, expiresAtMs: number): number {
   return 0;
 }
 
-function liveAt(state: readonly Entry[], limit: EntryLimit, nowMs: number): readonly Entry[] {
+/** What of a list counts at `nowMs`: nothing that expired, nothing for longer than it may. */
+export function liveAt(
+  state: readonly Entry[],
+  limit: EntryLimit,
+  nowMs: number,
+): readonly Entry[] {
   const live = state.filter((entry) => entry.expiresAtMs > nowMs);
   const latestMs = expiresAtMsMax(limit, nowMs);
   const late = live.filter((entry) => entry.expiresAtMs > latestMs);
@@ -114,7 +127,8 @@ function liveAt(state: readonly Entry[], limit: EntryLimit, nowMs: number): read
   );
 }
 
-function toList(live: readonly Entry[]): EntryList {
+/** An array as a list. */
+export function toList(live: readonly Entry[]): EntryList {
   const used = live.reduce((sum, entry) => sum + entry.cost, 0);
   const last = live.at(-1) ?? { expiresAtMs: 0, cost: 0 };
   return {

@@ -4,7 +4,7 @@
 import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
 import { type Period, periodAt } from "./calendar.js";
 import { unitsBack, unitsStoodFor } from "./receipts.js";
-import type { Algorithm, Settlement, Step } from "./step.js";
+import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 
 /** The state of one key: what was used in which window. */
 export interface WindowState {
@@ -95,9 +95,14 @@ function grant(state: WindowState, limit: WindowLimit, cost: number, nowMs: numb
   return { window: windowAt(limit, nowMs), used };
 }
 
-function carry(state: WindowState, from: WindowLimit, to: WindowLimit, nowMs: number): WindowState {
-  const used = Math.min(usedAt(state, from, nowMs), to.limit);
-  return { window: windowAt(to, nowMs), used };
+function carry(
+  state: WindowState,
+  from: WindowLimit,
+  to: WindowLimit,
+  { fromMs, toMs }: CarryTimes,
+): WindowState {
+  const used = Math.min(usedAt(state, from, fromMs), to.limit);
+  return { window: windowAt(to, toMs), used };
 }
 
 function windowAt(limit: WindowLimit, nowMs: number): number {

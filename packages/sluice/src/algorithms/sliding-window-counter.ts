@@ -4,7 +4,7 @@
 
 import type { SlidingWindowCounterLimit } from "../limits.js";
 import { unitsBack, unitsStoodFor } from "./receipts.js";
-import type { Algorithm, Settlement, Step } from "./step.js";
+import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 import { multiplyDivideUp } from "./whole.js";
 
 /** The state of one key: counts of the window with this number and of the one before. */
@@ -14,10 +14,10 @@ export interface CounterState {
   readonly previous: number;
 }
 
-type Limit = SlidingWindowCounterLimit;
+type CounterLimit = SlidingWindowCounterLimit;
 
 /** Sliding window counter. The mark of a charge is the number of its window. */
-export const slidingCounter: Algorithm<CounterState, Limit> = {
+export const slidingCounter: Algorithm<CounterState, CounterLimit> = {
   idle: { window: 0, current: 0, previous: 0 },
   charge,
   force,
@@ -34,7 +34,7 @@ export const slidingCounter: Algorithm<CounterState, Limit> = {
 };
 
 /** The same counts as they stand in the window of `nowMs`. */
-function slideTo(state: CounterState, limit: Limit, nowMs: number): CounterState {
+function slideTo(state: CounterState, limit: CounterLimit, nowMs: number): CounterState {
   const window = Math.floor(nowMs / limit.windowMs);
   if (state.window === window) return state;
   // A window from the future counts as this one: a clock that stepped back locks nobody out.
@@ -45,7 +45,7 @@ function slideTo(state: CounterState, limit: Limit, nowMs: number): CounterState
 
 function charge(
   state: CounterState,
-  limit: Limit,
+  limit: CounterLimit,
   cost: number,
   nowMs: number,
 ): Step<CounterState> {
@@ -69,7 +69,7 @@ function charge(
 }
 
 /** Until a refused cost passes: in this window, in the next, or with the one after. */
-function waitMs(counts: CounterState, limit: Limit, cost: number, leftMs: number): number {
+function waitMs(counts: CounterState, limit: CounterLimit, cost: number, leftMs: number): number {
   if (cost > limit.limit) return Number.POSITIVE_INFINITY;
   const roomNow = limit.limit - counts.current - cost;
   if (roomNow >= 0) return leftMs - longestLeftMs(counts.previous, roomNow, limit.windowMs);
@@ -86,20 +86,25 @@ function longestLeftMs(count: number, room: number, windowMs: number): number {
   return multiplyDivideUp(count, guessMs + 1, windowMs) > room ? guessMs : guessMs + 1;
 }
 
-function usedAt(state: CounterState, limit: Limit, nowMs: number): number {
+function usedAt(state: CounterState, limit: CounterLimit, nowMs: number): number {
   const { current, previous } = slideTo(state, limit, nowMs);
   const leftMs = limit.windowMs - (nowMs % limit.windowMs);
   return current + multiplyDivideUp(previous, leftMs, limit.windowMs);
 }
 
-function force(state: CounterState, limit: Limit, cost: number, nowMs: number): CounterState {
+function force(
+  state: CounterState,
+  limit: CounterLimit,
+  cost: number,
+  nowMs: number,
+): CounterState {
   const counts = slideTo(state, limit, nowMs);
   return { ...counts, current: Math.min(counts.current + cost, limit.usedMax) };
 }
 
 function giveBack(
   state: CounterState,
-  limit: Limit,
+  limit: CounterLimit,
   settlement: Settlement,
   nowMs: number,
 ): CounterState {
@@ -115,18 +120,28 @@ function giveBack(
   return counts;
 }
 
-function grant(state: CounterState, limit: Limit, cost: number, nowMs: number): CounterState {
+function grant(
+  state: CounterState,
+  limit: CounterLimit,
+  cost: number,
+  nowMs: number,
+): CounterState {
   const counts = slideTo(state, limit, nowMs);
   return { ...counts, current: Math.max(0, counts.current - cost) };
 }
 
-function carry(state: CounterState, from: Limit, to: Limit, nowMs: number): CounterState {
+function carry(
+  state: CounterState,
+  from: CounterLimit,
+  to: CounterLimit,
+  { fromMs, toMs }: CarryTimes,
+): CounterState {
   // Under another window there is no telling when the units were used: they count as just now.
-  const counts = slideTo(state, from, nowMs);
+  const counts = slideTo(state, from, fromMs);
   if (from.windowMs === to.windowMs) {
     const current = Math.min(counts.current, to.limit);
     return { ...counts, current, previous: Math.min(counts.previous, to.limit) };
   }
-  const window = Math.floor(nowMs / to.windowMs);
-  return { window, current: Math.min(usedAt(state, from, nowMs), to.limit), previous: 0 };
+  const window = Math.floor(toMs / to.windowMs);
+  return { window, current: Math.min(usedAt(state, from, fromMs), to.limit), previous: 0 };
 }

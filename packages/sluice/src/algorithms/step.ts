@@ -41,6 +41,12 @@ export interface Settlement {
   readonly kept: number;
 }
 
+/** Now, by the old limit's time and by the new one's: windows aligned by key have their own. */
+export interface CarryTimes {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** One algorithm. `State` is what a store keeps for each key; `idle` is a key never seen. */
 export interface Algorithm<State, L> {
   readonly idle: State;
@@ -61,5 +67,5 @@ export interface Algorithm<State, L> {
   /** The share of the limit in use now: 0 is idle, 1 is exhausted, above 1 is debt. */
   share(state: State, limit: L, nowMs: number): number;
   /** Translates state written under other numbers: the units used carry over, clipped to full. */
-  carry(state: State, from: L, to: L, nowMs: number): State;
+  carry(state: State, from: L, to: L, times: CarryTimes): State;
 }

@@ -70,12 +70,15 @@ export function multiplyDivideUp(a: number, b: number, divisor: number): number 
   return remainder > 0 ? quotient + 1 : quotient;
 }
 
-/** Divides two whole numbers below 2^53 and rounds up; exact, because the quotient is not huge. */
+/**
+ * Divides two whole numbers below 2^53 and rounds up. Exact: a quotient that is no whole number is
+ * at least 1/b away from one, and with a below 2^53 that survives the rounding of the double.
+ */
 export function divideUp(a: number, b: number): number {
   return Math.ceil(a / b);
 }
 
-/** Divides two whole numbers below 2^53 and rounds down; exact. */
+/** Divides two whole numbers below 2^53 and rounds down; exact for the same reason. */
 export function divideDown(a: number, b: number): number {
   return Math.floor(a / b);
 }

@@ -86,7 +86,12 @@ interface Settings {
 }
 
 function toSettings(options: unknown): Settings {
-  const { createStore, skip = {}, traces = TRACES, seed = SEED } = asOptions(SITE, options);
+  const {
+    createStore,
+    skip = {},
+    traces = TRACES,
+    seed = SEED,
+  } = asOptions(SITE, options, ["createStore", "skip", "traces", "seed"]);
   if (typeof createStore !== "function") {
     refuse(SITE, `createStore must be a function, got ${show(createStore)}`);
   }
@@ -100,7 +105,10 @@ function toSettings(options: unknown): Settings {
 
 function toSkip(skip: unknown): ReadonlyMap<string, string> {
   const known = new Set(claims.flatMap((claim) => [claim.group, nameOf(claim)]));
-  const entries = Object.entries(asOptions({ ...SITE, name: "storeConformance.skip" }, skip));
+  if (typeof skip !== "object" || skip === null || Array.isArray(skip)) {
+    refuse(SITE, `skip must be an object of reasons by name, got ${show(skip)}`);
+  }
+  const entries: [string, unknown][] = Object.entries(skip);
   for (const [name, reason] of entries) {
     if (!known.has(name)) refuse(SITE, `skip names no case and no group, got ${show(name)}`);
     if (typeof reason !== "string" || reason === "") {

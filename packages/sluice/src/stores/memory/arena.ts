@@ -18,6 +18,11 @@ export class ArenaList implements EntryList {
     this.#arena = arena;
   }
 
+  /** When the first entry expires; 0 if there is none. */
+  get firstExpiresAtMs(): number {
+    return this.head === NONE ? 0 : this.#arena.expiresAtMsOf(this.head);
+  }
+
   get lastExpiresAtMs(): number {
     return this.tail === NONE ? 0 : this.#arena.expiresAtMsOf(this.tail);
   }
@@ -45,6 +50,10 @@ export class Arena {
     this.#expiresAtMs = new Float64Array(entriesMax);
     this.#costs = new Float64Array(entriesMax);
     this.#next = new Int32Array(entriesMax);
+  }
+
+  get entriesMax(): number {
+    return this.#next.length;
   }
 
   /** How many entries still fit. */

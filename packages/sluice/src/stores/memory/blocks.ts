@@ -1,5 +1,5 @@
 // Keys that are blocked until a certain time, in a bounded table of their own, so that no flood
-// of ordinary keys can push a block out. When it is full, the block that ends first goes first.
+// of ordinary keys can push a block out. When it is full, one that ends soon goes first.
 
 import { Table } from "./table.js";
 

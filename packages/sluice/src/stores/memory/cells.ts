@@ -1,7 +1,7 @@
 // The counters of one limit inside a table: what a slot means, and what charging, giving back and
 // forgetting do to it. Most limits keep a few numbers in the slot itself.
 
-import type { Settlement, Step } from "../../algorithms/step.js";
+import type { CarryTimes, Settlement, Step } from "../../algorithms/step.js";
 import type { Verdict } from "../../decision.js";
 import type { Limit } from "../../limits.js";
 import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
@@ -34,7 +34,7 @@ export interface Cells {
   /** Decides a charge on a slot in use and takes it: the hot path. */
   decide(slot: number, cost: number, nowMs: number): Verdict;
   /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
-  keep(slot: number, step: AnyStep, cost: number, isNew: boolean): void;
+  keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
   giveBack(slot: number, settlement: Settlement, nowMs: number): void;
   grant(slot: number, cost: number, nowMs: number): void;
@@ -43,8 +43,10 @@ export interface Cells {
   share(slot: number, nowMs: number): number;
   /** Lets go of what the slot holds outside itself. */
   clear(slot: number): void;
+  /** Keeps what a refusal led to: the same use, counted anew after the clock stepped back. */
+  keepRefused(slot: number, step: AnyStep, nowMs: number): void;
   /** Takes over what `from` kept of the same key, in this or another table. */
-  adopt(slot: number, from: Cells, fromSlot: number, nowMs: number): void;
+  adopt(slot: number, from: Cells, fromSlot: number, times: CarryTimes): void;
 }
 
 /** Cells whose state is a few numbers in the slot. */
@@ -64,12 +66,7 @@ export class ValueCells implements Cells {
   weigh(slot: number, cost: number, nowMs: number): AnyStep {
     const { algorithm } = this.#codec;
     if (slot < 0) return algorithm.charge(algorithm.idle, this.limit, cost, nowMs);
-    const state = this.#read(slot, nowMs);
-    const step = algorithm.charge(state, this.limit, cost, nowMs);
-    // A charge that takes nothing changes the state only because the clock stepped back.
-    const takes = step.allowed && cost > 0;
-    if (!takes && step.state !== state) this.#write(slot, step.state);
-    return step;
+    return algorithm.charge(this.#read(slot, nowMs), this.limit, cost, nowMs);
   }
 
   // One function around the algorithm lets the compiler see that state and step don't outlive it:
@@ -83,6 +80,10 @@ export class ValueCells implements Cells {
     const step = codec.algorithm.charge(state, limit, cost, nowMs);
     if (step.state !== state) codec.write(doubles, at, limit, step.state);
     return toVerdict(step, limit.limit);
+  }
+
+  keepRefused(slot: number, step: AnyStep): void {
+    this.#write(slot, step.state);
   }
 
   keep(slot: number, step: AnyStep): void {
@@ -117,10 +118,15 @@ export class ValueCells implements Cells {
     // Everything is in the slot.
   }
 
-  adopt(slot: number, from: Cells, fromSlot: number, nowMs: number): void {
-    if (!(from instanceof ValueCells)) return;
-    const state = from.#read(fromSlot, nowMs);
-    this.#write(slot, this.#codec.algorithm.carry(state, from.limit, this.limit, nowMs));
+  adopt(slot: number, from: Cells, fromSlot: number, times: CarryTimes): void {
+    const { algorithm } = this.#codec;
+    // Another algorithm has the same fingerprint only by accident: nothing can be taken over.
+    const isAlike = from instanceof ValueCells && from.limit.algorithm === this.limit.algorithm;
+    const state = isAlike
+      ? algorithm.carry(from.#read(fromSlot, times.fromMs), from.limit, this.limit, times)
+      : algorithm.idle;
+    if (!isAlike) from.clear(fromSlot);
+    this.#write(slot, state);
   }
 
   #read(slot: number, nowMs: number): unknown {

@@ -54,12 +54,10 @@ const compactBucket: Codec<BucketState, BucketLimit> = {
     const nowTicks = nowMs * limit.ticksPerMs;
     const arrivalTicks = doubles[at];
     if (arrivalTicks < 0) return { debtTicks: Math.max(0, -arrivalTicks - nowTicks), atMs: nowMs };
-    let debtTicks = arrivalTicks > nowTicks ? arrivalTicks - nowTicks : 0;
-    if (debtTicks > limit.fullTicks) {
-      debtTicks = limit.fullTicks;
-      doubles[at] = nowTicks + debtTicks;
-    }
-    return { debtTicks, atMs: nowMs };
+    const debtTicks = arrivalTicks > nowTicks ? arrivalTicks - nowTicks : 0;
+    if (debtTicks <= limit.fullTicks) return { debtTicks, atMs: nowMs };
+    // Written by a clock that was ahead: a millisecond is enough for the algorithm to notice.
+    return { debtTicks: limit.fullTicks, atMs: nowMs + 1 };
   },
   write: (doubles, at, limit, state) => {
     const arrivalTicks = state.atMs * limit.ticksPerMs + state.debtTicks;

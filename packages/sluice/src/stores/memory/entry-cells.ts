@@ -1,9 +1,18 @@
 // The counters of a log or concurrency limit: the slot holds the ends of a list in the arena and
 // its total. A full arena refuses, and counts it, after looking for lists that have expired.
 
-import { costAt, expiresAtMsMax, lifeMs, weigh } from "../../algorithms/entries.js";
+import {
+  costAt,
+  type EntryList,
+  expiresAtMsMax,
+  forcedCost,
+  lifeMs,
+  liveAt,
+  toList,
+  weigh,
+} from "../../algorithms/entries.js";
 import { unitsBack } from "../../algorithms/receipts.js";
-import type { Settlement } from "../../algorithms/step.js";
+import type { CarryTimes, Settlement } from "../../algorithms/step.js";
 import type { Verdict } from "../../decision.js";
 import type { EntryLimit } from "../../limits.js";
 import { type Arena, ArenaList } from "./arena.js";
@@ -13,14 +22,47 @@ import type { Table } from "./table.js";
 /** The ends of a list as two 32-bit integers, and its total. */
 export const ENTRY_STATE_DOUBLES = 2;
 
-/** How many slots a full arena is searched for expired lists before it refuses. */
+/** How many slots are looked through for expired lists when an arena has no room left. */
 const SWEEP_SLOTS_MAX = 512;
+/** And how many with each new entry once less than a quarter of it is left. */
+const SWEEP_SLOTS_AHEAD = 8;
 
-/** Shared by all entry cells of a store. */
-export interface EntryShelf {
+/** An arena and all the cells that keep their lists in it. */
+export class EntryShelf {
   readonly arena: Arena;
   /** Charges refused because the arena was full. */
-  refusals: number;
+  refusals = 0;
+  readonly #cellsById = new Map<number, EntryCells>();
+  readonly #tables: Table[] = [];
+  #sweepTable = 0;
+  #sweepSlot = 0;
+
+  constructor(arena: Arena) {
+    this.arena = arena;
+  }
+
+  add(cells: EntryCells): void {
+    this.#cellsById.set(cells.id, cells);
+    if (!this.#tables.includes(cells.table)) this.#tables.push(cells.table);
+  }
+
+  /** Whether so many entries fit, after looking for lists that have expired. */
+  hasRoom(entries: number, nowMs: number): boolean {
+    const { arena } = this;
+    if (arena.room > arena.entriesMax / 4) return true;
+    for (let i = 0; i < SWEEP_SLOTS_AHEAD; i++) this.#sweepOne(nowMs);
+    for (let i = 0; arena.room < entries && i < SWEEP_SLOTS_MAX; i++) this.#sweepOne(nowMs);
+    return arena.room >= entries;
+  }
+
+  #sweepOne(nowMs: number): void {
+    const table = this.#tables[this.#sweepTable];
+    this.#cellsById.get(table.idOf(this.#sweepSlot))?.sweep(this.#sweepSlot, nowMs);
+    this.#sweepSlot++;
+    if (this.#sweepSlot < table.slots) return;
+    this.#sweepSlot = 0;
+    this.#sweepTable = (this.#sweepTable + 1) % this.#tables.length;
+  }
 }
 
 export class EntryCells implements Cells {
@@ -28,17 +70,17 @@ export class EntryCells implements Cells {
   readonly id: number;
   readonly table: Table;
   readonly #shelf: EntryShelf;
-  #sweepAt = 0;
 
   constructor(limit: EntryLimit, id: number, table: Table, shelf: EntryShelf) {
     this.limit = limit;
     this.id = id;
     this.table = table;
     this.#shelf = shelf;
+    shelf.add(this);
   }
 
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep {
-    return this.#weigh(this.#live(slot, nowMs), cost, nowMs, entriesWanted);
+    return this.#weigh(this.#peekLive(slot, nowMs), cost, nowMs, entriesWanted);
   }
 
   decide(slot: number, cost: number, nowMs: number): Verdict {
@@ -51,12 +93,23 @@ export class EntryCells implements Cells {
     return toVerdict(step, this.limit.limit);
   }
 
-  keep(slot: number, step: AnyStep, cost: number, isNew: boolean): void {
-    this.#insert(slot, step.mark, cost, isNew);
+  keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void {
+    const list = isNew ? new ArenaList(this.#shelf.arena) : this.#live(slot, nowMs);
+    this.#insert(slot, list, step.mark, cost);
+  }
+
+  keepRefused(slot: number, _step: AnyStep, nowMs: number): void {
+    this.#live(slot, nowMs);
+  }
+
+  /** Lets go of what has expired. */
+  sweep(slot: number, nowMs: number): void {
+    this.#live(slot, nowMs);
   }
 
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void {
-    this.#insert(slot, nowMs + lifeMs(this.limit), cost, isNew);
+    const list = isNew ? new ArenaList(this.#shelf.arena) : this.#live(slot, nowMs);
+    this.#insert(slot, list, nowMs + lifeMs(this.limit), forcedCost(list, cost));
   }
 
   giveBack(slot: number, settlement: Settlement, nowMs: number): void {
@@ -85,16 +138,19 @@ export class EntryCells implements Cells {
     this.#save(slot, list);
   }
 
-  adopt(slot: number, from: Cells, fromSlot: number, nowMs: number): void {
-    if (!(from instanceof EntryCells)) return;
-    const list = from.#live(fromSlot, nowMs);
-    this.#shelf.arena.dropOldest(list, list.used - this.limit.limit);
+  adopt(slot: number, from: Cells, fromSlot: number, times: CarryTimes): void {
+    const isAlike = from instanceof EntryCells && from.limit.algorithm === this.limit.algorithm;
+    const list = isAlike ? from.#live(fromSlot, times.fromMs) : new ArenaList(this.#shelf.arena);
+    if (!isAlike) from.clear(fromSlot);
+    // Running work can't be clipped: permits beyond a smaller limit stay until released.
+    const excess = this.limit.algorithm === "concurrency" ? 0 : list.used - this.limit.limit;
+    this.#shelf.arena.dropOldest(list, excess);
     this.#save(slot, list);
   }
 
-  #weigh(live: ArenaList, cost: number, nowMs: number, entriesWanted: number): AnyStep {
+  #weigh(live: EntryList, cost: number, nowMs: number, entriesWanted: number): AnyStep {
     const step = weigh(live, this.limit, cost, nowMs);
-    if (!step.allowed || cost === 0 || this.#hasRoom(entriesWanted, nowMs)) return step;
+    if (!step.allowed || cost === 0 || this.#shelf.hasRoom(entriesWanted, nowMs)) return step;
     this.#shelf.refusals++;
     // Nobody knows when an entry comes free; after its own life every entry of today has.
     const retryAfterMs = lifeMs(this.limit);
@@ -102,10 +158,17 @@ export class EntryCells implements Cells {
     return { ...step, allowed: false, retryAfterMs, remaining, resetMs: untilLastMs(live, nowMs) };
   }
 
-  #insert(slot: number, expiresAtMs: number, cost: number, isNew: boolean): void {
-    const list = isNew ? new ArenaList(this.#shelf.arena) : this.#load(slot);
+  #insert(slot: number, list: ArenaList, expiresAtMs: number, cost: number): void {
     if (!this.#shelf.arena.insert(list, expiresAtMs, cost)) this.#shelf.refusals++;
     this.#save(slot, list);
+  }
+
+  /** The list as it would be at `nowMs`, and nothing changed: a peek may be at any time. */
+  #peekLive(slot: number, nowMs: number): EntryList {
+    const list = slot < 0 ? new ArenaList(this.#shelf.arena) : this.#load(slot);
+    const isAsItIs =
+      list.firstExpiresAtMs > nowMs && list.lastExpiresAtMs <= expiresAtMsMax(this.limit, nowMs);
+    return list.used === 0 || isAsItIs ? list : toList(liveAt([...list], this.limit, nowMs));
   }
 
   /** The list without what has expired; that is gone from the arena too. */
@@ -116,15 +179,6 @@ export class EntryCells implements Cells {
     this.#shelf.arena.bringForward(list, expiresAtMsMax(this.limit, nowMs));
     this.#save(slot, list);
     return list;
-  }
-
-  #hasRoom(entriesWanted: number, nowMs: number): boolean {
-    const { arena } = this.#shelf;
-    for (let seen = 0; arena.room < entriesWanted && seen < SWEEP_SLOTS_MAX; seen++) {
-      this.#sweepAt = (this.#sweepAt + 1) % this.table.slots;
-      if (this.table.idOf(this.#sweepAt) === this.id) this.#live(this.#sweepAt, nowMs);
-    }
-    return arena.room >= entriesWanted;
   }
 
   #load(slot: number): ArenaList {
@@ -144,6 +198,6 @@ export class EntryCells implements Cells {
   }
 }
 
-function untilLastMs(live: ArenaList, nowMs: number): number {
+function untilLastMs(live: EntryList, nowMs: number): number {
   return Math.max(0, live.lastExpiresAtMs - nowMs);
 }

@@ -8,7 +8,7 @@ import type { Counter } from "../store.js";
 import { Arena } from "./arena.js";
 import { type Cells, ValueCells } from "./cells.js";
 import { codecOf } from "./codecs.js";
-import { ENTRY_STATE_DOUBLES, EntryCells, type EntryShelf } from "./entry-cells.js";
+import { ENTRY_STATE_DOUBLES, EntryCells, EntryShelf } from "./entry-cells.js";
 import type { KeyHash } from "./hash.js";
 import { ID_MAX, type SlotOwner, Table } from "./table.js";
 
@@ -21,8 +21,6 @@ export interface Ledger {
   /** The same for the blocks of the counter's scope. */
   readonly blockSaltLow: number;
   readonly blockSaltHigh: number;
-  /** Whether the counter's windows are shifted for each key. */
-  readonly isAlignedByKey: boolean;
   /** Every table in which the counter has had state, under these or other numbers. */
   readonly tables: readonly Table[];
 }
@@ -36,10 +34,13 @@ export interface LedgerBounds {
 
 const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
 
+/** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
+const NAMES_MAX = 65_536;
+
 export class Ledgers {
   readonly tables = new Map<string, Table>();
   readonly #bounds: LedgerBounds;
-  readonly #hash: KeyHash;
+  readonly #saltHash: KeyHash;
   readonly #owner: SlotOwner;
   readonly #cellsByLimit = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
@@ -47,9 +48,9 @@ export class Ledgers {
   readonly #tablesByName = new Map<string, Table[]>();
   readonly #shelves = new Map<string, EntryShelf>();
 
-  constructor(bounds: LedgerBounds, hash: KeyHash, owner: SlotOwner) {
+  constructor(bounds: LedgerBounds, saltHash: KeyHash, owner: SlotOwner) {
     this.#bounds = bounds;
-    this.#hash = hash;
+    this.#saltHash = saltHash;
     this.#owner = owner;
   }
 
@@ -71,10 +72,13 @@ export class Ledgers {
     return ledger;
   }
 
-  /** The salt of a name, apart from that of any other. */
+  /**
+   * The salt of a name, apart from that of any other. It comes from a hash of its own: with that
+   * of the keys, a key that spells out a name would cancel the salt of that name.
+   */
   salt(...parts: readonly (string | number)[]): { low: number; high: number } {
-    this.#hash.hash(JSON.stringify(parts));
-    return { low: this.#hash.low, high: this.#hash.high };
+    this.#saltHash.hash(JSON.stringify(parts));
+    return { low: this.#saltHash.low, high: this.#saltHash.high };
   }
 
   #open(counter: Counter): Ledger {
@@ -88,7 +92,6 @@ export class Ledgers {
       saltHigh: salt.high,
       blockSaltLow: blockSalt.low,
       blockSaltHigh: blockSalt.high,
-      isAlignedByKey: limit.algorithm === "fixedWindow" && limit.align === "key",
       tables: this.#addTable(JSON.stringify([scope, part, limit.algorithm]), cells.table),
     };
   }
@@ -98,6 +101,8 @@ export class Ledgers {
     const tables = this.#tablesByName.get(name) ?? [];
     if (!tables.includes(table)) tables.push(table);
     this.#tablesByName.set(name, tables);
+    const [oldest] = this.#tablesByName.keys();
+    if (this.#tablesByName.size > NAMES_MAX) this.#tablesByName.delete(oldest);
     return tables;
   }
 
@@ -134,7 +139,7 @@ export class Ledgers {
   #shelfFor(algorithm: "slidingWindowLog" | "concurrency"): EntryShelf {
     const { logEntriesMax, permitsMax } = this.#bounds;
     const entriesMax = algorithm === "concurrency" ? permitsMax : logEntriesMax;
-    const shelf = this.#shelves.get(algorithm) ?? { arena: new Arena(entriesMax), refusals: 0 };
+    const shelf = this.#shelves.get(algorithm) ?? new EntryShelf(new Arena(entriesMax));
     this.#shelves.set(algorithm, shelf);
     return shelf;
   }

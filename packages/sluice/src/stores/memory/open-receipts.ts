@@ -11,8 +11,6 @@ import type { Located } from "./locator.js";
 export interface OpenReceipt {
   readonly low: number;
   readonly high: number;
-  /** The id of the numbers under which it was written. */
-  readonly id: number;
   readonly receipt: OpenReceiptNumbers;
   /** The request that made it, if it has a name. */
   requestName?: string;
@@ -35,9 +33,8 @@ export class OpenReceipts {
 
   add(at: Located, receipt: Receipt): OpenReceipt {
     if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
-    const { low, high, ledger } = at;
-    const { id } = ledger.cells;
-    const open: OpenReceipt = { low, high, id, receipt: { ...receipt, lowered: 0 }, state: "open" };
+    const { low, high } = at;
+    const open: OpenReceipt = { low, high, receipt: { ...receipt, lowered: 0 }, state: "open" };
     this.#all.add(open);
     const byMark = this.#byKey.get(toIndex(open)) ?? new Map<number, OpenReceipt[]>();
     this.#byKey.set(toIndex(open), byMark);
@@ -71,12 +68,17 @@ export class OpenReceipts {
     }
   }
 
+  /** The key was given up or renumbered: its open receipts bring nothing any more. */
+  loseKey(tag: { low: number; high: number }): void {
+    if (this.#all.size === 0) return;
+    for (const group of [...(this.#byKey.get(toIndex(tag))?.values() ?? [])]) {
+      for (const open of [...group]) this.#lose(open);
+    }
+  }
+
   #lowerGroup(group: readonly OpenReceipt[], at: Located): void {
     const { cells } = at.ledger;
-    // Under other numbers there is no telling what a receipt can still bring.
-    for (const open of group) if (open.id !== cells.id) this.#lose(open);
-    const ofKey = group.filter((open) => open.low === at.low && open.high === at.high);
-    const open = ofKey.filter(({ state }) => state === "open");
+    const open = group.filter((one) => one.low === at.low && one.high === at.high);
     if (open.length === 0) return;
     const algorithm = algorithmOf(cells.limit);
     // Looked up anew: a reset has freed the slot.
@@ -114,7 +116,7 @@ export class OpenReceipts {
   }
 }
 
-/** 53 bits of a fingerprint; the rest is compared where it matters. */
+/** The 48 bits of a fingerprint that a slot tells. */
 function toIndex(print: { low: number; high: number }): number {
-  return (print.low >>> 0) * 2 ** 21 + (print.high >>> 11);
+  return (print.high >>> 0) * 2 ** 16 + (print.low & 0xffff);
 }

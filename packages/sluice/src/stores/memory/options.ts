@@ -1,6 +1,6 @@
 // The options of a memory store, with their defaults and bounds.
 
-import { asOptions, whole } from "../../options.js";
+import { asOptions, orDefault, whole } from "../../options.js";
 
 /** Options of `memoryStore`. Everything is bounded; memory is set aside when first needed. */
 export interface MemoryStoreOptions {
@@ -32,27 +32,35 @@ export interface MemoryStoreOptions {
 export type MemoryStoreBounds = Required<MemoryStoreOptions>;
 
 const SITE = { name: "memoryStore", code: "SLUICE_OPTION_INVALID" } as const;
-// 2^31 words address a table of about 400 million of the smallest slots.
 const KEYS_MAX = 100_000_000;
+/** Receipts and request ids are kept in Maps, which end at some 16 million. */
+const OBJECTS_MAX = 10_000_000;
 const IDEMPOTENCY_MS_MAX = 86_400_000;
+const KNOWN = [
+  "keysMax",
+  "logEntriesMax",
+  "permitsMax",
+  "blocksMax",
+  "receiptsMax",
+  "requestsMax",
+  "idempotencyMs",
+  "seed",
+] as const satisfies readonly (keyof MemoryStoreOptions)[];
 
 /** Validates options and fills in defaults. */
 export function toBounds(options: MemoryStoreOptions): MemoryStoreBounds {
-  const given = asOptions(SITE, options);
-  const count = (field: string, value: unknown) =>
-    whole(SITE, field, value, { min: 1, max: 2 * KEYS_MAX });
-  const keysMax = whole(SITE, "keysMax", given.keysMax ?? 1_000_000, { min: 1, max: KEYS_MAX });
+  const given = asOptions(SITE, options, KNOWN);
+  const count = (field: (typeof KNOWN)[number], byDefault: number, max: number) =>
+    whole(SITE, field, orDefault(given[field], byDefault), { min: 1, max });
+  const keysMax = count("keysMax", 1_000_000, KEYS_MAX);
   return {
     keysMax,
-    logEntriesMax: count("logEntriesMax", given.logEntriesMax ?? 2 * keysMax),
-    permitsMax: count("permitsMax", given.permitsMax ?? keysMax),
-    blocksMax: count("blocksMax", given.blocksMax ?? 100_000),
-    receiptsMax: count("receiptsMax", given.receiptsMax ?? 100_000),
-    requestsMax: count("requestsMax", given.requestsMax ?? 10_000),
-    idempotencyMs: whole(SITE, "idempotencyMs", given.idempotencyMs ?? 60_000, {
-      min: 1,
-      max: IDEMPOTENCY_MS_MAX,
-    }),
+    logEntriesMax: count("logEntriesMax", 2 * keysMax, 2 * KEYS_MAX),
+    permitsMax: count("permitsMax", keysMax, 2 * KEYS_MAX),
+    blocksMax: count("blocksMax", 100_000, KEYS_MAX),
+    receiptsMax: count("receiptsMax", 100_000, OBJECTS_MAX),
+    requestsMax: count("requestsMax", 10_000, OBJECTS_MAX),
+    idempotencyMs: count("idempotencyMs", 60_000, IDEMPOTENCY_MS_MAX),
     seed: given.seed === undefined ? randomSeed() : toSeed(given.seed),
   };
 }
@@ -63,7 +71,7 @@ function randomSeed(): { low: number; high: number } {
 }
 
 function toSeed(seed: unknown): { low: number; high: number } {
-  const given = asOptions({ ...SITE, name: "memoryStore.seed" }, seed);
+  const given = asOptions({ ...SITE, name: "memoryStore.seed" }, seed, ["low", "high"]);
   const bounds = { min: -(2 ** 31), max: 2 ** 32 - 1 };
   return {
     low: whole(SITE, "seed.low", given.low, bounds),

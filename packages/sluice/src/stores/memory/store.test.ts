@@ -396,6 +396,172 @@ describe("memoryStore and request ids", () => {
   });
 });
 
+describe("memoryStore under attack", () => {
+  const inName = (name: string, algorithm: string) =>
+    JSON.stringify(["counter", name, 0, algorithm]);
+
+  it("tells counters apart under keys that spell out their names", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 5, windowMs: 60_000 }));
+    const a = createLimiter({
+      limit: fixedWindow({ limit: 5, windowMs: 60_000 }),
+      store,
+      clock,
+      name: "A",
+    });
+    const b = createLimiter({
+      limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }),
+      store,
+      clock,
+      name: "B",
+    });
+    for (let i = 0; i < 10; i++) {
+      a.check(inName("A", "fixedWindow"));
+      b.check(inName("B", "tokenBucket"));
+    }
+    expect(a.check(inName("A", "fixedWindow")).allowed).toBe(false);
+    expect(b.check(inName("B", "tokenBucket")).allowed).toBe(false);
+  });
+
+  it("gives nothing back for a receipt whose numbers have changed", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    const old = createLimiter({
+      limit: fixedWindow({ limit: 10, windowMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const next = createLimiter({
+      limit: fixedWindow({ limit: 10, windowMs: 1000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const reservation = old.reserve("k", { cost: 10 });
+    next.peek("k");
+    clock.advance(20_000);
+    next.check("k", { cost: 10 });
+    reservation.cancel();
+    expect(next.check("k").allowed).toBe(false);
+  });
+
+  it("leaves the new numbers alone when a reservation of the old ones is committed", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
+    const old = createLimiter({
+      limit: fixedWindow({ limit: 10, windowMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const next = createLimiter({
+      limit: fixedWindow({ limit: 100, windowMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const [same, more] = [old.reserve("k"), old.reserve("k")];
+    next.check("k", { cost: 98 });
+    same.commit(1);
+    more.commit(5);
+    expect(next.peek("k").remaining).toBe(0);
+    expect(next.check("k").allowed).toBe(false);
+  });
+
+  it("gives nothing back for a key that was given up meanwhile", () => {
+    const { limiter } = setup(fixedWindow({ limit: 5, windowMs: 60_000 }), { keysMax: 1 });
+    const reservation = limiter.reserve("k", { cost: 5 });
+    limiter.check("other");
+    limiter.check("k", { cost: 5 });
+    reservation.cancel();
+    expect(limiter.check("k").allowed).toBe(false);
+  });
+
+  it("finds the expired entries of every limit when an arena is full", () => {
+    const options = { keysMax: 1000, logEntriesMax: 100 };
+    const { store, clock, limiter } = setup(
+      slidingWindowLog({ limit: 5, windowMs: 1000 }),
+      options,
+    );
+    for (let i = 0; i < 100; i++) limiter.check(`k${i}`);
+    clock.advance(3_600_000);
+    const limit = slidingWindowLog({ limit: 6, windowMs: 1000 });
+    const other = createLimiter({ limit, store, clock, name: "other" });
+    const admitted = Array.from({ length: 100 }, (_, i) => other.check(`k${i}`).allowed);
+    expect(admitted.filter((allowed) => !allowed).length).toBeLessThan(10);
+  });
+
+  it("keeps throttled keys through a flood where windows are aligned by key", () => {
+    const limit = fixedWindow({ limit: 10, windowMs: 60_000, align: "key" });
+    const { limiter, clock } = setup(limit, { keysMax: 1000 });
+    clock.advance(30_000);
+    const offenders = Array.from({ length: 200 }, (_, i) => `offender:${i}`);
+    for (const key of offenders) exhaust(limiter, key);
+    for (let i = 0; i < 20_000; i++) limiter.check(`random:${i}`);
+    expect(offenders.filter((key) => limiter.check(key).allowed)).toEqual([]);
+  });
+
+  it("carries what was used over to windows that are aligned by key", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 1, windowMs: 60_000 }));
+    clock.advance(30_000);
+    const epoch = createLimiter({
+      limit: fixedWindow({ limit: 1, windowMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const aligned = fixedWindow({ limit: 1, windowMs: 60_000, align: "key" });
+    const byKey = createLimiter({ limit: aligned, store, clock, name: "x" });
+    for (let i = 0; i < 500; i++) epoch.check(`k${i}`);
+    const refilled = Array.from({ length: 500 }, (_, i) => byKey.check(`k${i}`).allowed);
+    expect(refilled.filter(Boolean)).toEqual([]);
+  });
+
+  it("counts exactly again after commits of any size", () => {
+    const { limiter, clock } = setup(slidingWindowLog({ limit: 1, windowMs: 1000 }));
+    const reservations = [1, 2].map(() => limiter.reserve("k", { cost: 0 }));
+    limiter.check("k");
+    for (const reservation of reservations) {
+      clock.advance(1);
+      reservation.commit(Number.MAX_SAFE_INTEGER);
+    }
+    clock.advance(1_000_000);
+    expect(limiter.check("k").allowed).toBe(true);
+    expect(limiter.check("k").allowed).toBe(false);
+  });
+
+  it.each([
+    tokenBucket({ capacity: 5, refillPerSecond: 1 }),
+    fixedWindow({ limit: 5, windowMs: 1000 }),
+    slidingWindowCounter({ limit: 5, windowMs: 1000 }),
+    slidingWindowLog({ limit: 5, windowMs: 1000 }),
+    quota({ limit: 5, period: "day" }),
+  ])("changes nothing by a peek at any other time: $algorithm", (limit) => {
+    const { limiter } = setup(limit);
+    limiter.check("k", { cost: 5 });
+    for (const nowMs of [0, START_MS - 86_400_000, START_MS + 86_400_000 * 400]) {
+      limiter.peekAt("k", { nowMs });
+      expect(limiter.check("k").allowed).toBe(false);
+    }
+  });
+
+  it("keeps running work when a concurrency limit shrinks", () => {
+    const { store, clock } = setup(fixedWindow({ limit: 1, windowMs: 1 }));
+    const wide = createLimiter({
+      limit: concurrency({ limit: 10, permitMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    const narrow = createLimiter({
+      limit: concurrency({ limit: 5, permitMs: 60_000 }),
+      store,
+      clock,
+      name: "x",
+    });
+    for (let i = 0; i < 10; i++) wide.acquire("k");
+    expect(narrow.acquire("k")).toMatchObject({ allowed: false, remaining: 0 });
+  });
+});
+
 describe("memoryStore options", () => {
   it.each([
     { keysMax: 0 },

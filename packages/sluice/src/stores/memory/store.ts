@@ -59,11 +59,12 @@ export class MemoryStore implements SyncStore {
     this.#blocks = new Blocks(bounds.blocksMax);
     this.#requests = new Requests(bounds);
     this.#open = new OpenReceipts(bounds.receiptsMax);
-    this.#ledgers = new Ledgers(bounds, this.#hash, {
+    const { low, high } = bounds.seed;
+    this.#ledgers = new Ledgers(bounds, new KeyHash({ low: ~low, high: high ^ low }), {
       share: (slot, id, nowMs) => this.#ledgers.cellsById(id).share(slot, nowMs),
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
     });
-    this.#locator = new Locator(this.#hash, this.#ledgers);
+    this.#locator = new Locator(this.#hash, this.#ledgers, this.#open);
   }
 
   get stats(): MemoryStoreStats {
@@ -92,18 +93,18 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     const ledger = this.#locator.ledgerOf(counter);
     const { cells } = ledger;
-    const atMs = timeFor(ledger, key, nowMs);
+    const atMs = timeFor(cells, key, nowMs);
     this.#hash.hash(key);
     const low = this.#hash.low ^ ledger.saltLow;
     const high = this.#hash.high ^ ledger.saltHigh;
     if (!this.#blocks.isEmpty && this.#blockedMs({ ledger, low, high }, blockNowMs) > 0) {
       return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
     }
-    const slot = this.#locator.find(ledger, low, high, atMs);
+    const slot = this.#locator.find(ledger, low, high, key, nowMs);
     if (slot >= 0) return cells.decide(slot, cost, atMs);
     const step = cells.weigh(slot, cost, atMs, 1);
     if (step.allowed && cost > 0) {
-      cells.keep(cells.table.claim(low, high, cells.id, atMs), step, cost, true);
+      cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
     }
     return toVerdict(step, cells.limit.limit);
   }
@@ -138,22 +139,35 @@ export class MemoryStore implements SyncStore {
   settle(settlings: readonly Settling[]): void {
     this.#mustBeOpen();
     for (const { receipt, kept, nowMs } of settlings) {
-      const { counter, key, cost } = receipt;
       const open = receipt.proof as OpenReceipt;
       if (open.state === "settled") continue;
-      const at = this.#locator.locate({ counter, key, cost, nowMs });
-      const { cells } = at.ledger;
-      if (kept > cost) {
-        const slot = at.slot >= 0 ? at.slot : this.#locator.claim(at);
-        cells.force(slot, kept - cost, at.nowMs, at.slot < 0);
-      } else if (kept < cost && at.slot >= 0 && open.state === "open") {
-        cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
-        this.#open.settleGiven(open, at);
-      }
+      const isLost = open.state === "lost";
+      const { counter, key, cost } = receipt;
+      if (kept > cost) this.#charge({ counter, key, cost: kept - cost, nowMs });
+      else if (kept < cost && !isLost) this.#giveBack({ counter, key, cost, nowMs }, open, kept);
       this.#open.settle(open);
       // A request that was cancelled has not happened: sent again, it is decided anew.
       if (kept === 0) this.#requests.forget(open.requestName);
     }
+  }
+
+  /** Charges without asking, under the numbers of today where they have changed since. */
+  #charge(charge: Charge): void {
+    const held = this.#locator.locateAsItIs(charge);
+    if (held !== undefined) {
+      held.cells.force(held.slot, charge.cost, held.nowMs, false);
+    } else {
+      const at = this.#locator.locate(charge);
+      at.ledger.cells.force(this.#locator.claim(at), charge.cost, at.nowMs, true);
+    }
+  }
+
+  #giveBack(charge: Charge, open: OpenReceipt, kept: number): void {
+    const at = this.#locator.locate(charge);
+    // Locating it may have shown that the receipt tells of other numbers.
+    if (at.slot < 0 || open.state !== "open") return;
+    at.ledger.cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+    this.#open.settleGiven(open, at);
   }
 
   refund(charges: readonly Charge[]): void {
@@ -214,6 +228,10 @@ export class MemoryStore implements SyncStore {
       return toBlocked(toVerdict(step, at.ledger.cells.limit.limit), blockedMs[i]);
     });
     const receipts: ChargeReceipt[] = [];
+    for (const [i, at] of located.entries()) {
+      if (at.slot >= 0 && !steps[i].allowed)
+        at.ledger.cells.keepRefused(at.slot, steps[i], at.nowMs);
+    }
     if (isAdmitted) {
       const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
       for (const [i, at] of located.entries()) {
@@ -233,7 +251,7 @@ export class MemoryStore implements SyncStore {
     if (cost > 0) {
       // Claiming a slot for an earlier charge of this request may have moved this one's.
       const slot = cells.table.find(at.low, at.high);
-      cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0);
+      cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0, at.nowMs);
     }
     if (receipts === undefined) return;
     const { mark, before } = taken;
@@ -258,6 +276,7 @@ export class MemoryStore implements SyncStore {
       this.#debtGivenUp += share;
     }
     cells.clear(slot);
+    this.#open.loseKey(cells.table.tagOf(slot));
   }
 
   #mustBeOpen(): void {

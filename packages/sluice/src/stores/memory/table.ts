@@ -1,7 +1,7 @@
 // A table of fixed size, set-associative, in one typed array: no key strings, no objects, no timers.
 // A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of the limit that wrote
 // it) and one to three doubles of state. A key has a first set, and a second one for when that is
-// more than half full; a set knows whether it ever sent a key on. While there are few keys they go
+// half full; a set knows whether it ever sent a key on. While there are few keys they go
 // to the front instead, a part of the table that is small enough for the cache.
 
 const WAYS = 8;
@@ -9,6 +9,8 @@ const WAYS = 8;
 const SPILL_FROM = 4;
 /** The sets of the front, in a table that has several times as many: 2 MiB of the smallest slots. */
 const FRONT_SETS = 16_384;
+/** A table smaller than so many fronts has none. */
+const FRONTS_MIN = 4;
 /** Up to so many keys the front comes first; beyond, most keys are behind it. */
 const FRONT_KEYS_MAX = FRONT_SETS * WAYS;
 /** How many slots of a full set in the front are asked whether they are at rest. */
@@ -59,7 +61,7 @@ export class Table {
   constructor(shape: { keysMax: number; stateDoubles: number }, owner: SlotOwner) {
     this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);
     this.#sets = Math.ceil((shape.keysMax * SLOTS_PER_KEY) / WAYS);
-    this.#frontSets = this.#sets > 4 * FRONT_SETS ? FRONT_SETS : 0;
+    this.#frontSets = this.#sets > FRONTS_MIN * FRONT_SETS ? FRONT_SETS : 0;
     this.#keysMax = shape.keysMax;
     this.#owner = owner;
     this.words = new Int32Array(this.slots * this.#wordsPerSlot);
@@ -89,6 +91,12 @@ export class Table {
   /** The id under which `slot` was last written; 0 if it is free. */
   idOf(slot: number): number {
     return this.words[slot * this.#wordsPerSlot + 1] & ID_MASK;
+  }
+
+  /** What a slot tells of its key's fingerprint: all of `high`, 16 bits of `low`. */
+  tagOf(slot: number): { low: number; high: number } {
+    const at = slot * this.#wordsPerSlot;
+    return { low: this.words[at + 1] >>> ID_BITS, high: this.words[at] };
   }
 
   /** Marks `slot` as written under another id. */
