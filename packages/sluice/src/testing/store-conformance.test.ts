@@ -205,7 +205,7 @@ describe("the cases", () => {
   it.each([
     [{ createStore, skip: { "no such claim": "because" } }, 'no group, got "no such claim"'],
     [{ createStore, skip: { [group.keys]: "" } }, `needs a reason for "${group.keys}", got ""`],
-    [{ createStore, skip: [] }, "needs an object of options, got []"],
+    [{ createStore, skip: [] }, "skip must be an object of reasons by name, got []"],
     [{}, "createStore must be a function, got undefined"],
     [{ createStore, traces: 0 }, "traces must be a whole number from 1 to 1000000, got 0"],
     [{ createStore, seed: -1 }, "seed must be a whole number from 0 to 9007199254740991, got -1"],

@@ -77,7 +77,7 @@ export class OpenReceipts {
   }
 
   #lowerGroup(group: readonly OpenReceipt[], at: Located): void {
-    const { cells } = at.ledger;
+    const { cells } = at.placement;
     const open = group.filter((one) => one.low === at.low && one.high === at.high);
     if (open.length === 0) return;
     const algorithm = algorithmOf(cells.limit);

@@ -17,10 +17,10 @@ import type {
 import { Blocks } from "./blocks.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import { KeyHash } from "./hash.js";
-import { Ledgers } from "./ledgers.js";
 import { type Located, Locator, timeFor } from "./locator.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { type MemoryStoreOptions, toBounds } from "./options.js";
+import { Placements } from "./placements.js";
 import { type RequestPrint, Requests } from "./requests.js";
 
 /** What a memory store has to say of itself. */
@@ -44,7 +44,7 @@ export interface MemoryStoreStats {
 /** A store in the memory of this process. Made by {@link memoryStore}. */
 export class MemoryStore implements SyncStore {
   readonly #hash: KeyHash;
-  readonly #ledgers: Ledgers;
+  readonly #placements: Placements;
   readonly #locator: Locator;
   readonly #blocks: Blocks;
   readonly #requests: Requests;
@@ -60,23 +60,23 @@ export class MemoryStore implements SyncStore {
     this.#requests = new Requests(bounds);
     this.#open = new OpenReceipts(bounds.receiptsMax);
     const { low, high } = bounds.seed;
-    this.#ledgers = new Ledgers(bounds, new KeyHash({ low: ~low, high: high ^ low }), {
-      share: (slot, id, nowMs) => this.#ledgers.cellsById(id).share(slot, nowMs),
+    this.#placements = new Placements(bounds, new KeyHash({ low: ~low, high: high ^ low }), {
+      share: (slot, id, nowMs) => this.#placements.cellsById(id).share(slot, nowMs),
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
     });
-    this.#locator = new Locator(this.#hash, this.#ledgers, this.#open);
+    this.#locator = new Locator(this.#hash, this.#placements, this.#open);
   }
 
   get stats(): MemoryStoreStats {
-    const tables = [...this.#ledgers.tables.values()].map((table) => table.stats);
-    const arenas = this.#ledgers.shelves.map((shelf) => shelf.arena.stats);
+    const tables = [...this.#placements.tables.values()].map((table) => table.stats);
+    const arenas = this.#placements.shelves.map((shelf) => shelf.arena.stats);
     const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
     return {
       keys: sum(tables.map((table) => table.keys)),
       evictions: this.#evictions,
       debtGivenUp: this.#debtGivenUp,
       entries: sum(arenas.map((arena) => arena.entries)),
-      arenaRefusals: sum(this.#ledgers.shelves.map((shelf) => shelf.refusals)),
+      arenaRefusals: sum(this.#placements.shelves.map((shelf) => shelf.refusals)),
       blocks: this.#blocks.stats.keys,
       bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
     };
@@ -91,16 +91,16 @@ export class MemoryStore implements SyncStore {
     blockNowMs: number = nowMs,
   ): Verdict {
     this.#mustBeOpen();
-    const ledger = this.#locator.ledgerOf(counter);
-    const { cells } = ledger;
+    const placement = this.#locator.placementOf(counter);
+    const { cells } = placement;
     const atMs = timeFor(cells, key, nowMs);
     this.#hash.hash(key);
-    const low = this.#hash.low ^ ledger.saltLow;
-    const high = this.#hash.high ^ ledger.saltHigh;
-    if (!this.#blocks.isEmpty && this.#blockedMs({ ledger, low, high }, blockNowMs) > 0) {
+    const low = this.#hash.low ^ placement.saltLow;
+    const high = this.#hash.high ^ placement.saltHigh;
+    if (!this.#blocks.isEmpty && this.#blockedMs({ placement, low, high }, blockNowMs) > 0) {
       return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
     }
-    const slot = this.#locator.find(ledger, low, high, key, nowMs);
+    const slot = this.#locator.find(placement, low, high, key, nowMs);
     if (slot >= 0) return cells.decide(slot, cost, atMs);
     const step = cells.weigh(slot, cost, atMs, 1);
     if (step.allowed && cost > 0) {
@@ -129,7 +129,7 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     const located = this.#locator.locateAll(charges);
     return located.map((at) => {
-      const { cells } = at.ledger;
+      const { cells } = at.placement;
       const step = asItStands(at, cells.weigh(at.slot, at.charge.cost, at.nowMs, 1));
       const blockedMs = this.#blockedMs(at, options.blockNowMs ?? at.charge.nowMs);
       return toBlocked(toVerdict(step, cells.limit.limit), blockedMs);
@@ -158,7 +158,7 @@ export class MemoryStore implements SyncStore {
       held.cells.force(held.slot, charge.cost, held.nowMs, false);
     } else {
       const at = this.#locator.locate(charge);
-      at.ledger.cells.force(this.#locator.claim(at), charge.cost, at.nowMs, true);
+      at.placement.cells.force(this.#locator.claim(at), charge.cost, at.nowMs, true);
     }
   }
 
@@ -166,7 +166,7 @@ export class MemoryStore implements SyncStore {
     const at = this.#locator.locate(charge);
     // Locating it may have shown that the receipt tells of other numbers.
     if (at.slot < 0 || open.state !== "open") return;
-    at.ledger.cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+    at.placement.cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
     this.#open.settleGiven(open, at);
   }
 
@@ -174,7 +174,7 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     for (const charge of charges) {
       const at = this.#locator.locate(charge);
-      const { cells } = at.ledger;
+      const { cells } = at.placement;
       if (at.slot < 0) continue;
       cells.grant(at.slot, charge.cost, at.nowMs);
       this.#open.lowerAll(at);
@@ -185,7 +185,7 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     for (const charge of charges) {
       const at = this.#locator.locate(charge);
-      const { cells } = at.ledger;
+      const { cells } = at.placement;
       if (at.slot < 0) continue;
       cells.clear(at.slot);
       cells.table.free(at.slot);
@@ -195,14 +195,14 @@ export class MemoryStore implements SyncStore {
 
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void {
     this.#mustBeOpen();
-    const { low, high } = this.#ledgers.salt("block", scope);
+    const { low, high } = this.#placements.salt("block", scope);
     this.#hash.hash(key);
     this.#blocks.set(this.#hash.low ^ low, this.#hash.high ^ high, until);
   }
 
   unblock(scope: string, key: string): void {
     this.#mustBeOpen();
-    const { low, high } = this.#ledgers.salt("block", scope);
+    const { low, high } = this.#placements.salt("block", scope);
     this.#hash.hash(key);
     this.#blocks.delete(this.#hash.low ^ low, this.#hash.high ^ high);
   }
@@ -217,7 +217,7 @@ export class MemoryStore implements SyncStore {
     { hold = false, blockNowMs }: DecideOptions,
   ): Outcome {
     const steps = located.map((at) => {
-      const { cells } = at.ledger;
+      const { cells } = at.placement;
       return cells.weigh(at.slot, at.charge.cost, at.nowMs, countAlike(located, cells));
     });
     const blockedMs = located.map((at) => this.#blockedMs(at, blockNowMs ?? at.charge.nowMs));
@@ -225,12 +225,12 @@ export class MemoryStore implements SyncStore {
     const isAdmitted = passes.every((pass, i) => pass || located[i].charge.shadow === true);
     const verdicts = located.map((at, i) => {
       const step = isAdmitted && passes[i] ? steps[i] : asItStands(at, steps[i]);
-      return toBlocked(toVerdict(step, at.ledger.cells.limit.limit), blockedMs[i]);
+      return toBlocked(toVerdict(step, at.placement.cells.limit.limit), blockedMs[i]);
     });
     const receipts: ChargeReceipt[] = [];
     for (const [i, at] of located.entries()) {
       if (at.slot >= 0 && !steps[i].allowed)
-        at.ledger.cells.keepRefused(at.slot, steps[i], at.nowMs);
+        at.placement.cells.keepRefused(at.slot, steps[i], at.nowMs);
     }
     if (isAdmitted) {
       const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
@@ -243,7 +243,7 @@ export class MemoryStore implements SyncStore {
 
   /** Takes a charge, and adds its receipt to those that are wanted. */
   #take(at: Located, step: AnyStep, delayMs: number, receipts?: ChargeReceipt[]): void {
-    const { cells } = at.ledger;
+    const { cells } = at.placement;
     const { counter, key, cost } = at.charge;
     // A permit's time starts when its request goes on.
     const isPermit = cells.limit.algorithm === "concurrency";
@@ -260,16 +260,16 @@ export class MemoryStore implements SyncStore {
   }
 
   /** How long the key is still blocked under its scope. */
-  #blockedMs(at: Pick<Located, "ledger" | "low" | "high">, nowMs: number): number {
+  #blockedMs(at: Pick<Located, "placement" | "low" | "high">, nowMs: number): number {
     if (this.#blocks.isEmpty) return 0;
-    const { ledger } = at;
-    const low = at.low ^ ledger.saltLow ^ ledger.blockSaltLow;
-    const high = at.high ^ ledger.saltHigh ^ ledger.blockSaltHigh;
+    const { placement } = at;
+    const low = at.low ^ placement.saltLow ^ placement.blockSaltLow;
+    const high = at.high ^ placement.saltHigh ^ placement.blockSaltHigh;
     return Math.max(0, this.#blocks.untilMs(low, high, nowMs) - nowMs);
   }
 
   #forget(slot: number, id: number, nowMs: number): void {
-    const cells = this.#ledgers.cellsById(id);
+    const cells = this.#placements.cellsById(id);
     const share = cells.share(slot, nowMs);
     if (share > 0) {
       this.#evictions++;
@@ -291,7 +291,7 @@ export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
 
 /** How many charges of the request may need an entry of the same arena. */
 function countAlike(located: readonly Located[], { limit }: Cells): number {
-  const isAlike = (at: Located) => at.ledger.cells.limit.algorithm === limit.algorithm;
+  const isAlike = (at: Located) => at.placement.cells.limit.algorithm === limit.algorithm;
   return located.length === 1 ? 1 : located.filter(isAlike).length;
 }
 
@@ -299,7 +299,7 @@ function countAlike(located: readonly Located[], { limit }: Cells): number {
 function asItStands(at: Located, step: AnyStep): AnyStep {
   if (!step.allowed) return step;
   // What is left now is what a charge of nothing would leave.
-  const { remaining, resetMs } = at.ledger.cells.weigh(at.slot, 0, at.nowMs, 0);
+  const { remaining, resetMs } = at.placement.cells.weigh(at.slot, 0, at.nowMs, 0);
   return { ...step, remaining, resetMs };
 }
 

@@ -13,7 +13,7 @@ import type { KeyHash } from "./hash.js";
 import { ID_MAX, type SlotOwner, Table } from "./table.js";
 
 /** What the store knows of one counter. */
-export interface Ledger {
+export interface Placement {
   readonly cells: Cells;
   /** Mixed into fingerprints, so that the same key under two counters has two slots. */
   readonly saltLow: number;
@@ -26,7 +26,7 @@ export interface Ledger {
 }
 
 /** Bounds of the tables and arenas. */
-export interface LedgerBounds {
+export interface PlacementBounds {
   readonly keysMax: number;
   readonly logEntriesMax: number;
   readonly permitsMax: number;
@@ -37,18 +37,18 @@ const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
 /** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
 const NAMES_MAX = 65_536;
 
-export class Ledgers {
+export class Placements {
   readonly tables = new Map<string, Table>();
-  readonly #bounds: LedgerBounds;
+  readonly #bounds: PlacementBounds;
   readonly #saltHash: KeyHash;
   readonly #owner: SlotOwner;
   readonly #cellsByLimit = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
-  readonly #byCounter = new WeakMap<Counter, Ledger>();
+  readonly #byCounter = new WeakMap<Counter, Placement>();
   readonly #tablesByName = new Map<string, Table[]>();
   readonly #shelves = new Map<string, EntryShelf>();
 
-  constructor(bounds: LedgerBounds, saltHash: KeyHash, owner: SlotOwner) {
+  constructor(bounds: PlacementBounds, saltHash: KeyHash, owner: SlotOwner) {
     this.#bounds = bounds;
     this.#saltHash = saltHash;
     this.#owner = owner;
@@ -63,13 +63,13 @@ export class Ledgers {
     return [...this.#shelves.values()];
   }
 
-  /** The ledger of a counter, made on first sight. */
-  of(counter: Counter): Ledger {
+  /** The placement of a counter, made on first sight. */
+  of(counter: Counter): Placement {
     const known = this.#byCounter.get(counter);
     if (known !== undefined) return known;
-    const ledger = this.#open(counter);
-    this.#byCounter.set(counter, ledger);
-    return ledger;
+    const placement = this.#open(counter);
+    this.#byCounter.set(counter, placement);
+    return placement;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Ledgers {
     return { low: this.#saltHash.low, high: this.#saltHash.high };
   }
 
-  #open(counter: Counter): Ledger {
+  #open(counter: Counter): Placement {
     const { scope, part, limit } = counter;
     const cells = this.#cellsOf(limit);
     const salt = this.salt("counter", scope, part, limit.algorithm);
@@ -96,7 +96,7 @@ export class Ledgers {
     };
   }
 
-  /** One list for all ledgers of a name: those made before see the tables that came later. */
+  /** One list for all placements of a name: those made before see the tables that came later. */
   #addTable(name: string, table: Table): readonly Table[] {
     const tables = this.#tablesByName.get(name) ?? [];
     if (!tables.includes(table)) tables.push(table);
