@@ -3,6 +3,7 @@
 
 import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
+import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
 import { bytesBucket, bytesSliding } from "./memory/bytes.js";
 import { churn } from "./memory/churn.js";
@@ -20,6 +21,7 @@ export const benches: readonly Bench[] = [
   bytesSliding,
   heap,
   pause,
+  adversarial,
   algorithms,
   floor,
   slidingCounter,

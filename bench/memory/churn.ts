@@ -1,7 +1,7 @@
 // A million keys that were never seen before, as a flood or a crawler sends them. Both sides start
 // each round empty: rate-limiter-flexible has no bound and a timer for each key, so it has to be
 // cleaned up, and Sluice is not spared the first touch of its memory either. Making the limiter and
-// cleaning up are not timed. A flood beyond the bound is a line of its own, without a reference.
+// cleaning up are not timed.
 
 import { createLimiter } from "sluice";
 import { type Bench, toFinding } from "../bench.js";

@@ -1,0 +1,50 @@
+// A million keys that all collide under the multiplicative hash that unseeded tables use, beside a
+// million random keys of the same length. With a keyed hash there is no difference to be seen.
+
+import { createLimiter } from "sluice";
+import { type Bench, toFinding } from "../bench.js";
+import { generousBucket } from "../contenders.js";
+import { type Comparison, type Contender, compare } from "../harness.js";
+import { RandomIds } from "../random.js";
+
+const PAIRS = 20;
+const KEYS = 2 ** PAIRS;
+const OPERATIONS = 500_000;
+
+export const adversarial: Bench<Comparison> = {
+  id: "memory/adversarial",
+  unit: "ratio",
+  parts: ["all"],
+  runPart: () =>
+    compare(
+      toContender("keys that collide under h × 31 + c", toCollidingKey),
+      toContender("random keys of the same length", toRandomKey),
+      { operations: OPERATIONS },
+    ),
+  conclude: (parts) => parts.map(toFinding),
+};
+
+/** "Aa" and "BB" have the same such hash, and so have all mixes of as many of them. */
+function toCollidingKey(id: number): string {
+  return Array.from({ length: PAIRS }, (_, i) => ((id >> i) & 1 ? "Aa" : "BB")).join("");
+}
+
+function toRandomKey(id: number): string {
+  const toPiece = (i: number) => (Math.imul(id * PAIRS + i + 1, 0x9e3779b1) >>> 24).toString(16);
+  return Array.from({ length: PAIRS }, (_, i) => toPiece(i).padStart(2, "0")).join("");
+}
+
+// Keys are made before the rounds: making these costs more than checking them.
+function toContender(name: string, toKey: (id: number) => string): Contender {
+  const limiter = createLimiter({ limit: generousBucket });
+  const keys = Array.from({ length: KEYS }, (_, id) => toKey(id));
+  const ids = new RandomIds(KEYS);
+  const run = (operations: number) => {
+    let admitted = 0;
+    for (let i = 0; i < operations; i++) {
+      if (limiter.check(keys[ids.next()] as string).allowed) admitted++;
+    }
+    return admitted;
+  };
+  return { name, run };
+}
