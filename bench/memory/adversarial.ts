@@ -30,8 +30,14 @@ function toCollidingKey(id: number): string {
 }
 
 function toRandomKey(id: number): string {
-  const toPiece = (i: number) => (Math.imul(id * PAIRS + i + 1, 0x9e3779b1) >>> 24).toString(16);
-  return Array.from({ length: PAIRS }, (_, i) => toPiece(i).padStart(2, "0")).join("");
+  const toPiece = (i: number) => (mix(id * PAIRS + i) & 0xff).toString(16).padStart(2, "0");
+  return Array.from({ length: PAIRS }, (_, i) => toPiece(i)).join("");
+}
+
+function mix(n: number): number {
+  const once = Math.imul(n ^ (n >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
 }
 
 // Keys are made before the rounds: making these costs more than checking them.
