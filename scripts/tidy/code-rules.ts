@@ -99,7 +99,7 @@ export function loadsAtOnce(path: string, text: string): Complaint[] {
 }
 
 function isTable(path: string): boolean {
-  return /(?:^|[/-])(?:cases|table|tables)(?:\/|\.ts$)/.test(path);
+  return /(?:^|[/-])(?:cases|tables)(?:\/|\.ts$)/.test(path);
 }
 
 function openingCommentOf(text: string): string[] {

@@ -82,7 +82,7 @@ export function periodAt(calendar: Calendar, nowMs: number): Period {
 }
 
 /** Returns the period of that index; empty (startMs = endMs) where the zone skipped it whole. */
-export function periodOfIndex(calendar: Calendar, index: number): Period {
+function periodOfIndex(calendar: Calendar, index: number): Period {
   const { timeZone } = calendar;
   return {
     index,
