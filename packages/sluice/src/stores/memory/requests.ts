@@ -3,7 +3,8 @@
 // request was about is kept as fingerprints: no key stays readable.
 
 import { SluiceError, show } from "../../errors.js";
-import type { Outcome } from "../store.js";
+import type { Charge, ChargeReceipt, Outcome } from "../store.js";
+import type { Located } from "./locator.js";
 
 /** One charge of a request, as it is compared. */
 export interface RequestPrint {
@@ -74,4 +75,27 @@ function isSame(before: readonly RequestPrint[], now: readonly RequestPrint[]): 
     (print, i) =>
       print.low === now[i].low && print.high === now[i].high && print.cost === now[i].cost,
   );
+}
+
+/** A charge as it is compared. */
+export function toPrint(at: Located): RequestPrint {
+  const { counter, cost } = at.charge;
+  return { scope: counter.scope, low: at.low, high: at.high, cost };
+}
+
+/** An outcome to remember, with the place of its charge instead of each receipt's key. */
+export function withoutKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
+  const placeOf = ({ counter, key }: ChargeReceipt) =>
+    charges.findIndex((charge) => charge.counter === counter && charge.key === key);
+  const receipts = outcome.receipts.map((receipt) => ({ ...receipt, key: `${placeOf(receipt)}` }));
+  return { ...outcome, receipts };
+}
+
+/** The same outcome for the same charges, sent again. */
+export function withKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
+  const receipts = outcome.receipts.map((receipt) => {
+    const { counter, key } = charges[Number(receipt.key)];
+    return { ...receipt, counter, key };
+  });
+  return { ...outcome, receipts };
 }

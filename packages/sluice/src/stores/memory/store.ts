@@ -16,12 +16,13 @@ import type {
 } from "../store.js";
 import { Blocks } from "./blocks.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
+import { mergeEqual, spreadVerdicts } from "./charges.js";
 import { KeyHash } from "./hash.js";
 import { type Located, Locator, timeFor } from "./locator.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { type MemoryStoreOptions, toBounds } from "./options.js";
 import { Placements } from "./placements.js";
-import { type RequestPrint, Requests } from "./requests.js";
+import { Requests, toPrint, withKeys, withoutKeys } from "./requests.js";
 
 /** What a memory store has to say of itself. */
 export interface MemoryStoreStats {
@@ -238,7 +239,8 @@ export class MemoryStore implements SyncStore {
         if (passes[i]) this.#take(at, steps[i], delayMs, hold ? receipts : undefined);
       }
     }
-    return { isAdmitted, verdicts: spread(verdicts, charges, located), receipts };
+    const merged = located.map(({ charge }) => charge);
+    return { isAdmitted, verdicts: spreadVerdicts(verdicts, charges, merged), receipts };
   }
 
   /** Takes a charge, and adds its receipt to those that are wanted. */
@@ -308,55 +310,4 @@ function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
   const resetMs = Math.max(blockedMs, verdict.resetMs);
   return { ...verdict, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
-}
-
-/** Charges on the same counter and key are one charge of their costs together. */
-function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
-  const isUnique = (charge: Charge, i: number) =>
-    charges.findIndex((other) => isSameCounter(other, charge)) === i;
-  if (charges.every(isUnique)) return charges;
-  const merged: Charge[] = [];
-  for (const charge of charges) {
-    const i = merged.findIndex((other) => isSameCounter(other, charge));
-    if (i < 0) merged.push(charge);
-    else merged[i] = { ...merged[i], cost: merged[i].cost + charge.cost };
-  }
-  return merged;
-}
-
-/** The verdict of each charge, where several may have been merged into one. */
-function spread(
-  verdicts: readonly Verdict[],
-  charges: readonly Charge[],
-  located: readonly Located[],
-): readonly Verdict[] {
-  if (verdicts.length === charges.length) return verdicts;
-  return charges.map(
-    (charge) => verdicts[located.findIndex((at) => isSameCounter(at.charge, charge))],
-  );
-}
-
-function isSameCounter(a: Charge, b: Charge): boolean {
-  return a.counter === b.counter && a.key === b.key && a.shadow === b.shadow;
-}
-
-function toPrint(at: Located): RequestPrint {
-  const { counter, cost } = at.charge;
-  return { scope: counter.scope, low: at.low, high: at.high, cost };
-}
-
-/** An outcome to remember, with the place of its charge instead of each receipt's key. */
-function withoutKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
-  const placeOf = ({ counter, key }: ChargeReceipt) =>
-    charges.findIndex((charge) => charge.counter === counter && charge.key === key);
-  const receipts = outcome.receipts.map((receipt) => ({ ...receipt, key: `${placeOf(receipt)}` }));
-  return { ...outcome, receipts };
-}
-
-function withKeys(outcome: Outcome, charges: readonly Charge[]): Outcome {
-  const receipts = outcome.receipts.map((receipt) => {
-    const { counter, key } = charges[Number(receipt.key)];
-    return { ...receipt, counter, key };
-  });
-  return { ...outcome, receipts };
 }

@@ -1,0 +1,35 @@
+// Charges of one request on the same counter and key are one charge of their costs together: weighed
+// apart, each could pass where both don't.
+
+import type { Verdict } from "../../decision.js";
+import type { Charge } from "../store.js";
+
+/** Charges on the same counter and key are one charge of their costs together. */
+export function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
+  const isUnique = (charge: Charge, i: number) =>
+    charges.findIndex((other) => isSameCounter(other, charge)) === i;
+  if (charges.every(isUnique)) return charges;
+  const merged: Charge[] = [];
+  for (const charge of charges) {
+    const i = merged.findIndex((other) => isSameCounter(other, charge));
+    if (i < 0) merged.push(charge);
+    else merged[i] = { ...merged[i], cost: merged[i].cost + charge.cost };
+  }
+  return merged;
+}
+
+/** The verdict of each charge, where several may have been merged into one. */
+export function spreadVerdicts(
+  verdicts: readonly Verdict[],
+  charges: readonly Charge[],
+  merged: readonly Charge[],
+): readonly Verdict[] {
+  if (verdicts.length === charges.length) return verdicts;
+  return charges.map(
+    (charge) => verdicts[merged.findIndex((other) => isSameCounter(other, charge))],
+  );
+}
+
+function isSameCounter(a: Charge, b: Charge): boolean {
+  return a.counter === b.counter && a.key === b.key && a.shadow === b.shadow;
+}
