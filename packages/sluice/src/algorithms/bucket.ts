@@ -4,6 +4,7 @@
 // timer: debt in the past has been paid. Debt plus instant is the theoretical arrival time.
 
 import type { BucketLimit } from "../limits.js";
+import { standsFor } from "./receipts.js";
 import type { Algorithm, CarryTimes, Receipt, Settlement, Step } from "./step.js";
 import { divideDown, divideUp } from "./whole.js";
 
@@ -22,8 +23,7 @@ export const bucket: Algorithm<BucketState, BucketLimit> = {
   giveBack,
   grant,
   inUse: (state, limit, _mark, nowMs) => debtAt(state, limit, nowMs),
-  standsFor: ticksStoodFor,
-  perUnit: (limit) => limit.ticksPerUnit,
+  measure: (limit) => ({ perUnit: limit.ticksPerUnit, perMs: limit.ticksPerMs }),
   share: (state, limit, nowMs) => debtAt(state, limit, nowMs) / limit.fullTicks,
   carry,
 };
@@ -94,18 +94,8 @@ function giveBack(
   const debt = debtAt(state, limit, nowMs);
   if (delays(limit) && !isLastInQueue(state, limit, receipt)) return state;
   const unusedTicks = (receipt.cost - kept) * limit.ticksPerUnit;
-  const backTicks = Math.min(unusedTicks, ticksStoodFor(receipt, limit, nowMs));
+  const backTicks = Math.min(unusedTicks, standsFor(receipt, bucket.measure(limit), nowMs));
   return { debtTicks: Math.max(0, debt - backTicks), atMs: nowMs };
-}
-
-/**
- * What a charge can still bring. Had it not happened, the bucket would have been full as soon as
- * the debt that came before it was paid. What has flowed since would have been lost then, so it
- * has paid for a part of the charge.
- */
-function ticksStoodFor(receipt: Receipt, limit: BucketLimit, nowMs: number): number {
-  const paidTicks = Math.max(0, nowMs - receipt.atMs) * limit.ticksPerMs;
-  return Math.max(0, ticksAfter(receipt, limit) - paidTicks);
 }
 
 /** The debt that the charge led to, less what was given back of it since. */

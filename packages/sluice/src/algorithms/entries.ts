@@ -5,7 +5,7 @@
 
 import type { EntryLimit } from "../limits.js";
 import { UNITS_MAX } from "./numbers.js";
-import { unitsBack, unitsStoodFor } from "./receipts.js";
+import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 
 /** Units that count until the instant they expire. At that instant they are out. */
@@ -85,8 +85,7 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
   giveBack: (state, limit, settlement, nowMs) => remove(liveAt(state, limit, nowMs), settlement),
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
   inUse: (state, limit, mark, nowMs) => costAt(toList(liveAt(state, limit, nowMs)), mark),
-  standsFor: unitsStoodFor,
-  perUnit: () => 1,
+  measure: () => IN_UNITS,
   share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
   // An entry keeps the instant at which it was promised to expire. Running work is not clipped.
   carry: (state, from, to, { fromMs }) => {

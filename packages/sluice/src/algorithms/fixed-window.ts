@@ -3,7 +3,7 @@
 
 import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
 import { type Period, periodAt } from "./calendar.js";
-import { unitsBack, unitsStoodFor } from "./receipts.js";
+import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 
 /** The state of one key: what was used in which window. */
@@ -22,8 +22,7 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   giveBack,
   grant,
   inUse: (state, limit, mark, nowMs) => (mark === state.window ? usedAt(state, limit, nowMs) : 0),
-  standsFor: unitsStoodFor,
-  perUnit: () => 1,
+  measure: () => IN_UNITS,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
 };

@@ -2,14 +2,17 @@
 // its receipt can bring. Whatever else is given back or granted on the same key may have paid for
 // it: with 10 reserved, all 10 refunded and 10 spent again, cancelling must bring nothing.
 
-import type { Receipt, Settlement } from "./step.js";
+import type { Measure, Receipt, Settlement } from "./step.js";
 
-/** What lowering has to know of an algorithm and of the state after something was given back. */
+/** Use that is counted in units and does not flow back by itself. */
+export const IN_UNITS: Measure = { perUnit: 1, perMs: 0 };
+
+/** The state after something was given back, as far as lowering needs it. */
 export interface UseAfter {
   /** What is in use of the thing that the receipts charged. */
-  inUse: number;
-  standsFor(receipt: Receipt): number;
-  perUnit: number;
+  readonly inUse: number;
+  readonly measure: Measure;
+  readonly nowMs: number;
 }
 
 /** The numbers of a receipt that is out: what it stands for may be lowered. */
@@ -21,27 +24,38 @@ export interface ReceiptHolder {
 }
 
 /**
- * Lowers the open receipts of one key and mark, given the oldest first, after something was given
- * back: all of them together stand for no more than what is in use. The youngest are served first,
- * since the oldest debt is the first to be paid. In place, because a busy key may have thousands.
+ * The most that a receipt can bring. Had the charge not happened, what came before it would have
+ * been paid off first. What has flowed since then would have been lost, so it has paid for a part
+ * of the charge.
  */
-export function lowerReceipts(holders: readonly ReceiptHolder[], after: UseAfter): void {
-  let left = after.inUse;
-  for (let i = holders.length - 1; i >= 0; i--) {
+export function standsFor(receipt: Receipt, measure: Measure, nowMs: number): number {
+  const paid = Math.max(0, nowMs - receipt.atMs) * measure.perMs;
+  const charged = receipt.cost * measure.perUnit;
+  return Math.max(0, receipt.before + charged - (receipt.lowered ?? 0) - paid);
+}
+
+/**
+ * Lowers the open receipts of one key and mark from `first` on, the oldest first, after something
+ * was given back: all of them together stand for no more than what is in use. The youngest are
+ * served first, since the oldest debt is the first to be paid. In place, because a busy key may
+ * have thousands.
+ */
+export function lowerReceipts(
+  holders: readonly ReceiptHolder[],
+  first: number,
+  { inUse, measure, nowMs }: UseAfter,
+): void {
+  let left = inUse;
+  for (let i = holders.length - 1; i >= first; i--) {
     const { receipt } = holders[i];
-    const stood = after.standsFor(receipt);
+    const stood = standsFor(receipt, measure, nowMs);
     const stands = Math.min(stood, left);
-    left -= Math.min(stands, receipt.cost * after.perUnit);
+    left -= Math.min(stands, receipt.cost * measure.perUnit);
     receipt.lowered += stood - stands;
   }
 }
 
-/** What a receipt stands for where nothing flows back by itself, in units. */
-export function unitsStoodFor(receipt: Receipt): number {
-  return Math.max(0, receipt.before + receipt.cost - (receipt.lowered ?? 0));
-}
-
 /** The units that a settlement brings where nothing flows back by itself. */
 export function unitsBack({ receipt, kept }: Settlement): number {
-  return Math.min(receipt.cost - kept, unitsStoodFor(receipt));
+  return Math.min(receipt.cost - kept, standsFor(receipt, IN_UNITS, receipt.atMs));
 }

@@ -3,7 +3,7 @@
 // for a log. The weighted part is rounded up to whole units, which makes the comparison exact.
 
 import type { SlidingWindowCounterLimit } from "../limits.js";
-import { unitsBack, unitsStoodFor } from "./receipts.js";
+import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 import { multiplyDivideUp } from "./whole.js";
 
@@ -27,8 +27,7 @@ export const slidingCounter: Algorithm<CounterState, CounterLimit> = {
     const { window, current, previous } = slideTo(state, limit, nowMs);
     return mark === window ? current : mark === window - 1 ? previous : 0;
   },
-  standsFor: unitsStoodFor,
-  perUnit: () => 1,
+  measure: () => IN_UNITS,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
 };

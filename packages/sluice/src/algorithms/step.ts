@@ -41,6 +41,14 @@ export interface Settlement {
   readonly kept: number;
 }
 
+/** How an algorithm measures use. */
+export interface Measure {
+  /** What one unit is in it. */
+  readonly perUnit: number;
+  /** How much of it flows back in a millisecond. */
+  readonly perMs: number;
+}
+
 /** Now, by the old limit's time and by the new one's: windows aligned by key have their own. */
 export interface CarryTimes {
   readonly fromMs: number;
@@ -60,10 +68,8 @@ export interface Algorithm<State, L> {
   grant(state: State, limit: L, cost: number, nowMs: number): State;
   /** What is in use of the thing that was charged with this mark, in the algorithm's measure. */
   inUse(state: State, limit: L, mark: number, nowMs: number): number;
-  /** The most that a receipt can still bring, in the same measure. */
-  standsFor(receipt: Receipt, limit: L, nowMs: number): number;
-  /** One unit, in the same measure. */
-  perUnit(limit: L): number;
+  /** That measure. */
+  measure(limit: L): Measure;
   /** The share of the limit in use now: 0 is idle, 1 is exhausted, above 1 is debt. */
   share(state: State, limit: L, nowMs: number): number;
   /** Translates state written under other numbers: the units used carry over, clipped to full. */

@@ -3,12 +3,14 @@
 // they have to be known. Bounded: beyond the bound the oldest one is lost, and brings nothing.
 
 import { algorithmOf } from "../../algorithms/index.js";
-import { lowerReceipts, type OpenReceiptNumbers } from "../../algorithms/receipts.js";
+import { lowerReceipts, type OpenReceiptNumbers, standsFor } from "../../algorithms/receipts.js";
 import type { Receipt } from "../../algorithms/step.js";
 import type { Located } from "./locator.js";
 
 /** A receipt that is out, as it reads now. Copies of the receipt a caller has share it. */
 export interface OpenReceipt {
+  /** Later receipts have larger numbers. */
+  readonly sequence: number;
   readonly low: number;
   readonly high: number;
   readonly receipt: OpenReceiptNumbers;
@@ -26,6 +28,7 @@ export class OpenReceipts {
   readonly #byKey = new Map<number, ReceiptsByMark>();
   // A Set iterates in the order of insertion: its first entry is the oldest.
   readonly #all = new Set<OpenReceipt>();
+  #sequence = 0;
 
   constructor(receiptsMax: number) {
     this.#receiptsMax = receiptsMax;
@@ -34,7 +37,10 @@ export class OpenReceipts {
   add(at: Located, receipt: Receipt): OpenReceipt {
     if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
     const { low, high } = at;
-    const open: OpenReceipt = { low, high, receipt: { ...receipt, lowered: 0 }, state: "open" };
+    const sequence = this.#sequence++;
+    const { cost, atMs, mark, before } = receipt;
+    const numbers = { cost, atMs, mark, before, lowered: 0 };
+    const open: OpenReceipt = { sequence, low, high, receipt: numbers, state: "open" };
     this.#all.add(open);
     const byMark = this.#byKey.get(toIndex(open)) ?? new Map<number, OpenReceipt[]>();
     this.#byKey.set(toIndex(open), byMark);
@@ -47,7 +53,7 @@ export class OpenReceipts {
   /** Closes a receipt. */
   settle(open: OpenReceipt): void {
     this.#remove(open);
-    open.state = "settled";
+    this.#close(open, "settled");
   }
 
   /**
@@ -56,41 +62,48 @@ export class OpenReceipts {
    */
   settleGiven(open: OpenReceipt, at: Located): void {
     const alike = this.#byKey.get(toIndex(open))?.get(open.receipt.mark) ?? [];
-    const younger = alike.slice(alike.lastIndexOf(open) + 1);
+    const place = placeOf(open, alike);
     this.settle(open);
-    this.#lowerGroup(younger, at);
+    // What came after it has moved up into its place.
+    if (place < alike.length) this.#lower(alike, place, at);
   }
 
   /** An operator granted something on this key: any of its open receipts may stand for less now. */
   lowerAll(at: Located): void {
-    for (const group of [...(this.#byKey.get(toIndex(at))?.values() ?? [])]) {
-      this.#lowerGroup([...group], at);
+    for (const alike of [...(this.#byKey.get(toIndex(at))?.values() ?? [])]) {
+      this.#lower(alike, 0, at);
+      this.#dropSpent(alike, at);
     }
   }
 
   /** The key was given up or renumbered: its open receipts bring nothing any more. */
   loseKey(tag: { low: number; high: number }): void {
     if (this.#all.size === 0) return;
-    for (const group of [...(this.#byKey.get(toIndex(tag))?.values() ?? [])]) {
-      for (const open of [...group]) this.#lose(open);
+    for (const alike of this.#byKey.get(toIndex(tag))?.values() ?? []) {
+      for (const open of alike) this.#close(open, "lost");
     }
+    this.#byKey.delete(toIndex(tag));
   }
 
-  #lowerGroup(group: readonly OpenReceipt[], at: Located): void {
+  /** Lowers the receipts of one key and mark from `first` on. */
+  #lower(alike: readonly OpenReceipt[], first: number, at: Located): void {
     const { cells } = at.placement;
-    const open = group.filter((one) => one.low === at.low && one.high === at.high);
-    if (open.length === 0) return;
-    const algorithm = algorithmOf(cells.limit);
     // Looked up anew: a reset has freed the slot.
     const slot = cells.table.find(at.low, at.high);
-    const standsFor = (receipt: Receipt) => algorithm.standsFor(receipt, cells.limit, at.nowMs);
-    lowerReceipts(open, {
-      inUse: slot < 0 ? 0 : cells.inUse(slot, open[0].receipt.mark, at.nowMs),
-      standsFor,
-      perUnit: algorithm.perUnit(cells.limit),
-    });
-    // What can bring nothing any more need not be known, nor looked at again.
-    for (const one of open) if (standsFor(one.receipt) === 0) this.#lose(one);
+    const { mark } = alike[first].receipt;
+    const inUse = slot < 0 ? 0 : cells.inUse(slot, mark, at.nowMs);
+    const measure = algorithmOf(cells.limit).measure(cells.limit);
+    lowerReceipts(alike, first, { inUse, measure, nowMs: at.nowMs });
+  }
+
+  /** What can bring nothing any more need not be known, nor looked at again. */
+  #dropSpent(alike: OpenReceipt[], at: Located): void {
+    const { limit } = at.placement.cells;
+    const measure = algorithmOf(limit).measure(limit);
+    const isSpent = ({ receipt }: OpenReceipt) => standsFor(receipt, measure, at.nowMs) === 0;
+    const rest = alike.filter((open) => !isSpent(open));
+    for (const open of alike) if (isSpent(open)) this.#close(open, "lost");
+    this.#replace(alike[0], rest);
   }
 
   #loseOldest(): void {
@@ -102,18 +115,39 @@ export class OpenReceipts {
 
   #lose(open: OpenReceipt): void {
     this.#remove(open);
-    open.state = "lost";
+    this.#close(open, "lost");
   }
 
   #remove(open: OpenReceipt): void {
-    if (!this.#all.delete(open)) return;
-    const { mark } = open.receipt;
+    if (!this.#all.has(open)) return;
+    const alike = this.#byKey.get(toIndex(open))?.get(open.receipt.mark) ?? [];
+    alike.splice(placeOf(open, alike), 1);
+    if (alike.length === 0) this.#replace(open, alike);
+  }
+
+  /** Puts other receipts in the place of those with the key and mark of `open`. */
+  #replace(open: OpenReceipt, alike: OpenReceipt[]): void {
     const byMark = this.#byKey.get(toIndex(open));
-    const alike = byMark?.get(mark) ?? [];
-    if (alike.length > 1) alike.splice(alike.indexOf(open), 1);
-    else byMark?.delete(mark);
+    if (alike.length > 0) byMark?.set(open.receipt.mark, alike);
+    else byMark?.delete(open.receipt.mark);
     if (byMark?.size === 0) this.#byKey.delete(toIndex(open));
   }
+
+  #close(open: OpenReceipt, state: "settled" | "lost"): void {
+    this.#all.delete(open);
+    open.state = state;
+  }
+}
+
+/** Where a receipt is among its like, which are in the order of their numbers. */
+function placeOf(open: OpenReceipt, alike: readonly OpenReceipt[]): number {
+  let [low, high] = [0, alike.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (alike[middle].sequence < open.sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The 48 bits of a fingerprint that a slot tells. */

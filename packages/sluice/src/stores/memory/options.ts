@@ -17,7 +17,7 @@ export interface MemoryStoreOptions {
   blocksMax?: number;
   /**
    * The most reservations and permits out at once; beyond it the oldest brings nothing back.
-   * Default 100,000, at some 150 bytes each.
+   * Default 100,000, at some 500 bytes each.
    */
   receiptsMax?: number;
   /** The most admitted requests that are remembered by their requestId; default 10,000. */

@@ -131,14 +131,9 @@ function give(cell: Cell, after: unknown, nowMs: number): void {
   const algorithm = algorithmOf(limit);
   const open = [...cell.open];
   for (const mark of new Set(open.map(({ receipt }) => receipt.mark))) {
-    lowerReceipts(
-      open.filter(({ receipt }) => receipt.mark === mark),
-      {
-        inUse: algorithm.inUse(after, limit, mark, nowMs),
-        standsFor: (receipt) => algorithm.standsFor(receipt, limit, nowMs),
-        perUnit: algorithm.perUnit(limit),
-      },
-    );
+    const alike = open.filter(({ receipt }) => receipt.mark === mark);
+    const inUse = algorithm.inUse(after, limit, mark, nowMs);
+    lowerReceipts(alike, 0, { inUse, measure: algorithm.measure(limit), nowMs });
   }
   cell.state = after;
 }
