@@ -191,8 +191,9 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
-    const charges = this.#charges(key, options, nowMs);
-    return then(this.#store.peek(charges, { blockNowMs: nowMs ?? this.#clockNowMs() }), combine);
+    const moment = this.#moment(nowMs);
+    const charges = this.#charges(key, options, moment);
+    return then(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
   }
 
   #reserve(
@@ -210,14 +211,14 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #refund(key: string, cost: number, nowMs?: number): MaybePromise<void> {
-    const charges = this.#charges(key, { cost }, nowMs);
+    const charges = this.#charges(key, { cost }, this.#moment(nowMs));
     const granted = charges.filter((charge) => !isConcurrency(charge.counter));
     if (granted.length === 0) throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got refund");
     return this.#store.refund(granted);
   }
 
   #reset(key: string, nowMs?: number): MaybePromise<void> {
-    return this.#store.reset(this.#charges(key, undefined, nowMs));
+    return this.#store.reset(this.#charges(key, undefined, this.#moment(nowMs)));
   }
 
   #decide(
@@ -232,13 +233,19 @@ class StoreLimiter implements Limiter<false> {
     if (verb === "acquire" && !this.#hasPermits) {
       throw new SluiceError("SLUICE_NOTHING_TO_ACQUIRE", `got ${this.#limitNames()}`);
     }
-    const charges = this.#charges(key, options, nowMs);
+    const moment = this.#moment(nowMs);
+    const charges = this.#charges(key, options, moment);
     const requestId = toRequestId(options?.requestId);
-    const how = { hold: verb !== "check", blockNowMs: nowMs ?? this.#clockNowMs() };
+    const how = { hold: verb !== "check", blockNowMs: moment.clockNowMs };
     return this.#store.decide(charges, requestId === undefined ? how : { ...how, requestId });
   }
 
-  #charges(key: string, options?: { cost?: number }, nowMs?: number): readonly Charge[] {
+  /** The charges of a request, all at one reading of the clock. */
+  #charges(
+    key: string,
+    options: { cost?: number } | undefined,
+    { nowMs, clockNowMs }: Moment,
+  ): readonly Charge[] {
     this.#mustBeOpen();
     const checkedKey = toKey(key);
     const cost = toCost(options === undefined ? 1 : costOf(options));
@@ -246,8 +253,12 @@ class StoreLimiter implements Limiter<false> {
       counter,
       key: checkedKey,
       cost,
-      nowMs: nowMs ?? this.#nowMs(counter),
+      nowMs: nowMs ?? (isQuota(counter) ? this.#nowMs(counter) : clockNowMs),
     }));
+  }
+
+  #moment(nowMs: number | undefined): Moment {
+    return { nowMs, clockNowMs: nowMs ?? this.#clockNowMs() };
   }
 
   #toReservation(outcome: Outcome): Reservation<false> {
@@ -294,6 +305,13 @@ class StoreLimiter implements Limiter<false> {
   #mustBeOpen(): void {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", `limiter ${show(this.#name)}`);
   }
+}
+
+/** When a verb happens: at a time that was passed, or by the clock. */
+interface Moment {
+  readonly nowMs: number | undefined;
+  /** The same, or what the clock says. */
+  readonly clockNowMs: number;
 }
 
 interface ShortWay {

@@ -45,8 +45,12 @@ export class Locator {
   }
 
   locate(charge: Charge): Located {
-    const placement = this.placementOf(charge.counter);
     this.#hash.hash(charge.key);
+    return this.#locateHashed(charge);
+  }
+
+  #locateHashed(charge: Charge): Located {
+    const placement = this.placementOf(charge.counter);
     const low = this.#hash.low ^ placement.saltLow;
     const high = this.#hash.high ^ placement.saltHigh;
     const nowMs = timeFor(placement.cells, charge.key, charge.nowMs);
@@ -57,7 +61,11 @@ export class Locator {
   /** Locates the charges of one request together. */
   locateAll(charges: readonly Charge[]): readonly Located[] {
     const movesBefore = this.#moves;
-    const located = charges.map((charge) => this.locate(charge));
+    const located = charges.map((charge, i) => {
+      // The charges of a request mostly have the same key, which is then hashed once.
+      if (i === 0 || charge.key !== charges[i - 1].key) this.#hash.hash(charge.key);
+      return this.#locateHashed(charge);
+    });
     if (this.#moves === movesBefore) return located;
     // Bringing one charge's state along may have moved another's slot.
     return located.map((at) => ({ ...at, slot: at.placement.cells.table.find(at.low, at.high) }));
