@@ -8,9 +8,10 @@ export type { CalendarPeriod } from "./algorithms/calendar.js";
 export { type AtTime, type Clock, systemClock } from "./clock.js";
 export type { Decision, Source, Verdict } from "./decision.js";
 export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
-export { createLimiter, type Limiter, type RequestOptions } from "./limiter.js";
+export { createLimiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
 export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
+export type { Limiter, RequestOptions } from "./limiter-verbs.js";
 export {
   type ConcurrencyLimit,
   type ConcurrencyOptions,

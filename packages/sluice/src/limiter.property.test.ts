@@ -19,8 +19,9 @@ import {
 } from "../test/traces.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError } from "./errors.js";
-import { createLimiter, type Limiter } from "./limiter.js";
+import { createLimiter } from "./limiter.js";
 import type { Permit, Reservation } from "./limiter-reservation.js";
+import type { Limiter } from "./limiter-verbs.js";
 import {
   concurrency,
   fixedWindow,

@@ -8,12 +8,12 @@ import { SluiceError, show } from "./errors.js";
 import { toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
 import {
-  type Answer,
   HeldPermit,
   HeldReservation,
   type Permit,
   type Reservation,
 } from "./limiter-reservation.js";
+import type { Limiter, RequestOptions } from "./limiter-verbs.js";
 import { asGiven } from "./options.js";
 import type {
   Charge,
@@ -24,55 +24,6 @@ import type {
   Store,
   SyncStore,
 } from "./stores/store.js";
-
-/** What a request may say of itself. */
-export interface RequestOptions {
-  /** Whole units, 0 to 2^53 - 1; default 1. A cost of 0 asks and takes nothing. */
-  cost?: number;
-  /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
-  requestId?: string;
-}
-
-/** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
-export interface Limiter<IsSync extends boolean = true> {
-  /** Decides, and charges if allowed. A refusal is a value and costs nothing. */
-  check(key: string, options?: RequestOptions): Answer<Decision, IsSync>;
-  /** The same at an explicit time. */
-  checkAt(key: string, options: RequestOptions & AtTime): Answer<Decision, IsSync>;
-  /** What `check` would answer, with what is left now. Takes nothing. */
-  peek(key: string, options?: { cost?: number }): Answer<Decision, IsSync>;
-  /** The same at an explicit time. */
-  peekAt(key: string, options: { cost?: number } & AtTime): Answer<Decision, IsSync>;
-  /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
-  reserve(key: string, options?: RequestOptions): Answer<Reservation<IsSync>, IsSync>;
-  /** The same at an explicit time. */
-  reserveAt(key: string, options: RequestOptions & AtTime): Answer<Reservation<IsSync>, IsSync>;
-  /** Takes a permit of the concurrency limit and charges the other limits. */
-  acquire(key: string, options?: RequestOptions): Answer<Permit<IsSync>, IsSync>;
-  /** The same at an explicit time. */
-  acquireAt(key: string, options: RequestOptions & AtTime): Answer<Permit<IsSync>, IsSync>;
-  /** An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. */
-  refund(key: string, cost?: number): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  refundAt(key: string, options: { cost?: number } & AtTime): Answer<void, IsSync>;
-  /** Refuses the key for that long, whatever is left; Infinity blocks until `unblock`. */
-  block(key: string, forMs: number): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  blockAt(key: string, options: { forMs: number } & AtTime): Answer<void, IsSync>;
-  /** Ends a block at once. */
-  unblock(key: string): Answer<void, IsSync>;
-  /** The same: time plays no part in it. */
-  unblockAt(key: string, options: AtTime): Answer<void, IsSync>;
-  /** Forgets what the key has used, permits included. A block stays. */
-  reset(key: string): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  resetAt(key: string, options: AtTime): Answer<void, IsSync>;
-  /**
-   * Ends the limiter, and its store if it was not passed in. Every later call is an error, except
-   * that what is out can still be settled.
-   */
-  close(): Answer<void, IsSync>;
-}
 
 /** A limiter that answers at once, over a memory store. */
 export function createLimiter(options: LimiterOptions<SyncStore>): Limiter;

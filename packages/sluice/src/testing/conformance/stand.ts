@@ -2,7 +2,8 @@
 // moves, and a few verbs that read the same for every limit.
 
 import type { Decision, Verdict } from "../../decision.js";
-import { createLimiter, type Limiter, type RequestOptions } from "../../limiter.js";
+import { createLimiter } from "../../limiter.js";
+import type { Limiter, RequestOptions } from "../../limiter-verbs.js";
 import type { Limit } from "../../limits.js";
 import type { Charge, Store } from "../../stores/store.js";
 import type { ManualClock } from "../manual-clock.js";

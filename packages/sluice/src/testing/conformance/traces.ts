@@ -4,7 +4,7 @@
 
 import { TIME_MS_MAX } from "../../clock.js";
 import type { Decision } from "../../decision.js";
-import type { Limiter } from "../../limiter.js";
+import type { Limiter } from "../../limiter-verbs.js";
 import type { Limit } from "../../limits.js";
 import { expectDecision } from "./expect.js";
 import { Random } from "./random.js";
