@@ -296,7 +296,12 @@ function costOf(options: { cost?: number }): number {
   return cost === undefined ? 1 : cost;
 }
 
+/** A promise of any make: a store may come with its own. */
+function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value;
+}
+
 /** Goes on with a value at once if it is there, so that memory never waits. */
 function then<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }

@@ -9,6 +9,7 @@ const BLOCK_ID = 1;
 export class Blocks {
   readonly #blocksMax: number;
   #table: Table | undefined;
+  #givenUp = 0;
 
   constructor(blocksMax: number) {
     this.#blocksMax = blocksMax;
@@ -16,6 +17,11 @@ export class Blocks {
 
   get stats(): { keys: number; bytes: number } {
     return this.#table?.stats ?? { keys: 0, bytes: 0 };
+  }
+
+  /** Blocks that had not ended when they were given up for others. */
+  get givenUp(): number {
+    return this.#givenUp;
   }
 
   get isEmpty(): boolean {
@@ -51,7 +57,9 @@ export class Blocks {
       { keysMax: this.#blocksMax, stateDoubles: 1 },
       {
         share: (slot, _id, nowMs) => Math.max(0, table.doubles[table.stateAt(slot)] - nowMs),
-        forget: () => {},
+        forget: (slot, _id, nowMs) => {
+          if (table.doubles[table.stateAt(slot)] > nowMs) this.#givenUp++;
+        },
       },
     );
     return table;

@@ -38,7 +38,9 @@ export interface MemoryStoreStats {
   readonly arenaRefusals: number;
   /** Keys blocked, blocks that ended but were not yet looked at included. */
   readonly blocks: number;
-  /** Memory set aside for all of this. */
+  /** Blocks that had not ended and were given up because their table was full. */
+  readonly blocksGivenUp: number;
+  /** Memory set aside for all of this, apart from open receipts and request ids. */
   readonly bytes: number;
 }
 
@@ -79,6 +81,7 @@ export class MemoryStore implements SyncStore {
       entries: sum(arenas.map((arena) => arena.entries)),
       arenaRefusals: sum(this.#placements.shelves.map((shelf) => shelf.refusals)),
       blocks: this.#blocks.stats.keys,
+      blocksGivenUp: this.#blocks.givenUp,
       bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
     };
   }
@@ -230,8 +233,8 @@ export class MemoryStore implements SyncStore {
     });
     const receipts: ChargeReceipt[] = [];
     for (const [i, at] of located.entries()) {
-      if (at.slot >= 0 && !steps[i].allowed)
-        at.placement.cells.keepRefused(at.slot, steps[i], at.nowMs);
+      if (at.slot < 0 || steps[i].allowed) continue;
+      at.placement.cells.keepRefused(at.slot, steps[i], at.nowMs);
     }
     if (isAdmitted) {
       const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
