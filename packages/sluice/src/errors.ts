@@ -30,7 +30,7 @@ export const errorCatalogue = {
   },
   SLUICE_REQUEST_ID_REUSED: {
     status: 409,
-    summary: "requestId was used before with another key or cost",
+    summary: "requestId was used before with another key, cost or verb",
   },
   SLUICE_LIMIT_INVALID: { status: 500, summary: "the limit cannot hold" },
   SLUICE_OPTION_INVALID: { status: 500, summary: "the option is not usable" },

@@ -18,11 +18,13 @@ export interface RequestPrint {
 export interface NamedRequest {
   readonly requestId: string;
   readonly prints: readonly RequestPrint[];
+  /** Whether it asked for receipts: an answer without them can't stand for one with. */
+  readonly hold: boolean;
   readonly nowMs: number;
 }
 
 interface Admission {
-  readonly prints: readonly RequestPrint[];
+  readonly request: NamedRequest;
   readonly outcome: Outcome;
   readonly expiresAtMs: number;
 }
@@ -42,7 +44,8 @@ export class Requests {
   recall(request: NamedRequest): Outcome | undefined {
     const admission = this.#admissions.get(toName(request));
     if (admission === undefined || admission.expiresAtMs <= request.nowMs) return undefined;
-    if (!isSame(admission.prints, request.prints)) {
+    const { prints, hold } = admission.request;
+    if (hold !== request.hold || !isSame(prints, request.prints)) {
       throw new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(request.requestId)}`);
     }
     return admission.outcome;
@@ -50,12 +53,12 @@ export class Requests {
 
   /** Remembers an admission, and returns the name under which it can be forgotten. */
   record(request: NamedRequest, outcome: Outcome): string {
-    const { prints, nowMs } = request;
+    const { nowMs } = request;
     const name = toName(request);
     this.#admissions.delete(name);
     const [oldest] = this.#admissions.keys();
     if (this.#admissions.size >= this.#requestsMax) this.#admissions.delete(oldest);
-    this.#admissions.set(name, { prints, outcome, expiresAtMs: nowMs + this.#keepMs });
+    this.#admissions.set(name, { request, outcome, expiresAtMs: nowMs + this.#keepMs });
     return name;
   }
 

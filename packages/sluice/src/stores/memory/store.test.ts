@@ -350,6 +350,15 @@ describe("memoryStore and request ids", () => {
     expect(limiter.peek("k").remaining).toBe(9);
   });
 
+  it("refuses an id of a check for a reservation, which would hold nothing", () => {
+    const { limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
+    limiter.check("k", { requestId: "r" });
+    const code = "SLUICE_REQUEST_ID_REUSED";
+    expect(() => limiter.reserve("k", { requestId: "r" })).toThrow(
+      expect.objectContaining({ code }),
+    );
+  });
+
   it("forgets an id after idempotencyMs, and the oldest beyond requestsMax", () => {
     const limit = tokenBucket({ capacity: 10, refillPerSecond: 0.001 });
     const { limiter, clock } = setup(limit, { requestsMax: 2, idempotencyMs: 1000 });

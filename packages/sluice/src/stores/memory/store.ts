@@ -116,9 +116,10 @@ export class MemoryStore implements SyncStore {
   decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
     this.#mustBeOpen();
     const located = this.#locator.locateAll(mergeEqual(charges));
-    const { requestId } = options;
+    const { requestId, hold = false } = options;
     if (requestId === undefined) return this.#decideLocated(charges, located, options);
-    const request = { requestId, prints: located.map(toPrint), nowMs: located[0].nowMs };
+    const prints = located.map(toPrint);
+    const request = { requestId, prints, hold, nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideLocated(charges, located, options);
