@@ -24,6 +24,13 @@ function setup(limit: Limit | Limit[], options: Parameters<typeof memoryStore>[0
   return { clock, store, limiter };
 }
 
+/** Two limiters of one name and store, as before and after a change of numbers. */
+function renumbered(from: Limit, to: Limit) {
+  const { clock, store } = setup(from);
+  const [old, next] = [from, to].map((limit) => createLimiter({ limit, store, clock, name: "x" }));
+  return { clock, old, next };
+}
+
 function exhaust(limiter: { check(key: string): { allowed: boolean } }, key: string): void {
   let spent = 0;
   while (limiter.check(key).allowed) if (++spent > 1000) throw new Error("never exhausted");
@@ -432,19 +439,10 @@ describe("memoryStore under attack", () => {
   });
 
   it("gives nothing back for a receipt whose numbers have changed", () => {
-    const { store, clock } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
-    const old = createLimiter({
-      limit: fixedWindow({ limit: 10, windowMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
-    const next = createLimiter({
-      limit: fixedWindow({ limit: 10, windowMs: 1000 }),
-      store,
-      clock,
-      name: "x",
-    });
+    const { clock, old, next } = renumbered(
+      fixedWindow({ limit: 10, windowMs: 60_000 }),
+      fixedWindow({ limit: 10, windowMs: 1000 }),
+    );
     const reservation = old.reserve("k", { cost: 10 });
     next.peek("k");
     clock.advance(20_000);
@@ -454,19 +452,10 @@ describe("memoryStore under attack", () => {
   });
 
   it("leaves the new numbers alone when a reservation of the old ones is committed", () => {
-    const { store, clock } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
-    const old = createLimiter({
-      limit: fixedWindow({ limit: 10, windowMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
-    const next = createLimiter({
-      limit: fixedWindow({ limit: 100, windowMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
+    const { old, next } = renumbered(
+      fixedWindow({ limit: 10, windowMs: 60_000 }),
+      fixedWindow({ limit: 100, windowMs: 60_000 }),
+    );
     const [same, more] = [old.reserve("k"), old.reserve("k")];
     next.check("k", { cost: 98 });
     same.commit(1);
@@ -509,18 +498,11 @@ describe("memoryStore under attack", () => {
   });
 
   it("carries what was used over to windows that are aligned by key", () => {
-    const { store, clock } = setup(fixedWindow({ limit: 1, windowMs: 60_000 }));
-    clock.advance(30_000);
-    const epoch = createLimiter({
-      limit: fixedWindow({ limit: 1, windowMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
     const aligned = fixedWindow({ limit: 1, windowMs: 60_000, align: "key" });
-    const byKey = createLimiter({ limit: aligned, store, clock, name: "x" });
-    for (let i = 0; i < 500; i++) epoch.check(`k${i}`);
-    const refilled = Array.from({ length: 500 }, (_, i) => byKey.check(`k${i}`).allowed);
+    const { clock, old, next } = renumbered(fixedWindow({ limit: 1, windowMs: 60_000 }), aligned);
+    clock.advance(30_000);
+    for (let i = 0; i < 500; i++) old.check(`k${i}`);
+    const refilled = Array.from({ length: 500 }, (_, i) => next.check(`k${i}`).allowed);
     expect(refilled.filter(Boolean)).toEqual([]);
   });
 
@@ -553,21 +535,12 @@ describe("memoryStore under attack", () => {
   });
 
   it("keeps running work when a concurrency limit shrinks", () => {
-    const { store, clock } = setup(fixedWindow({ limit: 1, windowMs: 1 }));
-    const wide = createLimiter({
-      limit: concurrency({ limit: 10, permitMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
-    const narrow = createLimiter({
-      limit: concurrency({ limit: 5, permitMs: 60_000 }),
-      store,
-      clock,
-      name: "x",
-    });
-    for (let i = 0; i < 10; i++) wide.acquire("k");
-    expect(narrow.acquire("k")).toMatchObject({ allowed: false, remaining: 0 });
+    const { old, next } = renumbered(
+      concurrency({ limit: 10, permitMs: 60_000 }),
+      concurrency({ limit: 5, permitMs: 60_000 }),
+    );
+    for (let i = 0; i < 10; i++) old.acquire("k");
+    expect(next.acquire("k")).toMatchObject({ allowed: false, remaining: 0 });
   });
 });
 
