@@ -2,17 +2,21 @@
 // subjects: against an oracle where one is needed, against the algorithm's own answers at other
 // moments where those have to agree with each other.
 
+import fc from "fast-check";
+import { it } from "vitest";
 import { algorithmOf } from "../src/algorithms/index.js";
 import type { Receipt } from "../src/algorithms/step.js";
 import type { Limit } from "../src/limits.js";
 import {
   costOf,
+  holds,
   later,
   must,
   type Op,
   type Seen,
   type Subject,
   told,
+  traces,
   type WalkVerbs,
   waitMsOf,
   walk,
@@ -20,20 +24,79 @@ import {
 
 type Trace = readonly [Subject, readonly Op[]];
 
+/** What the guarantees of one algorithm are tried on. */
+export interface Trial {
+  readonly subjects: fc.Arbitrary<Subject>;
+  /** Each guarantee adds its number to it: a failure replays alone. */
+  readonly seed: number;
+  /** What happens in traces beside charges; commits above what was reserved always do. */
+  readonly verbs: WalkVerbs;
+  /** How long traces are; default 30 operations. */
+  readonly opsMax?: number;
+}
+
+/** Registers the guarantees that every algorithm gives, each as a test. */
+export function itKeepsEveryGuarantee({ subjects, seed, verbs, opsMax }: Trial): void {
+  const runs = fc.tuple(subjects, traces(opsMax));
+  const withDebt = { ...verbs, force: true };
+
+  it("admits what fits the bound, and refuses only beyond it", () => {
+    holds(seed + 1, runs, (run) => admitsWhatFits(run, verbs));
+  });
+
+  it("carries a commit above what was reserved as debt, exactly", () => {
+    holds(seed + 2, runs, (run) => admitsWhatFits(run, withDebt));
+  });
+
+  it("shows as remaining the largest whole cost that still passes", () => {
+    holds(seed + 3, runs, (run) => countsWhatRemains(run, withDebt));
+  });
+
+  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
+    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, withDebt));
+  });
+
+  it("is full at resetMs and not one millisecond before", () => {
+    holds(seed + 5, runs, (run) => tellsWhenFull(run, withDebt));
+  });
+
+  it("refuses for free", () => {
+    holds(seed + 6, runs, (run) => refusesForFree(run, { force: true }));
+  });
+
+  it("never gives back more than had the charge not happened", () => {
+    holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
+  });
+
+  it("gives back exactly what was unused at age 0", () => {
+    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
+  });
+}
+
+/** Registers the guarantee of those whose state is brought forward after a step back. */
+export function itRecoversFromStepBack({ subjects, seed, opsMax }: Omit<Trial, "verbs">): void {
+  it("locks nobody out for longer than its recovery when the clock steps back", () => {
+    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
+    holds(seed + 9, fc.tuple(subjects, traces(opsMax), stepsMs), ([subject, ops, stepMs]) =>
+      recoversFromStepBack([subject, ops], stepMs),
+    );
+  });
+}
+
 function tell(seen: Seen, wrong: string): () => string {
   const { limit, step, stateBefore, cost, nowMs } = seen;
   return () => `${wrong}: ${told({ limit, stateBefore, cost, nowMs, step })}`;
 }
 
 /** Admits exactly what the oracle admits. */
-export function admitsWhatFits([subject, ops]: Trace, verbs: WalkVerbs): void {
+function admitsWhatFits([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) =>
     must(seen.step.allowed === seen.fits, tell(seen, `the oracle says ${seen.fits}`));
   walk(subject, ops, visit, verbs);
 }
 
 /** `remaining` is the largest cost that would pass now: whole, from 0 to the limit. */
-export function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
+function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, oracle, nowMs, limit } = seen;
     const { remaining } = step;
@@ -46,7 +109,7 @@ export function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void
 }
 
 /** At `retryAfterMs` the same cost passes, one millisecond earlier it does not. */
-export function tellsWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
+function tellsWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, stateBefore, oracle, cost, nowMs, limit } = seen;
     const { retryAfterMs } = step;
@@ -66,7 +129,7 @@ export function tellsWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void 
 }
 
 /** At `resetMs` the full limit would pass, one millisecond earlier it would not. */
-export function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
+function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, oracle, nowMs, limit } = seen;
     const { resetMs } = step;
@@ -83,7 +146,7 @@ export function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
 }
 
 /** After a refusal every answer is the same as if nobody had asked. */
-export function refusesForFree([subject, ops]: Trace, verbs: WalkVerbs): void {
+function refusesForFree([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, stateBefore, nowMs, limit } = seen;
     // The same object answers the same, the functions being pure.
@@ -116,7 +179,7 @@ function answers(limit: Limit, state: unknown, atMs: number): readonly number[] 
  * Two worlds: one charges a cost and later gives a part back, the other charged only what was
  * kept. The first never has more left; if no time passed in between, it has exactly as much.
  */
-export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {
+function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {
   const { limit } = subject;
   const algorithm = algorithmOf(limit);
   const reserveIndex = Math.floor(ops.length / 2);
@@ -160,7 +223,7 @@ export function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boole
 }
 
 /** After the clock stepped back, the limit is full again within its own recovery time. */
-export function recoversFromStepBack([subject, ops]: Trace, stepBackMs: number): void {
+function recoversFromStepBack([subject, ops]: Trace, stepBackMs: number): void {
   const { limit } = subject;
   const algorithm = algorithmOf(limit);
   let state = algorithm.idle;

@@ -5,15 +5,7 @@
 
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import {
-  admitsWhatFits,
-  countsWhatRemains,
-  givesBackNoMore,
-  recoversFromStepBack,
-  refusesForFree,
-  tellsWhenFull,
-  tellsWhenToRetry,
-} from "../../test/guarantees.js";
+import { itKeepsEveryGuarantee, itRecoversFromStepBack } from "../../test/guarantees.js";
 import {
   holds,
   must,
@@ -208,46 +200,9 @@ const kinds: readonly [string, fc.Arbitrary<Subject>, number][] = [
 ];
 
 describe.each(kinds)("%s", (_name, subjects, seed) => {
-  const runs = fc.tuple(subjects, traces());
+  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant: true } });
 
-  it("admits what fits between the bound and nothing above it", () => {
-    holds(seed + 1, runs, (run) => admitsWhatFits(run, { grant: true }));
-  });
-
-  it("carries a commit above what was reserved as debt, exactly", () => {
-    holds(seed + 2, runs, (run) => admitsWhatFits(run, { force: true, grant: true }));
-  });
-
-  it("shows as remaining the largest whole cost that still passes", () => {
-    holds(seed + 3, runs, (run) => countsWhatRemains(run, { force: true, grant: true }));
-  });
-
-  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
-    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, { force: true, grant: true }));
-  });
-
-  it("is full at resetMs and not one millisecond before", () => {
-    holds(seed + 5, runs, (run) => tellsWhenFull(run, { force: true, grant: true }));
-  });
-
-  it("refuses for free", () => {
-    holds(seed + 6, runs, (run) => refusesForFree(run, { force: true }));
-  });
-
-  it("never gives back more than had the charge not happened", () => {
-    holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
-  });
-
-  it("gives back exactly what was unused at age 0", () => {
-    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
-  });
-
-  it("locks nobody out for longer than its recovery when the clock steps back", () => {
-    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
-    holds(seed + 9, fc.tuple(subjects, traces(), stepsMs), ([subject, ops, stepMs]) =>
-      recoversFromStepBack([subject, ops], stepMs),
-    );
-  });
+  itRecoversFromStepBack({ subjects, seed });
 });
 
 describe("a token bucket", () => {

@@ -4,15 +4,7 @@
 
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import {
-  admitsWhatFits,
-  countsWhatRemains,
-  givesBackNoMore,
-  recoversFromStepBack,
-  refusesForFree,
-  tellsWhenFull,
-  tellsWhenToRetry,
-} from "../../test/guarantees.js";
+import { itKeepsEveryGuarantee, itRecoversFromStepBack } from "../../test/guarantees.js";
 import {
   holds,
   ListOracle,
@@ -77,40 +69,7 @@ const kinds: readonly [string, fc.Arbitrary<Subject>, number, boolean][] = [
 ];
 
 describe.each(kinds)("%s", (_name, subjects, seed, grant) => {
-  const runs = fc.tuple(subjects, traces());
-  const verbs = { force: true, grant, giveBack: true };
-
-  it("admits while the units that still count fit the limit, and refuses only beyond it", () => {
-    holds(seed + 1, runs, (run) => admitsWhatFits(run, { grant, giveBack: true }));
-  });
-
-  it("carries a commit above what was reserved as debt, exactly", () => {
-    holds(seed + 2, runs, (run) => admitsWhatFits(run, verbs));
-  });
-
-  it("shows as remaining the largest whole cost that still passes", () => {
-    holds(seed + 3, runs, (run) => countsWhatRemains(run, verbs));
-  });
-
-  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
-    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, verbs));
-  });
-
-  it("is full at resetMs and not one millisecond before", () => {
-    holds(seed + 5, runs, (run) => tellsWhenFull(run, verbs));
-  });
-
-  it("refuses for free", () => {
-    holds(seed + 6, runs, (run) => refusesForFree(run, { force: true }));
-  });
-
-  it("never gives back more than had the charge not happened", () => {
-    holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
-  });
-
-  it("gives back exactly what was unused at age 0", () => {
-    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
-  });
+  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant, giveBack: true } });
 });
 
 describe("a sliding window log", () => {
@@ -141,10 +100,5 @@ describe("a sliding window log", () => {
     );
   });
 
-  it("locks nobody out for longer than its window when the clock steps back", () => {
-    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
-    holds(8_012, fc.tuple(logs, traces(), stepsMs), ([subject, ops, stepMs]) =>
-      recoversFromStepBack([subject, ops], stepMs),
-    );
-  });
+  itRecoversFromStepBack({ subjects: logs, seed: 8_000 });
 });

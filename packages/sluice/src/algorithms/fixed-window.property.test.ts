@@ -5,15 +5,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  admitsWhatFits,
-  countsWhatRemains,
-  givesBackNoMore,
-  recoversFromStepBack,
-  refusesForFree,
-  tellsWhenFull,
-  tellsWhenToRetry,
-} from "../../test/guarantees.js";
+import { itKeepsEveryGuarantee, itRecoversFromStepBack } from "../../test/guarantees.js";
 import {
   costOf,
   holds,
@@ -115,46 +107,9 @@ const kinds: readonly [string, fc.Arbitrary<Subject>, number, number][] = [
 
 describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
   const runs = fc.tuple(subjects, traces(opsMax));
-  const verbs = { force: true, grant: true, giveBack: true };
+  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant: true, giveBack: true }, opsMax });
 
-  it("admits up to the limit in every window, and refuses only beyond it", () => {
-    holds(seed + 1, runs, (run) => admitsWhatFits(run, { grant: true, giveBack: true }));
-  });
-
-  it("carries a commit above what was reserved as debt until the window ends", () => {
-    holds(seed + 2, runs, (run) => admitsWhatFits(run, verbs));
-  });
-
-  it("shows as remaining the largest whole cost that still passes", () => {
-    holds(seed + 3, runs, (run) => countsWhatRemains(run, verbs));
-  });
-
-  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
-    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, verbs));
-  });
-
-  it("is full at resetMs and not one millisecond before", () => {
-    holds(seed + 5, runs, (run) => tellsWhenFull(run, verbs));
-  });
-
-  it("refuses for free", () => {
-    holds(seed + 6, runs, (run) => refusesForFree(run, { force: true }));
-  });
-
-  it("never gives back more than had the charge not happened", () => {
-    holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
-  });
-
-  it("gives back exactly what was unused at age 0", () => {
-    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
-  });
-
-  it("locks nobody out for longer than its recovery when the clock steps back", () => {
-    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
-    holds(seed + 9, fc.tuple(subjects, traces(opsMax), stepsMs), ([subject, ops, stepMs]) =>
-      recoversFromStepBack([subject, ops], stepMs),
-    );
-  });
+  itRecoversFromStepBack({ subjects, seed, opsMax });
 
   it("never admits more than the limit between two borders", () => {
     holds(seed + 10, runs, ([subject, ops]) => {

@@ -4,15 +4,7 @@
 
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import {
-  admitsWhatFits,
-  countsWhatRemains,
-  givesBackNoMore,
-  recoversFromStepBack,
-  refusesForFree,
-  tellsWhenFull,
-  tellsWhenToRetry,
-} from "../../test/guarantees.js";
+import { itKeepsEveryGuarantee, itRecoversFromStepBack } from "../../test/guarantees.js";
 import {
   holds,
   ListOracle,
@@ -78,46 +70,10 @@ const counters: fc.Arbitrary<Subject> = fc
 
 describe("a sliding window counter", () => {
   const runs = fc.tuple(counters, traces());
-  const verbs = { force: true, grant: true, giveBack: true };
+  const verbs = { grant: true, giveBack: true };
+  itKeepsEveryGuarantee({ subjects: counters, seed: 7_000, verbs });
 
-  it("admits exactly what the formula admits", () => {
-    holds(7_001, runs, (run) => admitsWhatFits(run, { grant: true, giveBack: true }));
-  });
-
-  it("carries a commit above what was reserved as debt, exactly", () => {
-    holds(7_002, runs, (run) => admitsWhatFits(run, verbs));
-  });
-
-  it("shows as remaining the largest whole cost that still passes", () => {
-    holds(7_003, runs, (run) => countsWhatRemains(run, verbs));
-  });
-
-  it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
-    holds(7_004, runs, (run) => tellsWhenToRetry(run, verbs));
-  });
-
-  it("is full at resetMs and not one millisecond before", () => {
-    holds(7_005, runs, (run) => tellsWhenFull(run, verbs));
-  });
-
-  it("refuses for free", () => {
-    holds(7_006, runs, (run) => refusesForFree(run, { force: true }));
-  });
-
-  it("never gives back more than had the charge not happened", () => {
-    holds(7_007, runs, (run) => givesBackNoMore(run, { ageZero: false }));
-  });
-
-  it("gives back exactly what was unused at age 0", () => {
-    holds(7_008, runs, (run) => givesBackNoMore(run, { ageZero: true }));
-  });
-
-  it("locks nobody out for longer than two windows when the clock steps back", () => {
-    const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
-    holds(7_009, fc.tuple(counters, traces(), stepsMs), ([subject, ops, stepMs]) =>
-      recoversFromStepBack([subject, ops], stepMs),
-    );
-  });
+  itRecoversFromStepBack({ subjects: counters, seed: 7_000 });
 
   it("divides exactly where a double would round to the next millisecond", () => {
     const counts = fc.integer({ min: 2 ** 28, max: 1_000_000_000 });
