@@ -10,7 +10,15 @@ export interface Clock {
   now(): number;
   /** Wall-clock milliseconds since 1970, for calendar quotas. Absent: the same as `now`. */
   wall?(): number;
+  /**
+   * Runs `task` once, `delayMs` from now, unless the function that it returns is called before.
+   * Absent: by the system's timers.
+   */
+  after?(delayMs: number, task: () => void): CancelTimer;
 }
+
+/** Stops a timer that has not run yet. */
+export type CancelTimer = () => void;
 
 /** The latest time that can be counted exactly: the end of the year 2100, in milliseconds. */
 export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
@@ -31,7 +39,24 @@ export const systemClock: Clock = {
     latestWallMs = Math.max(latestWallMs, Date.now());
     return latestWallMs;
   },
+  after: (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    // A limiter at work never keeps a process alive that has nothing else to do.
+    timer.unref?.();
+    return () => clearTimeout(timer);
+  },
 };
+
+/** Runs `task` once, `delayMs` from now by the timers that go with `clock`. */
+export function startTimer(clock: Clock, delayMs: number, task: () => void): CancelTimer {
+  const timers = clock.after === undefined ? systemClock : clock;
+  return timers.after?.(delayMs, task) ?? (() => {});
+}
+
+/** Runs `task` at the end of this turn of the event loop, before any timer. */
+export function atEndOfTurn(task: () => void): void {
+  setImmediate(task);
+}
 
 /** Returns `nowMs` in whole milliseconds, rounded down; throws if it is no time Sluice can count. */
 export function toWholeMs(nowMs: number): number {

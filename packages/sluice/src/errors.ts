@@ -51,6 +51,16 @@ export const errorCatalogue = {
     status: 500,
     summary: "one memory store tells at most 65535 different limits apart",
   },
+  SLUICE_STORE_UNAVAILABLE: { status: 503, summary: "the store did not answer" },
+  SLUICE_STORE_UNSUPPORTED: { status: 500, summary: "the server can't be used as a store" },
+  SLUICE_KEY_SECRET_MISSING: {
+    status: 500,
+    summary: "a key that is a secret is stored as a keyed hash only, which needs keySecret",
+  },
+  SLUICE_NOT_LEASABLE: {
+    status: 500,
+    summary: "a concurrency limit or a leaky bucket that shapes can't be leased or be eventual",
+  },
   SLUICE_CLOSED: { status: 503, summary: "the limiter or its store was closed" },
 } as const satisfies Record<string, CatalogueEntry>;
 

@@ -35,6 +35,7 @@ export {
   tokenBucket,
   type WindowOptions,
 } from "./limits.js";
+export type { MaybePromise } from "./maybe-promise.js";
 export type { MemoryStoreOptions } from "./stores/memory/options.js";
 export { type MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
 export type {
@@ -42,10 +43,11 @@ export type {
   ChargeReceipt,
   Counter,
   DecideOptions,
-  MaybePromise,
+  FailurePolicy,
   Outcome,
   PeekOptions,
   Settling,
+  Standing,
   Store,
   SyncStore,
 } from "./stores/store.js";

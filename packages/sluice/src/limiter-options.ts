@@ -64,6 +64,7 @@ function toLimit(limit: unknown): Limit {
 const STORE_VERBS = [
   "decide",
   "peek",
+  "debit",
   "settle",
   "refund",
   "block",

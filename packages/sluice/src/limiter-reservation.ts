@@ -5,7 +5,7 @@ import { type AtTime, toTime } from "./clock.js";
 import type { Decision, Source } from "./decision.js";
 import { SluiceError } from "./errors.js";
 import { toCost } from "./limiter-input.js";
-import type { MaybePromise } from "./stores/store.js";
+import { isThenable, type MaybePromise } from "./maybe-promise.js";
 
 /** A value now, or a promise of it, by whether the limiter's store answers at once. */
 export type Answer<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
@@ -67,10 +67,16 @@ abstract class HeldDecision implements Decision {
 
   protected settleOnce(kept: number, nowMs?: number): MaybePromise<void> {
     if (this.#settle === undefined || !this.allowed) return undefined;
-    const settled = this.#settle(kept, nowMs);
+    const settle = this.#settle;
+    const settled = settle(kept, nowMs);
     // Only now: a call that throws has done nothing.
     this.#settle = undefined;
-    return settled;
+    if (!isThenable(settled)) return settled;
+    // One that fails later may be tried again: what is held counts once, however often it is sent.
+    return settled.then(undefined, (error: unknown) => {
+      this.#settle = settle;
+      throw error;
+    });
   }
 }
 

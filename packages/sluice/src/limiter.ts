@@ -14,16 +14,9 @@ import {
   type Reservation,
 } from "./limiter-reservation.js";
 import type { Limiter, RequestOptions } from "./limiter-verbs.js";
+import { andThen, type MaybePromise } from "./maybe-promise.js";
 import { asGiven } from "./options.js";
-import type {
-  Charge,
-  ChargeReceipt,
-  Counter,
-  MaybePromise,
-  Outcome,
-  Store,
-  SyncStore,
-} from "./stores/store.js";
+import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "./stores/store.js";
 
 /** A limiter that answers at once, over a memory store. */
 export function createLimiter(options: LimiterOptions<SyncStore>): Limiter;
@@ -132,7 +125,7 @@ class StoreLimiter implements Limiter<false> {
   #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {
     const only = this.#only;
     if (only === undefined || options?.requestId !== undefined) {
-      return then(this.#decide("check", key, options, nowMs), toDecision);
+      return andThen(this.#decide("check", key, options, nowMs), toDecision);
     }
     this.#mustBeOpen();
     const cost = options === undefined ? 1 : toCost(costOf(options));
@@ -144,7 +137,7 @@ class StoreLimiter implements Limiter<false> {
   #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
     const moment = this.#moment(nowMs);
     const charges = this.#charges(key, options, moment);
-    return then(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
+    return andThen(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
   }
 
   #reserve(
@@ -152,13 +145,15 @@ class StoreLimiter implements Limiter<false> {
     options?: RequestOptions,
     nowMs?: number,
   ): MaybePromise<Reservation<false>> {
-    return then(this.#decide("reserve", key, options, nowMs), (outcome) =>
+    return andThen(this.#decide("reserve", key, options, nowMs), (outcome) =>
       this.#toReservation(outcome),
     );
   }
 
   #acquire(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Permit<false>> {
-    return then(this.#decide("acquire", key, options, nowMs), (outcome) => this.#toPermit(outcome));
+    return andThen(this.#decide("acquire", key, options, nowMs), (outcome) =>
+      this.#toPermit(outcome),
+    );
   }
 
   #refund(key: string, cost: number, nowMs?: number): MaybePromise<void> {
@@ -294,14 +289,4 @@ function toDecision(outcome: Outcome): Decision {
 function costOf(options: { cost?: number }): number {
   const { cost } = asGiven(options);
   return cost === undefined ? 1 : cost;
-}
-
-/** A promise of any make: a store may come with its own. */
-function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof value === "object" && value !== null && "then" in value;
-}
-
-/** Goes on with a value at once if it is there, so that memory never waits. */
-function then<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
-  return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }

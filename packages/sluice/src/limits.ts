@@ -266,6 +266,32 @@ export function quota(options: QuotaOptions): QuotaLimit {
   return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
 }
 
+/**
+ * A stricter limit of the same kind: `share` of the units, rounded down but at least one, and of
+ * the rate. Windows, periods and permits last as long as before. `share` is above 0 and at most 1.
+ */
+export function scaleLimit(limit: Limit, share: number): Limit {
+  // A product such as 100 × 0.29 may fall short of a whole number by its last digit.
+  const units = Math.max(1, Math.floor(limit.limit * share + 1e-9));
+  switch (limit.algorithm) {
+    case "tokenBucket": {
+      const { amount, everyMs } = limit.refill;
+      return tokenBucket({ capacity: units, refillPerSecond: ((amount * 1000) / everyMs) * share });
+    }
+    case "leakyBucket": {
+      const { mode } = limit;
+      return leakyBucket({
+        ratePerSecond: limit.ratePerSecond * share,
+        queueSize: units - 1,
+        mode,
+      });
+    }
+    default:
+      // Their other numbers don't follow from the units, or only bound what fewer units need.
+      return made({ ...limit, limit: units });
+  }
+}
+
 function siteOf(name: string): OptionSite {
   return { name, code: "SLUICE_LIMIT_INVALID" };
 }

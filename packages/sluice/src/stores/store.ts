@@ -3,9 +3,13 @@
 
 import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
+import type { MaybePromise } from "../maybe-promise.js";
 
-/** A value now, or a promise of it. `await` serves both. */
-export type MaybePromise<T> = T | Promise<T>;
+/**
+ * What answers when a store does not: `open` admits, `closed` refuses, `local` decides in this
+ * process under a stricter limit, `throw` lets the error through.
+ */
+export type FailurePolicy = "open" | "closed" | "local" | "throw";
 
 /**
  * What is counted under one limit. `scope` names the limiter or rule and is shared by its blocks;
@@ -16,6 +20,8 @@ export interface Counter {
   readonly scope: string;
   readonly part: number;
   readonly limit: Limit;
+  /** What answers when the store does not; see `resilient`. Default: what the decorator was given. */
+  readonly onStoreFailure?: FailurePolicy;
 }
 
 /** One (limit, key, cost) to be decided. */
@@ -27,6 +33,12 @@ export interface Charge {
   readonly nowMs: number;
   /** A shadow charge is counted if it passes, and never refuses the others. */
   readonly shadow?: boolean;
+}
+
+/** How a counter stands: a verdict on a cost of nothing, with what is in use. */
+export interface Standing extends Verdict {
+  /** Units in use, more than the limit if there is debt. Not rounded. */
+  readonly used: number;
 }
 
 /** A charge that was taken, and what giving it back has to present. */
@@ -55,6 +67,8 @@ export interface Settling {
 
 /** A store as limiters use it. */
 export interface Store {
+  /** Whether answers come over a network, so that they may fail to come. Default: they don't. */
+  readonly isRemote?: boolean;
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
   /** What `decide` would answer, with what is left now and nothing taken. */
@@ -67,6 +81,8 @@ export interface Store {
     nowMs: number,
     blockNowMs?: number,
   ): MaybePromise<Verdict>;
+  /** Charges without asking: what exceeds the limit is debt. Returns how each counter stands then. */
+  debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]>;
   /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
   settle(settlings: readonly Settling[]): MaybePromise<void>;
   /** An operator's grant, capped at full. */
@@ -91,8 +107,14 @@ export interface PeekOptions {
 export interface DecideOptions extends PeekOptions {
   /** Makes the same request, sent twice, count once. */
   readonly requestId?: string;
-  /** Whether receipts are wanted, to settle the charges later. Default: the charges are final. */
-  readonly hold?: boolean;
+  /**
+   * Whether receipts are wanted, to settle the charges later. Default: the charges are final.
+   * `"briefly"`: to be settled in a moment or never, so the store need not remember them; what a
+   * refund or reset in between paid for is then not told apart.
+   */
+  readonly hold?: boolean | "briefly";
+  /** Whether the caller has gone on without the answer: nothing need be started for it any more. */
+  readonly isAbandoned?: () => boolean;
 }
 
 /** A store that answers at once. */
@@ -106,6 +128,7 @@ export interface SyncStore extends Store {
     nowMs: number,
     blockNowMs?: number,
   ): Verdict;
+  debit(charges: readonly Charge[]): readonly Standing[];
   settle(settlings: readonly Settling[]): void;
   refund(charges: readonly Charge[]): void;
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void;

@@ -1,10 +1,16 @@
 // A clock that only tests move. Nothing else in a test should make time pass.
 
-import { type Clock, toWholeMs } from "../clock.js";
+import { type CancelTimer, type Clock, toWholeMs } from "../clock.js";
+
+interface Timer {
+  readonly atMs: number;
+  readonly task: () => void;
+}
 
 /** A clock that stands still until it is told otherwise. Its wall clock is the same. */
 export class ManualClock implements Clock {
   #nowMs: number;
+  readonly #timers = new Set<Timer>();
 
   /** @param startMs - Milliseconds since 1970; default 0. */
   constructor(startMs = 0) {
@@ -15,13 +21,40 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Moves time forward by `ms`, or back if it is negative. */
-  advance(ms: number): void {
-    this.#nowMs = toWholeMs(this.#nowMs + ms);
+  /** Runs `task` once, when time is moved to `delayMs` from now or past it. */
+  after(delayMs: number, task: () => void): CancelTimer {
+    const timer = { atMs: this.#nowMs + delayMs, task };
+    this.#timers.add(timer);
+    return () => {
+      this.#timers.delete(timer);
+    };
   }
 
-  /** Sets the time. */
+  /**
+   * Moves time forward by `ms`, or back if it is negative. Timers that come due run on the way, in
+   * their order and each at its own time; what they start and wait for goes on after the call.
+   */
+  advance(ms: number): void {
+    this.set(this.#nowMs + ms);
+  }
+
+  /** Sets the time; timers run as with `advance`. */
   set(nowMs: number): void {
-    this.#nowMs = toWholeMs(nowMs);
+    const endMs = toWholeMs(nowMs);
+    for (let timer = this.#nextBy(endMs); timer !== undefined; timer = this.#nextBy(endMs)) {
+      this.#timers.delete(timer);
+      this.#nowMs = Math.max(this.#nowMs, Math.ceil(timer.atMs));
+      timer.task();
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** The earliest timer that is due by then; of several at one instant the one made first. */
+  #nextBy(endMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.atMs <= endMs && (next === undefined || timer.atMs < next.atMs)) next = timer;
+    }
+    return next;
   }
 }

@@ -239,6 +239,7 @@ function forward(inner: Store): Store {
   return {
     decide: (charges, options) => inner.decide(charges, options),
     peek: (charges) => inner.peek(charges),
+    debit: (charges) => inner.debit(charges),
     settle: (settlings) => inner.settle(settlings),
     refund: (charges) => inner.refund(charges),
     block: (scope, key, until) => inner.block(scope, key, until),
@@ -257,6 +258,7 @@ function later(inner: Store): Store {
   return {
     decide: (charges, options) => wait(() => inner.decide(charges, options)),
     peek: (charges) => wait(() => inner.peek(charges)),
+    debit: (charges) => wait(() => inner.debit(charges)),
     settle: (settlings) => wait(() => inner.settle(settlings)),
     refund: (charges) => wait(() => inner.refund(charges)),
     block: (scope, key, until) => wait(() => inner.block(scope, key, until)),

@@ -34,20 +34,21 @@ export class OpenReceipts {
     this.#receiptsMax = receiptsMax;
   }
 
-  add(at: Located, receipt: Receipt): OpenReceipt {
-    if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
-    const { low, high } = at;
+  /** A receipt that is out, known only to whoever has it until it is added. */
+  make({ low, high }: Located, { cost, atMs, mark, before }: Receipt): OpenReceipt {
     const sequence = this.#sequence++;
-    const { cost, atMs, mark, before } = receipt;
-    const numbers = { cost, atMs, mark, before, lowered: 0 };
-    const open: OpenReceipt = { sequence, low, high, receipt: numbers, state: "open" };
+    const receipt = { cost, atMs, mark, before, lowered: 0 };
+    return { sequence, low, high, receipt, state: "open" };
+  }
+
+  add(open: OpenReceipt): void {
+    if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
     this.#all.add(open);
     const byMark = this.#byKey.get(toIndex(open)) ?? new Map<number, OpenReceipt[]>();
     this.#byKey.set(toIndex(open), byMark);
-    const alike = byMark.get(receipt.mark);
-    if (alike === undefined) byMark.set(receipt.mark, [open]);
+    const alike = byMark.get(open.receipt.mark);
+    if (alike === undefined) byMark.set(open.receipt.mark, [open]);
     else alike.push(open);
-    return open;
   }
 
   /** Closes a receipt. */

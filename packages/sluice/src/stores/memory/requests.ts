@@ -19,7 +19,7 @@ export interface NamedRequest {
   readonly requestId: string;
   readonly prints: readonly RequestPrint[];
   /** Whether it asked for receipts: an answer without them can't stand for one with. */
-  readonly hold: boolean;
+  readonly hold: boolean | "briefly";
   readonly nowMs: number;
 }
 

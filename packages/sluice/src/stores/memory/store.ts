@@ -4,6 +4,7 @@
 
 import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
+import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -12,11 +13,11 @@ import type {
   Outcome,
   PeekOptions,
   Settling,
+  Standing,
   SyncStore,
 } from "../store.js";
 import { Blocks } from "./blocks.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
-import { mergeEqual, spreadVerdicts } from "./charges.js";
 import { KeyHash } from "./hash.js";
 import { type Located, Locator, timeFor } from "./locator.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
@@ -141,6 +142,17 @@ export class MemoryStore implements SyncStore {
     });
   }
 
+  debit(charges: readonly Charge[]): readonly Standing[] {
+    this.#mustBeOpen();
+    return charges.map((charge) => {
+      if (charge.cost > 0) this.#charge(charge);
+      const { placement, slot, nowMs } = this.#locator.locate(charge);
+      const { cells } = placement;
+      const verdict = toVerdict(cells.weigh(slot, 0, nowMs, 0), cells.limit.limit);
+      return { ...verdict, used: slot < 0 ? 0 : cells.share(slot, nowMs) * cells.limit.limit };
+    });
+  }
+
   settle(settlings: readonly Settling[]): void {
     this.#mustBeOpen();
     for (const { receipt, kept, nowMs } of settlings) {
@@ -240,15 +252,21 @@ export class MemoryStore implements SyncStore {
     if (isAdmitted) {
       const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
       for (const [i, at] of located.entries()) {
-        if (passes[i]) this.#take(at, steps[i], delayMs, hold ? receipts : undefined);
+        if (passes[i]) this.#take(at, steps[i], delayMs, hold, receipts);
       }
     }
     const merged = located.map(({ charge }) => charge);
     return { isAdmitted, verdicts: spreadVerdicts(verdicts, charges, merged), receipts };
   }
 
-  /** Takes a charge, and adds its receipt to those that are wanted. */
-  #take(at: Located, step: AnyStep, delayMs: number, receipts?: ChargeReceipt[]): void {
+  /** Takes a charge, and adds its receipt if one is wanted. */
+  #take(
+    at: Located,
+    step: AnyStep,
+    delayMs: number,
+    hold: boolean | "briefly",
+    receipts: ChargeReceipt[],
+  ): void {
     const { cells } = at.placement;
     const { counter, key, cost } = at.charge;
     // A permit's time starts when its request goes on.
@@ -259,9 +277,10 @@ export class MemoryStore implements SyncStore {
       const slot = cells.table.find(at.low, at.high);
       cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0, at.nowMs);
     }
-    if (receipts === undefined) return;
+    if (hold === false) return;
     const { mark, before } = taken;
-    const proof = this.#open.add(at, { cost, atMs: at.nowMs, mark, before });
+    const proof = this.#open.make(at, { cost, atMs: at.nowMs, mark, before });
+    if (hold === true) this.#open.add(proof);
     receipts.push({ counter, key, cost, proof });
   }
 

@@ -1,0 +1,79 @@
+// What every decorator starts from: a store that hands each verb on to the one it wraps. A decorator
+// overrides the verbs that it changes, and reads as the list of its differences.
+
+import type { Verdict } from "../decision.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  PeekOptions,
+  Settling,
+  Standing,
+  Store,
+} from "./store.js";
+
+/** A store in front of another one. */
+export class ForwardingStore implements Store {
+  protected readonly inner: Store;
+
+  constructor(inner: Store) {
+    this.inner = inner;
+  }
+
+  get isRemote(): boolean {
+    return this.inner.isRemote === true;
+  }
+
+  decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    return this.inner.decide(charges, options);
+  }
+
+  peek(charges: readonly Charge[], options?: PeekOptions): MaybePromise<readonly Verdict[]> {
+    return this.inner.peek(charges, options);
+  }
+
+  decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): MaybePromise<Verdict> {
+    if (this.inner.decideOne !== undefined) {
+      return this.inner.decideOne(counter, key, cost, nowMs, blockNowMs);
+    }
+    const options = blockNowMs === undefined ? {} : { blockNowMs };
+    const outcome = this.inner.decide([{ counter, key, cost, nowMs }], options);
+    return isThenable(outcome) ? outcome.then(({ verdicts }) => verdicts[0]) : outcome.verdicts[0];
+  }
+
+  debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+    return this.inner.debit(charges);
+  }
+
+  settle(settlings: readonly Settling[]): MaybePromise<void> {
+    return this.inner.settle(settlings);
+  }
+
+  refund(charges: readonly Charge[]): MaybePromise<void> {
+    return this.inner.refund(charges);
+  }
+
+  block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void> {
+    return this.inner.block(scope, key, until);
+  }
+
+  unblock(scope: string, key: string): MaybePromise<void> {
+    return this.inner.unblock(scope, key);
+  }
+
+  reset(charges: readonly Charge[]): MaybePromise<void> {
+    return this.inner.reset(charges);
+  }
+
+  close(): MaybePromise<void> {
+    return this.inner.close();
+  }
+}
