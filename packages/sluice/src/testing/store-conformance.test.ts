@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../decision.js";
 import { SluiceError } from "../errors.js";
 import { memoryStore } from "../stores/memory/store.js";
-import type { Charge, Counter, Outcome, Store } from "../stores/store.js";
+import type { Charge, Counter, Outcome, Settling, Standing, Store } from "../stores/store.js";
 import { storeConformance } from "./store-conformance.js";
 
 const smallStore = () => memoryStore({ keysMax: 10_000 });
@@ -19,6 +19,8 @@ const group = {
   refunds: "a refund is capped at full",
   resets: "a reset forgets what was used",
   permits: "a permit is held until released or expired",
+  debits: "a debit charges without asking and tells what is in use",
+  held: "a charge that is held briefly is settled for what it really cost",
   keys: "keys that differ in anything are counted apart",
   names: "limiters share a counter by name alone",
   changes: "changed numbers carry over the units used",
@@ -134,6 +136,20 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["never refunds", group.traces, "quota", () => ({ refund: () => {} })],
   ["never resets", group.resets, "all of it, of that key alone", () => ({ reset: () => {} })],
   ["takes on peek", group.traces, "concurrency", takesOnPeek],
+  ["debits nothing", group.debits, "from idle it uses its cost", onDebits({ cost: () => 0 })],
+  ["debits 1 at least", group.debits, "a cost of nothing only tells", onDebits({ cost: atLeast1 })],
+  ["refuses to be in debt", group.debits, "beyond the limit it is debt", debitsIfAllowed],
+  ["clips debt", group.debits, "debt is refunded before there is room", clipsDebt],
+  ["rounds use", group.debits, "use is not rounded to whole units", tellsUsed(Math.floor)],
+  ["clips use", group.debits, "beyond the limit it is debt", tellsUsed((n) => Math.min(n, 10))],
+  ["tells what was before", group.debits, "it adds to what was taken, as peek", tellsBefore],
+  ["tells in another order", group.debits, "several are told in their order", tellsBackwards],
+  ["reads, waits, then writes", group.debits, "callers at the same time", debitsLate],
+  ["holds nothing briefly", group.held, "a cancel leaves what was there", holdsWithReceiptsOnly],
+  ["holds refusals", group.held, "a refusal holds nothing", holdsRefusals],
+  ["keeps what it holds", group.held, "a commit of less gives the rest", () => ({ settle() {} })],
+  ["never charges an excess", group.held, "a commit of more is debt", clipsKept],
+  ["holds the first only", group.held, "several limits yield a receipt each", holdsFirst],
 ];
 
 describe("the kit notices a store that", () => {
@@ -401,6 +417,109 @@ function takesOnPeek(inner: Store): Partial<Store> {
       const verdicts = inner.peek(charges);
       inner.decide(charges);
       return verdicts;
+    },
+  };
+}
+
+function onDebits(change: ChargeChange): Break {
+  const cost = change.cost ?? ((same) => same);
+  return (inner) => ({
+    debit: (charges) => inner.debit(charges.map((c) => ({ ...c, cost: cost(c.cost) }))),
+  });
+}
+
+function atLeast1(cost: number): number {
+  return Math.max(1, cost);
+}
+
+function debitsIfAllowed(inner: Store): Partial<Store> {
+  return {
+    debit: (charges) => {
+      inner.decide(charges);
+      return inner.debit(charges.map((charge) => ({ ...charge, cost: 0 })));
+    },
+  };
+}
+
+/** Charges what fits and forgets the rest, but tells of all of it. */
+function clipsDebt(inner: Store): Partial<Store> {
+  return {
+    debit: (charges) => {
+      const standings = inner.debit(charges) as Standing[];
+      for (const [i, { used, limit }] of standings.entries()) {
+        if (used > limit) inner.refund([{ ...charges[i], cost: used - limit }]);
+      }
+      return standings;
+    },
+  };
+}
+
+function tellsUsed(change: (used: number) => number): Break {
+  return (inner) => ({
+    debit: (charges) =>
+      (inner.debit(charges) as Standing[]).map((told) => ({ ...told, used: change(told.used) })),
+  });
+}
+
+function tellsBefore(inner: Store): Partial<Store> {
+  return {
+    debit: (charges) => {
+      const before = inner.debit(charges.map((charge) => ({ ...charge, cost: 0 })));
+      inner.debit(charges);
+      return before;
+    },
+  };
+}
+
+function tellsBackwards(inner: Store): Partial<Store> {
+  return { debit: (charges) => (inner.debit(charges) as Standing[]).toReversed() };
+}
+
+function debitsLate(inner: Store): Partial<Store> {
+  return {
+    debit: async (charges) => {
+      const standings = await inner.debit(charges.map((charge) => ({ ...charge, cost: 0 })));
+      await Promise.resolve();
+      inner.reset(charges);
+      const costs = charges.map(({ cost }, i) => Math.ceil(standings[i].used) + cost);
+      return inner.debit(charges.map((charge, i) => ({ ...charge, cost: costs[i] })));
+    },
+  };
+}
+
+function holdsWithReceiptsOnly(inner: Store): Partial<Store> {
+  return {
+    decide: (charges, options = {}) => {
+      const outcome = inner.decide(charges, options) as Outcome;
+      if (options.hold === "briefly") inner.refund(charges);
+      return outcome;
+    },
+  };
+}
+
+function holdsRefusals(inner: Store): Partial<Store> {
+  return {
+    decide: (charges, options) => {
+      const outcome = inner.decide(charges, options) as Outcome;
+      const receipts = charges.map((charge) => ({ ...charge, proof: undefined }));
+      return outcome.isAdmitted ? outcome : { ...outcome, receipts };
+    },
+  };
+}
+
+function clipsKept(inner: Store): Partial<Store> {
+  const clip = (settling: Settling): Settling => {
+    const { kept, receipt } = settling;
+    return { ...settling, kept: Math.min(kept, receipt.cost) };
+  };
+  return { settle: (settlings) => inner.settle(settlings.map(clip)) };
+}
+
+function holdsFirst(inner: Store): Partial<Store> {
+  return {
+    decide: (charges, options) => {
+      const outcome = inner.decide(charges, options) as Outcome;
+      return { ...outcome, receipts: outcome.receipts.slice(0, 1) };
     },
   };
 }

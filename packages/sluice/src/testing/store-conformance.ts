@@ -8,6 +8,7 @@ import { asOptions, type OptionSite, refuse, whole } from "../options.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";
+import { debitClaims } from "./conformance/debit.js";
 import { givingBackClaims } from "./conformance/giving-back.js";
 import { nameClaims } from "./conformance/names.js";
 import { requestClaims } from "./conformance/requests.js";
@@ -55,6 +56,7 @@ const claims: readonly Claim[] = [
   ...requestClaims,
   ...blockClaims,
   ...givingBackClaims,
+  ...debitClaims,
   ...nameClaims,
 ];
 
