@@ -13,6 +13,15 @@ export function toKey(key: unknown): string {
   throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);
 }
 
+/** Who asks, where the key is shared by many. It is an identity as a key is, and bounded like one. */
+export function toCaller(caller: unknown): string | undefined {
+  if (caller === undefined) return undefined;
+  const isText = typeof caller === "string" && caller.length > 0;
+  if (isText && caller.length <= KEY_LENGTH_MAX) return caller;
+  const seen = isText ? `${caller.length} characters` : show(caller);
+  throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen} as caller`);
+}
+
 /** A cost is whole: fractions, negatives and strings are how other limiters mint quota. */
 export function toCost(cost: unknown): number {
   if (typeof cost === "number" && cost >= 0 && Number.isSafeInteger(cost)) return cost;

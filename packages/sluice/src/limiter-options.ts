@@ -3,9 +3,9 @@
 import { type Clock, systemClock } from "./clock.js";
 import { show } from "./errors.js";
 import { isLimit, type Limit } from "./limits.js";
-import { asOptions, orDefault, refuse } from "./options.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "./options.js";
 import { memoryStore } from "./stores/memory/store.js";
-import type { Counter, Store } from "./stores/store.js";
+import type { Counter, FailurePolicy, Store } from "./stores/store.js";
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<S extends Store = Store> {
@@ -20,6 +20,17 @@ export interface LimiterOptions<S extends Store = Store> {
    * the same name and algorithm but other numbers takes over what was used.
    */
   name?: string;
+  /**
+   * What answers when a store behind a network does not; default `"local"`. A store in this process
+   * always answers.
+   */
+  onStoreFailure?: FailurePolicy;
+  /**
+   * How long a store behind a network may take for a decision before `onStoreFailure` answers, in
+   * whole milliseconds from 1 to 60,000; default 50. With `"throw"` there is no deadline unless this
+   * is given. A store in this process answers at once, whatever this says.
+   */
+  timeoutMs?: number;
 }
 
 /** Options, validated and filled in. */
@@ -33,16 +44,28 @@ export interface LimiterSetup {
 }
 
 const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
+const KNOWN = ["limit", "store", "clock", "name", "onStoreFailure", "timeoutMs"] as const;
+const POLICIES = ["open", "closed", "local", "throw"] as const satisfies readonly FailurePolicy[];
+const TIMEOUT_MS = { min: 1, max: 60_000 };
 
 /** Validates options and fills in defaults. */
 export function toSetup(options: LimiterOptions): LimiterSetup {
-  const given = asOptions(SITE, options, ["limit", "store", "clock", "name"]);
+  const given = asOptions(SITE, options, KNOWN);
   const name = toName(orDefault(given.name, "default"));
-  const limits = toLimits(given.limit);
-  const counters = limits.map((limit, part) => Object.freeze({ scope: name, part, limit }));
+  const failure = toFailure(given.onStoreFailure);
+  const counters = toLimits(given.limit).map((limit, part) =>
+    Object.freeze({ scope: name, part, limit, ...failure }),
+  );
   const store = given.store === undefined ? memoryStore() : toStore(given.store);
   const clock = toClock(orDefault(given.clock, systemClock));
+  if (given.timeoutMs !== undefined) whole(SITE, "timeoutMs", given.timeoutMs, TIMEOUT_MS);
   return { name, counters, store, ownsStore: given.store === undefined, clock };
+}
+
+/** What every counter says of failures: nothing if nothing was said, so that a decorator decides. */
+function toFailure(onStoreFailure: unknown): Pick<Counter, "onStoreFailure"> {
+  if (onStoreFailure === undefined) return {};
+  return { onStoreFailure: oneOf(SITE, "onStoreFailure", onStoreFailure, POLICIES) };
 }
 
 function toName(name: unknown): string {

@@ -10,7 +10,15 @@ export interface RequestOptions {
   cost?: number;
   /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
   requestId?: string;
+  /**
+   * Who asks, where the key is shared by many: an identity, checked as a key is. It routes between
+   * the shards of a split limit and changes nothing elsewhere.
+   */
+  caller?: string;
 }
+
+/** What `peek` may say of the request it asks about. */
+export type PeekRequest = Pick<RequestOptions, "cost" | "caller">;
 
 /** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
 export interface Limiter<IsSync extends boolean = true> {
@@ -19,9 +27,9 @@ export interface Limiter<IsSync extends boolean = true> {
   /** The same at an explicit time. */
   checkAt(key: string, options: RequestOptions & AtTime): Answer<Decision, IsSync>;
   /** What `check` would answer, with what is left now. Takes nothing. */
-  peek(key: string, options?: { cost?: number }): Answer<Decision, IsSync>;
+  peek(key: string, options?: PeekRequest): Answer<Decision, IsSync>;
   /** The same at an explicit time. */
-  peekAt(key: string, options: { cost?: number } & AtTime): Answer<Decision, IsSync>;
+  peekAt(key: string, options: PeekRequest & AtTime): Answer<Decision, IsSync>;
   /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
   reserve(key: string, options?: RequestOptions): Answer<Reservation<IsSync>, IsSync>;
   /** The same at an explicit time. */

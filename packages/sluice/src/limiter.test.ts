@@ -384,6 +384,19 @@ describe("input", () => {
       "SLUICE_REQUEST_ID_INVALID",
       'got ""',
     ],
+    [
+      "an empty caller",
+      () => any.check("k", { caller: "" }),
+      "SLUICE_KEY_INVALID",
+      'got "" as caller',
+    ],
+    ["null as options", () => any.check("k", null), "SLUICE_OPTION_INVALID", "got null"],
+    [
+      "a caller that is too long",
+      () => any.peek("k", { caller: "c".repeat(65_537) }),
+      "SLUICE_KEY_INVALID",
+      "65537 characters as caller",
+    ],
     ["a refund of -1", () => any.refund("k", -1), "SLUICE_COST_INVALID", "got -1"],
   ];
 
@@ -413,6 +426,9 @@ describe("input", () => {
     ],
     ["a clock whose wall is none", { limit, clock: { now: (): number => 0, wall: 5 } }],
     ["a misspelt option", { limit, clok: 5 }],
+    ["a policy that is none", { limit, onStoreFailure: "ignore" }],
+    ["a deadline of nothing", { limit, timeoutMs: 0 }],
+    ["a deadline of minutes", { limit, timeoutMs: 60_001 }],
     [
       "a look-alike of a limit",
       { limit: Object.freeze({ ...limit, fullTicks: Number.POSITIVE_INFINITY }) },

@@ -5,7 +5,7 @@
 import { type AtTime, type Clock, toTime, toWholeMs } from "./clock.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
-import { toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
+import { toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
 import {
   HeldPermit,
@@ -13,7 +13,7 @@ import {
   type Permit,
   type Reservation,
 } from "./limiter-reservation.js";
-import type { Limiter, RequestOptions } from "./limiter-verbs.js";
+import type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
 import { andThen, type MaybePromise } from "./maybe-promise.js";
 import { asGiven } from "./options.js";
 import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "./stores/store.js";
@@ -55,11 +55,11 @@ class StoreLimiter implements Limiter<false> {
     return this.#check(key, options, toTime(options));
   }
 
-  peek(key: string, options?: { cost?: number }): MaybePromise<Decision> {
+  peek(key: string, options?: PeekRequest): MaybePromise<Decision> {
     return this.#peek(key, options);
   }
 
-  peekAt(key: string, options: { cost?: number } & AtTime): MaybePromise<Decision> {
+  peekAt(key: string, options: PeekRequest & AtTime): MaybePromise<Decision> {
     return this.#peek(key, options, toTime(options));
   }
 
@@ -124,7 +124,7 @@ class StoreLimiter implements Limiter<false> {
 
   #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {
     const only = this.#only;
-    if (only === undefined || options?.requestId !== undefined) {
+    if (only === undefined || saysMore(options)) {
       return andThen(this.#decide("check", key, options, nowMs), toDecision);
     }
     this.#mustBeOpen();
@@ -134,7 +134,7 @@ class StoreLimiter implements Limiter<false> {
     return only.store.decideOne(only.counter, toKey(key), cost, atMs, blockNowMs);
   }
 
-  #peek(key: string, options?: { cost?: number }, nowMs?: number): MaybePromise<Decision> {
+  #peek(key: string, options?: PeekRequest, nowMs?: number): MaybePromise<Decision> {
     const moment = this.#moment(nowMs);
     const charges = this.#charges(key, options, moment);
     return andThen(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
@@ -189,18 +189,20 @@ class StoreLimiter implements Limiter<false> {
   /** The charges of a request, all at one reading of the clock. */
   #charges(
     key: string,
-    options: { cost?: number } | undefined,
+    options: PeekRequest | undefined,
     { nowMs, clockNowMs }: Moment,
   ): readonly Charge[] {
     this.#mustBeOpen();
     const checkedKey = toKey(key);
     const cost = toCost(options === undefined ? 1 : costOf(options));
-    return this.#counters.map((counter) => ({
+    const caller = toCaller(options?.caller);
+    const charges = this.#counters.map((counter) => ({
       counter,
       key: checkedKey,
       cost,
       nowMs: nowMs ?? (isQuota(counter) ? this.#nowMs(counter) : clockNowMs),
     }));
+    return caller === undefined ? charges : charges.map((charge) => ({ ...charge, caller }));
   }
 
   #moment(nowMs: number | undefined): Moment {
@@ -280,6 +282,11 @@ function isQuota(counter: Counter): boolean {
 
 function isConcurrency(counter: Counter): boolean {
   return counter.limit.algorithm === "concurrency";
+}
+
+/** Whether a request says what the short way has no place for. */
+function saysMore(options: RequestOptions | undefined): boolean {
+  return options?.requestId !== undefined || options?.caller !== undefined;
 }
 
 function toDecision(outcome: Outcome): Decision {

@@ -33,6 +33,8 @@ export interface Charge {
   readonly nowMs: number;
   /** A shadow charge is counted if it passes, and never refuses the others. */
   readonly shadow?: boolean;
+  /** Who asks, where the key is shared by many: routes between the shards of a split limit. */
+  readonly caller?: string;
 }
 
 /** How a counter stands: a verdict on a cost of nothing, with what is in use. */

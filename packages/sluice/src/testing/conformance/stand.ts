@@ -27,14 +27,17 @@ export interface Claim {
   check(stand: Stand): Promise<void>;
 }
 
-/** A limiter on the stand's store. Limiters of one claim that share nothing need names. */
+/**
+ * A limiter on the stand's store, and on that alone: nothing answers in its place if it fails.
+ * Limiters of one claim that share nothing need names.
+ */
 export function limiterOn(
   stand: Stand,
   limit: Limit | readonly Limit[],
   name = "default",
 ): Limiter<false> {
   const { store, clock } = stand;
-  return createLimiter({ limit, store, clock, name });
+  return createLimiter({ limit, store, clock, name, onStoreFailure: "throw" });
 }
 
 /** A limiter together with what it takes to charge it: `acquire` for permits, else `check`. */
