@@ -13,7 +13,8 @@ const limit = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 1000 } }
 export const requestClaims: readonly Claim[] = [
   ...forEachKind(allLimits, GROUP, "sent again, it is answered again", sendTwice),
   { group: GROUP, title: "under another id it counts again", check: sendAnother },
-  { group: GROUP, title: "with another cost or key it is an error", check: misuse },
+  { group: GROUP, title: "with another cost it is an error", check: changeCost },
+  { group: GROUP, title: "with another key it is an error", check: changeKey },
   { group: GROUP, title: "refused, it is decided anew", check: refuseThenAdmit },
   { group: GROUP, title: "sent a hundred times at once it counts once", check: sendAtOnce },
   { group: GROUP, title: "sent again, a reservation is given back once", check: cancelBoth },
@@ -38,13 +39,20 @@ async function sendAnother(stand: Stand): Promise<void> {
   expectEqual("left after two", await gate.left("key"), [4]);
 }
 
-async function misuse(stand: Stand): Promise<void> {
+async function changeCost(stand: Stand): Promise<void> {
   const gate = new Gate(stand, limit);
   await gate.take("key", 3, { requestId });
   const code = "SLUICE_REQUEST_ID_REUSED";
   await expectError("another cost", () => gate.take("key", 2, { requestId }), code);
+  expectEqual("left after the error", await gate.left("key"), [7]);
+}
+
+async function changeKey(stand: Stand): Promise<void> {
+  const gate = new Gate(stand, limit);
+  await gate.take("key", 3, { requestId });
+  const code = "SLUICE_REQUEST_ID_REUSED";
   await expectError("another key", () => gate.take("other", 3, { requestId }), code);
-  expectEqual("left after the errors", await gate.left("key"), [7]);
+  expectEqual("left after the error", await gate.left("key"), [7]);
   expectEqual("left for the other key", await gate.left("other"), [10]);
 }
 

@@ -1,0 +1,154 @@
+// Runs scripts on a server and knows how it fails. What a server refused before it did anything is
+// sent again, a few times and soon; what was lost on the way may have happened and is not. Whatever
+// stays unanswered becomes one error that says what was seen.
+
+import { startTimer, systemClock } from "../../clock.js";
+import { SluiceError } from "../../errors.js";
+import type { RedisPort } from "./client.js";
+import type { Script } from "./lua/scripts.js";
+import { checkServer } from "./server-check.js";
+
+/** A call of a script. */
+export interface Call {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  /** Whether it is of no use any more. */
+  readonly isAbandoned?: () => boolean;
+}
+
+/** A connection was lost while an answer was awaited: what was asked may have happened or not. */
+export class LostReply extends SluiceError {
+  constructor(cause: unknown) {
+    super("SLUICE_STORE_UNAVAILABLE", `the connection was lost (${messageOf(cause)})`);
+    this.cause = cause;
+  }
+}
+
+/** The server's time lies outside the calendar periods that came with the call. */
+export class PeriodUnknown extends Error {
+  readonly nowMs: number;
+
+  constructor(nowMs: number) {
+    super("the calendar periods of this moment are needed");
+    this.nowMs = nowMs;
+  }
+}
+
+const TRIES_MAX = 8;
+const PAUSE_MS_MIN = 2;
+const PAUSE_MS_MAX = 50;
+const READY_MS_MAX = 1_000;
+/** Errors of a server that has not done anything of what was asked, and may do it soon. */
+const NOT_NOW = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|MOVED|ASK|NOSCRIPT)\b/;
+/** A script that fails at its first write has done nothing either. */
+const REFUSED = /\b(READONLY|OOM|MISCONF|NOREPLICAS|NOPERM|WRONGTYPE|CROSSSLOT)\b|script/i;
+
+export class Calls {
+  readonly #port: RedisPort;
+  readonly #onWarning: (message: string) => void;
+  #checked: Promise<void> | undefined;
+  #isChecked = false;
+  #readied: Promise<void> | undefined;
+
+  constructor(port: RedisPort, onWarning: (message: string) => void) {
+    this.#port = port;
+    this.#onWarning = onWarning;
+  }
+
+  /** Runs a script; rejects with a SluiceError, or {@link PeriodUnknown}. */
+  async run(call: Call): Promise<unknown> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (!this.#port.isReady) await this.#ready();
+        if (!this.#isChecked) await this.#check();
+        return await this.#send(call);
+      } catch (error) {
+        const mayPass = attempt < TRIES_MAX && call.isAbandoned?.() !== true;
+        if (!mayPass || !this.#isNotNow(error)) throw toFailure(error);
+      }
+      await pause(Math.min(PAUSE_MS_MIN * 2 ** (attempt - 1), PAUSE_MS_MAX));
+      if (call.isAbandoned?.() === true) throw toFailure(new Error("nobody waits any more"));
+    }
+  }
+
+  /** Deletes a key. */
+  async del(key: string): Promise<void> {
+    try {
+      if (!this.#port.isReady) await this.#ready();
+      await this.#port.del(key);
+    } catch (error) {
+      throw toFailure(error);
+    }
+  }
+
+  async #send({ script, keys, args }: Call): Promise<unknown> {
+    try {
+      return await this.#port.evalSha(script.sha1, keys, args);
+    } catch (error) {
+      // After a restart or a failover the server has to be told the script.
+      if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+      return await this.#port.eval(script.source, keys, args);
+    }
+  }
+
+  #isNotNow(error: unknown): boolean {
+    const message = messageOf(error);
+    // A replica that was the primary before: the new one has to be found.
+    if (/\bREADONLY\b/.test(message)) {
+      this.#port.reconnect();
+      return true;
+    }
+    return NOT_NOW.test(message);
+  }
+
+  /** Waits for the connection, for a bounded time; all that wait do it together. */
+  #ready(): Promise<void> {
+    this.#readied ??= new Promise<void>((resolve, reject) => {
+      const cancel = startTimer(systemClock, READY_MS_MAX, () =>
+        reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "there is no connection")),
+      );
+      this.#port.whenReady().then(resolve, reject).finally(cancel);
+    }).finally(() => {
+      this.#readied = undefined;
+    });
+    return this.#readied;
+  }
+
+  /** Looks at the server, once. */
+  #check(): Promise<void> {
+    this.#checked ??= this.#port.info().then(
+      (info) => {
+        const { warning } = checkServer(info);
+        this.#isChecked = true;
+        if (warning !== undefined) this.#onWarning(warning);
+      },
+      (error: unknown) => {
+        this.#checked = undefined;
+        throw error;
+      },
+    );
+    return this.#checked;
+  }
+}
+
+function toFailure(error: unknown): Error {
+  if (error instanceof SluiceError) return error;
+  const message = messageOf(error);
+  const period = /^SLUICEPERIOD (\d+)/.exec(message);
+  if (period !== null) return new PeriodUnknown(Number(period[1]));
+  if (!NOT_NOW.test(message) && !REFUSED.test(message)) return new LostReply(error);
+  const failure = new SluiceError("SLUICE_STORE_UNAVAILABLE", message);
+  failure.cause = error;
+  return failure;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    startTimer(systemClock, ms, resolve);
+  });
+}

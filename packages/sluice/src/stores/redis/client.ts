@@ -1,0 +1,56 @@
+// The one place that knows Redis clients. A store takes the client that its user made, ioredis or
+// node-redis, single, Sentinel or Cluster, and needs little of it: run a script, say whether the
+// connection stands. A client that would send a command again after a cut connection could charge
+// twice, so of such an ioredis client the store uses a duplicate that does not.
+
+import { show } from "../../errors.js";
+import { asGiven, type OptionSite, refuse } from "../../options.js";
+import { ioredisPort } from "./ioredis.js";
+import { nodeRedisPort } from "./node-redis.js";
+
+/** An ioredis `Redis` or `Cluster`. */
+export interface IoredisClient {
+  readonly status: string;
+  evalsha(...args: never[]): unknown;
+}
+
+/** A client, cluster or Sentinel of node-redis. */
+export interface NodeRedisClient {
+  readonly isOpen: boolean;
+  evalSha(...args: never[]): unknown;
+}
+
+/** What a Redis store can work with. */
+export type RedisClient = IoredisClient | NodeRedisClient;
+
+/** What the store needs of a client. */
+export interface RedisPort {
+  /** Whether keys of different tags may live on different servers. */
+  readonly isCluster: boolean;
+  /** Whether a command that is sent now goes out at once. */
+  readonly isReady: boolean;
+  /** Resolves when the connection stands, rejects if it was given up. */
+  whenReady(): Promise<void>;
+  evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  del(key: string): Promise<unknown>;
+  info(): Promise<string>;
+  /** Connects anew, to wherever the primary is now. */
+  reconnect(): void;
+  /** Ends the connection if it is the store's own. */
+  close(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "redisStore", code: "SLUICE_OPTION_INVALID" };
+
+/** The port of a client, or an error that says what was seen. */
+export function toPort(client: unknown): RedisPort {
+  const given = asGiven(client) as Record<string, unknown>;
+  if (typeof given.evalsha === "function" && typeof given.duplicate === "function") {
+    return ioredisPort(client);
+  }
+  if (typeof given.evalSha === "function" && typeof given.isOpen === "boolean") {
+    return nodeRedisPort(client);
+  }
+  refuse(SITE, `needs a client of ioredis or node-redis, got ${show(client)}`);
+}

@@ -1,0 +1,65 @@
+// Requests across identities in a Cluster, where no single call can decide them: each identity is
+// charged by itself, and if one refuses, the others are given back. In between a charge may be seen
+// by others, and a crash may leave it; there is never a free pass.
+
+import type { Verdict } from "../../decision.js";
+import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling } from "../store.js";
+
+/** The charges of one identity. */
+export interface Group {
+  readonly members: readonly Charge[];
+}
+
+/** How a group is decided and given back. */
+export interface Across {
+  ask(charges: readonly Charge[], options: DecideOptions): Promise<Outcome>;
+  settle(settlings: readonly Settling[]): Promise<void>;
+}
+
+/** Decides all groups at once; gives back what was taken unless all enforced charges pass. */
+export async function decideAcross(
+  charges: readonly Charge[],
+  groups: readonly Group[],
+  options: DecideOptions,
+  { ask, settle }: Across,
+): Promise<Outcome> {
+  const { hold = false } = options;
+  const how: DecideOptions = { ...options, hold: hold === false ? "briefly" : hold };
+  const answers = await Promise.allSettled(groups.map(({ members }) => ask(members, how)));
+  const outcomes = answers.filter((answer) => answer.status === "fulfilled");
+  const failed = answers.find((answer) => answer.status === "rejected");
+  const isAdmitted = failed === undefined && outcomes.every(({ value }) => value.isAdmitted);
+  if (!isAdmitted) {
+    await giveBack(
+      outcomes.flatMap(({ value }) => value.receipts),
+      settle,
+    );
+  }
+  if (failed !== undefined) throw failed.reason;
+  const verdicts = new Map<Charge, Verdict>();
+  for (const [i, { value }] of outcomes.entries()) {
+    for (const [c, charge] of groups[i].members.entries()) {
+      const verdict = value.verdicts[c];
+      const isBack = !isAdmitted && value.isAdmitted && verdict.allowed;
+      verdicts.set(charge, isBack ? withBack(verdict, charge.cost) : verdict);
+    }
+  }
+  return {
+    isAdmitted,
+    verdicts: charges.map((charge) => verdicts.get(charge) as Verdict),
+    receipts: isAdmitted && hold !== false ? outcomes.flatMap(({ value }) => value.receipts) : [],
+  };
+}
+
+async function giveBack(
+  receipts: readonly ChargeReceipt[],
+  settle: Across["settle"],
+): Promise<void> {
+  if (receipts.length === 0) return;
+  await settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
+}
+
+/** What was charged and given back is there again. */
+function withBack(verdict: Verdict, cost: number): Verdict {
+  return { ...verdict, remaining: Math.min(verdict.limit, verdict.remaining + cost) };
+}

@@ -1,0 +1,139 @@
+// The port over ioredis. Left to its defaults it sends unanswered commands again after a cut
+// connection, queues while there is none and retries for seconds: a charge could happen twice, and
+// a decision could stall. The store uses a duplicate with all of that off, and a quick reconnect.
+
+import type { RedisPort } from "./client.js";
+
+interface IoredisOptions {
+  readonly autoResendUnfulfilledCommands?: boolean;
+  readonly enableOfflineQueue?: boolean;
+  readonly maxRetriesPerRequest?: number | null;
+  readonly redisOptions?: object;
+  readonly retryDelayOnFailover?: number;
+}
+
+/** What of ioredis is used. */
+interface Ioredis {
+  readonly status: string;
+  readonly isCluster?: boolean;
+  readonly options: IoredisOptions;
+  evalsha(sha1: string, count: number, ...rest: string[]): Promise<unknown>;
+  eval(source: string, count: number, ...rest: string[]): Promise<unknown>;
+  del(key: string): Promise<unknown>;
+  info(): Promise<string>;
+  connect(): Promise<void>;
+  disconnect(reconnect?: boolean): void;
+  duplicate(...overrides: unknown[]): Ioredis;
+  on(event: string, listener: (...args: unknown[]) => void): void;
+  once(event: string, listener: (...args: unknown[]) => void): void;
+  off(event: string, listener: (...args: unknown[]) => void): void;
+}
+
+const RECONNECT_MS_MIN = 10;
+const RECONNECT_MS_MAX = 500;
+const CONNECT_MS_MAX = 2_000;
+const CLUSTER_RETRY_MS = 10;
+/** At least one redirection must be followed; a slot that moves on needs a few. */
+const REDIRECTIONS_MAX = 8;
+
+/** No command is sent twice, none is queued, and a lost connection comes back soon. */
+const careful = {
+  autoResendUnfulfilledCommands: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_MS_MAX,
+  lazyConnect: false,
+};
+const reconnectSoon = (attempt: number): number =>
+  Math.min(RECONNECT_MS_MIN * 2 ** Math.min(attempt - 1, 10), RECONNECT_MS_MAX);
+
+/** The port over an ioredis `Redis` or `Cluster`. */
+export function ioredisPort(client: unknown): RedisPort {
+  return new IoredisPort(client as Ioredis);
+}
+
+class IoredisPort implements RedisPort {
+  readonly isCluster: boolean;
+  readonly #client: Ioredis;
+  readonly #isOwn: boolean;
+
+  constructor(given: Ioredis) {
+    this.isCluster = given.isCluster === true;
+    this.#isOwn = !isCareful(given);
+    this.#client = this.#isOwn ? duplicateCarefully(given) : given;
+    // Without a listener ioredis prints every failed attempt; failures show in answers.
+    this.#client.on("error", () => {});
+    if (this.#client.status === "wait") this.#client.connect().catch(() => {});
+  }
+
+  get isReady(): boolean {
+    return this.#client.status === "ready";
+  }
+
+  whenReady(): Promise<void> {
+    const client = this.#client;
+    if (client.status === "ready") return Promise.resolve();
+    if (client.status === "end") return Promise.reject(new Error("the connection was closed"));
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => () => {
+        client.off("ready", ready);
+        client.off("end", ended);
+        act();
+      };
+      const ready = settle(resolve);
+      const ended = settle(() => reject(new Error("the connection was closed")));
+      client.once("ready", ready);
+      client.once("end", ended);
+    });
+  }
+
+  evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#client.evalsha(sha1, keys.length, ...keys, ...args);
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#client.eval(source, keys.length, ...keys, ...args);
+  }
+
+  del(key: string): Promise<unknown> {
+    return this.#client.del(key);
+  }
+
+  info(): Promise<string> {
+    return this.#client.info();
+  }
+
+  reconnect(): void {
+    // Only our own: a user's client may have other work under way. A Cluster finds its way alone.
+    if (this.#isOwn && !this.isCluster) this.#client.disconnect(true);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOwn) this.#client.disconnect();
+  }
+}
+
+function isCareful({ isCluster, options }: Ioredis): boolean {
+  const nodes: IoredisOptions = isCluster ? (options.redisOptions ?? {}) : options;
+  const sendsOnce = isCluster
+    ? options.retryDelayOnFailover === 0
+    : nodes.autoResendUnfulfilledCommands === false;
+  return sendsOnce && nodes.maxRetriesPerRequest === 0 && options.enableOfflineQueue === false;
+}
+
+function duplicateCarefully(given: Ioredis): Ioredis {
+  if (!given.isCluster) {
+    return given.duplicate({ ...careful, retryStrategy: reconnectSoon });
+  }
+  const { enableOfflineQueue: _, ...nodes } = careful;
+  return given.duplicate([], {
+    enableOfflineQueue: false,
+    lazyConnect: false,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: CLUSTER_RETRY_MS,
+    maxRedirections: REDIRECTIONS_MAX,
+    clusterRetryStrategy: reconnectSoon,
+    redisOptions: { ...given.options.redisOptions, ...nodes },
+  });
+}

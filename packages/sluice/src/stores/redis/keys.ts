@@ -1,0 +1,105 @@
+// The names of keys in Redis: `sluice:{ip:203.0.113.10}:login`. What is in braces is the identity; a
+// Cluster places all keys of one identity together by it. Names are readable, no two different
+// things share one, and secrets never appear: parts are escaped, long ones and secrets hashed.
+
+import { createHash, createHmac } from "node:crypto";
+import { SluiceError } from "../../errors.js";
+import type { Counter } from "../store.js";
+
+/** How keys are named. */
+export interface KeyNaming {
+  /** What all names start with, without braces. */
+  readonly prefix: string;
+  /** With what secrets are hashed; the same on all servers that share limits. */
+  readonly keySecret: string | undefined;
+  /** Whether a key is a secret. */
+  readonly isSecret: (key: string) => boolean;
+}
+
+/** Keys longer than this are hashed: a name of 64 KiB would be stored whole with every counter. */
+const KEY_LENGTH_MAX = 200;
+// Everything that ends a tag, separates parts or can't be typed; % because it marks an escape.
+const UNSAFE_IN_TAG = /[%{}\s\p{Cc}\p{Cs}]/gu;
+const UNSAFE_IN_PART = /[%{}:\s\p{Cc}\p{Cs}]/gu;
+const IS_SAFE = /^[\w.:@/+=~-]+$/;
+const SECRET_KINDS = /^(api[-_]?key|token|access[-_]?token|secret|session|jwt|bearer|password):/i;
+
+/** Whether a key says of itself that it is a secret: `apiKey:…`, `token:…`, `session:…`. */
+export function looksSecret(key: string): boolean {
+  return SECRET_KINDS.test(key);
+}
+
+/** Names the keys of one store. */
+export class KeyNames {
+  readonly #naming: KeyNaming;
+  readonly #parts = new Map<string, string>();
+
+  constructor(naming: KeyNaming) {
+    this.#naming = naming;
+  }
+
+  /** The beginning of all names of an identity, its tag. Names with the same tag share a slot. */
+  tag(key: string): string {
+    const { prefix, isSecret } = this.#naming;
+    if (isSecret(key)) return `${prefix}:{${this.#hashSecret(key)}}`;
+    // `%h` is no escape, so a hash is never the name of another key.
+    if (key.length > KEY_LENGTH_MAX) return `${prefix}:{%h${digest(key)}}`;
+    return `${prefix}:{${IS_SAFE.test(key) ? key : key.replace(UNSAFE_IN_TAG, escape)}}`;
+  }
+
+  counter(tag: string, { scope, part }: Counter): string {
+    return part === 0 ? `${tag}:${this.#part(scope)}` : `${tag}:${this.#part(scope)}:${part}`;
+  }
+
+  open(counter: string): string {
+    return `${counter}:open`;
+  }
+
+  block(tag: string, scope: string): string {
+    return `${tag}:${this.#part(scope)}:block`;
+  }
+
+  request(tag: string, scope: string, requestId: string): string {
+    return `${tag}:${this.#part(scope)}:request:${escapePart(requestId)}`;
+  }
+
+  /** Names of limiters are few and come again and again. */
+  #part(scope: string): string {
+    const known = this.#parts.get(scope);
+    if (known !== undefined) return known;
+    const part = escapePart(scope);
+    if (this.#parts.size >= PARTS_MAX) this.#parts.clear();
+    this.#parts.set(scope, part);
+    return part;
+  }
+
+  #hashSecret(key: string): string {
+    const { keySecret } = this.#naming;
+    const kind = key.includes(":") ? key.slice(0, key.indexOf(":")) : "secret";
+    if (keySecret === undefined) {
+      throw new SluiceError("SLUICE_KEY_SECRET_MISSING", `a key that starts with "${kind}:"`);
+    }
+    const hash = createHmac("sha256", keySecret).update(toBytes(key)).digest("base64url");
+    return `${kind.replace(UNSAFE_IN_TAG, escape)}:%s${hash}`;
+  }
+}
+
+const PARTS_MAX = 10_000;
+
+function escapePart(text: string): string {
+  return text.length > KEY_LENGTH_MAX ? `%h${digest(text)}` : text.replace(UNSAFE_IN_PART, escape);
+}
+
+function escape(character: string): string {
+  const hex = (character.codePointAt(0) as number).toString(16).toUpperCase();
+  return hex.length <= 2 ? `%${hex.padStart(2, "0")}` : `%u${hex.padStart(4, "0")}`;
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(toBytes(text)).digest("base64url");
+}
+
+/** As UTF-16: UTF-8 would write every lone surrogate alike. */
+function toBytes(text: string): Buffer {
+  return Buffer.from(text, "utf16le");
+}

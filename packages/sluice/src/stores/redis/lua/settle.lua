@@ -1,0 +1,47 @@
+-- Presents receipts, each once: gives back what is unused, or charges the excess as debt.
+-- KEYS: counters, open receipts and records of requests, each once.
+-- ARGV[4]: a JSON array of numbers, for each receipt: places of counter, open receipts, record or 0,
+--   its limit, the place of its name in ARGV or 0 if it was only held briefly, cost, when it was
+--   charged, mark, before, what is kept, shift, for how long an open receipt is kept.
+-- ARGV[5...]: names.
+
+-- @include counters
+
+local RECEIPT_FIELDS = 12
+local numbers = cjson.decode(ARGV[4])
+
+local function settle(at)
+  local limit, name, mark = limits[numbers[at + 3]], numbers[at + 4], numbers[at + 7]
+  local open, record, kept = numbers[at + 1], numbers[at + 2], numbers[at + 9]
+  local receipt = { cost = numbers[at + 5], at = numbers[at + 6], before = numbers[at + 8], lowered = 0 }
+  local list, place
+  if name > 0 then
+    local found
+    found, list, place = receipts.close(KEYS[open], mark, ARGV[name])
+    -- Settled before, and so it counts no more; unless it is so old that it was forgotten.
+    local is_old = now >= receipt.at + numbers[at + 11]
+    if not found and (not is_old or kept <= receipt.cost) then return end
+    receipt = found or receipt
+  end
+  receipt.mark = mark
+  local kind = kinds[limit.kind]
+  local c = counter_of(numbers[at], limit, numbers[at + 10])
+  if kept > receipt.cost then
+    kind.force(c, limit, kept - receipt.cost, now)
+  elseif c.carried then
+    -- Under other numbers there is no telling what the receipt stands for: it brings nothing.
+    c.dirty = false
+  elseif kept < receipt.cost then
+    local per_unit, per_ms = kind.measure(limit)
+    local stands = stands_for(receipt, per_unit, per_ms, per_ms > 0 and now or receipt.at)
+    kind.give_back(c, limit, receipt, kept, now, stands)
+    if list then receipts.lower_younger(KEYS[open], mark, list, place, c, limit, now) end
+  end
+  -- A request that was cancelled has not happened: sent again, it is decided anew.
+  if kept == 0 and record > 0 then redis.call("DEL", KEYS[record]) end
+end
+
+if not knows_periods() then return wrong_period() end
+for at = 1, #numbers, RECEIPT_FIELDS do settle(at) end
+write_counters()
+return { now }

@@ -1,0 +1,93 @@
+// The options of a Redis store.
+
+import type { Clock } from "../../clock.js";
+import { show } from "../../errors.js";
+import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../options.js";
+import { type KeyNaming, looksSecret } from "./keys.js";
+
+/** Options of `redisStore`. */
+export interface RedisStoreOptions {
+  /** What all keys start with; default `"sluice"`. Letters, digits and `_ - . :`. */
+  prefix?: string;
+  /**
+   * With what keys that are secrets are hashed: any string, the same on all servers that share
+   * limits. Needed as soon as a secret comes: one never gets into Redis as it is.
+   */
+  keySecret?: string;
+  /** Which keys are secrets. Default: those that start with `apiKey:`, `token:`, `session:` … */
+  isSecret?: (key: string) => boolean;
+  /** For how long an admitted request is remembered by its `requestId`; default 60,000. */
+  idempotencyMs?: number;
+  /** Instead of the server's own time, for tests. */
+  clock?: Clock;
+  /** Told once what the user of a server should know. Default: a warning of the process. */
+  onWarning?: (message: string) => void;
+}
+
+/** Options, validated and filled in. */
+export interface RedisStoreSetup {
+  readonly naming: KeyNaming;
+  readonly idempotencyMs: number;
+  readonly clock: Clock | undefined;
+  /** What is added to every TTL: time of a clock that is injected does not pass by itself. */
+  readonly slackMs: number;
+  readonly onWarning: (message: string) => void;
+}
+
+const SITE: OptionSite = { name: "redisStore", code: "SLUICE_OPTION_INVALID" };
+const IDEMPOTENCY_MS = 60_000;
+const DAY_MS = 86_400_000;
+const INJECTED_SLACK_MS = DAY_MS;
+
+/** Validates options and fills in defaults. */
+export function toSetup(options: RedisStoreOptions): RedisStoreSetup {
+  const given = asOptions(SITE, options, [
+    "prefix",
+    "keySecret",
+    "isSecret",
+    "idempotencyMs",
+    "clock",
+    "onWarning",
+  ]);
+  const keySecret = toSecret(given.keySecret);
+  const isSecret = toFunction("isSecret", given.isSecret, looksSecret);
+  const idempotencyMs = orDefault(given.idempotencyMs, IDEMPOTENCY_MS);
+  return {
+    naming: { prefix: toPrefix(orDefault(given.prefix, "sluice")), keySecret, isSecret },
+    idempotencyMs: whole(SITE, "idempotencyMs", idempotencyMs, { min: 1, max: DAY_MS }),
+    clock: toClock(given.clock),
+    slackMs: given.clock === undefined ? 0 : INJECTED_SLACK_MS,
+    onWarning: toFunction("onWarning", given.onWarning, warn),
+  };
+}
+
+function toPrefix(prefix: unknown): string {
+  if (typeof prefix === "string" && /^[\w.:-]{1,100}$/.test(prefix)) return prefix;
+  refuse(
+    SITE,
+    `prefix must be 1 to 100 letters, digits or _ - . : without braces, got ${show(prefix)}`,
+  );
+}
+
+function toSecret(secret: unknown): string | undefined {
+  if (secret === undefined || (typeof secret === "string" && secret.length >= 16)) return secret;
+  // Shown by its type only: it is a secret.
+  const seen = typeof secret === "string" ? `${secret.length} characters` : typeof secret;
+  refuse(SITE, `keySecret must be a string of at least 16 characters, got ${seen}`);
+}
+
+function toClock(clock: unknown): Clock | undefined {
+  if (clock === undefined) return undefined;
+  if (typeof (clock as Partial<Clock> | null)?.now === "function") return clock as Clock;
+  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
+}
+
+function toFunction<F>(field: string, value: unknown, byDefault: F): F {
+  if (value === undefined) return byDefault;
+  if (typeof value === "function") return value as F;
+  refuse(SITE, `${field} must be a function, got ${show(value)}`);
+}
+
+function warn(message: string): void {
+  globalThis.process?.emitWarning?.(`sluice: ${message}`, { code: "SLUICE_REDIS" });
+}
