@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ["packages/**/*.test.ts", "{bench,examples,scripts,test}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "**/.build/**"],
+    globalSetup: "packages/test-servers/src/global-setup.ts",
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 120_000,

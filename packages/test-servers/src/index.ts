@@ -1,0 +1,8 @@
+// Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
+// is published.
+
+export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server.js";
+export { type RedisOptions, startRedis } from "./redis.js";
+export type { RedisConfig, RedisProcess } from "./redis-process.js";
+export { Push, RedisError, type Reply } from "./resp.js";
+export { type Address, RespConnection } from "./resp-connection.js";
