@@ -103,6 +103,11 @@ export class Denials {
     if (this.#byPrint.size > this.#keysMax) this.#byPrint.delete(firstOf(this.#byPrint));
   }
 
+  /** Forgets a key that was charged: what was known of its waits is too short now. */
+  outdate(scope: string, key: string): void {
+    if (this.#byPrint.size > 0) this.#byPrint.delete(this.#prints.of(scope, key));
+  }
+
   /** Forgets a key under all limits of a scope, and what requests under way will bring of it. */
   clear(scope: string, key: string): void {
     const print = this.#prints.of(scope, key);

@@ -12,7 +12,15 @@ import { asOptions, orDefault, refuse, whole } from "../options.js";
 import { mergeEqual, spreadVerdicts } from "./charges.js";
 import { Denials, type Sending } from "./denials.js";
 import { ForwardingStore } from "./forwarding-store.js";
-import type { Charge, Counter, DecideOptions, Outcome, Settling, Store } from "./store.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  Settling,
+  Standing,
+  Store,
+} from "./store.js";
 
 /** Options of {@link denyCache}. */
 export interface DenyCacheOptions {
@@ -80,8 +88,11 @@ export class DenyCacheStore extends ForwardingStore {
     }
     const { clears } = this.#denials;
     const answer = super.decideOne(counter, key, cost, nowMs, blockNowMs);
-    if (!isThenable(answer) && answer.allowed) return answer;
-    return this.#learnOne(answer, { counter, key, cost, nowMs }, { clockMs, clears });
+    if (isThenable(answer) || !answer.allowed) {
+      return this.#learnOne(answer, { counter, key, cost, nowMs }, { clockMs, clears });
+    }
+    if (cost > 0) this.#denials.outdate(counter.scope, key);
+    return answer;
   }
 
   /**
@@ -99,17 +110,21 @@ export class DenyCacheStore extends ForwardingStore {
     }
     const sending = { clockMs, clears: this.#denials.clears };
     return this.#learnFrom(super.decide(charges, options), ({ isAdmitted, verdicts }) => {
-      if (isAdmitted) return;
       for (const charge of merged) {
         const verdict = verdicts[charges.findIndex((other) => isSame(other, charge))];
-        this.#denials.remember(charge, verdict, sending);
+        // One that passes alone is not charged if another refuses: it changes nothing.
+        if (isAdmitted || !verdict.allowed) this.#learn(charge, verdict, sending);
       }
     });
   }
 
+  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+    return this.#clearAround(charges, () => super.debit(charges));
+  }
+
   override settle(settlings: readonly Settling[]): MaybePromise<void> {
-    const givenBack = settlings.filter(({ receipt, kept }) => kept < receipt.cost);
-    const receipts = givenBack.map(({ receipt }) => receipt);
+    const changing = settlings.filter(({ receipt, kept }) => kept !== receipt.cost);
+    const receipts = changing.map(({ receipt }) => receipt);
     return this.#clearAround(receipts, () => super.settle(settlings));
   }
 
@@ -121,7 +136,6 @@ export class DenyCacheStore extends ForwardingStore {
     return this.#clearAround(charges, () => super.reset(charges));
   }
 
-  // A block makes the wait longer, which whoever set it expects to see at once.
   override block(
     scope: string,
     key: string,
@@ -147,13 +161,20 @@ export class DenyCacheStore extends ForwardingStore {
     return found.map((verdict, i) => verdict ?? unknownVerdict(charges[i].counter.limit));
   }
 
+  /** Keeps a refusal. What was admitted makes others wait longer than was known. */
+  #learn(charge: Charge, verdict: Verdict, sending: Sending): void {
+    const { counter, key, cost } = charge;
+    if (!verdict.allowed) this.#denials.remember(charge, verdict, sending);
+    else if (cost > 0) this.#denials.outdate(counter.scope, key);
+  }
+
   // Apart from `decideOne`: a function that makes closures pays for them on every way through it.
   #learnOne(
     answer: MaybePromise<Verdict>,
     charge: Charge,
     sending: Sending,
   ): MaybePromise<Verdict> {
-    return this.#learnFrom(answer, (verdict) => this.#denials.remember(charge, verdict, sending));
+    return this.#learnFrom(answer, (verdict) => this.#learn(charge, verdict, sending));
   }
 
   /** Lets `learn` see an answer, now or when it comes, and hands the answer on. */
@@ -176,11 +197,11 @@ export class DenyCacheStore extends ForwardingStore {
   }
 
   /**
-   * Clears keys before a call, since whoever asks next may be served after it, and once more when
-   * it is over, since what was refused meanwhile may be from before it. A call that fails may have
-   * been carried out.
+   * Clears keys around a call that changes how long they wait: before it, since whoever asks next
+   * may be served after it, and once more when it is over, since what was refused meanwhile may be
+   * from before it. A call that fails may have been carried out.
    */
-  #clearAround(keys: readonly Touched[], call: () => MaybePromise<void>): MaybePromise<void> {
+  #clearAround<T>(keys: readonly Touched[], call: () => MaybePromise<T>): MaybePromise<T> {
     const clear = () => {
       for (const { counter, key } of keys) this.#denials.clear(counter.scope, key);
       if (this.#underWay === 0) this.#denials.settle();
