@@ -3,8 +3,11 @@
 import { describe, expect, it } from "vitest";
 import { createLimiter } from "./limiter.js";
 import { fixedWindow, quota } from "./limits.js";
+import { ForwardingStore } from "./stores/forwarding-store.js";
 import { memoryStore } from "./stores/memory/store.js";
+import { resilient } from "./stores/resilient.js";
 import type { Charge, Counter, Store } from "./stores/store.js";
+import { ManualClock } from "./testing/manual-clock.js";
 
 const limit = fixedWindow({ limit: 5, windowMs: 1_000 });
 
@@ -74,3 +77,78 @@ describe("onStoreFailure", () => {
     expect(counters[0]).not.toHaveProperty("onStoreFailure");
   });
 });
+
+describe("a store behind a network", () => {
+  it("that does not answer is answered for, by half of the limit if nothing else is said", async () => {
+    const { store, clock } = hanging();
+    const limiter = createLimiter({ limit, store, clock });
+    const answers = [1, 2, 3].map(() => limiter.check("k"));
+    clock.advance(49);
+    await expect(Promise.race([...answers, "waiting"])).resolves.toBe("waiting");
+    clock.advance(1);
+    const decisions = await Promise.all(answers);
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+    expect(decisions.every(({ source }) => source === "fallback")).toBe(true);
+  });
+
+  it("is answered for after the deadline that was given", async () => {
+    const { store, clock } = hanging();
+    const limiter = createLimiter({ limit, store, clock, onStoreFailure: "closed", timeoutMs: 20 });
+    const answer = limiter.check("k");
+    clock.advance(20);
+    expect(await answer).toMatchObject({ allowed: false, source: "fallback" });
+  });
+
+  it("is asked bare under throw, unless there is a deadline", async () => {
+    const { store, clock } = hanging();
+    const bare = createLimiter({ limit, store, clock, onStoreFailure: "throw" }).check("k");
+    const timed = createLimiter({ limit, store, clock, onStoreFailure: "throw", timeoutMs: 20 });
+    const answer = timed.check("k");
+    clock.advance(600_000);
+    await expect(answer).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
+    await expect(Promise.race([bare, "waiting"])).resolves.toBe("waiting");
+  });
+
+  it("is known to be gone by all its limiters as soon as by one", async () => {
+    const { store, clock, asked } = hanging();
+    const one = createLimiter({ limit, store, clock, name: "one" });
+    const other = createLimiter({ limit, store, clock, name: "other", onStoreFailure: "open" });
+    const answers = Array.from({ length: 5 }, () => one.check("k"));
+    clock.advance(50);
+    await Promise.all(answers);
+    expect(other.check("k")).toMatchObject({ allowed: true, source: "fallback" });
+    expect(asked()).toBe(5);
+  });
+
+  it("is not closed by a limiter that it was passed to", async () => {
+    const { store, clock } = hanging();
+    await createLimiter({ limit, store, clock }).close();
+    const answer = createLimiter({ limit, store, clock }).check("k");
+    clock.advance(50);
+    expect(await answer).toMatchObject({ allowed: true });
+  });
+
+  it("that is resilient already can't be given another deadline", () => {
+    const store = resilient(memoryStore());
+    expect(() => createLimiter({ limit, store, timeoutMs: 5 })).toThrow(/resilient.*got 5/);
+    expect(createLimiter({ limit, store, onStoreFailure: "open" }).check("k")).toMatchObject({
+      source: "memory",
+    });
+  });
+});
+
+/** A remote store that never answers. */
+function hanging() {
+  const clock = new ManualClock(1_000_000);
+  let count = 0;
+  const never = () => {
+    count++;
+    return new Promise<never>(() => {});
+  };
+  const store: Store = Object.assign(new ForwardingStore(memoryStore()), {
+    decide: never,
+    decideOne: never,
+  });
+  Object.defineProperty(store, "isRemote", { value: true });
+  return { store, clock, asked: () => count };
+}

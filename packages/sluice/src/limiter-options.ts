@@ -2,9 +2,11 @@
 
 import { type Clock, systemClock } from "./clock.js";
 import { show } from "./errors.js";
+import { isGuarded, toGuarded } from "./limiter-store.js";
 import { isLimit, type Limit } from "./limits.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "./options.js";
 import { memoryStore } from "./stores/memory/store.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "./stores/resilient-options.js";
 import type { Counter, FailurePolicy, Store } from "./stores/store.js";
 
 /** Options of `createLimiter`. */
@@ -21,14 +23,16 @@ export interface LimiterOptions<S extends Store = Store> {
    */
   name?: string;
   /**
-   * What answers when a store behind a network does not; default `"local"`. A store in this process
-   * always answers.
+   * What answers when a store behind a network does not: `"open"` admits, `"closed"` refuses,
+   * `"local"` (default) decides in this process under half of each limit, `"throw"` rejects. Events
+   * and finer settings: pass `resilient(store, { … })` as the store.
    */
   onStoreFailure?: FailurePolicy;
   /**
    * How long a store behind a network may take for a decision before `onStoreFailure` answers, in
    * whole milliseconds from 1 to 60,000; default 50. With `"throw"` there is no deadline unless this
-   * is given. A store in this process answers at once, whatever this says.
+   * is given. A store in this process answers at once, whatever this says; a store made by
+   * `resilient` has its own deadline, and this is an error.
    */
   timeoutMs?: number;
 }
@@ -45,27 +49,34 @@ export interface LimiterSetup {
 
 const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
 const KNOWN = ["limit", "store", "clock", "name", "onStoreFailure", "timeoutMs"] as const;
-const POLICIES = ["open", "closed", "local", "throw"] as const satisfies readonly FailurePolicy[];
-const TIMEOUT_MS = { min: 1, max: 60_000 };
 
 /** Validates options and fills in defaults. */
 export function toSetup(options: LimiterOptions): LimiterSetup {
   const given = asOptions(SITE, options, KNOWN);
   const name = toName(orDefault(given.name, "default"));
-  const failure = toFailure(given.onStoreFailure);
+  const onStoreFailure = toPolicy(given.onStoreFailure);
+  // Nothing said is nothing handed on, so that a decorator's own policy counts.
+  const failure = onStoreFailure === undefined ? {} : { onStoreFailure };
   const counters = toLimits(given.limit).map((limit, part) =>
     Object.freeze({ scope: name, part, limit, ...failure }),
   );
-  const store = given.store === undefined ? memoryStore() : toStore(given.store);
+  const bare = given.store === undefined ? memoryStore() : toStore(given.store);
   const clock = toClock(orDefault(given.clock, systemClock));
-  if (given.timeoutMs !== undefined) whole(SITE, "timeoutMs", given.timeoutMs, TIMEOUT_MS);
+  const timeoutMs = toTimeoutMs(given.timeoutMs, bare);
+  const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
   return { name, counters, store, ownsStore: given.store === undefined, clock };
 }
 
-/** What every counter says of failures: nothing if nothing was said, so that a decorator decides. */
-function toFailure(onStoreFailure: unknown): Pick<Counter, "onStoreFailure"> {
-  if (onStoreFailure === undefined) return {};
-  return { onStoreFailure: oneOf(SITE, "onStoreFailure", onStoreFailure, POLICIES) };
+function toPolicy(policy: unknown): FailurePolicy | undefined {
+  return policy === undefined ? undefined : oneOf(SITE, "onStoreFailure", policy, POLICIES);
+}
+
+function toTimeoutMs(timeoutMs: unknown, store: Store): number | undefined {
+  if (timeoutMs === undefined) return undefined;
+  if (isGuarded(store)) {
+    refuse(SITE, `timeoutMs belongs to resilient(…), which the store is, got ${show(timeoutMs)}`);
+  }
+  return whole(SITE, "timeoutMs", timeoutMs, TIMEOUT_BOUNDS);
 }
 
 function toName(name: unknown): string {

@@ -1,0 +1,48 @@
+// The store that a limiter really asks. One that answers over a network is put behind a deadline and
+// a breaker, and limiters of the same store share them: what one learns of the store all know.
+
+import type { Clock } from "./clock.js";
+import { ResilientStore, resilient } from "./stores/resilient.js";
+import { TIMEOUT_MS } from "./stores/resilient-options.js";
+import type { FailurePolicy, Store } from "./stores/store.js";
+
+/** What a limiter says of a store that may fail. */
+export interface StoreCare {
+  readonly onStoreFailure: FailurePolicy | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly clock: Clock;
+}
+
+// By store, then by clock, then by deadline. The last grows with the deadlines that a program names.
+const shared = new WeakMap<Store, WeakMap<Clock, Map<number, ResilientStore>>>();
+
+/**
+ * The store, guarded if it is remote. With `"throw"` and no deadline there is nothing to guard: its
+ * own answers and errors are what the caller wants to see.
+ */
+export function toGuarded(store: Store, care: StoreCare): Store {
+  if (store.isRemote !== true) return store;
+  if (care.onStoreFailure === "throw" && care.timeoutMs === undefined) return store;
+  const { clock, timeoutMs = TIMEOUT_MS } = care;
+  const byClock = fill(shared, store, () => new WeakMap<Clock, Map<number, ResilientStore>>());
+  const byTimeout = fill(byClock, clock, () => new Map<number, ResilientStore>());
+  return fill(byTimeout, timeoutMs, () => resilient(store, { timeoutMs, clock }));
+}
+
+/** Whether it keeps a deadline already, which another could only seem to change. */
+export function isGuarded(store: Store): boolean {
+  return store instanceof ResilientStore;
+}
+
+interface Shelf<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): unknown;
+}
+
+function fill<K, V>(shelf: Shelf<K, V>, key: K, make: () => V): V {
+  const found = shelf.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  shelf.set(key, made);
+  return made;
+}

@@ -1,0 +1,37 @@
+// A resilient store promises of a store that answers what that store promises itself.
+
+import { describe, it } from "vitest";
+import type { Clock } from "../clock.js";
+import { storeConformance } from "../testing/store-conformance.js";
+import { ForwardingStore } from "./forwarding-store.js";
+import { memoryStore } from "./memory/store.js";
+import { resilient } from "./resilient.js";
+import type { Store } from "./store.js";
+
+const smallStore = () => memoryStore({ keysMax: 10_000 });
+
+/** The same store a turn later. */
+function later(inner: Store, isRemote: boolean): Store {
+  return new Proxy(new ForwardingStore(inner), {
+    get(target, name) {
+      if (name === "isRemote") return isRemote;
+      const verb = Reflect.get(target, name);
+      return async (...args: unknown[]) => verb.apply(target, args);
+    },
+  });
+}
+
+describe("around a store that answers at once", () => {
+  const createStore = (clock: Clock) => resilient(smallStore(), { clock });
+  for (const { name, run } of storeConformance({ createStore, traces: 50 })) it(name, run);
+});
+
+describe("around a store that answers later", () => {
+  const createStore = (clock: Clock) => resilient(later(smallStore(), true), { clock });
+  for (const { name, run } of storeConformance({ createStore, traces: 20 })) it(name, run);
+});
+
+describe("around a store that answers later and does not say so", () => {
+  const createStore = (clock: Clock) => resilient(later(smallStore(), false), { clock });
+  for (const { name, run } of storeConformance({ createStore, traces: 5 })) it(name, run);
+});

@@ -1,0 +1,76 @@
+// Settlings that a store did not take: they are kept, in bounded number, until it is back. A receipt
+// counts once however often it is sent, so what may have arrived is sent again without harm.
+
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Settling } from "./store.js";
+
+/** The most settlings that are sent again in one call. */
+const RESENT_MAX = 100;
+/** How long the rest waits after a call that failed, so that a bad one does not go with each answer. */
+const REST_MS = 1_000;
+
+/** Sends settlings, and says whether the store took them; if not, they are queued again. */
+export type Resend = (settlings: readonly Settling[]) => MaybePromise<boolean>;
+
+/** A queue of settlings. Full, it gives the oldest up and counts them. */
+export class Unsettled {
+  readonly #settlingsMax: number;
+  #waiting: Settling[] = [];
+  #givenUp = 0;
+  #isResending = false;
+  #restUntilMs = 0;
+
+  constructor(settlingsMax: number) {
+    this.#settlingsMax = settlingsMax;
+  }
+
+  /** How many wait. */
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** How many were given up for good. */
+  get givenUp(): number {
+    return this.#givenUp;
+  }
+
+  /** Adds settlings behind those that wait. */
+  add(settlings: readonly Settling[]): void {
+    for (const settling of settlings) this.#waiting.push(settling);
+    const tooMany = this.#waiting.length - this.#settlingsMax;
+    if (tooMany > 0) this.#givenUp += this.#waiting.splice(0, tooMany).length;
+  }
+
+  /** Takes out all that wait. */
+  takeAll(): readonly Settling[] {
+    return this.#waiting.splice(0);
+  }
+
+  /** Counts all that wait as lost. */
+  giveUp(): void {
+    this.#givenUp += this.takeAll().length;
+  }
+
+  /** Sends on what waits, one batch after the other for as long as the store takes them. */
+  resend(nowMs: number, send: Resend): void {
+    if (this.#isResending || nowMs < this.#restUntilMs || this.size === 0) return;
+    this.#isResending = true;
+    const batch = this.#waiting.splice(0, RESENT_MAX);
+    const end = (isTaken: boolean) => {
+      this.#isResending = false;
+      if (isTaken) this.resend(nowMs, send);
+      else this.#restUntilMs = nowMs + REST_MS;
+    };
+    const lose = () => {
+      // Not the store's failure but an error of its use, which no repetition mends.
+      this.#givenUp += batch.length;
+      end(false);
+    };
+    try {
+      const sent = andThen(send(batch), end);
+      if (isThenable(sent)) sent.catch(lose);
+    } catch {
+      lose();
+    }
+  }
+}
