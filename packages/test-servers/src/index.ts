@@ -1,6 +1,12 @@
 // Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
 // is published.
 
+export {
+  type FaultCounters,
+  FaultProxy,
+  type FaultProxyOptions,
+  startFaultProxy,
+} from "./fault-proxy.js";
 export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server.js";
 export { type RedisOptions, startRedis } from "./redis.js";
 export type { RedisConfig, RedisProcess } from "./redis-process.js";

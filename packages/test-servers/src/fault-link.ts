@@ -1,0 +1,86 @@
+// One client's connection through the fault proxy: a pipe each way, and a reader that tells where
+// one reply of the server ends and the next begins.
+
+import type { Socket } from "node:net";
+import { FaultPipe, type Flow } from "./fault-pipe.js";
+import { Push, ReplyReader } from "./resp.js";
+
+/** What a link asks of the proxy it belongs to. */
+export interface LinkOwner {
+  /** How bytes travel now. */
+  flow(): Flow;
+  /** Whether this chunk goes on to the client. `replies` is how many replies end in it. */
+  admitReplies(link: FaultLink, replies: number): boolean;
+  passedToServer(bytes: number): void;
+  passedToClient(bytes: number): void;
+  /** Both sides are closed. */
+  closed(link: FaultLink): void;
+}
+
+/** A pair of sockets: the client's, and ours to the server. */
+export class FaultLink {
+  /** Whether bytes of it were swallowed, so that it can't be used once faults are over. */
+  hasLost = false;
+  /** Whether a fault has ended it. */
+  isCut = false;
+  readonly #client: Socket;
+  readonly #server: Socket;
+  readonly #requests: FaultPipe;
+  readonly #replies: FaultPipe;
+  #reader: ReplyReader | undefined = new ReplyReader();
+
+  constructor(client: Socket, server: Socket, owner: LinkOwner) {
+    this.#client = client;
+    this.#server = server;
+    const flow = () => owner.flow();
+    this.#requests = new FaultPipe(client, server, flow, (n) => owner.passedToServer(n));
+    this.#replies = new FaultPipe(server, client, flow, (n) => owner.passedToClient(n));
+    client.on("data", (chunk: Buffer) => this.#requests.push(chunk));
+    server.on("data", (chunk: Buffer) => {
+      if (owner.admitReplies(this, this.#countReplies(chunk))) this.#replies.push(chunk);
+    });
+    this.#watch(client, this.#requests, owner);
+    this.#watch(server, this.#replies, owner);
+  }
+
+  /** To be called when the flow has changed. */
+  flowChanged(): void {
+    this.#requests.flowChanged();
+    this.#replies.flowChanged();
+  }
+
+  /** Ends both connections at once; with `reset`, the client sees ECONNRESET. */
+  cut(how: "close" | "reset"): void {
+    this.isCut = true;
+    this.#requests.close();
+    this.#replies.close();
+    if (how === "reset") this.#client.resetAndDestroy();
+    else this.#client.destroy();
+    this.#server.destroy();
+  }
+
+  #watch(socket: Socket, outgoing: FaultPipe, owner: LinkOwner): void {
+    socket.setNoDelay(true);
+    // What follows an error is the close event; there is nothing more to learn from it.
+    socket.on("error", () => {});
+    socket.on("end", () => outgoing.end());
+    socket.on("close", () => {
+      outgoing.end();
+      if (!this.#client.destroyed || !this.#server.destroyed) return;
+      this.#requests.close();
+      this.#replies.close();
+      owner.closed(this);
+    });
+  }
+
+  // A server that speaks something else than Redis counts one reply for each chunk.
+  #countReplies(chunk: Buffer): number {
+    try {
+      if (this.#reader === undefined) return 1;
+      return this.#reader.push(chunk).filter((reply) => !(reply instanceof Push)).length;
+    } catch {
+      this.#reader = undefined;
+      return 1;
+    }
+  }
+}

@@ -1,0 +1,228 @@
+// A TCP proxy that breaks on command. It stands between a client and any server, and does what
+// networks do: lose replies of requests that were executed, hang, crawl, cut, refuse.
+
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { FaultLink, type LinkOwner } from "./fault-link.js";
+import type { Flow } from "./fault-pipe.js";
+import { findFreePort, loopback } from "./free-port.js";
+import type { Address } from "./resp-connection.js";
+
+/** Options of `startFaultProxy`: the server that it stands in front of. */
+export interface FaultProxyOptions {
+  /** Port of the server. */
+  readonly port: number;
+  /** Address of the server. Default: 127.0.0.1. */
+  readonly host?: string;
+}
+
+/** What went through a proxy since it started. */
+export interface FaultCounters {
+  /** Connections that clients opened. */
+  readonly connections: number;
+  /** Connections that are open now. */
+  readonly connectionsOpen: number;
+  /** Connections that a fault ended. */
+  readonly connectionsCut: number;
+  /** Bytes that went on to the server, and to clients. */
+  readonly bytesToServer: number;
+  readonly bytesToClient: number;
+  /** Whole replies that were let through to clients, and that were swallowed. */
+  readonly repliesPassed: number;
+  readonly repliesDropped: number;
+}
+
+// Where a client gives up on hung connections and opens others, the oldest ones stay open.
+const connectionsMax = 10_000;
+const listenTriesMax = 5;
+
+/** Starts a proxy on a free loopback port that passes everything until it is told to fail. */
+export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
+  const target = { host: options.host ?? loopback, port: options.port };
+  for (let tries = 1; ; tries++) {
+    const proxy = new FaultProxy(target, await findFreePort());
+    try {
+      await proxy.listen();
+      return proxy;
+    } catch (error) {
+      if (tries >= listenTriesMax) throw error;
+    }
+  }
+}
+
+/** A running proxy. A new fault replaces the one before, except `refuse`, which adds to it. */
+export class FaultProxy implements Address {
+  readonly host: string = loopback;
+  readonly port: number;
+  readonly #target: Address;
+  readonly #links = new Set<FaultLink>();
+  #server: Server | undefined;
+  #flow: Flow = passing;
+  // Undefined: replies pass. How many more are swallowed before their connections are cut.
+  #dropsLeft: number | undefined;
+  // How many replies there are from one cut to the next; 0 for none.
+  #cutEvery = 0;
+  #repliesSinceCut = 0;
+  readonly #counted = {
+    connections: 0,
+    connectionsCut: 0,
+    bytesToServer: 0,
+    bytesToClient: 0,
+    repliesPassed: 0,
+    repliesDropped: 0,
+  };
+
+  /** Use `startFaultProxy`. */
+  constructor(target: Address, port: number) {
+    this.#target = target;
+    this.port = port;
+  }
+
+  /** A copy of the counters as they are now. */
+  get counters(): FaultCounters {
+    return { ...this.#counted, connectionsOpen: this.#links.size };
+  }
+
+  /** Holds everything back for `delayMs` milliseconds, each way: a round trip takes twice that. */
+  delay(delayMs: number): void {
+    this.#setFlow({ kind: "delay", delayMs: asCount("delayMs", delayMs, 0) });
+  }
+
+  /** Lets `bytes` bytes (default 1) through every `everyMs` milliseconds (default 1), each way. */
+  trickle({ bytes = 1, everyMs = 1 }: { bytes?: number; everyMs?: number } = {}): void {
+    asCount("bytes", bytes, 1);
+    this.#setFlow({ kind: "trickle", bytes, everyMs: asCount("everyMs", everyMs, 0) });
+  }
+
+  /**
+   * Nothing goes through, in either direction, and nobody is told: connections stay open, new
+   * ones open and hang. As in a real network, what was sent arrives late, after `heal`; a client
+   * that has closed its connection by then has its requests executed all the same.
+   */
+  partition(): void {
+    this.#setFlow({ kind: "hold" });
+  }
+
+  /**
+   * Requests reach the server and are executed, replies are swallowed. With `count`, after that
+   * many replies the connections that lost some are cut and the proxy passes again; replies that
+   * came in one piece with the last one are lost too. Without it, `heal` ends it.
+   */
+  dropReplies({ count = Number.POSITIVE_INFINITY }: { count?: number } = {}): void {
+    if (count !== Number.POSITIVE_INFINITY) asCount("count", count, 1);
+    this.#setFlow(passing);
+    this.#dropsLeft = count;
+  }
+
+  /** Cuts the connection of every `replies`th reply instead of passing that reply on. */
+  cutEvery(replies: number): void {
+    this.#setFlow(passing);
+    this.#cutEvery = asCount("replies", replies, 1);
+    this.#repliesSinceCut = 0;
+  }
+
+  /** Ends all connections now, once: as a closed one, or with `reset` as ECONNRESET. */
+  cut(how: "close" | "reset" = "close"): void {
+    for (const link of this.#links) this.#cutLink(link, how);
+  }
+
+  /** Refuses new connections (ECONNREFUSED) from now on; those that are open stay as they are. */
+  refuse(): void {
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /**
+   * Passes everything again and accepts connections. What was held back goes on; connections that
+   * lost replies are cut, since later replies would be taken for the lost ones.
+   */
+  async heal(): Promise<void> {
+    this.#setFlow(passing);
+    for (const link of this.#links) if (link.hasLost) this.#cutLink(link, "close");
+    if (this.#server === undefined) await this.listen();
+  }
+
+  /** Ends all connections and stops listening, for good. May be called again. */
+  close(): void {
+    this.refuse();
+    for (const link of this.#links) link.cut("close");
+  }
+
+  /** Listens on the proxy's port; `startFaultProxy` and `heal` call it. */
+  listen(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+    server.maxConnections = connectionsMax;
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.port, this.host, resolve);
+      // A proxy that nobody closed does not keep a process alive.
+      server.unref();
+    });
+  }
+
+  #setFlow(flow: Flow): void {
+    this.#flow = flow;
+    this.#dropsLeft = undefined;
+    this.#cutEvery = 0;
+    for (const link of this.#links) link.flowChanged();
+  }
+
+  #accept(client: Socket): void {
+    this.#counted.connections++;
+    const server = connect({ ...this.#target, allowHalfOpen: true });
+    this.#links.add(new FaultLink(client, server, this.#owner));
+  }
+
+  readonly #owner: LinkOwner = {
+    flow: () => this.#flow,
+    admitReplies: (link, replies) => this.#admitReplies(link, replies),
+    passedToServer: (bytes) => {
+      this.#counted.bytesToServer += bytes;
+    },
+    passedToClient: (bytes) => {
+      this.#counted.bytesToClient += bytes;
+    },
+    closed: (link) => this.#links.delete(link),
+  };
+
+  #admitReplies(link: FaultLink, replies: number): boolean {
+    const isCutDue = this.#isCutDue(replies);
+    if (this.#dropsLeft === undefined && !isCutDue && !link.hasLost) {
+      this.#counted.repliesPassed += replies;
+      return true;
+    }
+    this.#counted.repliesDropped += replies;
+    if (this.#dropsLeft !== undefined) this.#drop(link, replies);
+    if (isCutDue) this.#cutLink(link, "close");
+    return false;
+  }
+
+  #drop(link: FaultLink, replies: number): void {
+    link.hasLost = true;
+    this.#dropsLeft = (this.#dropsLeft ?? 0) - replies;
+    if (this.#dropsLeft > 0) return;
+    this.#dropsLeft = undefined;
+    for (const each of this.#links) if (each.hasLost) this.#cutLink(each, "close");
+  }
+
+  #isCutDue(replies: number): boolean {
+    if (this.#cutEvery === 0) return false;
+    this.#repliesSinceCut += replies;
+    if (this.#repliesSinceCut < this.#cutEvery) return false;
+    this.#repliesSinceCut = 0;
+    return true;
+  }
+
+  #cutLink(link: FaultLink, how: "close" | "reset"): void {
+    if (link.isCut) return;
+    this.#counted.connectionsCut++;
+    link.cut(how);
+  }
+}
+
+const passing: Flow = { kind: "pass" };
+
+function asCount(name: string, value: number, min: number): number {
+  if (Number.isInteger(value) && value >= min) return value;
+  throw new RangeError(`${name} must be a whole number from ${min}, got ${String(value)}`);
+}
