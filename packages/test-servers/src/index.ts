@@ -12,3 +12,5 @@ export { type RedisOptions, startRedis } from "./redis.js";
 export type { RedisConfig, RedisProcess } from "./redis-process.js";
 export { Push, RedisError, type Reply } from "./resp.js";
 export { type Address, RespConnection } from "./resp-connection.js";
+export { type SentinelGroup, type SentinelOptions, startSentinelGroup } from "./sentinel.js";
+export { slotOf } from "./slot.js";
