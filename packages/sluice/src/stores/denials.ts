@@ -171,10 +171,11 @@ function isUnder(denial: Denial, { part, limit }: Counter): boolean {
 
 /** Whether a verdict says "this cost is refused until then", and nothing but giving back ends it. */
 function isLasting({ counter, cost, shadow }: Charge, verdict: Verdict): boolean {
-  const { allowed, remaining, retryAfterMs, source } = verdict;
-  if (allowed || shadow === true || cost === 0) return false;
-  if (counter.limit.algorithm === "concurrency") return false;
+  const { allowed, limit, remaining, retryAfterMs, source } = verdict;
+  if (allowed || shadow === true || counter.limit.algorithm === "concurrency") return false;
   if (source === "fallback" || source === "lease") return false;
+  // Refused by another limit in front of the store: it says nothing about this one.
+  if (limit !== counter.limit.limit) return false;
   // Refused though it would fit: the store had no room for it, and may have some at any time.
   return remaining < cost && retryAfterMs > 0;
 }

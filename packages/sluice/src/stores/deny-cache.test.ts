@@ -20,6 +20,7 @@ import { storeConformance } from "../testing/store-conformance.js";
 import { type DenyCacheOptions, denyCache } from "./deny-cache.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import { memoryStore } from "./memory/store.js";
+import { prelimit } from "./prelimit.js";
 import type { Charge, Counter, DecideOptions, Outcome, Store } from "./store.js";
 
 const START_MS = Date.UTC(2024, 5, 1, 12);
@@ -52,8 +53,8 @@ class Slow extends Counting {
     return this.answer(super.refund(charges));
   }
 
-  deliver(): void {
-    for (const go of this.#waiting.splice(0)) go();
+  deliver(count = Number.POSITIVE_INFINITY): void {
+    for (const go of this.#waiting.splice(0, count)) go();
   }
 
   protected override answer<T>(value: MaybePromise<T>): MaybePromise<T> {
@@ -222,6 +223,19 @@ describe("an answer of the cache", () => {
     expect(inner.calls).toBe(4);
   });
 
+  it("ends in time also where the limit's own clock stands still", () => {
+    let nowMs = START_MS;
+    const clock = { now: () => nowMs, wall: () => START_MS };
+    const store = denyCache(memoryStore(), { clock });
+    const limiter = createLimiter({ limit: quota({ limit: 1, period: "day" }), store, clock });
+    limiter.check("key");
+    limiter.check("key");
+    nowMs += 999;
+    expect(limiter.check("key")).toMatchObject({ source: "deny-cache" });
+    nowMs += 1;
+    expect(limiter.check("key")).toMatchObject({ allowed: false, source: "memory" });
+  });
+
   it("counts from sending: an answer that took long is believed for less long", async () => {
     const clock = new ManualClock(START_MS);
     const inner = new Slow(memoryStore());
@@ -296,6 +310,16 @@ describe("nothing is remembered", () => {
     for (let n = 0; inner.stats.arenaRefusals === 0 && n < 100; n++) limiter.check(`key ${n}`);
     expect(inner.stats.arenaRefusals).toBe(1);
     expect(store.stats.keys).toBe(0);
+  });
+
+  it("of a refusal by another limit, such as a coarse one in front of the store", () => {
+    const clock = new ManualClock(START_MS);
+    const coarse = fixedWindow({ limit: 2, windowMs: 1_000 });
+    const store = denyCache(prelimit(memoryStore(), { limit: coarse, clock }), { clock });
+    const limiter = createLimiter({ limit: hourly, store, clock });
+    for (let n = 0; n < 5; n++) limiter.check("key");
+    expect(limiter.check("key")).toMatchObject({ allowed: false, limit: 2, source: "memory" });
+    expect(store.stats).toEqual({ keys: 0, hits: 0 });
   });
 
   it("of a call that fails, and its error is the caller's", async () => {
@@ -396,6 +420,43 @@ describe("what this process changes is seen at once", () => {
     expect(await after).toMatchObject({ allowed: true });
   });
 
+  it("even if others arrive before the refusal that is older", async () => {
+    const clock = new ManualClock(START_MS);
+    const inner = new Slow(memoryStore());
+    const store = denyCache(inner, { clock });
+    const limiter = createLimiter({ limit: hourly, store, clock });
+    const [other, refused] = ["other", "key"].map((key) => limiter.check(key, { cost: 11 }));
+    await limiter.reset("key");
+    inner.deliver(1);
+    await other;
+    // What is done after an answer is done by now, whatever turns of the queue it takes.
+    for (let turn = 0; turn < 10; turn++) await undefined;
+    inner.deliver();
+    await refused;
+    expect(store.stats.keys).toBe(1);
+  });
+
+  it("even if it takes its time, and a refusal arrives while it is under way", async () => {
+    const clock = new ManualClock(START_MS);
+    let go = () => {};
+    const signal = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    class LateRefund extends ForwardingStore {
+      override refund(charges: readonly Charge[]): Promise<void> {
+        return signal.then(() => super.refund(charges));
+      }
+    }
+    const store = denyCache(new LateRefund(memoryStore()), { clock });
+    const limiter = createLimiter({ limit: hourly, store, clock });
+    limiter.check("key", { cost: 10 });
+    const refunded = limiter.refund("key", 1);
+    expect(limiter.check("key")).toMatchObject({ allowed: false });
+    go();
+    await refunded;
+    expect(limiter.check("key")).toMatchObject({ allowed: true });
+  });
+
   it("even if so many keys were cleared meanwhile that they are not told apart", async () => {
     const clock = new ManualClock(START_MS);
     const inner = new Slow(memoryStore());
@@ -417,6 +478,17 @@ describe("what this process changes is seen at once", () => {
     const { store, check } = exhausted();
     await store.close();
     expect(() => check("key")).toThrow(/closed/);
+  });
+
+  it("not even a refusal that arrives after close is kept", async () => {
+    const clock = new ManualClock(START_MS);
+    const inner = new Slow(memoryStore());
+    const store = denyCache(inner, { clock });
+    const refused = createLimiter({ limit: hourly, store, clock }).check("key", { cost: 11 });
+    await store.close();
+    inner.deliver();
+    expect(await refused).toMatchObject({ allowed: false });
+    expect(store.stats.keys).toBe(0);
   });
 });
 
@@ -447,6 +519,21 @@ describe("a request of several charges", () => {
     expect(inner.calls).toBe(0);
   });
 
+  it("is known by the limit that refused, in whatever order they come", () => {
+    const { check } = setUp(limits.toReversed());
+    check("key", 2);
+    expect(check("key").source).toBe("memory");
+    expect(check("key").source).toBe("deny-cache");
+  });
+
+  it("tells parts apart that have the same limit", () => {
+    const { store, clock } = setUp(hourly);
+    const [one, two] = [0, 1].map((part) => ({ scope: "default", part, limit: hourly }));
+    store.decideOne(one, "key", 10, clock.now());
+    expect(store.decideOne(one, "key", 1, clock.now())).toMatchObject({ allowed: false });
+    expect(store.decideOne(two, "key", 1, clock.now())).toMatchObject({ allowed: true });
+  });
+
   it("that charges one counter twice is known by the cost of both", () => {
     const { store, clock, inner } = setUp(hourly);
     const counter = { scope: "default", part: 0, limit: hourly };
@@ -475,6 +562,15 @@ describe("memory", () => {
     expect(check("key 50", 11).source).toBe("deny-cache");
     expect(check("key 49", 11).source).toBe("memory");
     expect(check("key 50", 11).source).toBe("memory");
+  });
+
+  it("counts a key as young again when it is refused again", () => {
+    const { check, clock } = setUp(hourly, { keysMax: 2 });
+    check("a", 11);
+    check("b", 11);
+    clock.advance(1_000);
+    for (const key of ["a", "c"]) check(key, 11);
+    expect(check("a", 11).source).toBe("deny-cache");
   });
 
   it("holds a few refusals of one key, however many costs were tried", () => {
