@@ -44,10 +44,11 @@ export async function startSentinelGroup(options: SentinelOptions = {}): Promise
     const ofPrimary = { binary, config: { ...config, replicaof } };
     started.push(...(await startAll(replicas, ofPrimary)));
     await waitFor("the replicas to be in sync", formedMsMax, () => areInSync(primary, replicas));
-    const watching = { binary, config: sentinelConfig(primary, options), flags: ["--sentinel"] };
+    const watching = { binary, config: {}, flags: ["--sentinel"] };
     const sentinels = await startAll(options.sentinels ?? 3, watching);
     const group = new SentinelGroup([...started], sentinels);
     started.push(...sentinels);
+    await Promise.all(sentinels.map((each) => watch(each, primary, options)));
     await waitUntilFormed(sentinels, replicas);
     return group;
   } catch (error) {
@@ -101,23 +102,30 @@ export class SentinelGroup {
   }
 }
 
-function sentinelConfig(primary: Address, options: SentinelOptions): RedisConfig {
+// Sentinels greet each other every two seconds and look for replicas every ten; tests can't wait.
+// They also ping only as often as `downAfterMs`: with half a second they would take a server for
+// dead before its first answer is due, each time they connect, and fail over without need.
+const hurry = [
+  ...["PING-PERIOD", 100],
+  ...["INFO-PERIOD", 500],
+  ...["PUBLISH-PERIOD", 200],
+  ...["ASK-PERIOD", 200],
+];
+
+async function watch(sentinel: RedisProcess, primary: Address, options: SentinelOptions) {
   const quorum = quorumOf(options.sentinels ?? 3);
-  return {
-    sentinel: [
-      `monitor ${masterName} ${primary.host} ${primary.port} ${quorum}`,
-      `down-after-milliseconds ${masterName} ${options.downAfterMs ?? 500}`,
-      `failover-timeout ${masterName} ${options.failoverMsMax ?? 2500}`,
-    ],
+  // In this order: the haste has to be there before anything is watched.
+  await sentinel.command("SENTINEL", "DEBUG", ...hurry);
+  await sentinel.command("SENTINEL", "MONITOR", masterName, primary.host, primary.port, quorum);
+  const settings = {
+    "down-after-milliseconds": options.downAfterMs ?? 500,
+    "failover-timeout": options.failoverMsMax ?? 2500,
   };
+  for (const [name, value] of Object.entries(settings))
+    await sentinel.command("SENTINEL", "SET", masterName, name, value);
 }
 
-// Sentinels greet each other every two seconds and look for replicas every ten; tests can't wait.
-const hurry = ["INFO-PERIOD", 500, "PUBLISH-PERIOD", 200, "ASK-PERIOD", 200] as const;
-
 async function waitUntilFormed(sentinels: readonly RedisProcess[], replicas: number) {
-  // A server that does not know the command works too, in its own time.
-  for (const each of sentinels) await each.command("SENTINEL", "DEBUG", ...hurry).catch(() => {});
   await waitFor("the sentinels to know each other", formedMsMax, async () => {
     const seen = await Promise.all(sentinels.map(masterFields));
     const complete = seen.filter(
