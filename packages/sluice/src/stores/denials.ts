@@ -86,7 +86,7 @@ export class Denials {
 
   /** Keeps a refusal, unless it does not last or its key was cleared since it was asked for. */
   remember(charge: Charge, verdict: Verdict, { clockMs, clears }: Sending): void {
-    if (!isLasting(charge, verdict)) return;
+    if (!isCacheable(charge) || !isLasting(charge, verdict)) return;
     const { counter, key, cost, nowMs } = charge;
     const print = this.#prints.of(counter.scope, key);
     const clearedAs = this.#clearedByPrint.get(print) ?? 0;
@@ -169,11 +169,18 @@ function isUnder(denial: Denial, { part, limit }: Counter): boolean {
   return denial.limit === limit && denial.part === part;
 }
 
+/**
+ * Whether a refusal of such a charge holds for the next one. Permits come back at any time, a shadow
+ * refuses nobody, and where callers are told apart one may have no room while others have.
+ */
+export function isCacheable({ counter, shadow, caller }: Charge): boolean {
+  return shadow !== true && caller === undefined && counter.limit.algorithm !== "concurrency";
+}
+
 /** Whether a verdict says "this cost is refused until then", and nothing but giving back ends it. */
-function isLasting({ counter, cost, shadow }: Charge, verdict: Verdict): boolean {
+function isLasting({ counter, cost }: Charge, verdict: Verdict): boolean {
   const { allowed, limit, remaining, retryAfterMs, source } = verdict;
-  if (allowed || shadow === true || counter.limit.algorithm === "concurrency") return false;
-  if (source === "fallback" || source === "lease") return false;
+  if (allowed || source === "fallback" || source === "lease") return false;
   // Refused by another limit in front of the store: it says nothing about this one.
   if (limit !== counter.limit.limit) return false;
   // Refused though it would fit: the store had no room for it, and may have some at any time.

@@ -291,6 +291,18 @@ describe("nothing is remembered", () => {
     expect(store.decide(shadow)).toMatchObject({ isAdmitted: true });
   });
 
+  it("of a charge with a caller: where callers are told apart, others may have room", () => {
+    const { store, clock, inner } = setUp(hourly);
+    const counter = { scope: "s", part: 0, limit: hourly };
+    const charge = { counter, key: "key", cost: 11, nowMs: clock.now() };
+    store.decide([{ ...charge, caller: "ada" }]);
+    expect(store.stats.keys).toBe(0);
+    store.decide([charge]);
+    expect(store.stats.keys).toBe(1);
+    store.decide([{ ...charge, caller: "ben" }]);
+    expect(inner.calls).toBe(3);
+  });
+
   it("of a cost of nothing, even when its key is blocked", async () => {
     const { limiter, check, store } = setUp(hourly);
     await limiter.block("key", 60_000);

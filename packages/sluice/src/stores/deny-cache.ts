@@ -10,7 +10,7 @@ import type { Limit } from "../limits.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, orDefault, refuse, whole } from "../options.js";
 import { mergeEqual, spreadVerdicts } from "./charges.js";
-import { Denials, type Sending } from "./denials.js";
+import { Denials, isCacheable, type Sending } from "./denials.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import type {
   Charge,
@@ -154,9 +154,12 @@ export class DenyCacheStore extends ForwardingStore {
   }
 
   #findAny(charges: readonly Charge[], clockMs: number): readonly Verdict[] | undefined {
-    const found = charges.map(({ counter, key, cost, nowMs, shadow }) =>
-      shadow === true ? undefined : this.#denials.find(counter, key, cost, clockMs, nowMs),
-    );
+    const found = charges.map((charge) => {
+      const { counter, key, cost, nowMs } = charge;
+      return isCacheable(charge)
+        ? this.#denials.find(counter, key, cost, clockMs, nowMs)
+        : undefined;
+    });
     if (found.every((verdict) => verdict === undefined)) return undefined;
     return found.map((verdict, i) => verdict ?? unknownVerdict(charges[i].counter.limit));
   }
@@ -216,7 +219,8 @@ export class DenyCacheStore extends ForwardingStore {
  * Puts a deny cache in front of a store: what the store refused is refused in process until its
  * `retryAfterMs` is over, at most {@link DenyCacheOptions.denyCacheMsMax}. Such an answer comes at
  * once and has the source `"deny-cache"`; its `remaining` is that of the store's answer. Concurrency
- * limits, shadow charges and answers of a fallback or a lease are never remembered.
+ * limits, shadow charges, charges with a `caller` and answers of a fallback or a lease are never
+ * remembered. A limit that is split into shards has its cache behind the split.
  */
 export function denyCache(store: Store, options?: DenyCacheOptions): DenyCacheStore {
   return new DenyCacheStore(store, options);
