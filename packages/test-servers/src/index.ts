@@ -1,6 +1,7 @@
 // Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
 // is published.
 
+export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js";
 export {
   type FaultCounters,
   FaultProxy,
@@ -14,3 +15,4 @@ export { Push, RedisError, type Reply } from "./resp.js";
 export { type Address, RespConnection } from "./resp-connection.js";
 export { type SentinelGroup, type SentinelOptions, startSentinelGroup } from "./sentinel.js";
 export { slotOf } from "./slot.js";
+export type { SlotMigration } from "./slot-migration.js";
