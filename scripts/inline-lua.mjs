@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, "../packages/sluice/src/stores/redis/lu
 const target = join(folder, "scripts.ts");
 
 /** The operations, one script each. Every other file is a part of them. */
-const operations = ["decide", "peek", "debit", "settle", "grant", "block"];
+const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block"];
 
 /**
  * @param {string} name

@@ -10,7 +10,7 @@ import { type CallTime, CallWriter } from "./call-writer.js";
 import { type Calls, LostReply, PeriodUnknown } from "./calls.js";
 import type { KeyNames } from "./keys.js";
 import { shiftMsOf } from "./limit-numbers.js";
-import { scripts } from "./lua/scripts.js";
+import { type Script, scripts } from "./lua/scripts.js";
 import { type HeldAs, ReplyReader } from "./replies.js";
 
 /** A request that waits for its answer. */
@@ -20,6 +20,8 @@ interface Asked {
   readonly options: DecideOptions;
   /** The beginning of its first key's names. */
   readonly tag: string;
+  /** Whether it takes the short way. */
+  readonly isPlain: boolean;
   /** Exactly one of these is called, once. */
   readonly answer: (outcome: Outcome) => void;
   readonly answerOne: ((verdict: Verdict) => void) | undefined;
@@ -39,6 +41,8 @@ export interface DecisionsSetup {
   readonly onTime: (nowMs: number) => void;
 }
 
+/** What decide.lua reads out of the first number of a request. */
+const [HAS_RECEIPTS, HAS_ID, HAS_MORE, CHARGE] = [1, 2, 4, 8];
 const CHARGES_MAX = 128;
 const TRIES_MAX = 3;
 /** The arguments of the script before prints and names. */
@@ -60,15 +64,24 @@ export class Decisions {
   /** Decides a request whose charges may share a call. */
   ask(charges: readonly Charge[], tag: string, options: DecideOptions): Promise<Outcome> {
     return new Promise((answer, fail) => {
-      this.#push({ charges, tag, options, answer, answerOne: undefined, fail, tries: 0 });
+      const how = { charges, tag, options, isPlain: isPlain(charges, options) };
+      this.#push({ ...how, answer, answerOne: undefined, fail, tries: 0 });
     });
   }
 
   /** Decides one charge that is final. */
   askOne(charge: Charge, tag: string): Promise<Verdict> {
     return new Promise((answerOne, fail) => {
-      const charges = [charge];
-      this.#push({ charges, tag, options: NO_OPTIONS, answer: never, answerOne, fail, tries: 0 });
+      this.#push({
+        charges: [charge],
+        tag,
+        options: NO_OPTIONS,
+        isPlain: isPlainCharge(charge),
+        answer: never,
+        answerOne,
+        fail,
+        tries: 0,
+      });
     });
   }
 
@@ -84,16 +97,27 @@ export class Decisions {
     if (queue.length === 0) return;
     this.#queue = [];
     this.#queuedCharges = 0;
-    for (const batch of this.#setup.isCluster ? byTag(queue) : [queue]) void this.#send(batch);
+    for (const batch of this.#setup.isCluster ? byTag(queue) : [queue]) {
+      const plain = batch.filter((asked) => asked.isPlain);
+      if (plain.length > 0) void this.#send(plain, scripts.check);
+      if (plain.length === batch.length) continue;
+      void this.#send(
+        batch.filter((asked) => !asked.isPlain),
+        scripts.decide,
+      );
+    }
   }
 
   /** Sends requests in one call and answers each; never rejects. */
-  async #send(batch: readonly Asked[]): Promise<void> {
+  async #send(batch: readonly Asked[], script: Script): Promise<void> {
     const { calls, onTime } = this.#setup;
     try {
-      const { call, held } = this.#write(batch);
+      const writer = new CallWriter();
+      const held = batch.map((asked) => this.#writeRequest(writer, asked));
+      const args = writer.args(this.#setup.time(), String(this.#setup.idempotencyMs));
       const isAbandoned = () => batch.every(({ options }) => options.isAbandoned?.() === true);
-      const reply = new ReplyReader(await calls.run({ ...call, isAbandoned }));
+      const call = { script, keys: writer.keys, args, isAbandoned };
+      const reply = new ReplyReader(await calls.run(call));
       onTime(reply.nowMs);
       for (const [i, asked] of batch.entries()) answer(asked, reply, held[i]);
     } catch (error) {
@@ -114,50 +138,70 @@ export class Decisions {
     }
   }
 
-  #write(batch: readonly Asked[]) {
-    const { time, idempotencyMs } = this.#setup;
-    const writer = new CallWriter();
-    const held = batch.map((asked) => this.#writeRequest(writer, asked));
-    const args = writer.args(time(), String(idempotencyMs));
-    return { call: { script: scripts.decide, keys: writer.keys, args }, held };
-  }
-
-  /** In the order in which decide.lua reads. Returns how its receipts are held. */
-  #writeRequest(writer: CallWriter, { charges, options, tag }: Asked): HeldAs | undefined {
-    const { names } = this.#setup;
-    const { requestId, hold = false } = options;
+  /** In the order in which check.lua and decide.lua read. Returns how its receipts are held. */
+  #writeRequest(writer: CallWriter, asked: Asked): HeldAs | undefined {
+    const { charges, options, tag } = asked;
     const { numbers } = writer;
-    const isNamed = hold === true;
-    const keepMs = isNamed ? keepMsOf(charges) : 0;
+    if (asked.isPlain) {
+      for (const charge of charges) this.#writeCharge(writer, charge, tag);
+      // Below 0 it is the last one of its request.
+      numbers[numbers.length - 2] *= -1;
+      return undefined;
+    }
+    const { requestId, hold = false } = options;
+    const keepMs = hold === true ? keepMsOf(charges) : 0;
+    const hasMore = hold === true || !charges.every(isPlainCharge);
     const record =
-      requestId === undefined ? "" : names.request(tag, charges[0].counter.scope, requestId);
+      requestId === undefined
+        ? ""
+        : this.#setup.names.request(tag, charges[0].counter.scope, requestId);
     numbers.push(
-      charges.length,
-      isNamed ? 1 : 0,
-      record === "" ? 0 : writer.key(record),
-      record === "" ? 0 : writer.text(printOf(charges, hold), FIXED_ARGS),
-      isNamed ? writer.text(this.#newName(), FIXED_ARGS) : 0,
-      keepMs,
+      charges.length * CHARGE +
+        (hold === false ? 0 : HAS_RECEIPTS) +
+        (record === "" ? 0 : HAS_ID) +
+        (hasMore ? HAS_MORE : 0),
     );
-    for (const { counter, key, cost, shadow } of charges) {
-      const keyTag = charges.length === 1 ? tag : names.tag(key);
-      const name = names.counter(keyTag, counter);
+    if (hold !== false) {
+      numbers.push(hold === true ? writer.text(this.#newName(), FIXED_ARGS) : 0, keepMs);
+    }
+    if (record !== "") {
+      numbers.push(writer.key(record), writer.text(printOf(charges, hold), FIXED_ARGS));
+    }
+    for (const charge of charges) {
+      const name = this.#writeCharge(writer, charge, this.#setup.names.tag(charge.key));
+      if (!hasMore) continue;
       numbers.push(
-        writer.key(name),
-        writer.key(names.block(keyTag, counter.scope)),
-        isNamed ? writer.key(names.open(name)) : 0,
-        writer.limit(counter.limit),
-        cost,
-        shadow === true ? 1 : 0,
-        shiftMsOf(counter.limit, key),
+        charge.shadow === true ? 1 : 0,
+        shiftMsOf(charge.counter.limit, charge.key),
+        hold === true ? writer.key(this.#setup.names.open(name)) : 0,
       );
     }
-    return hold === false ? undefined : { keepMs, record };
+    const isTold = hold !== false || record !== "";
+    return isTold ? { isWanted: hold !== false, keepMs, record } : undefined;
+  }
+
+  #writeCharge(writer: CallWriter, { counter, cost }: Charge, tag: string): string {
+    const { names } = this.#setup;
+    const name = names.counter(tag, counter);
+    const block = writer.key(names.block(tag, counter.scope));
+    writer.numbers.push(writer.key(name), block, writer.limit(counter.limit), cost);
+    return name;
   }
 
   #newName(): string {
     return `${this.#namePrefix}-${(this.#nameSequence++).toString(36)}`;
   }
+}
+
+/** Whether the short way serves: all charges are final, and their counters single values. */
+function isPlain(charges: readonly Charge[], { requestId, hold = false }: DecideOptions): boolean {
+  return requestId === undefined && hold === false && charges.every(isPlainCharge);
+}
+
+/** Whether there is nothing more to tell of it than its numbers. */
+function isPlainCharge({ counter: { limit }, shadow }: Charge): boolean {
+  if (limit.algorithm === "slidingWindowLog" || limit.algorithm === "concurrency") return false;
+  return shadow !== true && !(limit.algorithm === "fixedWindow" && limit.align === "key");
 }
 
 const NO_OPTIONS: DecideOptions = {};
@@ -166,10 +210,10 @@ const never = (): void => {};
 function answer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {
   const { charges, options, answerOne } = asked;
   if (answerOne !== undefined) {
-    answerOne(reply.only(charges[0].counter.limit));
+    answerOne(reply.verdict(charges[0].counter.limit));
     return;
   }
-  const outcome = reply.outcome(charges, held);
+  const outcome = held === undefined ? reply.outcome(charges) : reply.heldOutcome(charges, held);
   if (outcome !== undefined) asked.answer(outcome);
   else {
     asked.fail(new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(options.requestId)}`));

@@ -44,7 +44,7 @@ export class KeyNames {
     if (isSecret(key)) return `${prefix}:{${this.#hashSecret(key)}}`;
     // `%h` is no escape, so a hash is never the name of another key.
     if (key.length > KEY_LENGTH_MAX) return `${prefix}:{%h${digest(key)}}`;
-    return `${prefix}:{${IS_SAFE.test(key) ? key : key.replace(UNSAFE_IN_TAG, escape)}}`;
+    return `${prefix}:{${IS_SAFE.test(key) ? key : key.replace(UNSAFE_IN_TAG, toEscape)}}`;
   }
 
   counter(tag: string, { scope, part }: Counter): string {
@@ -80,17 +80,19 @@ export class KeyNames {
       throw new SluiceError("SLUICE_KEY_SECRET_MISSING", `a key that starts with "${kind}:"`);
     }
     const hash = createHmac("sha256", keySecret).update(toBytes(key)).digest("base64url");
-    return `${kind.replace(UNSAFE_IN_TAG, escape)}:%s${hash}`;
+    return `${kind.replace(UNSAFE_IN_TAG, toEscape)}:%s${hash}`;
   }
 }
 
 const PARTS_MAX = 10_000;
 
 function escapePart(text: string): string {
-  return text.length > KEY_LENGTH_MAX ? `%h${digest(text)}` : text.replace(UNSAFE_IN_PART, escape);
+  return text.length > KEY_LENGTH_MAX
+    ? `%h${digest(text)}`
+    : text.replace(UNSAFE_IN_PART, toEscape);
 }
 
-function escape(character: string): string {
+function toEscape(character: string): string {
   const hex = (character.codePointAt(0) as number).toString(16).toUpperCase();
   return hex.length <= 2 ? `%${hex.padStart(2, "0")}` : `%u${hex.padStart(4, "0")}`;
 }

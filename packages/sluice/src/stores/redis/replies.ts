@@ -2,7 +2,7 @@
 
 import type { Verdict } from "../../decision.js";
 import type { Limit } from "../../limits.js";
-import type { Charge, ChargeReceipt, Outcome, Standing } from "../store.js";
+import type { Charge, Outcome, Standing } from "../store.js";
 
 /** What a receipt has to present. */
 export interface RedisProof {
@@ -17,8 +17,9 @@ export interface RedisProof {
   readonly record: string;
 }
 
-/** What is told of receipts besides the reply itself. */
+/** What a request with receipts or an id knows of them, besides the reply. */
 export interface HeldAs {
+  readonly isWanted: boolean;
   readonly keepMs: number;
   readonly record: string;
 }
@@ -30,21 +31,22 @@ export class ReplyReader {
 
   constructor(reply: unknown) {
     this.#reply = reply as readonly (number | string)[];
-    this.nowMs = this.#number(0);
+    this.nowMs = this.#reply[0] as number;
   }
 
   /** The next verdict, on a charge under this limit. */
   verdict(limit: Limit): Verdict {
-    const at = this.#at;
-    this.#at = at + 5;
-    const delay = this.#number(at + 4);
+    const remaining = this.#next();
+    const retryAfterMs = toMs(this.#next());
+    const resetMs = toMs(this.#next());
+    const delays = limit.algorithm === "leakyBucket" && limit.mode === "shape";
     return {
-      allowed: this.#number(at) === 1,
+      allowed: retryAfterMs === 0,
       limit: limit.limit,
-      remaining: this.#number(at + 1),
-      retryAfterMs: toMs(this.#number(at + 2)),
-      resetMs: toMs(this.#number(at + 3)),
-      delayMs: delay > 0 && "ticksPerMs" in limit ? delay / limit.ticksPerMs : 0,
+      remaining,
+      retryAfterMs,
+      resetMs,
+      delayMs: delays ? this.#next() / limit.ticksPerMs : 0,
       source: "store",
     };
   }
@@ -52,41 +54,40 @@ export class ReplyReader {
   /** The next verdict with what is in use. */
   standing(limit: Limit): Standing {
     const verdict = this.verdict(limit);
-    const inUse = this.#number(this.#at++);
+    const inUse = this.#next();
     const used = "fullTicks" in limit ? (inUse / limit.fullTicks) * limit.limit : inUse;
     return { ...verdict, used };
   }
 
-  /** The next outcome; undefined if the id of its request was used for another one. */
-  outcome(charges: readonly Charge[], held: HeldAs | undefined): Outcome | undefined {
-    const status = this.#number(this.#at++);
+  /** The next outcome, of a request that has neither receipts nor an id. */
+  outcome(charges: readonly Charge[]): Outcome {
+    const verdicts = charges.map(({ counter }) => this.verdict(counter.limit));
+    const isAdmitted = verdicts.every(({ allowed }, i) => allowed || charges[i].shadow === true);
+    return { isAdmitted, verdicts, receipts: [] };
+  }
+
+  /** The next outcome, of one that has; undefined if its id was used for another request. */
+  heldOutcome(charges: readonly Charge[], held: HeldAs): Outcome | undefined {
+    const status = this.#next();
     if (status < 0) return undefined;
     const isAdmitted = status === 1;
+    const told = charges.map((charge) => {
+      const verdict = this.verdict(charge.counter.limit);
+      return { charge, verdict, mark: this.#next(), before: this.#next() };
+    });
     const name = String(this.#reply[this.#at++]);
-    const verdicts: Verdict[] = [];
-    const receipts: ChargeReceipt[] = [];
-    for (const { counter, key, cost } of charges) {
-      const verdict = this.verdict(counter.limit);
-      verdicts.push(verdict);
-      const mark = this.#number(this.#at++);
-      const before = this.#number(this.#at++);
-      if (held === undefined || !isAdmitted || !verdict.allowed) continue;
-      const proof: RedisProof = { name, atMs: this.nowMs, mark, before, ...held };
-      receipts.push({ counter, key, cost, proof });
-    }
-    return { isAdmitted, verdicts, receipts };
+    const { isWanted, keepMs, record } = held;
+    const receipts = told
+      .filter(({ verdict }) => isWanted && isAdmitted && verdict.allowed)
+      .map(({ charge: { counter, key, cost }, mark, before }) => {
+        const proof: RedisProof = { name, atMs: this.nowMs, mark, before, keepMs, record };
+        return { counter, key, cost, proof };
+      });
+    return { isAdmitted, verdicts: told.map(({ verdict }) => verdict), receipts };
   }
 
-  /** The verdict of the next outcome, which has one charge. */
-  only(limit: Limit): Verdict {
-    this.#at += 2;
-    const verdict = this.verdict(limit);
-    this.#at += 2;
-    return verdict;
-  }
-
-  #number(at: number): number {
-    return Number(this.#reply[at]);
+  #next(): number {
+    return this.#reply[this.#at++] as number;
   }
 }
 

@@ -15,19 +15,19 @@ export interface ServerReport {
 
 /** Reads a reply of INFO; throws `SLUICE_STORE_UNSUPPORTED` if the server can't be used. */
 export function checkServer(info: string): ServerReport {
-  const version = valueOf(info, "redis_version");
+  const version = fieldOf(info, "redis_version");
   if (version === undefined || isOlder(version, REDIS_VERSION_MIN)) {
     const needs = `needs Redis ${REDIS_VERSION_MIN} or later, or any Valkey`;
     throw new SluiceError("SLUICE_STORE_UNSUPPORTED", `${needs}; saw version ${version ?? "none"}`);
   }
-  const policy = valueOf(info, "maxmemory_policy");
+  const policy = fieldOf(info, "maxmemory_policy");
   const warning = policy?.startsWith("allkeys-")
     ? `maxmemory-policy is ${policy}: a full server forgets counters and lets callers start anew; use noeviction`
     : undefined;
   return { version, warning };
 }
 
-function valueOf(info: string, name: string): string | undefined {
+function fieldOf(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\s*$`, "m").exec(info)?.[1];
 }
 

@@ -3,35 +3,36 @@
 -- ARGV[1]: the time in ms, or "" for the server's own. ARGV[2]: what is added to each TTL.
 -- ARGV[3]: the limits, as a JSON array of objects.
 
-local SLACK_MS = tonumber(ARGV[2])
-local kinds = {}
-
 -- @include bucket
 -- @include window
 -- @include sliding
--- @include entries
--- @include receipts
 
-kinds.tokenBucket, kinds.leakyBucket = bucket, bucket
-kinds.fixedWindow, kinds.quota = window, window
-kinds.slidingWindowCounter = sliding
-kinds.slidingWindowLog, kinds.concurrency = entries, entries
+local SLACK_MS = tonumber(ARGV[2])
+local kinds = {
+  tokenBucket = bucket,
+  leakyBucket = bucket,
+  fixedWindow = window,
+  quota = window,
+  slidingWindowCounter = sliding,
+}
 
 local limits = cjson.decode(ARGV[3])
 local values = redis.call("MGET", unpack(KEYS))
-local counters = {}
+-- For how long what is to be written stays, by the key's place.
+local ttls = {}
 
 local now = tonumber(ARGV[1])
 if not now then
   -- Redis time, not that of its clients: they can disagree by more than a short window.
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + floor(time[2] / 1000)
 end
 
 -- Whether the calendar periods that came along hold this moment. If not, the caller's clock is far
 -- from ours: it asks again with the periods of this one.
 local function knows_periods()
   for _, limit in ipairs(limits) do
+    limit.algorithm = kinds[limit.kind]
     if limit.ends and (now < limit.start or now >= limit.ends[#limit.ends]) then return false end
   end
   return true
@@ -41,43 +42,34 @@ local function wrong_period()
   return redis.error_reply("SLUICEPERIOD " .. text(now))
 end
 
--- The counter of a key, brought to the numbers of this limit.
-local function counter_of(index, limit, shift)
-  local c = counters[index]
-  if c and c.limit == limit then return c end
-  if c then
-    -- The same counter under other numbers in one call: written first, then read as they would.
-    local kind = kinds[c.limit.kind]
-    if kind.write then values[index] = c.dirty and kind.write(c, c.limit, now) or values[index]
-    elseif c.dirty then kind.flush(c, c.limit, now) end
-  end
-  local wasDirty = c and c.dirty or false
-  c = { key = KEYS[index], limit = limit, shift = shift, dirty = wasDirty }
-  counters[index] = c
-  kinds[limit.kind].read(c, values[index], limit, now)
-  c.dirty = c.dirty or wasDirty
-  return c
+-- Reads the counter at a place into the table `c`, brought to the numbers of this limit.
+local function load(c, place, limit, shift)
+  c.place, c.key, c.shift, c.dirty, c.carried = place, KEYS[place], shift, false, false
+  limit.algorithm.read(c, values[place], limit, now)
+end
+
+-- Keeps what became of a counter: later charges of this call see it, the end writes it.
+local function save(c, limit)
+  if not c.dirty then return end
+  local algorithm = limit.algorithm
+  if algorithm.flush then return algorithm.flush(c, limit, now) end
+  local value, ttl = algorithm.write(c, limit, now)
+  values[c.place], ttls[c.place] = value, ttl
 end
 
 local function write_counters()
-  for _, c in pairs(counters) do
-    local kind = kinds[c.limit.kind]
-    if c.dirty and kind.flush then
-      kind.flush(c, c.limit, now)
-    elseif c.dirty then
-      local value, ttl = kind.write(c, c.limit, now)
-      if ttl > 0 then redis.call("SET", c.key, value, "PX", text(ttl + SLACK_MS))
-      else redis.call("DEL", c.key) end
-    end
+  for place, ttl in pairs(ttls) do
+    if ttl > 0 then redis.call("SET", KEYS[place], values[place], "PX", ttl + SLACK_MS)
+    else redis.call("DEL", KEYS[place]) end
   end
 end
 
 -- For how long the key is still blocked; -1 is forever.
-local function blocked_ms(index)
-  local value = values[index]
+local function blocked_ms(place)
+  local value = values[place]
   if not value then return 0 end
   local finish, length = string.match(value, "^(%d+):(%d+)$")
   if not finish then return -1 end
   -- No longer than it was meant to last, also after the clock stepped back.
-  return math.max(0, math.min(tonumber(finish) - now, tonumber(length)))
+  return max(0, min(tonumber(finish) - now, tonumber(length)))
 end

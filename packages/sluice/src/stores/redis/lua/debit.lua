@@ -3,22 +3,23 @@
 -- ARGV[4]: as of peek.
 -- Reply: the time, then for each charge the verdict on a cost of nothing and what is in use.
 
--- @include counters
+-- @include all-counters
 -- @include verdicts
 
 local CHARGE_FIELDS = 5
 
 if not knows_periods() then return wrong_period() end
-local reply = { now }
+local reply, c = { now }, {}
 local numbers = cjson.decode(ARGV[4])
 for at = 1, #numbers, CHARGE_FIELDS do
   local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
-  local kind = kinds[limit.kind]
-  local c = counter_of(numbers[at], limit, numbers[at + 4])
-  if cost > 0 then kind.force(c, limit, cost, now) end
-  local allowed, remaining, retry, reset, before = kind.weigh(c, limit, 0, now)
-  add_verdict(reply, allowed, remaining, retry, reset, 0, blocked_ms(numbers[at + 1]))
-  reply[#reply + 1] = kind.standing and kind.standing(c, limit, now) or before
+  local algorithm = limit.algorithm
+  load(c, numbers[at], limit, numbers[at + 4])
+  if cost > 0 then algorithm.force(c, limit, cost, now) end
+  local _, remaining, retry, reset, before = algorithm.weigh(c, limit, 0, now)
+  add_verdict(reply, limit, remaining, retry, reset, 0, blocked_ms(numbers[at + 1]))
+  reply[#reply + 1] = algorithm.standing and algorithm.standing(c, limit, now) or before
+  save(c, limit)
 end
 write_counters()
 return reply

@@ -1,89 +1,105 @@
 -- Decides many requests in their order, each all or nothing.
--- KEYS: counters, blocks, records of requests and open receipts, each once.
--- ARGV[4]: a JSON array of numbers. For each request: how many charges, 1 if receipts are kept, the
---   record's place in KEYS or 0, the places in ARGV of its print and of the receipts' name or 0, how
---   long receipts are kept; then for each charge: places of counter, block, open receipts or 0, its
---   limit, cost, 1 if shadow, shift.
--- ARGV[5]: how long a request is remembered. ARGV[6...]: prints and names.
--- Reply: the time, then for each request 1 or 0 (or -1: its id was used for another), its name or
---   "", and for each charge a verdict, its mark and what was in use before.
+-- KEYS: counters, blocks, open receipts and records of requests, each once.
+-- ARGV[4]: a JSON array of numbers. For each request: 8 × how many charges + what it has (1: receipts,
+--   2: an id, 4: charges with more to tell). With receipts: the place of their name in ARGV, 0 if they
+--   are not kept, and how long they are. With an id: the place of its record in KEYS and of its print
+--   in ARGV. For each charge: places of counter and block, its limit, cost; with more to tell: 1 if
+--   shadow, shift, place of open receipts or 0.
+-- ARGV[5]: how long an id is remembered. ARGV[6...]: names and prints.
+-- Reply: the time, then for each request its verdicts. With receipts or an id there is more: first 1
+--   if it is admitted, else 0 (-1: its id was used for another one, and nothing follows); behind each
+--   verdict the mark and what was in use before; at last the receipts' name.
 
--- @include counters
+-- @include all-counters
 -- @include verdicts
 
-local REQUEST_FIELDS, CHARGE_FIELDS = 6, 7
 local numbers = cjson.decode(ARGV[4])
+local at = 1
+-- One table for each charge of a request, used again by the next: a call decides a hundred.
+local weighed = {}
 
--- Weighs a charge; what that says is kept in `weighed`, one list for each thing that is told.
-local function weigh(weighed, i, at)
-  local limit = limits[numbers[at + 3]]
-  local c = counter_of(numbers[at], limit, numbers[at + 6])
-  local cost = numbers[at + 4]
-  local blocked = blocked_ms(numbers[at + 1])
-  local allowed, remaining, retry, reset, before, mark = kinds[limit.kind].weigh(c, limit, cost, now)
-  weighed[i] = {
-    c = c, limit = limit, cost = cost, open = numbers[at + 2], blocked = blocked,
-    passes = allowed and blocked == 0, shadow = numbers[at + 5] == 1, allowed = allowed,
-    remaining = remaining, retry = retry, reset = reset, before = before, mark = mark,
-  }
+local function next_number()
+  at = at + 1
+  return numbers[at - 1]
 end
 
-local function take(w, longest_delay, name, keep_ms)
-  if w.limit.kind == "concurrency" then
-    -- A permit's time starts when its request goes on.
-    w.mark = w.mark + math.ceil(longest_delay)
-  end
-  if w.cost > 0 then kinds[w.limit.kind].take(w.c, w.limit, w.cost, now, w.before, w.mark) end
-  if name == "" or w.open == 0 then return end
+local function weigh(i, has_more)
+  local w = weighed[i]
+  if not w then w = {} weighed[i] = w end
+  local place, block = numbers[at], numbers[at + 1]
+  local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
+  at = at + 4
+  local shadow, shift = 0, 0
+  if has_more then shadow, shift, w.open = next_number(), next_number(), next_number() end
+  load(w, place, limit, shift)
+  w.limit, w.cost, w.shadow, w.blocked = limit, cost, shadow == 1, blocked_ms(block)
+  w.allowed, w.remaining, w.retry, w.reset, w.before, w.mark =
+    limit.algorithm.weigh(w, limit, cost, now)
+  w.passes = w.allowed and w.blocked == 0
+end
+
+-- Takes a charge that passes.
+local function take(w, delay, name, keep_ms)
+  local limit = w.limit
+  -- A permit's time starts when its request goes on.
+  if limit.kind == "concurrency" then w.mark = w.mark + ceil(delay) end
+  if w.cost > 0 then limit.algorithm.take(w, limit, w.cost, now, w.before, w.mark) end
+  if not name then return end
   local receipt = { id = name, cost = w.cost, at = now, before = w.before, lowered = 0 }
   receipts.open(KEYS[w.open], w.mark, receipt, keep_ms + SLACK_MS)
 end
 
-local function decide(reply, count, at, name, keep_ms)
-  local weighed, admitted, delay = {}, true, 0
+local function decide(reply, count, has_more, tells, name, keep_ms)
+  local admitted, delay = true, 0
   for i = 1, count do
-    weigh(weighed, i, at + (i - 1) * CHARGE_FIELDS)
+    weigh(i, has_more)
     local w = weighed[i]
     if not w.passes and not w.shadow then admitted = false end
-    if w.limit.delays and w.cost > 0 then delay = math.max(delay, w.before / w.limit.ticksPerMs) end
+    if w.limit.delays and w.cost > 0 then delay = max(delay, w.before / w.limit.ticksPerMs) end
   end
-  reply[#reply + 1] = admitted and 1 or 0
-  reply[#reply + 1] = name
+  if tells then reply[#reply + 1] = admitted and 1 or 0 end
   for i = 1, count do
     local w = weighed[i]
-    local remaining, reset = w.remaining, w.reset
-    if w.allowed and not (admitted and w.passes) then remaining, reset = as_it_stands(w.c, w.limit) end
-    if admitted and w.passes then take(w, delay, name, keep_ms) end
-    local waits = w.limit.delays and w.allowed and w.cost > 0
-    add_verdict(reply, w.allowed, remaining, w.retry, reset, waits and w.before or 0, w.blocked)
-    reply[#reply + 1] = w.mark
-    reply[#reply + 1] = w.before
+    local limit, remaining, reset = w.limit, w.remaining, w.reset
+    if admitted and w.passes then take(w, delay, name, keep_ms)
+    elseif w.allowed then remaining, reset = as_it_stands(w, limit) end
+    save(w, limit)
+    local waits = w.allowed and w.cost > 0 and w.before or 0
+    add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
+    if tells then reply[#reply + 1] = w.mark reply[#reply + 1] = w.before end
   end
+  if tells then reply[#reply + 1] = name or "" end
   return admitted
 end
 
-if not knows_periods() then return wrong_period() end
-local reply, at = { now }, 1
-while at <= #numbers do
-  local count, holds, record = numbers[at], numbers[at + 1], numbers[at + 2]
-  local print = ARGV[numbers[at + 3]]
-  local name = holds == 1 and ARGV[numbers[at + 4]] or ""
-  local keep_ms = numbers[at + 5]
-  at = at + REQUEST_FIELDS
-  local known = record > 0 and values[record] and cmsgpack.unpack(values[record])
-  if known and known[1] ~= print then
-    reply[#reply + 1] = -1
-  elseif known then
-    for i = 2, #known do reply[#reply + 1] = known[i] end
-  else
+-- Decides a request that has an id, unless it was admitted before.
+local function decide_once(reply, count, has_more, record, print, name, keep_ms)
+  local known = values[record] and cmsgpack.unpack(values[record])
+  if not known then
     local first = #reply + 1
-    if decide(reply, count, at, name, keep_ms) and record > 0 then
-      local packed = cmsgpack.pack({ print, unpack(reply, first) })
-      redis.call("SET", KEYS[record], packed, "PX", text(ARGV[5] + SLACK_MS))
-      values[record] = packed
-    end
+    if not decide(reply, count, has_more, true, name, keep_ms) then return end
+    values[record] = cmsgpack.pack({ print, unpack(reply, first) })
+    ttls[record] = tonumber(ARGV[5])
+    return
   end
-  at = at + count * CHARGE_FIELDS
+  at = at + count * (has_more and 7 or 4)
+  if known[1] ~= print then reply[#reply + 1] = -1 return end
+  for i = 2, #known do reply[#reply + 1] = known[i] end
+end
+
+if not knows_periods() then return wrong_period() end
+local reply = { now }
+while at <= #numbers do
+  local head = next_number()
+  local has_more = head % 8 >= 4
+  local tells = head % 4 > 0
+  local name, keep_ms, record, print
+  -- A place of 0 is in no list, so that brief receipts have no name.
+  if head % 2 == 1 then name, keep_ms = ARGV[next_number()], next_number() end
+  if head % 4 >= 2 then record, print = next_number(), ARGV[next_number()] end
+  local count = floor(head / 8)
+  if record then decide_once(reply, count, has_more, record, print, name, keep_ms)
+  else decide(reply, count, has_more, tells, name, keep_ms) end
 end
 write_counters()
 return reply

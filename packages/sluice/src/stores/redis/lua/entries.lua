@@ -24,14 +24,13 @@ local function latest(c)
 end
 
 local function add(c, expiry, cost)
-  local at = text(expiry)
-  local same = expiry <= c.last and redis.call("ZRANGEBYSCORE", c.key, at, at)[1]
+  local same = expiry <= c.last and redis.call("ZRANGEBYSCORE", c.key, expiry, expiry)[1]
   local whole = cost
   if same then
     redis.call("ZREM", c.key, same)
     whole = whole + cost_of(same)
   end
-  if whole > 0 then redis.call("ZADD", c.key, at, text(whole) .. "@" .. at) end
+  if whole > 0 then redis.call("ZADD", c.key, expiry, text(whole) .. "@" .. text(expiry)) end
   c.used, c.dirty = c.used + cost, true
   if expiry < c.last or whole <= 0 then return latest(c) end
   c.last, c.last_cost = expiry, whole
@@ -52,7 +51,7 @@ local function drop_oldest(c, cost)
   local left = cost
   while left > 0 and c.used > 0 do
     local member = redis.call("ZRANGE", c.key, 0, 0)[1]
-    local dropped = math.min(left, cost_of(member))
+    local dropped = min(left, cost_of(member))
     add(c, expiry_of(member), -dropped)
     left = left - dropped
   end
@@ -60,7 +59,7 @@ local function drop_oldest(c, cost)
 end
 
 function entries.read(c, value, limit, now)
-  c.used, c.last, c.last_cost = 0, 0, 0
+  c.used, c.last, c.last_cost, c.total = 0, 0, 0, nil
   -- A string, or a list of the other kind, is what another algorithm left here.
   if value then return redis.call("DEL", c.key) end
   local tail = redis.call("ZRANGE", c.key, -2, -1)
@@ -69,7 +68,7 @@ function entries.read(c, value, limit, now)
   if kind ~= limit.kind then return redis.call("DEL", c.key) end
   c.total, c.used = tail[#tail], tonumber(used)
   if #tail == 2 then c.last, c.last_cost = expiry_of(tail[1]), cost_of(tail[1]) end
-  local gone = redis.call("ZRANGEBYSCORE", c.key, "-inf", text(now))
+  local gone = redis.call("ZRANGEBYSCORE", c.key, "-inf", now)
   if #gone > 0 then remove(c, gone) end
   if c.used == 0 then c.last, c.last_cost = 0, 0 end
   if limit.kind == "concurrency" then return end
@@ -86,12 +85,13 @@ function entries.read(c, value, limit, now)
   end
 end
 
+-- Writes the total behind the entries, and until when they count.
 function entries.flush(c, limit, now)
   if c.total then redis.call("ZREM", c.key, c.total) end
   if c.used <= 0 then return redis.call("DEL", c.key) end
   c.total = limit.kind .. ":" .. text(c.used) .. ":" .. text(limit.limit)
   redis.call("ZADD", c.key, "+inf", c.total)
-  redis.call("PEXPIRE", c.key, text(c.last - now + SLACK_MS))
+  redis.call("PEXPIRE", c.key, c.last - now + SLACK_MS)
 end
 
 local function wait_of(c, limit, cost, now)
@@ -114,7 +114,7 @@ end
 local function cost_at(c, expiry)
   if c.last == expiry then return c.last_cost end
   if c.last < expiry then return 0 end
-  local member = redis.call("ZRANGEBYSCORE", c.key, text(expiry), text(expiry))[1]
+  local member = redis.call("ZRANGEBYSCORE", c.key, expiry, expiry)[1]
   return member and cost_of(member) or 0
 end
 
@@ -123,10 +123,10 @@ function entries.weigh(c, limit, cost, now)
   local allowed = after <= limit.limit
   local mark = now + limit.lifeMs
   local last = c.last
-  if allowed and cost > 0 then last = math.max(mark, last) end
+  if allowed and cost > 0 then last = max(mark, last) end
   local retry = allowed and 0 or wait_of(c, limit, cost, now)
-  local left = math.max(0, limit.limit - (allowed and after or c.used))
-  return allowed, left, retry, math.max(0, last - now), cost_at(c, mark), mark
+  local left = max(0, limit.limit - (allowed and after or c.used))
+  return allowed, left, retry, max(0, last - now), cost_at(c, mark), mark
 end
 
 function entries.take(c, _, cost, _, _, mark)
@@ -135,12 +135,12 @@ end
 
 function entries.force(c, limit, cost, now)
   local room = 2 * limit.unitsMax - c.used
-  if room > 0 then add(c, now + limit.lifeMs, math.min(cost, room)) end
+  if room > 0 then add(c, now + limit.lifeMs, min(cost, room)) end
 end
 
 function entries.give_back(c, _, receipt, kept, now, stands)
   if receipt.mark <= now then return end
-  local back = math.min(receipt.cost - kept, stands, cost_at(c, receipt.mark))
+  local back = min(receipt.cost - kept, stands, cost_at(c, receipt.mark))
   if back > 0 then add(c, receipt.mark, -back) end
 end
 

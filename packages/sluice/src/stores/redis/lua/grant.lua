@@ -3,24 +3,23 @@
 -- ARGV[4]: a JSON array of numbers, for each charge: places of counter and open receipts, its limit,
 --   cost (-1: forget all), shift.
 
--- @include counters
+-- @include all-counters
 
 local CHARGE_FIELDS = 5
 
 if not knows_periods() then return wrong_period() end
-local numbers = cjson.decode(ARGV[4])
+local numbers, c = cjson.decode(ARGV[4]), {}
 for at = 1, #numbers, CHARGE_FIELDS do
-  local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
-  local kind = kinds[limit.kind]
-  local c = counter_of(numbers[at], limit, numbers[at + 4])
-  if cost >= 0 then
-    kind.grant(c, limit, cost, now)
-  else
-    redis.call("DEL", c.key)
-    values[numbers[at]], counters[numbers[at]] = false, nil
-    c = counter_of(numbers[at], limit, numbers[at + 4])
+  local place, open = numbers[at], KEYS[numbers[at + 1]]
+  local limit, cost, shift = limits[numbers[at + 2]], numbers[at + 3], numbers[at + 4]
+  if cost < 0 then
+    redis.call("DEL", KEYS[place])
+    values[place], ttls[place] = false, nil
   end
-  receipts.lower_all(KEYS[numbers[at + 1]], c, limit, now)
+  load(c, place, limit, shift)
+  if cost > 0 then limit.algorithm.grant(c, limit, cost, now) end
+  receipts.lower_all(open, c, limit, now)
+  save(c, limit)
 end
 write_counters()
 return { now }

@@ -4,21 +4,22 @@
 --   shift.
 -- Reply: the time, then a verdict for each charge.
 
--- @include counters
+-- @include all-counters
 -- @include verdicts
 
 local CHARGE_FIELDS = 5
 
 if not knows_periods() then return wrong_period() end
-local reply = { now }
+local reply, c = { now }, {}
 local numbers = cjson.decode(ARGV[4])
 for at = 1, #numbers, CHARGE_FIELDS do
   local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
-  local c = counter_of(numbers[at], limit, numbers[at + 4])
-  local allowed, remaining, retry, reset, before = kinds[limit.kind].weigh(c, limit, cost, now)
+  load(c, numbers[at], limit, numbers[at + 4])
+  local allowed, remaining, retry, reset, before = limit.algorithm.weigh(c, limit, cost, now)
   if allowed then remaining, reset = as_it_stands(c, limit) end
-  local delay = limit.delays and allowed and cost > 0 and before or 0
-  add_verdict(reply, allowed, remaining, retry, reset, delay, blocked_ms(numbers[at + 1]))
+  save(c, limit)
+  local delay = allowed and cost > 0 and before or 0
+  add_verdict(reply, limit, remaining, retry, reset, delay, blocked_ms(numbers[at + 1]))
 end
 write_counters()
 return reply

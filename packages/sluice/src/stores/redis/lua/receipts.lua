@@ -6,8 +6,8 @@ local receipts = {}
 local OPEN_MAX = 1000
 
 local function stands_for(receipt, per_unit, per_ms, now)
-  local paid = math.max(0, now - receipt.at) * per_ms
-  return math.max(0, receipt.before + receipt.cost * per_unit - receipt.lowered - paid)
+  local paid = max(0, now - receipt.at) * per_ms
+  return max(0, receipt.before + receipt.cost * per_unit - receipt.lowered - paid)
 end
 
 local function read_open(key, mark)
@@ -33,7 +33,7 @@ function receipts.open(key, mark, receipt, ttl)
   list[#list + 1] = receipt
   write_open(key, text(mark), list)
   local left = redis.call("PTTL", key)
-  if left < ttl then redis.call("PEXPIRE", key, text(ttl)) end
+  if left < ttl then redis.call("PEXPIRE", key, ttl) end
 end
 
 -- Takes an open receipt out; returns it, what is left of its like, and its place among them.
@@ -55,8 +55,8 @@ local function lower(list, first, in_use, per_unit, per_ms, now)
   for i = #list, first, -1 do
     local receipt = list[i]
     local stood = stands_for(receipt, per_unit, per_ms, now)
-    local stands = math.min(stood, left)
-    left = left - math.min(stands, receipt.cost * per_unit)
+    local stands = min(stood, left)
+    left = left - min(stands, receipt.cost * per_unit)
     receipt.lowered = receipt.lowered + stood - stands
   end
 end
@@ -64,19 +64,17 @@ end
 -- A receipt gave something back: only those younger than it may stand for less now.
 function receipts.lower_younger(key, mark, list, first, c, limit, now)
   if first > #list then return end
-  local kind = kinds[limit.kind]
-  local per_unit, per_ms = kind.measure(limit)
-  lower(list, first, kind.in_use(c, limit, mark, now), per_unit, per_ms, now)
+  local per_unit, per_ms = limit.algorithm.measure(limit)
+  lower(list, first, limit.algorithm.in_use(c, limit, mark, now), per_unit, per_ms, now)
   write_open(key, text(mark), list)
 end
 
 -- An operator granted something: any open receipt of the counter may stand for less now.
 function receipts.lower_all(key, c, limit, now)
-  local kind = kinds[limit.kind]
-  local per_unit, per_ms = kind.measure(limit)
+  local per_unit, per_ms = limit.algorithm.measure(limit)
   for _, mark in ipairs(redis.call("HKEYS", key)) do
     local list = read_open(key, mark)
-    lower(list, 1, kind.in_use(c, limit, tonumber(mark), now), per_unit, per_ms, now)
+    lower(list, 1, limit.algorithm.in_use(c, limit, tonumber(mark), now), per_unit, per_ms, now)
     write_open(key, mark, list)
   end
 end

@@ -5,10 +5,10 @@
 --   charged, mark, before, what is kept, shift, for how long an open receipt is kept.
 -- ARGV[5...]: names.
 
--- @include counters
+-- @include all-counters
 
 local RECEIPT_FIELDS = 12
-local numbers = cjson.decode(ARGV[4])
+local numbers, c = cjson.decode(ARGV[4]), {}
 
 local function settle(at)
   local limit, name, mark = limits[numbers[at + 3]], numbers[at + 4], numbers[at + 7]
@@ -24,19 +24,20 @@ local function settle(at)
     receipt = found or receipt
   end
   receipt.mark = mark
-  local kind = kinds[limit.kind]
-  local c = counter_of(numbers[at], limit, numbers[at + 10])
+  local algorithm = limit.algorithm
+  load(c, numbers[at], limit, numbers[at + 10])
   if kept > receipt.cost then
-    kind.force(c, limit, kept - receipt.cost, now)
+    algorithm.force(c, limit, kept - receipt.cost, now)
   elseif c.carried then
     -- Under other numbers there is no telling what the receipt stands for: it brings nothing.
     c.dirty = false
   elseif kept < receipt.cost then
-    local per_unit, per_ms = kind.measure(limit)
+    local per_unit, per_ms = algorithm.measure(limit)
     local stands = stands_for(receipt, per_unit, per_ms, per_ms > 0 and now or receipt.at)
-    kind.give_back(c, limit, receipt, kept, now, stands)
+    algorithm.give_back(c, limit, receipt, kept, now, stands)
     if list then receipts.lower_younger(KEYS[open], mark, list, place, c, limit, now) end
   end
+  save(c, limit)
   -- A request that was cancelled has not happened: sent again, it is decided anew.
   if kept == 0 and record > 0 then redis.call("DEL", KEYS[record]) end
 end

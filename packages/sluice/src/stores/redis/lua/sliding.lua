@@ -1,13 +1,13 @@
 -- The sliding window counter, the twin of algorithms/sliding-window-counter.ts. A counter has the
--- `current` count of the window that ends at `finish` and the `previous` one's. Kept as text with
--- the numbers it was written under.
+-- `current` count of the window that ends at `finish` and the `previous` one's. Kept as doubles,
+-- with the numbers it was written under.
 
 -- @include whole
 
 local sliding = {}
 
 local function finish_at(limit, now)
-  return (math.floor(now / limit.windowMs) + 1) * limit.windowMs
+  return (floor(now / limit.windowMs) + 1) * limit.windowMs
 end
 
 -- The same counts as they stand in the window of now.
@@ -31,24 +31,19 @@ function sliding.read(c, value, limit, now)
   local width = limit.windowMs
   local finish = finish_at(limit, now)
   c.current, c.previous, c.finish = 0, 0, finish
-  local current, previous, ended, under_ms, under
-  if value then
-    current, previous, ended, under_ms, under =
-      string.match(value, "^s(%d+):(%d+):(%d+):(%d+):(%d+)$")
-  end
-  if not current then return end
-  c.current, c.previous, c.finish = tonumber(current), tonumber(previous), tonumber(ended)
-  under_ms = tonumber(under_ms)
+  if not value or not is(value, "s", FIVE) then return end
+  local _, current, previous, ended, under_ms, under = struct.unpack(FIVE, value)
+  c.current, c.previous, c.finish = current, previous, ended
   if under_ms ~= width then
     -- Under another window there is no telling when the units were used: they count as just now.
-    slide(c, under_ms, (math.floor(now / under_ms) + 1) * under_ms)
-    c.current = math.min(weighted(c, under_ms, now) + c.current, limit.limit)
+    slide(c, under_ms, (floor(now / under_ms) + 1) * under_ms)
+    c.current = min(weighted(c, under_ms, now) + c.current, limit.limit)
     c.previous, c.finish, c.dirty = 0, finish, true
     return
   end
   slide(c, width, finish)
-  if tonumber(under) ~= limit.limit then
-    c.current, c.previous = math.min(c.current, limit.limit), math.min(c.previous, limit.limit)
+  if under ~= limit.limit then
+    c.current, c.previous = min(c.current, limit.limit), min(c.previous, limit.limit)
     c.dirty = true
   end
 end
@@ -58,14 +53,12 @@ function sliding.write(c, limit, now)
   local ttl = 0
   if c.current > 0 then ttl = c.finish + width - now
   elseif c.previous > 0 then ttl = c.finish - now end
-  return "s" .. table.concat({
-    text(c.current), text(c.previous), text(c.finish), text(width), text(limit.limit),
-  }, ":"), ttl
+  return struct.pack(FIVE, "s", c.current, c.previous, c.finish, width, limit.limit), ttl
 end
 
 -- The most milliseconds of a window that may be left so that `count`, weighted, fits `room`.
 local function longest_left(count, room, width)
-  local guess = math.floor(width * (room / count))
+  local guess = floor(width * (room / count))
   if multiply_divide_up(count, guess, width) > room then return guess - 1 end
   if multiply_divide_up(count, guess + 1, width) > room then return guess end
   return guess + 1
@@ -90,40 +83,9 @@ function sliding.weigh(c, limit, cost, now)
   local reset = 0
   if current > 0 then reset = left + width elseif c.previous > 0 then reset = left end
   local retry = allowed and 0 or wait_of(c, limit, cost, left)
-  return allowed, math.max(0, limit.limit - before - current), retry, reset, c.current, c.finish
+  return allowed, max(0, limit.limit - before - current), retry, reset, c.current, c.finish
 end
 
 function sliding.take(c, _, cost)
   c.current, c.dirty = c.current + cost, true
-end
-
-function sliding.force(c, limit, cost)
-  c.current, c.dirty = math.min(c.current + cost, limit.usedMax), true
-end
-
-function sliding.give_back(c, limit, receipt, kept, _, stands)
-  local back = math.min(receipt.cost - kept, stands)
-  if receipt.mark == c.finish then
-    c.current, c.dirty = math.max(0, c.current - back), true
-  elseif receipt.mark == c.finish - limit.windowMs then
-    c.previous, c.dirty = math.max(0, c.previous - back), true
-  end
-end
-
-function sliding.grant(c, _, cost)
-  c.current, c.dirty = math.max(0, c.current - cost), true
-end
-
-function sliding.in_use(c, limit, mark)
-  if mark == c.finish then return c.current end
-  if mark == c.finish - limit.windowMs then return c.previous end
-  return 0
-end
-
-function sliding.standing(c, limit, now)
-  return weighted(c, limit.windowMs, now) + c.current
-end
-
-function sliding.measure()
-  return 1, 0
 end

@@ -1,0 +1,28 @@
+-- What else happens to windows and quotas than being charged: the rest of the twin of
+-- algorithms/fixed-window.ts.
+
+-- @include window
+
+function window.force(c, limit, cost)
+  c.used, c.dirty = min(c.used + cost, limit.usedMax), true
+end
+
+function window.give_back(c, _, receipt, kept, _, stands)
+  -- What was charged to a window that has ended is gone with it.
+  if receipt.mark ~= c.finish then return end
+  local back = min(receipt.cost - kept, stands)
+  c.used, c.dirty = max(0, c.used - back), true
+end
+
+function window.grant(c, _, cost)
+  c.used, c.dirty = max(0, c.used - cost), true
+end
+
+function window.in_use(c, _, mark)
+  if mark == c.finish then return c.used end
+  return 0
+end
+
+function window.measure()
+  return 1, 0
+end
