@@ -71,6 +71,9 @@ export class Deadlines {
     else previous.next = next;
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
+    // One that lives on must not keep all that came after it.
+    deadline.previous = undefined;
+    deadline.next = undefined;
     this.#size--;
     // The timer runs on: the next one to be due is found when it fires.
     return true;

@@ -48,6 +48,14 @@ describe("events of a fallback", () => {
     await settled();
   });
 
+  it("end with the store", async () => {
+    const { store, clock, events, breakDown } = standOn({ fallbackMsMax: 60_000 });
+    await breakDown();
+    await store.close();
+    clock.advance(600_000);
+    expect(events).toHaveLength(1);
+  });
+
   it("leave one warning where nobody listens", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const clock = new ManualClock(5_000_000);

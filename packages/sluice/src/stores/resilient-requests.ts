@@ -29,6 +29,8 @@ function absenceOf({ breaker }: Surroundings, failure: unknown): Absence {
   return { failure, retryAfterMs: breaker.retryAfterMs };
 }
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** A decision. Receipts are always asked for, so that one that comes too late can be given back. */
 abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
   protected readonly around: Surroundings;
@@ -50,14 +52,17 @@ abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
 
   override send(): MaybePromise<Outcome> {
     const { inner, clock, lateIds } = this.around;
-    const { hold, requestId, isAbandoned } = this.options;
+    const { hold, requestId, blockNowMs, isAbandoned } = this.options;
     if (requestId !== undefined) lateIds.delete(requestId);
     this.#sentAtMs = clock.now();
-    return inner.decide(this.charges, {
-      ...this.options,
+    // Written out rather than spread: this is on the way of every decision.
+    const sent: Writable<DecideOptions> = {
       hold: hold || "briefly",
       isAbandoned: () => this.isOver || isAbandoned?.() === true,
-    });
+    };
+    if (blockNowMs !== undefined) sent.blockNowMs = blockNowMs;
+    if (requestId !== undefined) sent.requestId = requestId;
+    return inner.decide(this.charges, sent);
   }
 
   override instead(failure: unknown): Answer {

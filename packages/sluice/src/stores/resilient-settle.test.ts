@@ -176,6 +176,26 @@ describe("an operator's call", () => {
     }
   });
 
+  it("has as long as a decision where that has more than a second", async () => {
+    const { store, inner, clock, settled } = standOn({ timeoutMs: 3_000 });
+    inner.mood = "silent";
+    const reset = store.reset([charge]);
+    clock.advance(2_999);
+    inner.last.answer();
+    await expect(reset).resolves.toBeUndefined();
+    await settled();
+  });
+
+  it("grants and forgets in fallback, though it says that the store did not", async () => {
+    const { store, breakDown } = standOn();
+    await breakDown();
+    await store.decide([toCharge(counter, { cost: 5 })]);
+    await expect(store.refund([toCharge(counter, { cost: 2 })])).rejects.toThrow();
+    expect(await store.peek([charge])).toMatchObject([{ remaining: 2 }]);
+    await expect(store.reset([charge])).rejects.toThrow();
+    expect(await store.peek([charge])).toMatchObject([{ remaining: 5 }]);
+  });
+
   it("may be the trial that shows that the store is back", async () => {
     const { store, clock, breakDown } = standOn();
     await breakDown();
