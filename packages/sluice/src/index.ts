@@ -36,8 +36,27 @@ export {
   type WindowOptions,
 } from "./limits.js";
 export type { MaybePromise } from "./maybe-promise.js";
+export {
+  type DenyCacheOptions,
+  type DenyCacheStats,
+  type DenyCacheStore,
+  denyCache,
+} from "./stores/deny-cache.js";
+export {
+  type EventualOptions,
+  type EventualStats,
+  type EventualStore,
+  eventual,
+} from "./stores/eventual.js";
+export type { FallbackEvent } from "./stores/fallback-events.js";
+export type { LeasedOptions } from "./stores/lease/options.js";
+export type { LeasedStats } from "./stores/lease/returns.js";
+export { type LeasedStore, leased } from "./stores/leased.js";
 export type { MemoryStoreOptions } from "./stores/memory/options.js";
 export { type MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
+export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit.js";
+export { type ResilientStats, type ResilientStore, resilient } from "./stores/resilient.js";
+export type { ResilientOptions } from "./stores/resilient-options.js";
 export type {
   Charge,
   ChargeReceipt,
