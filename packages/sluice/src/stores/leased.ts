@@ -11,6 +11,7 @@ import { ForwardingStore } from "./forwarding-store.js";
 import { type Book, Books, dropAll, keepStrict } from "./lease/books.js";
 import { type Block, fairUnits, Holding } from "./lease/holding.js";
 import { type LeasedOptions, type LeasedSettings, toLeasedSettings } from "./lease/options.js";
+import { Reading } from "./lease/reading.js";
 import { type Ask, LeaseRequests, laterBy } from "./lease/requests.js";
 import { type LeasedStats, type LeasedTally, Returns } from "./lease/returns.js";
 import { toOutcome, toVerdict, withOwn } from "./lease/verdicts.js";
@@ -34,6 +35,7 @@ const SWEEPS_PER_LEASE = 8;
 export class LeasedStore extends ForwardingStore {
   readonly #settings: LeasedSettings;
   readonly #clock: Clock;
+  readonly #reading: Reading;
   readonly #books: Books;
   readonly #warmth: Warmth;
   readonly #returns: Returns;
@@ -60,6 +62,7 @@ export class LeasedStore extends ForwardingStore {
     const settings = toLeasedSettings({ name: "leased", code: "SLUICE_OPTION_INVALID" }, options);
     this.#settings = settings;
     this.#clock = settings.clock;
+    this.#reading = new Reading(settings.clock);
     this.#books = new Books(settings);
     this.#warmth = new Warmth(settings);
     this.#returns = new Returns(inner, this.#tally);
@@ -82,7 +85,7 @@ export class LeasedStore extends ForwardingStore {
   ): MaybePromise<Verdict> {
     const book = this.#bookOf(counter);
     const holding = book.holdings.get(key);
-    const atMs = this.#clock.now();
+    const atMs = this.#reading.at(blockNowMs);
     if (holding === undefined) {
       return this.#decideCold({ book, key, cost, nowMs, blockNowMs, atMs });
     }
@@ -303,6 +306,7 @@ export class LeasedStore extends ForwardingStore {
   /** Gives back what lies idle, and what would expire before the next sweep. */
   #sweep(everyMs: number): void {
     this.#stopSweep = undefined;
+    this.#reading.end();
     const atMs = this.#clock.now();
     const blocks: Block[] = [];
     for (const { book, key, holding } of this.#books.all()) {

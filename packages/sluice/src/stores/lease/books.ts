@@ -2,6 +2,7 @@
 // as they are, since budget has to be returned under its name; so their number and their length
 // are bounded, and a key is in a book only while it is busy.
 
+import type { Limit } from "../../limits.js";
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { Counter } from "../store.js";
 import type { Block, Holding } from "./holding.js";
@@ -9,6 +10,8 @@ import { type Leasable, toLeasable } from "./leasable.js";
 
 /** The leased keys of one counter. */
 export interface Book extends Leasable {
+  /** The limit as callers know it. */
+  readonly limit: Limit;
   /** Tells books apart where counts of keys are shared. */
   readonly id: number;
   readonly holdings: Map<string, Holding>;
@@ -39,14 +42,25 @@ export class Books {
 
   /** The book of a counter; throws if the counter can't be leased. */
   of(counter: Counter): Book {
-    const known = this.#byCounter.get(counter);
-    if (known !== undefined) return known;
+    const known = this.#byCounter.get(counter) ?? this.#alike(counter);
+    if (known !== undefined) {
+      this.#byCounter.set(counter, known);
+      return known;
+    }
     const leasable = toLeasable(counter, this.#leaseMs);
-    const book = { ...leasable, id: ++this.#lastId, holdings: new Map<string, Holding>() };
+    const { limit } = counter;
+    const book = { ...leasable, limit, id: ++this.#lastId, holdings: new Map<string, Holding>() };
     this.#byCounter.set(counter, book);
-    // Receipts and retries name the counter that the inner store knows.
-    this.#byCounter.set(leasable.counter, book);
     return book;
+  }
+
+  /** Another limiter of the same name and limit, or a counter made anew, has the same budget. */
+  #alike({ scope, part, limit }: Counter): Book | undefined {
+    for (const book of this.#inUse) {
+      const { counter } = book;
+      if (counter.scope === scope && counter.part === part && book.limit === limit) return book;
+    }
+    return undefined;
   }
 
   /** Whether this key may be leased at all, as far as its length and its limit are concerned. */
