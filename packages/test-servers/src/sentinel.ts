@@ -14,9 +14,12 @@ export interface SentinelOptions {
   readonly replicas?: number;
   /** Sentinels; a majority of them decides on a failover. Default: 3. */
   readonly sentinels?: number;
-  /** Silence after which a sentinel takes the primary for dead, in milliseconds. Default: 500. */
+  /**
+   * Silence after which a sentinel takes the primary for dead, in milliseconds. Default: 800;
+   * below 500, a busy machine makes for failovers without need.
+   */
   readonly downAfterMs?: number;
-  /** Time after which a failover that came to nothing is tried again. Default: 2500. */
+  /** The longest a failover may take, in milliseconds; a new try waits twice that. Default: 2000. */
   readonly failoverMsMax?: number;
   /** More configuration of the primary and its replicas. Default: none. */
   readonly args?: RedisConfig;
@@ -103,10 +106,12 @@ export class SentinelGroup {
 }
 
 // Sentinels greet each other every two seconds and look for replicas every ten; tests can't wait.
-// They also ping only as often as `downAfterMs`: with half a second they would take a server for
-// dead before its first answer is due, each time they connect, and fail over without need.
+// They also ping only as often as `downAfterMs` if that is short, so that they would take a server
+// for dead before its first answer is due, each time they connect. The ping period has a lower
+// bound too: a replica is fit for election only if its INFO, asked for every second by then, is
+// younger than five of them.
 const hurry = [
-  ...["PING-PERIOD", 100],
+  ...["PING-PERIOD", 300],
   ...["INFO-PERIOD", 500],
   ...["PUBLISH-PERIOD", 200],
   ...["ASK-PERIOD", 200],
@@ -118,8 +123,8 @@ async function watch(sentinel: RedisProcess, primary: Address, options: Sentinel
   await sentinel.command("SENTINEL", "DEBUG", ...hurry);
   await sentinel.command("SENTINEL", "MONITOR", masterName, primary.host, primary.port, quorum);
   const settings = {
-    "down-after-milliseconds": options.downAfterMs ?? 500,
-    "failover-timeout": options.failoverMsMax ?? 2500,
+    "down-after-milliseconds": options.downAfterMs ?? 800,
+    "failover-timeout": options.failoverMsMax ?? 2000,
   };
   for (const [name, value] of Object.entries(settings))
     await sentinel.command("SENTINEL", "SET", masterName, name, value);
