@@ -68,6 +68,7 @@ export class EventualStore extends ForwardingStore {
   readonly #exchange: Exchange;
   readonly #syncMs: number;
   readonly #nodes: number;
+  #isClosed = false;
 
   constructor(store: Store, options: EventualOptions = {}) {
     super(store);
@@ -210,12 +211,12 @@ export class EventualStore extends ForwardingStore {
     return this.inner.unblock(scope, key);
   }
 
-  /** Tells the store once what is left to tell, then closes both. */
+  /** Decides no more, tells the store once what is left to tell, then closes it. */
   override close(): MaybePromise<void> {
-    return andThen(this.#exchange.close(), () => {
-      this.#local.close();
-      return this.inner.close();
-    });
+    if (this.#isClosed) return this.inner.close();
+    this.#isClosed = true;
+    this.#local.close();
+    return andThen(this.#exchange.close(), () => this.inner.close());
   }
 
   /** The view of a key that is asked for, with what others will have spent charged to it. */

@@ -2,12 +2,12 @@
 // keys that were asked for since, whose answer is what all processes have spent together. One
 // exchange is under way at a time, one timer waits for the next, and none when nothing is to tell.
 
-import { type CancelTimer, type Clock, startTimer } from "../../clock.js";
+import { type CancelTimer, startTimer } from "../../clock.js";
 import type { Verdict } from "../../decision.js";
-import { isThenable, type MaybePromise } from "../../maybe-promise.js";
-import type { MemoryStore } from "../memory/store.js";
-import type { Charge, Standing, Store } from "../store.js";
-import { learnStanding, type View } from "./view.js";
+import { andThen, isThenable, type MaybePromise } from "../../maybe-promise.js";
+import type { Standing } from "../store.js";
+import { Batch, type BatchSetup } from "./batch.js";
+import type { View } from "./view.js";
 import type { Views } from "./views.js";
 
 /** The most charges in one call. */
@@ -16,16 +16,14 @@ const CHARGES_MAX = 1_000;
 const FIRST_MS = 5;
 /** A call without an answer for so long has failed. */
 const ANSWER_MS_MAX = 1_000;
+/** The most new keys that are exchanged early; more wait for the next round. */
+const NEW_MAX = 10_000;
 /** How often a key's blocks are looked for. */
 const BLOCKS_MS = 1_000;
 
 /** What an exchange works with. */
-export interface ExchangeSetup {
-  readonly inner: Store;
-  readonly local: MemoryStore;
+export interface ExchangeSetup extends BatchSetup {
   readonly views: Views;
-  readonly clock: Clock;
-  readonly syncMs: number;
 }
 
 /** What has been exchanged so far. */
@@ -67,27 +65,26 @@ export class Exchange {
     view.isTouched = true;
     view.skewMs = nowMs - clockMs;
     if (this.#isClosed) return;
-    if (view.isNew) this.#new.add(view);
+    if (view.isNew && this.#new.size < NEW_MAX) this.#new.add(view);
     if (!this.#isBusy) this.#plan(clockMs);
   }
 
-  /** Exchanges what is left once, after the exchange that is under way. Never rejects. */
+  /**
+   * Tells what is left once, after the exchange that is under way, and learns no more. To be called
+   * once. Never rejects.
+   */
   close(): MaybePromise<void> {
     this.#isClosed = true;
     this.#stopTimer();
-    if (this.#isBusy) {
-      const idle = new Promise<void>((resolve) => {
-        this.#whenIdle = resolve;
-      });
-      return idle.then(() => this.#flush());
-    }
-    return this.#flush();
+    return andThen(this.#idle(), () => {
+      this.#send([...this.#setup.views].filter(({ deltaUnits }) => deltaUnits !== 0));
+      return this.#idle();
+    });
   }
 
-  #flush(): MaybePromise<void> {
-    this.#sendRound();
+  #idle(): MaybePromise<void> {
     if (!this.#isBusy) return undefined;
-    return new Promise<void>((resolve) => {
+    return new Promise((resolve) => {
       this.#whenIdle = resolve;
     });
   }
@@ -146,18 +143,23 @@ export class Exchange {
     }
     const batch = new Batch(views.slice(start, start + CHARGES_MAX), this.#setup);
     const goOn = () => this.#sendFrom(views, start + CHARGES_MAX);
+    const fail = () => {
+      this.counts.failures++;
+      batch.takeBack();
+      goOn();
+    };
     this.counts.exchanges++;
     this.#ask(
       () => batch.tell(),
       (standings) => {
+        if (standings.length !== batch.views.length) {
+          fail();
+          return;
+        }
         this.#note(batch, standings);
         this.#learnBlocks(batch, standings, goOn);
       },
-      () => {
-        this.counts.failures++;
-        batch.takeBack();
-        goOn();
-      },
+      fail,
     );
   }
 
@@ -176,7 +178,8 @@ export class Exchange {
     for (const { used, limit } of standings) {
       counts.overshootUnitsMax = Math.max(counts.overshootUnitsMax, used - limit);
     }
-    counts.unitsExchanged += batch.learn(standings, clockMs);
+    counts.unitsExchanged += batch.end();
+    if (!this.#isClosed) batch.learn(standings, clockMs);
   }
 
   /** A standing does not show blocks: of each key they are asked for once in a while. */
@@ -186,7 +189,7 @@ export class Exchange {
     const due = batch.views.flatMap((view, i) =>
       nowMs - view.blocksSeenAtMs >= BLOCKS_MS ? [i] : [],
     );
-    if (due.length === 0) {
+    if (due.length === 0 || this.#isClosed) {
       goOn();
       return;
     }
@@ -197,7 +200,7 @@ export class Exchange {
         const { counter, key } = charges[n];
         const { retryAfterMs } = verdicts[n];
         batch.views[i].blocksSeenAtMs = nowMs;
-        if (version !== this.blocksVersion) continue;
+        if (version !== this.blocksVersion || this.#isClosed) continue;
         // Debt makes both wait, a block only who asks to pass.
         if (retryAfterMs <= standings[i].retryAfterMs) local.unblock(counter.scope, key);
         else local.block(counter.scope, key, { untilMs: nowMs + retryAfterMs, nowMs });
@@ -240,65 +243,4 @@ function attempt<T>(call: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Views that are exchanged in one call. */
-class Batch {
-  readonly views: readonly View[];
-  readonly charges: readonly Charge[];
-  readonly sentAtMs: number;
-  readonly #setup: ExchangeSetup;
-  readonly #versions: readonly number[];
-
-  constructor(views: readonly View[], setup: ExchangeSetup) {
-    this.views = views;
-    this.#setup = setup;
-    this.sentAtMs = setup.clock.now();
-    this.charges = views.map((view) => take(view, this.sentAtMs));
-    this.#versions = views.map(({ version }) => version);
-  }
-
-  tell(): MaybePromise<readonly Standing[]> {
-    const { inner } = this.#setup;
-    const given = this.views.flatMap(({ sentUnits }, i) =>
-      sentUnits < 0 ? [{ ...this.charges[i], cost: -sentUnits }] : [],
-    );
-    const refunded = given.length === 0 ? undefined : inner.refund(given);
-    if (!isThenable(refunded)) return inner.debit(this.charges);
-    return Promise.resolve(refunded).then(() => inner.debit(this.charges));
-  }
-
-  /** Corrects the local counters; returns how many units were told. */
-  learn(standings: readonly Standing[], clockMs: number): number {
-    let units = 0;
-    for (const [i, view] of this.views.entries()) {
-      units += Math.abs(view.sentUnits);
-      view.sentUnits = 0;
-      // A refund or reset came in between: the answer is from before it.
-      if (view.version !== this.#versions[i]) continue;
-      const nowMs = Math.max(view.nowMs, clockMs + view.skewMs);
-      const sentAtMs = this.charges[i].nowMs;
-      learnStanding(view, this.#setup, { standing: standings[i], sentAtMs, nowMs });
-    }
-    return units;
-  }
-
-  /** What was not told is told again; what was given back may have been, and is not twice. */
-  takeBack(): void {
-    for (const view of this.views) {
-      view.deltaUnits += Math.max(0, view.sentUnits);
-      view.sentUnits = 0;
-      view.isTouched = true;
-    }
-  }
-}
-
-/** Takes what a view has to tell, as a charge. */
-function take(view: View, clockMs: number): Charge {
-  const { counter, key, deltaUnits } = view;
-  view.sentUnits = deltaUnits;
-  view.deltaUnits = 0;
-  view.isTouched = false;
-  const nowMs = Math.max(view.nowMs, clockMs + view.skewMs);
-  return { counter, key, cost: Math.max(0, deltaUnits), nowMs };
 }
