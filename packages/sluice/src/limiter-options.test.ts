@@ -1,6 +1,6 @@
 // What a limiter hands on to its store with each charge: the policy of its failures, and who asks.
 
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { createLimiter } from "./limiter.js";
 import { fixedWindow, quota } from "./limits.js";
 import { ForwardingStore } from "./stores/forwarding-store.js";
@@ -33,6 +33,12 @@ function noting() {
   };
   return { store, charges, counters };
 }
+
+// A fallback that nobody listens to warns, which is not the point here.
+vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
 
 describe("caller", () => {
   it("goes with every charge of the request, whatever the verb", () => {

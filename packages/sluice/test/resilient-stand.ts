@@ -19,6 +19,8 @@ export type Mood = "later" | "prompt" | "silent" | "failing" | "throwing";
 export interface Call {
   readonly verb: string;
   readonly args: readonly unknown[];
+  /** Whether it has been given no answer yet. */
+  readonly isWaiting: boolean;
   /** Runs it now and sends its answer. */
   answer(): void;
   fail(error: unknown): void;
@@ -57,13 +59,20 @@ export class MoodyStore extends ForwardingStore {
   }
 
   #call(verb: string, args: readonly unknown[], run: () => MaybePromise<unknown>): unknown {
-    const call = { verb, args, answer: () => {}, fail: (_error: unknown) => {} };
+    const isWaiting = this.mood === "silent";
+    const call = { verb, args, isWaiting, answer: () => {}, fail: (_error: unknown) => {} };
     this.calls.push(call);
     if (this.mood === "prompt") return run();
     if (this.mood === "throwing") throw this.error;
     const answer = new Promise((resolve, reject) => {
-      call.answer = () => resolve(run());
-      call.fail = reject;
+      call.answer = () => {
+        call.isWaiting = false;
+        resolve(run());
+      };
+      call.fail = (error) => {
+        call.isWaiting = false;
+        reject(error);
+      };
     });
     if (this.mood === "later") call.answer();
     if (this.mood === "failing") call.fail(this.error);

@@ -19,7 +19,7 @@ export abstract class Guarded<Sent, Answer> {
   abstract accept(sent: Sent): Answer;
   /** What the caller gets if the store does not answer. May throw. */
   abstract instead(failure: unknown): Answer;
-  /** Takes note of an answer that came too late. Must not throw. */
+  /** Takes note of an answer that came too late. What it throws is lost. */
   late(_sent: Sent): void {}
 }
 
@@ -55,15 +55,15 @@ export class Guard {
     if (deadlines.isFull) return answerInstead(request, tooManyPending());
     const ticket = this.breaker.ask();
     if (ticket === NO_TICKET) return answerInstead(request, this.breaker.failure);
-    let sent: MaybePromise<Sent>;
+    let answer: Answer;
     try {
-      sent = request.send();
+      const sent = request.send();
+      if (isThenable(sent)) return this.#wait(request, sent, ticket, deadlines);
+      answer = request.accept(sent);
     } catch (error) {
       if (this.#isFailure(ticket, error)) return answerInstead(request, error);
       throw error;
     }
-    if (isThenable(sent)) return this.#wait(request, sent, ticket, deadlines);
-    const answer = request.accept(sent);
     this.#succeed(ticket);
     return answer;
   }
@@ -88,20 +88,20 @@ export class Guard {
         request.isOver = true;
         fail(failure);
       });
-      Promise.resolve(sent).then(
-        (value) => {
-          if (deadlines.end(deadline)) {
-            resolve(request.accept(value));
-            this.#succeed(ticket);
-          } else {
-            request.late(value);
-          }
-        },
-        (error: unknown) => {
-          // Of an error that comes late nobody has to know any more.
-          if (deadlines.end(deadline)) fail(error);
-        },
-      );
+      const take = (value: Sent) => {
+        if (!deadlines.end(deadline)) return takeLate(request, value);
+        try {
+          resolve(request.accept(value));
+        } catch (error) {
+          // Not what a store may answer: nobody must be left waiting for it.
+          return fail(error);
+        }
+        this.#succeed(ticket);
+      };
+      Promise.resolve(sent).then(take, (error: unknown) => {
+        // Of an error that comes late nobody has to know any more.
+        if (deadlines.end(deadline)) fail(error);
+      });
     });
   }
 
@@ -130,6 +130,14 @@ function answerInstead<Answer>(
     return request.instead(failure);
   } catch (error) {
     return Promise.reject(error);
+  }
+}
+
+function takeLate<Sent>(request: Guarded<Sent, unknown>, value: Sent): void {
+  try {
+    request.late(value);
+  } catch {
+    // The caller is long gone: there is nobody to tell.
   }
 }
 

@@ -241,6 +241,28 @@ describe("a store that fails", () => {
     expect(store.stats.failures).toBe(1);
   });
 
+  it.each(["later", "prompt"] as const)("may answer nonsense (%s)", async (mood) => {
+    const { store, inner, memory, clock, settled } = standOn();
+    inner.mood = mood;
+    vi.spyOn(memory, "decide").mockReturnValue(undefined as never);
+    for (let i = 0; i < 5; i++) {
+      expect(await store.decideOne(counter, "k", 1, charge.nowMs)).toMatchObject({
+        source: "fallback",
+      });
+    }
+    expect(store.stats.state).toBe("open");
+    clock.advance(1_000);
+    expect(await store.decideOne(counter, "x", 1, charge.nowMs)).toMatchObject({ allowed: true });
+    expect(store.stats.state).toBe("open");
+    inner.mood = "silent";
+    clock.advance(2_000);
+    const late = store.decideOne(counter, "y", 1, charge.nowMs);
+    clock.advance(50);
+    await late;
+    inner.last.answer();
+    await settled();
+  });
+
   it.each(["a text", undefined, null, { odd: true }])("may fail with %s", async (error) => {
     const { store, inner } = standOn({ onStoreFailure: "throw" });
     inner.error = error;
