@@ -1,7 +1,9 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitFor, within } from "./clock.js";
 import { RedisError, type RedisProcess, startRedis } from "./index.js";
@@ -101,19 +103,25 @@ describe("starting and stopping", () => {
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "ends the server when %s ends its owner",
+    "ends with its owner when %s ends that",
     async (name) => {
-      const owner = await startOwner();
+      const owner = await startOwner(" setInterval(() => {}, 1000);");
       expect(await isListening(owner.serverPort)).toBe(true);
       owner.process.kill(name);
-      await once(owner.process, "exit");
+      await owner.exited;
       await endOf(owner.serverPort);
+      // Nobody can clean up after SIGKILL; every other end leaves nothing behind.
+      expect(readdirSync(owner.folder)).toHaveLength(name === "SIGKILL" ? 1 : 0);
+      rmSync(owner.folder, { recursive: true });
     },
   );
 
   it("does not keep its owner from ending, and ends with it", async () => {
-    const args = ["--input-type=module", "-e", ownerCode];
-    await endOf(Number(execFileSync(process.execPath, args)));
+    const owner = await startOwner("");
+    await owner.exited;
+    await endOf(owner.serverPort);
+    expect(readdirSync(owner.folder)).toEqual([]);
+    rmSync(owner.folder, { recursive: true });
   });
 
   it("gives each of many servers started at once a port of its own", async () => {
@@ -125,17 +133,19 @@ describe("starting and stopping", () => {
   });
 });
 
-// The owner runs what was built: the package by its name, as its users see it.
-const ownerCode =
-  'import { startRedis } from "sluice-test-servers"; console.log((await startRedis()).port);';
-
-async function startOwner() {
-  const code = `${ownerCode} setInterval(() => {}, 1000);`;
+/** Another process that starts a server and then does what `more` says, with its own temp folder. */
+async function startOwner(more: string) {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-owner-"));
+  // It runs what was built: the package by its name, as its users see it.
+  const start = 'import { startRedis } from "sluice-test-servers";';
+  const code = `${start} console.log((await startRedis()).port);${more}`;
   const owner = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    env: { ...process.env, TMPDIR: folder },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const exited = once(owner, "exit");
   const [line] = await once(owner.stdout, "data");
-  return { process: owner, serverPort: Number(line) };
+  return { process: owner, exited, folder, serverPort: Number(line) };
 }
 
 async function endOf(port: number): Promise<void> {
