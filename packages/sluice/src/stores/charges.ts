@@ -6,6 +6,7 @@ import type { Charge } from "./store.js";
 
 /** Charges on the same counter and key are one charge of their costs together. */
 export function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
+  if (charges.length === 1) return charges;
   const isUnique = (charge: Charge, i: number) =>
     charges.findIndex((other) => isSameCounter(other, charge)) === i;
   if (charges.every(isUnique)) return charges;

@@ -2,6 +2,8 @@
 // list of numbers that tells by their places what is asked. The scripts say in which order.
 
 import type { Limit } from "../../limits.js";
+import type { Counter } from "../store.js";
+import type { KeyNames } from "./keys.js";
 import { toJson } from "./limit-numbers.js";
 
 /** What every call begins with. */
@@ -13,13 +15,44 @@ export interface CallTime {
   readonly slackMs: number;
 }
 
+/** Where a script finds what belongs to a charge. */
+export interface Places {
+  readonly counter: number;
+  readonly block: number;
+}
+
 export class CallWriter {
   readonly keys: string[] = [];
   /** What the script is told, in its order. */
   readonly numbers: number[] = [];
+  readonly #names: KeyNames;
+  readonly #byCounter = new Map<Counter, Map<string, Places>>();
   readonly #places = new Map<string, number>();
   readonly #limits: Limit[] = [];
   readonly #texts: string[] = [];
+
+  constructor(names: KeyNames) {
+    this.#names = names;
+  }
+
+  /** The places of a charge's counter and block. `tag` is that of the key. */
+  charge(counter: Counter, key: string, tag: string): Places {
+    // By what they are named after, so that a name is made only once.
+    let byKey = this.#byCounter.get(counter);
+    if (byKey === undefined) {
+      byKey = new Map();
+      this.#byCounter.set(counter, byKey);
+    }
+    const known = byKey.get(key);
+    if (known !== undefined) return known;
+    const suffixes = this.#names.of(counter);
+    const places = {
+      counter: this.key(tag + suffixes.counter),
+      block: this.key(tag + suffixes.block),
+    };
+    byKey.set(key, places);
+    return places;
+  }
 
   /** The place of a key, from 1. */
   key(name: string): number {
@@ -28,6 +61,11 @@ export class CallWriter {
     const place = this.keys.push(name);
     this.#places.set(name, place);
     return place;
+  }
+
+  /** The place of a counter's open receipts. */
+  open(counter: Counter, tag: string): number {
+    return this.key(tag + this.#names.of(counter).open);
   }
 
   /** The place of a limit, from 1. */

@@ -29,10 +29,18 @@ export function looksSecret(key: string): boolean {
   return SECRET_KINDS.test(key);
 }
 
-/** Names the keys of one store. */
+/** What follows the tag in the names of a counter. */
+export interface CounterSuffixes {
+  readonly counter: string;
+  readonly open: string;
+  readonly block: string;
+  readonly request: string;
+}
+
+/** Names the keys of one store: a tag, and behind it a suffix. */
 export class KeyNames {
   readonly #naming: KeyNaming;
-  readonly #parts = new Map<string, string>();
+  readonly #suffixes = new WeakMap<Counter, CounterSuffixes>();
 
   constructor(naming: KeyNaming) {
     this.#naming = naming;
@@ -47,30 +55,28 @@ export class KeyNames {
     return `${prefix}:{${IS_SAFE.test(key) ? key : key.replace(UNSAFE_IN_TAG, toEscape)}}`;
   }
 
-  counter(tag: string, { scope, part }: Counter): string {
-    return part === 0 ? `${tag}:${this.#part(scope)}` : `${tag}:${this.#part(scope)}:${part}`;
-  }
-
-  open(counter: string): string {
-    return `${counter}:open`;
+  /** What follows the tag for this counter. A scope has no colon, so no two suffixes are alike. */
+  of(counter: Counter): CounterSuffixes {
+    const known = this.#suffixes.get(counter);
+    if (known !== undefined) return known;
+    const scope = `:${escapePart(counter.scope)}`;
+    const name = counter.part === 0 ? scope : `${scope}:${counter.part}`;
+    const suffixes = {
+      counter: name,
+      open: `${name}:open`,
+      block: `${scope}:block`,
+      request: `${scope}:request:`,
+    };
+    this.#suffixes.set(counter, suffixes);
+    return suffixes;
   }
 
   block(tag: string, scope: string): string {
-    return `${tag}:${this.#part(scope)}:block`;
+    return `${tag}:${escapePart(scope)}:block`;
   }
 
-  request(tag: string, scope: string, requestId: string): string {
-    return `${tag}:${this.#part(scope)}:request:${escapePart(requestId)}`;
-  }
-
-  /** Names of limiters are few and come again and again. */
-  #part(scope: string): string {
-    const known = this.#parts.get(scope);
-    if (known !== undefined) return known;
-    const part = escapePart(scope);
-    if (this.#parts.size >= PARTS_MAX) this.#parts.clear();
-    this.#parts.set(scope, part);
-    return part;
+  request(tag: string, counter: Counter, requestId: string): string {
+    return `${tag}${this.of(counter).request}${escapePart(requestId)}`;
   }
 
   #hashSecret(key: string): string {
@@ -83,8 +89,6 @@ export class KeyNames {
     return `${kind.replace(UNSAFE_IN_TAG, toEscape)}:%s${hash}`;
   }
 }
-
-const PARTS_MAX = 10_000;
 
 function escapePart(text: string): string {
   return text.length > KEY_LENGTH_MAX

@@ -4,7 +4,7 @@ import type { Verdict } from "../../decision.js";
 import type { Limit } from "../../limits.js";
 import type { Charge, Outcome, Standing } from "../store.js";
 
-/** What a receipt has to present. */
+/** What a receipt that is kept beside its counter has to present. */
 export interface RedisProof {
   /** Under which it is known beside its counter; "" if it was only held briefly. */
   readonly name: string;

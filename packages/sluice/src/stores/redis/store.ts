@@ -15,6 +15,7 @@ import type {
   Standing,
   Store,
 } from "../store.js";
+import { toProof } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
 import { Calls, PeriodUnknown } from "./calls.js";
 import { type RedisClient, type RedisPort, toPort } from "./client.js";
@@ -24,7 +25,7 @@ import { KeyNames } from "./keys.js";
 import { shiftMsOf } from "./limit-numbers.js";
 import { type Script, scripts } from "./lua/scripts.js";
 import { type RedisStoreOptions, type RedisStoreSetup, toSetup } from "./options.js";
-import { type RedisProof, ReplyReader } from "./replies.js";
+import { ReplyReader } from "./replies.js";
 
 const PERIOD_TRIES_MAX = 3;
 const SETTLE_FIXED_ARGS = 4;
@@ -57,27 +58,33 @@ export class RedisStore implements Store {
     });
   }
 
-  decideOne(counter: Counter, key: string, cost: number, nowMs: number): Promise<Verdict> {
-    this.#mustBeOpen();
-    return this.#decisions.askOne({ counter, key, cost, nowMs }, this.#names.tag(key));
-  }
-
   decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
     this.#mustBeOpen();
     const merged = mergeEqual(charges);
-    const spread = (outcome: Outcome): Outcome =>
-      merged === charges
-        ? outcome
-        : { ...outcome, verdicts: spreadVerdicts(outcome.verdicts, charges, merged) };
-    const groups = this.#byTag(merged);
-    if (groups.length === 1) {
-      const [{ tag }] = groups;
-      return this.#decisions.ask(merged, tag, options).then(spread);
-    }
-    const ask = (group: readonly Charge[], how: DecideOptions) =>
-      this.#decisions.ask(group, this.#names.tag(group[0].key), how);
-    const across = { ask, settle: (settlings: readonly Settling[]) => this.settle(settlings) };
-    return decideAcross(merged, groups, options, across).then(spread);
+    const tags = merged.map(({ key }) => this.#names.tag(key));
+    const outcome =
+      this.#port.isCluster && tags.some((tag) => tag !== tags[0])
+        ? this.#decideAcross(merged, options)
+        : this.#decisions.ask({ charges: merged, tags, options });
+    if (merged === charges) return outcome;
+    return outcome.then((whole) => ({
+      ...whole,
+      verdicts: spreadVerdicts(whole.verdicts, charges, merged),
+    }));
+  }
+
+  #decideAcross(charges: readonly Charge[], options: DecideOptions): Promise<Outcome> {
+    return decideAcross(charges, this.#byTag(charges), options, {
+      ask: (members, how) => {
+        const tag = this.#names.tag(members[0].key);
+        return this.#decisions.ask({
+          charges: members,
+          tags: members.map(() => tag),
+          options: how,
+        });
+      },
+      settle: (settlings) => this.settle(settlings),
+    });
   }
 
   async peek(charges: readonly Charge[]): Promise<readonly Verdict[]> {
@@ -141,10 +148,10 @@ export class RedisStore implements Store {
   ): Promise<readonly T[]> {
     const reply = await this.#call(script, (writer) => {
       for (const { counter, key, cost } of charges) {
-        const tag = this.#names.tag(key);
+        const places = writer.charge(counter, key, this.#names.tag(key));
         writer.numbers.push(
-          writer.key(this.#names.counter(tag, counter)),
-          writer.key(this.#names.block(tag, counter.scope)),
+          places.counter,
+          places.block,
           writer.limit(counter.limit),
           cost,
           shiftMsOf(counter.limit, key),
@@ -158,10 +165,10 @@ export class RedisStore implements Store {
     await this.#eachGroup(charges, async (group) => {
       await this.#call(scripts.grant, (writer) => {
         for (const charge of group) {
-          const name = this.#names.counter(this.#names.tag(charge.key), charge.counter);
+          const tag = this.#names.tag(charge.key);
           writer.numbers.push(
-            writer.key(name),
-            writer.key(this.#names.open(name)),
+            writer.key(tag + this.#names.of(charge.counter).counter),
+            writer.open(charge.counter, tag),
             writer.limit(charge.counter.limit),
             costOf(charge),
             shiftMsOf(charge.counter.limit, charge.key),
@@ -175,11 +182,11 @@ export class RedisStore implements Store {
   /** In the order in which settle.lua reads. */
   #writeSettling(writer: CallWriter, { receipt, kept }: Settling): void {
     const { counter, key, cost } = receipt;
-    const proof = receipt.proof as RedisProof;
-    const name = this.#names.counter(this.#names.tag(key), counter);
+    const proof = toProof(receipt);
+    const tag = this.#names.tag(key);
     writer.numbers.push(
-      writer.key(name),
-      writer.key(this.#names.open(name)),
+      writer.key(tag + this.#names.of(counter).counter),
+      writer.open(counter, tag),
       proof.record === "" ? 0 : writer.key(proof.record),
       writer.limit(counter.limit),
       proof.name === "" ? 0 : writer.text(proof.name, SETTLE_FIXED_ARGS),
@@ -197,7 +204,7 @@ export class RedisStore implements Store {
   async #call(script: Script, write: (writer: CallWriter) => void): Promise<ReplyReader> {
     this.#mustBeOpen();
     for (let attempt = 1; ; attempt++) {
-      const writer = new CallWriter();
+      const writer = new CallWriter(this.#names);
       write(writer);
       try {
         const args = writer.args(this.#time());
@@ -231,17 +238,16 @@ export class RedisStore implements Store {
   /** Items that one call can hold: all of them, or in a Cluster those of one identity. */
   #byTag<Item extends Charge | Settling>(
     items: readonly Item[],
-  ): readonly { tag: string; members: readonly Item[] }[] {
+  ): readonly { members: readonly Item[] }[] {
     const groups = new Map<string, Item[]>();
     for (const item of items) {
       const { key } = "receipt" in item ? item.receipt : item;
-      const tag =
-        this.#port.isCluster || groups.size === 0 ? this.#names.tag(key) : firstOf(groups);
+      const tag = this.#port.isCluster ? this.#names.tag(key) : "";
       const members = groups.get(tag);
       if (members === undefined) groups.set(tag, [item]);
       else members.push(item);
     }
-    return [...groups].map(([tag, members]) => ({ tag, members }));
+    return [...groups.values()].map((members) => ({ members }));
   }
 
   #time(): CallTime {
@@ -269,9 +275,4 @@ export class RedisStore implements Store {
  */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore {
   return new RedisStore(client, options);
-}
-
-function firstOf<T>(groups: ReadonlyMap<string, T>): string {
-  for (const tag of groups.keys()) return tag;
-  return "";
 }

@@ -1,0 +1,53 @@
+// Receipts for a moment. What a verdict says of an admission is enough to tell what was charged: so
+// a request whose charges may have to be given back at once costs the server nothing more than one
+// that is final. What can't be told exactly is told so that less comes back, never more.
+
+import type { Verdict } from "../../decision.js";
+import type { BucketLimit } from "../../limits.js";
+import type { Charge, ChargeReceipt } from "../store.js";
+import type { RedisProof } from "./replies.js";
+
+/** An admission from which a proof can be told. */
+export class BriefProof {
+  readonly verdict: Verdict;
+  readonly nowMs: number;
+
+  constructor(verdict: Verdict, nowMs: number) {
+    this.verdict = verdict;
+    this.nowMs = nowMs;
+  }
+}
+
+/** The receipt of a charge that was admitted at `nowMs` of the server's time. */
+export function briefReceipt(
+  { counter, key, cost }: Charge,
+  verdict: Verdict,
+  nowMs: number,
+): ChargeReceipt {
+  return { counter, key, cost, proof: new BriefProof(verdict, nowMs) };
+}
+
+/** What settle.lua has to be told of a receipt, brief or kept. */
+export function toProof({ counter, cost, proof }: ChargeReceipt): RedisProof {
+  if (!(proof instanceof BriefProof)) return proof as RedisProof;
+  const { verdict, nowMs } = proof;
+  const { limit } = counter;
+  const told = { name: "", atMs: nowMs, keepMs: 0, record: "" };
+  switch (limit.algorithm) {
+    case "tokenBucket":
+    case "leakyBucket":
+      return { ...told, mark: 0, before: debtBefore(limit, cost, verdict.resetMs) };
+    case "slidingWindowCounter":
+      // The current count is back one window after this one ends. What it was before does not matter.
+      return { ...told, mark: nowMs + verdict.resetMs - limit.windowMs, before: 0 };
+    default:
+      return { ...told, mark: nowMs + verdict.resetMs, before: 0 };
+  }
+}
+
+/** The least debt before the charge from which the bucket is full again in `resetMs`. */
+function debtBefore(limit: BucketLimit, cost: number, resetMs: number): number {
+  const { ticksPerMs, ticksPerUnit } = limit;
+  const after = (resetMs - 1) * ticksPerMs + 1;
+  return Math.max(0, after - cost * ticksPerUnit);
+}
