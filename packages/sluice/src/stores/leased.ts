@@ -139,7 +139,8 @@ export class LeasedStore extends ForwardingStore {
   }
 
   override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
-    return this.inner.debit(this.#toInner(charges));
+    const asked = this.#toInner(charges);
+    return this.#without(this.#holdingsOf(asked), () => this.inner.debit(asked));
   }
 
   override refund(charges: readonly Charge[]): MaybePromise<void> {
@@ -196,9 +197,12 @@ export class LeasedStore extends ForwardingStore {
 
   #bookOf(counter: Counter): Book {
     if (counter === this.#lastCounter && this.#lastBook !== undefined) return this.#lastBook;
-    this.#lastBook = this.#books.of(counter);
+    const { book, outdated } = this.#books.of(counter);
+    // Under other numbers a receipt brings nothing: what is held returns before they are used.
+    if (outdated.length > 0) this.#returns.giveBack(dropAll(outdated), this.#clock.now());
+    this.#lastBook = book;
     this.#lastCounter = counter;
-    return this.#lastBook;
+    return book;
   }
 
   /** The charges as the inner store is asked for them: logs count for longer there. */
@@ -277,14 +281,15 @@ export class LeasedStore extends ForwardingStore {
     holding.note(verdict, ask.atMs);
     if (verdict.allowed) {
       this.#requests.renew(ask, holding);
-      return withOwn(verdict, holding.left);
+      return verdict;
     }
     const again = () => this.#decideHeld(laterBy(ask, this.#clock.now()), holding, retriesLeft - 1);
     if (retriesLeft > 0 && verdict.retryAfterMs < Number.POSITIVE_INFINITY) {
       if (holding.pending !== undefined) return this.#within(holding.pending).then(again);
       if (holding.left > unitsOffered) return again();
     }
-    return withOwn(verdict, holding.left);
+    // What was offered had been debited before the store answered, so it is not in the answer.
+    return withOwn(verdict, Math.min(unitsOffered, holding.left));
   }
 
   /** Makes a holding for a warm key, if there is enough left to share. */

@@ -40,18 +40,27 @@ export class Books {
     return this.#keys;
   }
 
-  /** The book of a counter; throws if the counter can't be leased. */
-  of(counter: Counter): Book {
+  /**
+   * The book of a counter; throws if the counter can't be leased. If it is new, also what is held
+   * under other numbers of the same name.
+   */
+  of(counter: Counter): { book: Book; outdated: readonly Holding[] } {
     const known = this.#byCounter.get(counter) ?? this.#alike(counter);
-    if (known !== undefined) {
-      this.#byCounter.set(counter, known);
-      return known;
-    }
-    const leasable = toLeasable(counter, this.#leaseMs);
-    const { limit } = counter;
-    const book = { ...leasable, limit, id: ++this.#lastId, holdings: new Map<string, Holding>() };
+    const book = known ?? this.#make(counter);
     this.#byCounter.set(counter, book);
-    return book;
+    return { book, outdated: known === undefined ? this.#heldUnder(counter) : [] };
+  }
+
+  #make(counter: Counter): Book {
+    const { limit } = counter;
+    const leasable = toLeasable(counter, this.#leaseMs);
+    return { ...leasable, limit, id: ++this.#lastId, holdings: new Map<string, Holding>() };
+  }
+
+  #heldUnder({ scope, part }: Counter): Holding[] {
+    return [...this.#inUse]
+      .filter(({ counter }) => counter.scope === scope && counter.part === part)
+      .flatMap(({ holdings }) => [...holdings.values()]);
   }
 
   /** Another limiter of the same name and limit, or a counter made anew, has the same budget. */
