@@ -249,4 +249,28 @@ describe("a server that is not Redis", () => {
     strange.close();
     echo.close();
   });
+
+  it("passes more than buffers hold to a client that reads late", async () => {
+    const sentBytes = 32 * 1024 * 1024;
+    const source = createServer((socket) => void socket.end(Buffer.alloc(sentBytes, "x")));
+    await new Promise<void>((done) => void source.listen(0, "127.0.0.1", done));
+    const narrow = await startFaultProxy({ port: (source.address() as { port: number }).port });
+    const socket = connect(narrow);
+    let passedBytes = -1;
+    await waitFor("full buffers", 5000, async () => {
+      await sleep(50);
+      const before = passedBytes;
+      passedBytes = narrow.counters.bytesToClient;
+      return (passedBytes > 0 && passedBytes === before) || undefined;
+    });
+    expect(passedBytes).toBeLessThan(sentBytes);
+    let receivedBytes = 0;
+    socket.on("data", (chunk) => {
+      receivedBytes += chunk.length;
+    });
+    await within(5000, "the end", once(socket, "end"));
+    expect(receivedBytes).toBe(sentBytes);
+    narrow.close();
+    source.close();
+  });
 });
