@@ -15,57 +15,67 @@ export interface CallTime {
   readonly slackMs: number;
 }
 
-/** Where a script finds what belongs to a charge. */
-export interface Places {
-  readonly counter: number;
-  readonly block: number;
-}
+/** Keys of one call, each once, by what they are named after, so that a name is made only once. */
+class KeyList {
+  readonly names: string[] = [];
+  readonly #bySuffix = new Map<string, Map<string, number>>();
 
-export class CallWriter {
-  readonly keys: string[] = [];
-  /** What the script is told, in its order. */
-  readonly numbers: number[] = [];
-  readonly #names: KeyNames;
-  readonly #byCounter = new Map<Counter, Map<string, Places>>();
-  readonly #places = new Map<string, number>();
-  readonly #limits: Limit[] = [];
-  readonly #texts: string[] = [];
-
-  constructor(names: KeyNames) {
-    this.#names = names;
-  }
-
-  /** The places of a charge's counter and block. `tag` is that of the key. */
-  charge(counter: Counter, key: string, tag: string): Places {
-    // By what they are named after, so that a name is made only once.
-    let byKey = this.#byCounter.get(counter);
+  /** The place of a key's name that ends with `suffix`, from 1. */
+  place(suffix: string, key: string, tag: string): number {
+    let byKey = this.#bySuffix.get(suffix);
     if (byKey === undefined) {
       byKey = new Map();
-      this.#byCounter.set(counter, byKey);
+      this.#bySuffix.set(suffix, byKey);
     }
     const known = byKey.get(key);
     if (known !== undefined) return known;
-    const suffixes = this.#names.of(counter);
-    const places = {
-      counter: this.key(tag + suffixes.counter),
-      block: this.key(tag + suffixes.block),
-    };
-    byKey.set(key, places);
-    return places;
+    const place = this.names.push(tag + suffix);
+    byKey.set(key, place);
+    return place;
+  }
+}
+
+export class CallWriter {
+  /** What the script is told, in its order. */
+  readonly numbers: number[] = [];
+  readonly #names: KeyNames;
+  readonly #keys = new KeyList();
+  readonly #blocks: KeyList;
+  readonly #limits: Limit[] = [];
+  readonly #texts: string[] = [];
+
+  /** Blocks stand among the other keys, or behind them and counted by themselves. */
+  constructor(names: KeyNames, blocks: "among" | "behind" = "among") {
+    this.#names = names;
+    this.#blocks = blocks === "among" ? this.#keys : new KeyList();
   }
 
-  /** The place of a key, from 1. */
-  key(name: string): number {
-    const known = this.#places.get(name);
-    if (known !== undefined) return known;
-    const place = this.keys.push(name);
-    this.#places.set(name, place);
-    return place;
+  get keys(): readonly string[] {
+    const { names } = this.#keys;
+    return this.#blocks === this.#keys ? names : names.concat(this.#blocks.names);
+  }
+
+  /** How many keys stand before the blocks. */
+  get keysBeforeBlocks(): number {
+    return this.#keys.names.length;
+  }
+
+  counter(counter: Counter, key: string, tag: string): number {
+    return this.#keys.place(this.#names.of(counter).counter, key, tag);
+  }
+
+  block(counter: Counter, key: string, tag: string): number {
+    return this.#blocks.place(this.#names.of(counter).block, key, tag);
   }
 
   /** The place of a counter's open receipts. */
-  open(counter: Counter, tag: string): number {
-    return this.key(tag + this.#names.of(counter).open);
+  open(counter: Counter, key: string, tag: string): number {
+    return this.#keys.place(this.#names.of(counter).open, key, tag);
+  }
+
+  /** The place of a whole name. */
+  name(name: string): number {
+    return this.#keys.place("", name, name);
   }
 
   /** The place of a limit, from 1. */

@@ -120,9 +120,11 @@ export class Decisions {
   /** Sends requests in one call and answers each; never throws. */
   #send(batch: readonly Asked[], script: Script): void {
     const { calls, names, onTime } = this.#setup;
-    const writer = new CallWriter(names);
+    const isCheck = script === scripts.check;
+    const writer = new CallWriter(names, isCheck ? "behind" : "among");
     const held = batch.map((asked) => this.#writeRequest(writer, asked));
-    const args = writer.args(this.#setup.time(), String(this.#setup.idempotencyMs));
+    const fifth = isCheck ? writer.keysBeforeBlocks : this.#setup.idempotencyMs;
+    const args = writer.args(this.#setup.time(), String(fifth));
     const isAbandoned = () => batch.every((asked) => asked.isAbandoned);
     calls.run({ script, keys: writer.keys, args, isAbandoned }).then(
       (answer) => {
@@ -175,7 +177,7 @@ export class Decisions {
       numbers.push(hold === true ? writer.text(this.#newName(), FIXED_ARGS) : 0, keepMs);
     }
     if (record !== "") {
-      numbers.push(writer.key(record), writer.text(printOf(charges, hold), FIXED_ARGS));
+      numbers.push(writer.name(record), writer.text(printOf(charges, tags, hold), FIXED_ARGS));
     }
     for (const [i, charge] of charges.entries()) {
       writeCharge(writer, charge, tags[i]);
@@ -183,7 +185,7 @@ export class Decisions {
       numbers.push(
         charge.shadow === true ? 1 : 0,
         shiftMsOf(charge.counter.limit, charge.key),
-        hold === true ? writer.open(charge.counter, tags[i]) : 0,
+        hold === true ? writer.open(charge.counter, charge.key, tags[i]) : 0,
       );
     }
     const isTold = hold !== false || record !== "";
@@ -196,8 +198,12 @@ export class Decisions {
 }
 
 function writeCharge(writer: CallWriter, { counter, key, cost }: Charge, tag: string): void {
-  const places = writer.charge(counter, key, tag);
-  writer.numbers.push(places.counter, places.block, writer.limit(counter.limit), cost);
+  writer.numbers.push(
+    writer.counter(counter, key, tag),
+    writer.block(counter, key, tag),
+    writer.limit(counter.limit),
+    cost,
+  );
 }
 
 function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {
@@ -238,9 +244,13 @@ function byTag(queue: readonly Asked[]): Iterable<Asked[]> {
   return batches.values();
 }
 
-/** What has to be the same when a request comes again. */
-function printOf(charges: readonly Charge[], hold: boolean | "briefly"): string {
-  const parts = charges.map(({ counter, key, cost }) => [counter.scope, counter.part, key, cost]);
+/** What has to be the same when a request comes again. Keys are told by their tags: no secrets. */
+function printOf(
+  charges: readonly Charge[],
+  tags: readonly string[],
+  hold: boolean | "briefly",
+): string {
+  const parts = charges.map(({ counter, cost }, i) => [counter.scope, counter.part, tags[i], cost]);
   // Whether it is held briefly is the store's affair, not its caller's.
   return JSON.stringify([hold === true, ...parts]);
 }

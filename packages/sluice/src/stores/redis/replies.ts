@@ -76,11 +76,13 @@ export class ReplyReader {
       return { charge, verdict, mark: this.#next(), before: this.#next() };
     });
     const name = String(this.#reply[this.#at++]);
+    // Of a request that is answered again: when it was admitted.
+    const atMs = this.#next();
     const { isWanted, keepMs, record } = held;
     const receipts = told
       .filter(({ verdict }) => isWanted && isAdmitted && verdict.allowed)
       .map(({ charge: { counter, key, cost }, mark, before }) => {
-        const proof: RedisProof = { name, atMs: this.nowMs, mark, before, keepMs, record };
+        const proof: RedisProof = { name, atMs, mark, before, keepMs, record };
         return { counter, key, cost, proof };
       });
     return { isAdmitted, verdicts: told.map(({ verdict }) => verdict), receipts };

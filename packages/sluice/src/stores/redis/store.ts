@@ -148,10 +148,10 @@ export class RedisStore implements Store {
   ): Promise<readonly T[]> {
     const reply = await this.#call(script, (writer) => {
       for (const { counter, key, cost } of charges) {
-        const places = writer.charge(counter, key, this.#names.tag(key));
+        const tag = this.#names.tag(key);
         writer.numbers.push(
-          places.counter,
-          places.block,
+          writer.counter(counter, key, tag),
+          writer.block(counter, key, tag),
           writer.limit(counter.limit),
           cost,
           shiftMsOf(counter.limit, key),
@@ -167,8 +167,8 @@ export class RedisStore implements Store {
         for (const charge of group) {
           const tag = this.#names.tag(charge.key);
           writer.numbers.push(
-            writer.key(tag + this.#names.of(charge.counter).counter),
-            writer.open(charge.counter, tag),
+            writer.counter(charge.counter, charge.key, tag),
+            writer.open(charge.counter, charge.key, tag),
             writer.limit(charge.counter.limit),
             costOf(charge),
             shiftMsOf(charge.counter.limit, charge.key),
@@ -185,9 +185,9 @@ export class RedisStore implements Store {
     const proof = toProof(receipt);
     const tag = this.#names.tag(key);
     writer.numbers.push(
-      writer.key(tag + this.#names.of(counter).counter),
-      writer.open(counter, tag),
-      proof.record === "" ? 0 : writer.key(proof.record),
+      writer.counter(counter, key, tag),
+      writer.open(counter, key, tag),
+      proof.record === "" ? 0 : writer.name(proof.record),
       writer.limit(counter.limit),
       proof.name === "" ? 0 : writer.text(proof.name, SETTLE_FIXED_ARGS),
       cost,

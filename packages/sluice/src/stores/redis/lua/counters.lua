@@ -17,7 +17,8 @@ local kinds = {
 }
 
 local limits = cjson.decode(ARGV[3])
-local values = redis.call("MGET", unpack(KEYS))
+-- What the keys hold, by their place.
+local values
 -- For how long what is to be written stays, by the key's place.
 local ttls = {}
 
@@ -28,9 +29,10 @@ if not now then
   now = time[1] * 1000 + floor(time[2] / 1000)
 end
 
--- Whether the calendar periods that came along hold this moment. If not, the caller's clock is far
--- from ours: it asks again with the periods of this one.
-local function knows_periods()
+-- Reads the first `count` keys. False if the calendar periods that came along don't hold this moment:
+-- the caller's clock is far from ours, and it asks again with the periods of this one.
+local function read_values(count)
+  values = redis.call("MGET", unpack(KEYS, 1, count))
   for _, limit in ipairs(limits) do
     limit.algorithm = kinds[limit.kind]
     if limit.ends and (now < limit.start or now >= limit.ends[#limit.ends]) then return false end

@@ -8,7 +8,8 @@
 -- ARGV[5]: how long an id is remembered. ARGV[6...]: names and prints.
 -- Reply: the time, then for each request its verdicts. With receipts or an id there is more: first 1
 --   if it is admitted, else 0 (-1: its id was used for another one, and nothing follows); behind each
---   verdict the mark and what was in use before; at last the receipts' name.
+--   verdict the mark and what was in use before; at last the receipts' name and
+--   when they were made.
 
 -- @include all-counters
 -- @include verdicts
@@ -68,7 +69,7 @@ local function decide(reply, count, has_more, tells, name, keep_ms)
     add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
     if tells then reply[#reply + 1] = w.mark reply[#reply + 1] = w.before end
   end
-  if tells then reply[#reply + 1] = name or "" end
+  if tells then reply[#reply + 1] = name or "" reply[#reply + 1] = now end
   return admitted
 end
 
@@ -87,7 +88,7 @@ local function decide_once(reply, count, has_more, record, print, name, keep_ms)
   for i = 2, #known do reply[#reply + 1] = known[i] end
 end
 
-if not knows_periods() then return wrong_period() end
+if not read_values(#KEYS) then return wrong_period() end
 local reply = { now }
 while at <= #numbers do
   local head = next_number()

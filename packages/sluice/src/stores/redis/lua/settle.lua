@@ -42,7 +42,7 @@ local function settle(at)
   if kept == 0 and record > 0 then redis.call("DEL", KEYS[record]) end
 end
 
-if not knows_periods() then return wrong_period() end
+if not read_values(#KEYS) then return wrong_period() end
 for at = 1, #numbers, RECEIPT_FIELDS do settle(at) end
 write_counters()
 return { now }
