@@ -11,6 +11,14 @@ import { floor } from "./memory/floor.js";
 import { heap } from "./memory/heap.js";
 import { pause } from "./memory/pause.js";
 import { overExpress, overFlexible, overMap } from "./memory/speed.js";
+import { bytes } from "./redis/bytes.js";
+import { cpu } from "./redis/cpu.js";
+import { eventual } from "./redis/eventual.js";
+import { flood } from "./redis/flood.js";
+import { latency } from "./redis/latency.js";
+import { leased } from "./redis/leased.js";
+import { leasedCommands } from "./redis/leased-commands.js";
+import { strict, threeRules } from "./redis/strict.js";
 
 export const benches: readonly Bench[] = [
   overMap,
@@ -25,6 +33,15 @@ export const benches: readonly Bench[] = [
   algorithms,
   floor,
   slidingCounter,
+  strict,
+  cpu,
+  threeRules,
+  leased,
+  leasedCommands,
+  flood,
+  eventual,
+  bytes,
+  latency,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

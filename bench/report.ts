@@ -129,19 +129,23 @@ function toTable(head: readonly string[], rows: readonly (readonly string[])[]):
 function toJudgement(result: Result): string {
   const { bound, unit } = result;
   if (bound === undefined) return "";
-  const limits = `bar ${toLimit(bound, "bar", unit)}, goal ${toLimit(bound, "goal", unit)}`;
-  return `  reaches ${toVerdict(result)} (${limits})`;
+  const limits = (["bar", "goal"] as const)
+    .filter((kind) => bound[kind] !== undefined)
+    .map((kind) => `${kind} ${toLimit(bound, kind, unit)}`);
+  return `  reaches ${toVerdict(result)} (${limits.join(", ")})`;
 }
 
-function toVerdict({ ok, reachesGoal }: Result): string {
+function toVerdict({ bound, ok, reachesGoal }: Result): string {
   if (ok === undefined) return "";
-  if (!ok) return "neither";
-  return reachesGoal ? "goal" : "bar";
+  if (reachesGoal) return "goal";
+  return ok && bound?.bar !== undefined ? "bar" : "neither";
 }
 
 function toLimit({ is, bar, goal }: Bound, kind: "bar" | "goal", unit: Unit): string {
+  const limit = kind === "bar" ? bar : goal;
+  if (limit === undefined) return "";
   const sign = { "at least": "≥", "at most": "≤", below: kind === "bar" ? "<" : "≤" }[is];
-  return `${sign} ${toFigure(kind === "bar" ? bar : goal, unit)}`;
+  return `${sign} ${toFigure(limit, unit)}`;
 }
 
 function toSpread({ spread, unit }: Result): string {
@@ -163,6 +167,8 @@ function toFigure(value: number, unit: Unit): string {
       return `${value.toFixed(4)}%`;
     case "ns":
       return `${value.toFixed(0)} ns`;
+    case "commands":
+      return String(Number(value.toPrecision(3)));
   }
 }
 

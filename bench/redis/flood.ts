@@ -1,0 +1,71 @@
+// A flood of a key that has nothing left, through the deny cache: how much of it Redis sees. It comes
+// as fast as the process can refuse, from 100 callers at a time.
+
+import { createLimiter, denyCache, tokenBucket } from "sluice";
+import { redisStore } from "sluice/redis";
+import type { Bench, Finding } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import { toKey } from "../random.js";
+import { runTurns } from "./callers.js";
+import { PATIENT } from "./contenders.js";
+import { type CommandCount, commandsBetween, connect, countCommands, withRedis } from "./server.js";
+
+const ROUNDS = 7;
+const OPERATIONS = 3_000_000;
+const PER_REFUSALS = 100_000;
+
+// Nothing comes back while the flood lasts.
+const exhausted = tokenBucket({ capacity: 10, refill: { amount: 10, everyMs: 86_400_000 } });
+
+/** What Redis carried out for each 100,000 refusals, one count a round. */
+interface Rounds {
+  readonly counts: readonly CommandCount[];
+  readonly perSec: number;
+}
+
+export const flood: Bench<Rounds> = {
+  id: "redis/flood",
+  unit: "commands",
+  bound: { is: "at most", bar: 5, goal: 1 },
+  parts: ["all"],
+  runPart: refuseAll,
+  conclude: (parts) => parts.map(toFinding),
+};
+
+function refuseAll(): Promise<Rounds> {
+  return withRedis(async (redis) => {
+    const store = denyCache(redisStore(await connect(redis)));
+    const limiter = createLimiter({ limit: exhausted, store, ...PATIENT });
+    const nextKey = () => toKey(1);
+    await runTurns(limiter, OPERATIONS, nextKey);
+    const counts: CommandCount[] = [];
+    const startMs = performance.now();
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await countCommands(redis);
+      const admitted = await runTurns(limiter, OPERATIONS, nextKey);
+      if (admitted > 0) throw new Error(`admitted ${admitted} of a key that has nothing left`);
+      counts.push(perRefusals(commandsBetween(before, await countCommands(redis))));
+    }
+    const seconds = (performance.now() - startMs) / 1000;
+    await store.close();
+    return { counts, perSec: (ROUNDS * OPERATIONS) / seconds };
+  });
+}
+
+function perRefusals({ scripts, all }: CommandCount): CommandCount {
+  const share = PER_REFUSALS / OPERATIONS;
+  return { scripts: scripts * share, all: all * share };
+}
+
+function toFinding({ counts, perSec }: Rounds): Finding {
+  const sent = counts.map(({ scripts }) => scripts);
+  const all = median(counts.map((count) => count.all));
+  return {
+    subject:
+      "sluice tokenBucket behind a deny cache, one exhausted key: commands for 100,000 refusals",
+    subjectPerSec: perSec,
+    value: median(sent),
+    spread: spreadOf(sent),
+    note: `with what scripts call inside ${all.toPrecision(3)}`,
+  };
+}

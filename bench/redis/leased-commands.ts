@@ -1,0 +1,85 @@
+// How often leases ask Redis: commands for each 1,000 decisions on one busy key, as fast as a process
+// decides, and at a pace that a busy service has.
+
+import { createLimiter, type Limiter, leased } from "sluice";
+import { redisStore } from "sluice/redis";
+import type { Bench, Finding } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import { toKey } from "../random.js";
+import { runPaced, runTurns } from "./callers.js";
+import { PATIENT } from "./contenders.js";
+import { hugeBucket } from "./leased.js";
+import { type CommandCount, commandsBetween, connect, countCommands, withRedis } from "./server.js";
+
+const ROUNDS = 7;
+const OPERATIONS = 2_000_000;
+const PACED_ROUNDS = 3;
+const PACED_PER_SEC = 10_000;
+const PACED_OPERATIONS = 30_000;
+const PER_DECISIONS = 1000;
+
+type Traffic = "as fast as it goes" | "paced";
+
+/** Commands for each 1,000 decisions, one count a round. */
+interface Rounds {
+  readonly traffic: Traffic;
+  readonly counts: readonly CommandCount[];
+  readonly admittedShare: number;
+}
+
+export const leasedCommands: Bench<Rounds> = {
+  id: "redis/leased-commands",
+  unit: "commands",
+  bound: { is: "at most", bar: 2, goal: 0.5 },
+  parts: ["as fast as it goes", "paced"] satisfies Traffic[],
+  runPart: (part) => count(part as Traffic),
+  conclude: (parts) => parts.map(toFinding),
+};
+
+function count(traffic: Traffic): Promise<Rounds> {
+  return withRedis(async (redis) => {
+    const store = leased(redisStore(await connect(redis)));
+    const limiter = createLimiter({ limit: hugeBucket, store, ...PATIENT });
+    const { rounds, operations, run } = toRun(traffic, limiter);
+    const counts: CommandCount[] = [];
+    // The first round, in which the key gets warm and the blocks find their size, does not count.
+    await run();
+    let admitted = 0;
+    for (let round = 0; round < rounds; round++) {
+      const before = await countCommands(redis);
+      admitted += await run();
+      counts.push(perDecisions(commandsBetween(before, await countCommands(redis)), operations));
+    }
+    await store.close();
+    return { traffic, counts, admittedShare: admitted / (rounds * operations) };
+  });
+}
+
+function toRun(traffic: Traffic, limiter: Limiter<false>) {
+  const nextKey = () => toKey(1);
+  if (traffic === "paced") {
+    const pace = { operations: PACED_OPERATIONS, perSec: PACED_PER_SEC };
+    const run = () => runPaced(limiter, pace, nextKey);
+    return { rounds: PACED_ROUNDS, operations: PACED_OPERATIONS, run };
+  }
+  const run = () => runTurns(limiter, OPERATIONS, nextKey);
+  return { rounds: ROUNDS, operations: OPERATIONS, run };
+}
+
+function perDecisions({ scripts, all }: CommandCount, operations: number): CommandCount {
+  const share = PER_DECISIONS / operations;
+  return { scripts: scripts * share, all: all * share };
+}
+
+function toFinding({ traffic, counts, admittedShare }: Rounds): Finding {
+  const sent = counts.map(({ scripts }) => scripts);
+  const all = median(counts.map((count) => count.all));
+  const pace = traffic === "paced" ? `${PACED_PER_SEC.toLocaleString("en")}/s` : traffic;
+  return {
+    subject: `sluice tokenBucket, leased, one key, ${pace}: commands for 1,000 decisions`,
+    value: median(sent),
+    spread: spreadOf(sent),
+    note: `with what scripts call inside ${all.toPrecision(3)}; admitted ${admittedShare * 100}%`,
+    isJudged: traffic !== "paced",
+  };
+}

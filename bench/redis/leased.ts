@@ -1,0 +1,50 @@
+// Leases: how near a limit that all servers share comes to one in process, on keys that are busy.
+// Nothing is refused: what is measured is the spending of budget and its supply.
+
+import { createLimiter, leased as leasedStore, tokenBucket } from "sluice";
+import { redisStore } from "sluice/redis";
+import { type Bench, toFinding } from "../bench.js";
+import { type Comparison, type Contender, compare } from "../harness.js";
+import { RandomIds, toKey } from "../random.js";
+import { runTurns } from "./callers.js";
+import { PATIENT } from "./contenders.js";
+import { connect, withRedis } from "./server.js";
+
+const OPERATIONS = 1_000_000;
+const BUSY_KEYS = 100;
+const MANY_KEYS = 1000;
+
+/** More than a process can spend: on one key it decides some millions a second. */
+export const hugeBucket = tokenBucket({ capacity: 100_000_000, refillPerSecond: 100_000_000 });
+
+/** Over the plain memory limiter, same keys, same limit, same loop. */
+export const leased: Bench<Comparison> = {
+  id: "redis/leased",
+  unit: "ratio",
+  bound: { is: "at least", bar: 0.5, goal: 0.9 },
+  parts: [String(BUSY_KEYS), String(MANY_KEYS)],
+  runPart: (part) => race(Number(part)),
+  conclude: ([busy, many]) => [
+    toFinding(busy as Comparison),
+    { ...toFinding(many as Comparison), isJudged: false },
+  ],
+};
+
+function race(keys: number): Promise<Comparison> {
+  return withRedis(async (redis) => {
+    const store = leasedStore(redisStore(await connect(redis)));
+    const shared = createLimiter({ limit: hugeBucket, store, ...PATIENT });
+    const subject = traffic(`sluice tokenBucket, leased, ${keys} busy keys`, keys, shared);
+    const plain = createLimiter({ limit: hugeBucket });
+    const reference = traffic("sluice tokenBucket, memory", keys, plain);
+    const comparison = await compare(subject, reference, { operations: OPERATIONS });
+    await store.close();
+    return comparison;
+  });
+}
+
+function traffic(name: string, keys: number, limiter: Parameters<typeof runTurns>[0]): Contender {
+  const ids = new RandomIds(keys);
+  const nextKey = () => toKey(ids.next());
+  return { name, run: (operations) => runTurns(limiter, operations, nextKey) };
+}
