@@ -108,6 +108,15 @@ describe("an exchange", () => {
     expect(take(b, 1)).toBe(false);
   });
 
+  it("of a key that is new here comes within 5 ms, also between two rounds", () => {
+    const store = node();
+    take(store, 1, "old");
+    clock.advance(10);
+    take(store, 7);
+    clock.advance(5);
+    expect(usedInStore()).toBe(7);
+  });
+
   it("carries debt: what was admitted too much is paid back before anything passes", () => {
     const counter = counterOf(tokenBucket({ capacity: 100, refillPerSecond: 100 }));
     const nodes = [node(), node(), node()];
@@ -139,6 +148,28 @@ describe("an exchange", () => {
     clock.advance(5);
     expect(sizes).toEqual([1_000, 1_000, 500]);
     expect(store.stats).toMatchObject({ exchanges: 3, unitsExchanged: 2_500, pendingKeys: 0 });
+  });
+
+  it("tells under the numbers of today", () => {
+    const larger = counterOf(fixedWindow({ limit: 1_000, windowMs: 3_600_000 }));
+    const store = node();
+    take(store, 100);
+    clock.advance(5);
+    expect(take(store, 500, "key", larger)).toBe(true);
+    clock.advance(100);
+    expect(store.peek([charge(0, larger)])[0].remaining).toBe(400);
+    expect(usedInStore(larger)).toBe(600);
+  });
+
+  it("tells of one key once, whoever names its counter", () => {
+    const [one, same] = [counterOf(slow), counterOf(slow)];
+    const store = node();
+    take(store, 1, "key", one);
+    clock.advance(1_000);
+    take(store, 1, "key", same);
+    take(store, 1, "key", one);
+    clock.advance(100);
+    expect([leftIn(store), usedInStore()]).toEqual([97, 3]);
   });
 
   it("stops, timer and all, when nothing was asked for", () => {
@@ -306,6 +337,38 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([100, 0]);
   });
 
+  it("what a reset forgot is not told again when its exchange failed", async () => {
+    const slowInner = new Delayed(inner);
+    const store = node(slowInner);
+    take(store, 40);
+    clock.advance(5);
+    store.reset([charge(0)]);
+    clock.advance(1_000);
+    await settled();
+    expect(store.stats.failures).toBe(1);
+    expect(store.stats.pendingKeys).toBe(0);
+  });
+
+  it("under changed numbers a cancel gives nothing back, here or in the store", () => {
+    const smaller = counterOf(fixedWindow({ limit: 50, windowMs: 3_600_000 }));
+    const store = node();
+    const { receipts } = store.decide([charge(80)], { hold: true });
+    clock.advance(5);
+    take(store, 0, "key", smaller);
+    store.settle([{ receipt: receipts[0], kept: 0, nowMs: clock.now() }]);
+    clock.advance(100);
+    expect(take(store, 1, "key", smaller)).toBe(false);
+    expect(usedInStore(smaller)).toBe(50);
+  });
+
+  it("charges of one request on the same key are told together, once", () => {
+    const store = node();
+    for (let n = 0; n < 2; n++) store.decide([charge(3), charge(4)], { requestId: "r2" });
+    store.decide([charge(1), charge(2)]);
+    clock.advance(100);
+    expect([leftIn(store), usedInStore()]).toEqual([90, 10]);
+  });
+
   it("a requestId that comes twice is told once", () => {
     const store = node();
     for (let n = 0; n < 3; n++) store.decide([charge(7)], { requestId: "r1" });
@@ -349,6 +412,22 @@ describe("blocks", () => {
     expect(take(a, 1)).toBe(true);
     keepAsking(1_200);
     expect(take(b, 1)).toBe(true);
+  });
+
+  it("that are set here while others are asked for stay", async () => {
+    class SlowPeek extends ForwardingStore {
+      override async peek(charges: readonly Charge[]) {
+        const verdicts = await super.peek(charges);
+        await Promise.resolve();
+        return verdicts;
+      }
+    }
+    const store = node(new SlowPeek(inner));
+    take(store, 1);
+    clock.advance(5);
+    store.block("test", "key", { untilMs: clock.now() + 60_000, nowMs: clock.now() });
+    await settled();
+    expect(take(store, 1)).toBe(false);
   });
 
   it("are not taken for debt, nor debt for a block", () => {
@@ -408,6 +487,28 @@ describe("while the exchange fails", () => {
       expect(local.stats).toMatchObject({ pendingKeys: 0, unitsExchanged: 30 });
     },
   );
+
+  it("the others are believed to go on for ten exchanges, and no longer", async () => {
+    const big = counterOf(fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }));
+    const store = new Failing(inner);
+    store.mode = "work";
+    const local = node(store);
+    const others = async (ms: number, perMs: number) => {
+      for (let passed = 0; passed < ms; passed += 10) {
+        take(local, 0, "key", big);
+        if (perMs > 0) inner.debit([charge(10 * perMs, big)]);
+        await pass(10);
+      }
+    };
+    await others(1_000, 5);
+    store.mode = "refuse";
+    const left = () => local.peek([charge(0, big)])[0].remaining;
+    const before = left();
+    await others(500, 0);
+    expect(before - left()).toBeGreaterThan(2_000);
+    await others(10_000, 0);
+    expect(before - left()).toBeLessThan(6_000);
+  });
 
   it("an answer that was lost counts again: early refusals, never an overshoot", async () => {
     const store = new Failing(inner);
@@ -478,6 +579,24 @@ describe("close", () => {
     await closed;
     expect(() => inner.debit([charge(0)])).toThrow("closed");
     expect(store.stats.failures).toBe(1);
+  });
+});
+
+describe("when the others stop", () => {
+  it("one process soon has the limit for itself", () => {
+    const counter = counterOf(fixedWindow({ limit: 20, windowMs: 1_000 }));
+    const [first, ...others] = [node(), node(), node(), node()];
+    const admittedIn = (ms: number, nodes: readonly EventualStore[]) => {
+      let admitted = 0;
+      for (let passed = 0; passed < ms; passed += 5) {
+        for (const each of nodes) if (take(each, 1, "key", counter)) admitted++;
+        clock.advance(5);
+      }
+      return admitted;
+    };
+    admittedIn(3_000, [first, ...others]);
+    admittedIn(3_000, [first]);
+    expect(admittedIn(5_000, [first])).toBeGreaterThanOrEqual(95);
   });
 });
 
