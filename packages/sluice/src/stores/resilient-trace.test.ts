@@ -7,7 +7,7 @@ import { fixedWindow } from "../limits.js";
 import { Random } from "../testing/conformance/random.js";
 import type { Outcome } from "./store.js";
 
-const TRACES = 150;
+const TRACES = 80;
 const STEPS = 80;
 const TIMEOUT_MS = 50;
 const TICK_MS = 10;
