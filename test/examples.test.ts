@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
 
@@ -14,9 +15,16 @@ const snippets = readdirSync(join(root, "docs"), { recursive: true, encoding: "u
 // Inside the workspace, so that examples find "sluice" by its name.
 mkdirSync(join(root, ".build"), { recursive: true });
 const work = mkdtempSync(join(root, ".build/examples-"));
-afterAll(() => rmSync(work, { recursive: true, force: true }));
-// As a user would: compiled against the package's types, strictly.
-beforeAll(() => compile(join(root, "examples"), join(work, "examples")));
+let redis: RedisProcess;
+afterAll(async () => {
+  rmSync(work, { recursive: true, force: true });
+  await redis.stop();
+});
+beforeAll(async () => {
+  redis = await startRedis();
+  // As a user would: compiled against the package's types, strictly.
+  compile(join(root, "examples"), join(work, "examples"));
+});
 
 describe("examples", () => {
   it.each(examples.filter((name) => name !== "demo"))("%s prints what its end says", (name) => {
@@ -96,7 +104,8 @@ function compile(sources: string, outDir: string): void {
 }
 
 function runExample(name: string): string {
-  return run(process.execPath, [join(work, "examples", `${name}.js`)], root);
+  const env = { REDIS_URL: `redis://${redis.host}:${redis.port}` };
+  return run(process.execPath, [join(work, "examples", `${name}.js`)], root, env);
 }
 
 function readText(path: string): string {

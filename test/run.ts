@@ -3,10 +3,16 @@
 
 import { execFileSync } from "node:child_process";
 
-/** Runs a program to its end and returns what it printed. */
-export function run(program: string, args: readonly string[], cwd: string): string {
+/** Runs a program to its end and returns what it printed. `env` comes on top of our own. */
+export function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): string {
   try {
-    return execFileSync(program, args, { cwd, encoding: "utf8", stdio: "pipe" });
+    const options = { cwd, encoding: "utf8", stdio: "pipe" } as const;
+    return execFileSync(program, args, { ...options, env: { ...process.env, ...env } });
   } catch (failure) {
     const { stdout, stderr } = failure as { stdout?: string; stderr?: string };
     const printed = `${stdout ?? ""}${stderr ?? ""}` || String(failure);
