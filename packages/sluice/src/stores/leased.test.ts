@@ -198,6 +198,31 @@ describe("one holder alone", () => {
   });
 });
 
+describe("one holder's callers at the same time", () => {
+  it("find what another one could not use", async () => {
+    const stand = new Stand();
+    const wire = new Wire(stand.shared, stand.clock);
+    const store = stand.process({}, wire);
+    const limit = fixedWindow({ limit: 20, windowMs: HOUR_MS });
+    const ask = (cost: number) => store.decideOne(counterOf(limit), "key", cost, START_MS);
+    const first = ask(1);
+    wire.deliverAll();
+    await first;
+    wire.deliverAll();
+    await settled();
+    // 8 are held here, and somebody else takes all the rest.
+    stand.take(stand.process({ warmAfter: 9 }), limit, 11);
+    const [large, small] = [ask(9), ask(8)];
+    const [askedLarge, askedSmall] = wire.calls.splice(0);
+    for (const { execute } of [askedLarge, askedSmall]) {
+      execute()();
+      await settled();
+    }
+    expect(await large).toMatchObject({ allowed: false, remaining: 8 });
+    expect(await small).toMatchObject({ allowed: true, source: "lease" });
+  });
+});
+
 describe("what is unspent returns", () => {
   it.each(kinds)("of a %s, when the key is idle", (name) => {
     const stand = new Stand();
@@ -238,9 +263,14 @@ describe("what is unspent returns", () => {
     const asked = store.decideOne(counterOf(bucket), "key", 1, START_MS);
     wire.deliverAll();
     await asked;
-    const closed = store.close();
+    let isClosed = false;
+    const closed = Promise.resolve(store.close()).then(() => {
+      isClosed = true;
+    });
     wire.deliverAll();
     await settled();
+    // The block has come and goes back: its return is on its way now.
+    expect(isClosed).toBe(false);
     wire.deliverAll();
     await closed;
     expect(stand.left(bucket)).toBe(999);

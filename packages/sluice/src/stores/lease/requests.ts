@@ -75,11 +75,13 @@ export class LeaseRequests {
         this.#receive(request, outcome);
         return;
       }
-      const received = Promise.resolve(outcome).then(
-        (answer) => this.#receive(request, answer),
-        () => this.#rest(request),
-      );
-      this.#follow(holding, received);
+      const arrived = this.#follow(holding);
+      Promise.resolve(outcome)
+        .then(
+          (answer) => this.#receive(request, answer),
+          () => this.#rest(request),
+        )
+        .then(arrived);
     } catch {
       this.#rest(request);
     }
@@ -140,13 +142,10 @@ export class LeaseRequests {
       return putBack(error);
     }
     if (!isThenable(outcome)) return this.#join(ask, holding, taken, outcome);
-    const joined = Promise.resolve(outcome).then(
-      (answer) => this.#join(ask, holding, taken, answer),
-      putBack,
-    );
-    const settled = () => {};
-    this.#follow(holding, joined.then(settled, settled));
-    return joined;
+    const arrived = this.#follow(holding);
+    return Promise.resolve(outcome)
+      .then((answer) => this.#join(ask, holding, taken, answer), putBack)
+      .finally(arrived);
   }
 
   #join(ask: Ask, holding: Holding, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
@@ -181,12 +180,19 @@ export class LeaseRequests {
     this.#tally.unitsExpired += units;
   }
 
-  /** Lets refusals wait for something that may bring units. */
-  #follow(holding: Holding, done: Promise<void>): void {
-    const pending = this.#returns.track(done).then(() => {
-      if (holding.pending === pending) holding.pending = undefined;
-    });
+  /** Lets refusals wait for something that may bring units, until the returned function is called. */
+  #follow(holding: Holding): () => void {
+    let arrive = () => {};
+    const pending = this.#returns.track(
+      new Promise<void>((resolve) => {
+        arrive = resolve;
+      }),
+    );
     holding.pending = pending;
+    return () => {
+      if (holding.pending === pending) holding.pending = undefined;
+      arrive();
+    };
   }
 
   #nowMs(ask: Ask): number {
