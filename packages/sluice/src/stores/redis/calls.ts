@@ -41,6 +41,8 @@ const PAUSE_MS_MAX = 50;
 const READY_MS_MAX = 1_000;
 /** Errors of a server that has not done anything of what was asked, and may do it soon. */
 const NOT_NOW = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|MOVED|ASK|NOSCRIPT)\b/;
+/** What clients say of a command that they did not send. */
+const NOT_SENT = /^(Stream isn't writeable|The client is (closed|offline))/;
 /** A script that fails at its first write has done nothing either. */
 const REFUSED = /\b(READONLY|OOM|MISCONF|NOREPLICAS|NOPERM|WRONGTYPE|CROSSSLOT)\b|script/i;
 
@@ -111,7 +113,7 @@ export class Calls {
       this.#port.reconnect();
       return true;
     }
-    return NOT_NOW.test(message);
+    return NOT_NOW.test(message) || NOT_SENT.test(message);
   }
 
   /** Waits for the connection, for a bounded time; all that wait do it together. */

@@ -126,17 +126,17 @@ export class Decisions {
     const fifth = isCheck ? writer.keysBeforeBlocks : this.#setup.idempotencyMs;
     const args = writer.args(this.#setup.time(), String(fifth));
     const isAbandoned = () => batch.every((asked) => asked.isAbandoned);
-    calls.run({ script, keys: writer.keys, args, isAbandoned }).then(
-      (answer) => {
+    calls
+      .run({ script, keys: writer.keys, args, isAbandoned })
+      .then((answer) => {
         const reply = new ReplyReader(answer);
         onTime(reply.nowMs);
         for (let i = 0; i < batch.length; i++) readAnswer(batch[i], reply, held[i]);
-      },
-      (error: unknown) => {
+      })
+      .catch((error: unknown) => {
         if (error instanceof PeriodUnknown) onTime(error.nowMs);
         for (const asked of batch) this.#recover(asked, error);
-      },
-    );
+      });
   }
 
   /** Sends again what can't have been charged, or would be known by its id if it was. */

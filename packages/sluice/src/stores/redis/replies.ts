@@ -1,6 +1,7 @@
 // Reads what the scripts answer: a flat list of numbers, walked from front to back.
 
 import type { Verdict } from "../../decision.js";
+import { SluiceError, show } from "../../errors.js";
 import type { Limit } from "../../limits.js";
 import type { Charge, Outcome, Standing } from "../store.js";
 
@@ -30,8 +31,14 @@ export class ReplyReader {
   #at = 1;
 
   constructor(reply: unknown) {
-    this.#reply = reply as readonly (number | string)[];
-    this.nowMs = this.#reply[0] as number;
+    if (!Array.isArray(reply) || typeof reply[0] !== "number") {
+      throw new SluiceError(
+        "SLUICE_STORE_UNAVAILABLE",
+        `an answer that can't be read: ${show(reply)}`,
+      );
+    }
+    this.#reply = reply;
+    this.nowMs = reply[0];
   }
 
   /** The next verdict, on a charge under this limit. */
