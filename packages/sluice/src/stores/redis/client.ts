@@ -4,7 +4,7 @@
 // twice, so of such an ioredis client the store uses a duplicate that does not.
 
 import { show } from "../../errors.js";
-import { asGiven, type OptionSite, refuse } from "../../options.js";
+import { type OptionSite, refuse } from "../../options.js";
 import { ioredisPort } from "./ioredis.js";
 import { nodeRedisPort } from "./node-redis.js";
 
@@ -45,7 +45,7 @@ const SITE: OptionSite = { name: "redisStore", code: "SLUICE_OPTION_INVALID" };
 
 /** The port of a client, or an error that says what was seen. */
 export function toPort(client: unknown): RedisPort {
-  const given = asGiven(client) as Record<string, unknown>;
+  const given = (client ?? {}) as Record<string, unknown>;
   if (typeof given.evalsha === "function" && typeof given.duplicate === "function") {
     return ioredisPort(client);
   }
