@@ -1,15 +1,13 @@
 // How often leases ask Redis: commands for each 1,000 decisions on one busy key, as fast as a process
 // decides, and at a pace that a busy service has.
 
-import { createLimiter, type Limiter, leased } from "sluice";
-import { redisStore } from "sluice/redis";
+import { createLimiter, type Limiter } from "sluice";
 import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { spreadOf } from "../harness.js";
 import { toKey } from "../random.js";
 import { runPaced, runTurns } from "./callers.js";
-import { PATIENT } from "./contenders.js";
-import { hugeBucket } from "./leased.js";
-import { type CommandCount, commandsBetween, connect, countCommands, withRedis } from "./server.js";
+import { hugeBucket, leasedOver } from "./leased.js";
+import { type CommandCount, commandsPer, countCommands, meanCount, withRedis } from "./server.js";
 
 const ROUNDS = 7;
 const OPERATIONS = 2_000_000;
@@ -38,8 +36,8 @@ export const leasedCommands: Bench<Rounds> = {
 
 function count(traffic: Traffic): Promise<Rounds> {
   return withRedis(async (redis) => {
-    const store = leased(redisStore(await connect(redis)));
-    const limiter = createLimiter({ limit: hugeBucket, store, ...PATIENT });
+    const store = await leasedOver(redis);
+    const limiter = createLimiter({ limit: hugeBucket, store });
     const { rounds, operations, run } = toRun(traffic, limiter);
     const counts: CommandCount[] = [];
     // The first round, in which the key gets warm and the blocks find their size, does not count.
@@ -48,7 +46,8 @@ function count(traffic: Traffic): Promise<Rounds> {
     for (let round = 0; round < rounds; round++) {
       const before = await countCommands(redis);
       admitted += await run();
-      counts.push(perDecisions(commandsBetween(before, await countCommands(redis)), operations));
+      const after = await countCommands(redis);
+      counts.push(commandsPer(PER_DECISIONS / operations, { before, after }));
     }
     await store.close();
     return { traffic, counts, admittedShare: admitted / (rounds * operations) };
@@ -66,18 +65,13 @@ function toRun(traffic: Traffic, limiter: Limiter<false>) {
   return { rounds: ROUNDS, operations: OPERATIONS, run };
 }
 
-function perDecisions({ scripts, all }: CommandCount, operations: number): CommandCount {
-  const share = PER_DECISIONS / operations;
-  return { scripts: scripts * share, all: all * share };
-}
-
 function toFinding({ traffic, counts, admittedShare }: Rounds): Finding {
   const sent = counts.map(({ scripts }) => scripts);
-  const all = median(counts.map((count) => count.all));
+  const { scripts, all } = meanCount(counts);
   const pace = traffic === "paced" ? `${PACED_PER_SEC.toLocaleString("en")}/s` : traffic;
   return {
     subject: `sluice tokenBucket, leased, one key, ${pace}: commands for 1,000 decisions`,
-    value: median(sent),
+    value: scripts,
     spread: spreadOf(sent),
     note: `with what scripts call inside ${all.toPrecision(3)}; admitted ${admittedShare * 100}%`,
     isJudged: traffic !== "paced",

@@ -1,9 +1,15 @@
 // Leases: how near a limit that all servers share comes to one in process, on keys that are busy.
 // Nothing is refused: what is measured is the spending of budget and its supply.
 
-import { createLimiter, leased as leasedStore, tokenBucket } from "sluice";
+import {
+  createLimiter,
+  type LeasedStore,
+  leased as leasedStore,
+  resilient,
+  tokenBucket,
+} from "sluice";
 import { redisStore } from "sluice/redis";
-import { type Bench, toFinding } from "../bench.js";
+import { type Bench, type Finding, toPercent, toFinding as toSpeed } from "../bench.js";
 import { type Comparison, type Contender, compare } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 import { runTurns } from "./callers.js";
@@ -17,29 +23,41 @@ const MANY_KEYS = 1000;
 /** More than a process can spend: on one key it decides some millions a second. */
 export const hugeBucket = tokenBucket({ capacity: 100_000_000, refillPerSecond: 100_000_000 });
 
+/** A comparison, and which share of the subject's decisions came out of a lease. */
+interface Race {
+  readonly comparison: Comparison;
+  readonly leasedShare: number;
+}
+
 /** Over the plain memory limiter, same keys, same limit, same loop. */
-export const leased: Bench<Comparison> = {
+export const leased: Bench<Race> = {
   id: "redis/leased",
   unit: "ratio",
   bound: { is: "at least", bar: 0.5, goal: 0.9 },
   parts: [String(BUSY_KEYS), String(MANY_KEYS)],
   runPart: (part) => race(Number(part)),
   conclude: ([busy, many]) => [
-    toFinding(busy as Comparison),
-    { ...toFinding(many as Comparison), isJudged: false },
+    toFinding(busy as Race),
+    { ...toFinding(many as Race), isJudged: false },
   ],
 };
 
-function race(keys: number): Promise<Comparison> {
+/** A leased store over a guarded one: the order that the guide to leases advises. */
+export async function leasedOver(address: { host: string; port: number }): Promise<LeasedStore> {
+  return leasedStore(resilient(redisStore(await connect(address)), PATIENT));
+}
+
+function race(keys: number): Promise<Race> {
   return withRedis(async (redis) => {
-    const store = leasedStore(redisStore(await connect(redis)));
-    const shared = createLimiter({ limit: hugeBucket, store, ...PATIENT });
+    const store = await leasedOver(redis);
+    const shared = createLimiter({ limit: hugeBucket, store });
     const subject = traffic(`sluice tokenBucket, leased, ${keys} busy keys`, keys, shared);
     const plain = createLimiter({ limit: hugeBucket });
     const reference = traffic("sluice tokenBucket, memory", keys, plain);
     const comparison = await compare(subject, reference, { operations: OPERATIONS });
+    const { leasedDecisions, strictDecisions } = store.stats;
     await store.close();
-    return comparison;
+    return { comparison, leasedShare: leasedDecisions / (leasedDecisions + strictDecisions) };
   });
 }
 
@@ -47,4 +65,9 @@ function traffic(name: string, keys: number, limiter: Parameters<typeof runTurns
   const ids = new RandomIds(keys);
   const nextKey = () => toKey(ids.next());
   return { name, run: (operations) => runTurns(limiter, operations, nextKey) };
+}
+
+function toFinding({ comparison, leasedShare }: Race): Finding {
+  const speed = toSpeed(comparison);
+  return { ...speed, note: `${speed.note}; ${toPercent(leasedShare)} decided out of leases` };
 }

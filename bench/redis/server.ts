@@ -67,9 +67,22 @@ export async function countCommands(redis: RedisProcess): Promise<CommandCount> 
   return { scripts: (calls.get("evalsha") ?? 0) + (calls.get("eval") ?? 0), all };
 }
 
-/** What was carried out between two counts. */
-export function commandsBetween(before: CommandCount, after: CommandCount): CommandCount {
-  return { scripts: after.scripts - before.scripts, all: after.all - before.all };
+/** Commands that came between two counts, times `share`. */
+export function commandsPer(
+  share: number,
+  { before, after }: { before: CommandCount; after: CommandCount },
+): CommandCount {
+  return {
+    scripts: (after.scripts - before.scripts) * share,
+    all: (after.all - before.all) * share,
+  };
+}
+
+/** The mean of rounds: commands come in lumps, which a median would hide. */
+export function meanCount(counts: readonly CommandCount[]): CommandCount {
+  const mean = (of: (count: CommandCount) => number) =>
+    counts.reduce((sum, count) => sum + of(count), 0) / counts.length;
+  return { scripts: mean(({ scripts }) => scripts), all: mean(({ all }) => all) };
 }
 
 async function ready(client: Redis): Promise<Redis> {
