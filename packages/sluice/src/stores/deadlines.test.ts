@@ -7,15 +7,20 @@ import { type Deadline, Deadlines, PENDING_MAX } from "./deadlines.js";
 function setup(timeoutMs = 50) {
   const clock = new ManualClock(5_000_000);
   let timers = 0;
+  let cancelled = 0;
   const counted: Clock = {
     now: () => clock.now(),
     after: (delayMs, task) => {
       timers++;
-      return clock.after(delayMs, task);
+      const cancel = clock.after(delayMs, task);
+      return () => {
+        cancelled++;
+        cancel();
+      };
     },
   };
   const deadlines = new Deadlines(counted, timeoutMs, (seen) => seen);
-  return { clock, deadlines, timers: () => timers };
+  return { clock, deadlines, timers: () => timers, cancelled: () => cancelled };
 }
 
 describe("deadlines", () => {
@@ -131,6 +136,13 @@ describe("deadlines", () => {
     expect(seen).toEqual(["over"]);
     clock.advance(50);
     expect(seen).toEqual(["over", "no answer within 50 ms"]);
+  });
+
+  it("leave no timer behind when all are expired", () => {
+    const { deadlines, cancelled } = setup();
+    deadlines.add(() => {});
+    deadlines.expireAll("over");
+    expect(cancelled()).toBe(1);
   });
 
   it("are bounded in number", () => {

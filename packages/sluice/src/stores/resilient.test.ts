@@ -100,6 +100,20 @@ describe("a store that does not answer in time", () => {
     expect(store.stats.failures).toBe(1);
   });
 
+  it("may refuse to take a late admission back without anybody noticing", async () => {
+    const { store, inner, clock, settled } = standOn({ onStoreFailure: "closed" });
+    inner.mood = "silent";
+    const outcome = store.decide([charge]);
+    clock.advance(50);
+    await outcome;
+    inner.mood = "failing";
+    inner.error = new SluiceError("SLUICE_CLOSED", "this store");
+    inner.calls[0].answer();
+    // An unhandled rejection would fail the run.
+    await settled();
+    expect(inner.verbs()).toEqual(["decide", "settle"]);
+  });
+
   const cases: [policy: FailurePolicy, hold: boolean, isGivenBack: boolean, why: string][] = [
     ["closed", false, true, "the request was refused"],
     ["throw", false, true, "the request saw an error"],
@@ -417,6 +431,15 @@ describe("options", () => {
     const make = () => resilient(standOn().memory, options as never);
     expect(make).toThrow(expect.objectContaining({ code: "SLUICE_OPTION_INVALID" }));
     expect(make).toThrow(words);
+  });
+
+  it("take the system's time with a clock that has no timers, so that both agree", async () => {
+    const { store, inner } = standOn({ clock: { now: () => 7 }, breaker: { failuresMax: 1 } });
+    inner.mood = "failing";
+    await store.decide([charge]);
+    expect(store.stats.sinceMs).toBeGreaterThan(7);
+    inner.mood = "later";
+    await store.close();
   });
 
   it("say that the store is not remote: an answer always comes", () => {
