@@ -164,6 +164,11 @@ export class LeasedStore extends ForwardingStore {
     return keepStrict(held, () => this.inner.block(scope, key, until));
   }
 
+  /** Returns what is held of a key. It is strict until it is warm again. Never fails. */
+  release(scope: string, key: string): MaybePromise<void> {
+    return this.#returns.giveBack(dropAll(this.#books.find(scope, key)), this.#clock.now());
+  }
+
   /** Returns everything that is unspent, then closes the inner store. */
   override close(): MaybePromise<void> {
     this.#isClosed = true;
