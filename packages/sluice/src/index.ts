@@ -11,7 +11,7 @@ export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
 export { createLimiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
 export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
-export type { Limiter, RequestOptions } from "./limiter-verbs.js";
+export type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
 export {
   type ConcurrencyLimit,
   type ConcurrencyOptions,
@@ -48,15 +48,17 @@ export {
   type EventualStore,
   eventual,
 } from "./stores/eventual.js";
-export type { FallbackEvent } from "./stores/fallback-events.js";
 export type { LeasedOptions } from "./stores/lease/options.js";
 export type { LeasedStats } from "./stores/lease/returns.js";
 export { type LeasedStore, leased } from "./stores/leased.js";
 export type { MemoryStoreOptions } from "./stores/memory/options.js";
 export { type MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
 export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit.js";
+export type { BreakerState } from "./stores/resilience/breaker.js";
+export type { FallbackEvent } from "./stores/resilience/fallback-events.js";
+export type { ResilientOptions } from "./stores/resilience/options.js";
 export { type ResilientStats, type ResilientStore, resilient } from "./stores/resilient.js";
-export type { ResilientOptions } from "./stores/resilient-options.js";
+export { type ShardedOptions, type ShardedStore, sharded } from "./stores/sharded.js";
 export type {
   Charge,
   ChargeReceipt,

@@ -6,7 +6,7 @@ import { isGuarded, toGuarded } from "./limiter-store.js";
 import { isLimit, type Limit } from "./limits.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "./options.js";
 import { memoryStore } from "./stores/memory/store.js";
-import { POLICIES, TIMEOUT_BOUNDS } from "./stores/resilient-options.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "./stores/resilience/options.js";
 import type { Counter, FailurePolicy, Store } from "./stores/store.js";
 
 /** Options of `createLimiter`. */

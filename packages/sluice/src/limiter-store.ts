@@ -2,8 +2,8 @@
 // a breaker, and limiters of the same store share them: what one learns of the store all know.
 
 import type { Clock } from "./clock.js";
+import { TIMEOUT_MS } from "./stores/resilience/options.js";
 import { ResilientStore, resilient } from "./stores/resilient.js";
-import { TIMEOUT_MS } from "./stores/resilient-options.js";
 import type { FailurePolicy, Store } from "./stores/store.js";
 
 /** What a limiter says of a store that may fail. */

@@ -4,11 +4,11 @@
 import type { Clock } from "../src/clock.js";
 import { fixedWindow, type Limit } from "../src/limits.js";
 import type { MaybePromise } from "../src/maybe-promise.js";
-import type { FallbackEvent } from "../src/stores/fallback-events.js";
 import { ForwardingStore } from "../src/stores/forwarding-store.js";
 import { type MemoryStore, memoryStore } from "../src/stores/memory/store.js";
+import type { FallbackEvent } from "../src/stores/resilience/fallback-events.js";
+import type { ResilientOptions } from "../src/stores/resilience/options.js";
 import { type ResilientStore, resilient } from "../src/stores/resilient.js";
-import type { ResilientOptions } from "../src/stores/resilient-options.js";
 import type { Charge, Counter, FailurePolicy, Store } from "../src/stores/store.js";
 import { ManualClock } from "../src/testing/manual-clock.js";
 
@@ -26,10 +26,13 @@ export interface Call {
   fail(error: unknown): void;
 }
 
+const REFUSED = new Error("connection refused");
+
 /** A store under control. */
 export class MoodyStore extends ForwardingStore {
   mood: Mood = "later";
-  error: unknown = new Error("connection refused");
+  /** What it fails with. Default: an error of its own each time, as of calls that fail apart. */
+  error: unknown = REFUSED;
   /** All calls, the latest last. */
   readonly calls: Call[] = [];
   readonly #isRemote: boolean;
@@ -58,12 +61,16 @@ export class MoodyStore extends ForwardingStore {
     return this.calls.map(({ verb }) => verb);
   }
 
+  #failure(): unknown {
+    return this.error === REFUSED ? new Error(REFUSED.message) : this.error;
+  }
+
   #call(verb: string, args: readonly unknown[], run: () => MaybePromise<unknown>): unknown {
     const isWaiting = this.mood === "silent";
     const call = { verb, args, isWaiting, answer: () => {}, fail: (_error: unknown) => {} };
     this.calls.push(call);
     if (this.mood === "prompt") return run();
-    if (this.mood === "throwing") throw this.error;
+    if (this.mood === "throwing") throw this.#failure();
     const answer = new Promise((resolve, reject) => {
       call.answer = () => {
         call.isWaiting = false;
@@ -75,7 +82,7 @@ export class MoodyStore extends ForwardingStore {
       };
     });
     if (this.mood === "later") call.answer();
-    if (this.mood === "failing") call.fail(this.error);
+    if (this.mood === "failing") call.fail(this.#failure());
     return answer;
   }
 }

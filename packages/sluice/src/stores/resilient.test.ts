@@ -288,11 +288,26 @@ describe("the breaker", () => {
   it("opens by deadlines too, and the reason is the deadline", async () => {
     const { store, inner, clock, events } = standOn();
     inner.mood = "silent";
-    const outcomes = Array.from({ length: 8 }, () => store.decide([charge]));
+    const outcomes = Array.from({ length: 8 }, () => {
+      clock.advance(1);
+      return store.decide([charge]);
+    });
     clock.advance(50);
     await Promise.all(outcomes);
     expect(store.stats).toMatchObject({ state: "open", failures: 8 });
     expect(events).toMatchObject([{ kind: "entered", reason: "no answer within 50 ms" }]);
+  });
+
+  it("takes requests that fail together for one failure", async () => {
+    const { store, inner, clock } = standOn({ onStoreFailure: "closed" });
+    inner.mood = "silent";
+    const late = Array.from({ length: 100 }, () => store.decide([charge]));
+    clock.advance(50);
+    await Promise.all(late);
+    inner.mood = "failing";
+    inner.error = new Error("the connection was lost");
+    await Promise.all(Array.from({ length: 100 }, () => store.decide([charge])));
+    expect(store.stats).toMatchObject({ state: "closed", failures: 200 });
   });
 
   it("lets exactly one request try after openMs, and closes when it was answered", async () => {
@@ -393,6 +408,7 @@ describe("close", () => {
   it("passes on that the store could not be closed", async () => {
     const { store, inner } = standOn();
     inner.mood = "failing";
+    inner.error = new Error("busy");
     await expect(store.close()).rejects.toBe(inner.error);
   });
 

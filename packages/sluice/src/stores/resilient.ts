@@ -6,14 +6,14 @@ import type { Clock } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { SluiceError } from "../errors.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
-import type { BreakerState } from "./breaker.js";
-import { Deadlines } from "./deadlines.js";
-import { Fallback, isOfFallback } from "./fallback.js";
-import { FallbackReporter } from "./fallback-events.js";
 import { ForwardingStore } from "./forwarding-store.js";
-import { Guard, type Guarded } from "./guard.js";
-import { LateIds } from "./late-ids.js";
-import { type ResilientOptions, toSettings } from "./resilient-options.js";
+import type { BreakerState } from "./resilience/breaker.js";
+import { Deadlines } from "./resilience/deadlines.js";
+import { Fallback, isOfFallback } from "./resilience/fallback.js";
+import { FallbackReporter } from "./resilience/fallback-events.js";
+import { Guard, type Guarded } from "./resilience/guard.js";
+import { LateIds } from "./resilience/late-ids.js";
+import { type ResilientOptions, toSettings } from "./resilience/options.js";
 import {
   DecideOneRequest,
   DecideRequest,
@@ -22,7 +22,8 @@ import {
   PromptRequest,
   SettleRequest,
   type Surroundings,
-} from "./resilient-requests.js";
+} from "./resilience/requests.js";
+import { Unsettled } from "./resilience/unsettled.js";
 import type {
   Charge,
   Counter,
@@ -33,7 +34,6 @@ import type {
   Standing,
   Store,
 } from "./store.js";
-import { Unsettled } from "./unsettled.js";
 
 /** What a resilient store has to say of itself. */
 export interface ResilientStats {

@@ -19,7 +19,7 @@ export interface NamedRequest {
   readonly requestId: string;
   readonly prints: readonly RequestPrint[];
   /** Whether it asked for receipts: an answer without them can't stand for one with. */
-  readonly hold: boolean | "briefly";
+  readonly isHeld: boolean;
   readonly nowMs: number;
 }
 
@@ -44,8 +44,8 @@ export class Requests {
   recall(request: NamedRequest): Outcome | undefined {
     const admission = this.#admissions.get(toName(request));
     if (admission === undefined || admission.expiresAtMs <= request.nowMs) return undefined;
-    const { prints, hold } = admission.request;
-    if (hold !== request.hold || !isSame(prints, request.prints)) {
+    const { prints, isHeld } = admission.request;
+    if (isHeld !== request.isHeld || !isSame(prints, request.prints)) {
       throw new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(request.requestId)}`);
     }
     return admission.outcome;

@@ -120,7 +120,7 @@ export class MemoryStore implements SyncStore {
     const { requestId, hold = false } = options;
     if (requestId === undefined) return this.#decideLocated(charges, located, options);
     const prints = located.map(toPrint);
-    const request = { requestId, prints, hold, nowMs: located[0].nowMs };
+    const request = { requestId, prints, isHeld: hold === true, nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideLocated(charges, located, options);

@@ -18,6 +18,25 @@ export class BriefProof {
   }
 }
 
+/** How long it is known that a brief receipt was settled: it is sent again within seconds or never. */
+export const NOTE_MS = 60_000;
+
+// By the receipt, so that it has the same name however often it is sent.
+const noteIds = new WeakMap<object, string>();
+
+/**
+ * Under what it is noted that this receipt, held briefly, was settled. Of a request with an id all
+ * answers are the same receipt, known by its record.
+ */
+export function noteIdOf(proof: object, record: string): string {
+  if (record !== "") return record.slice(record.indexOf("}") + 1);
+  const known = noteIds.get(proof);
+  if (known !== undefined) return known;
+  const id = crypto.randomUUID();
+  noteIds.set(proof, id);
+  return id;
+}
+
 /** The receipt of a charge that was admitted at `nowMs` of the server's time. */
 export function briefReceipt(
   { counter, key, cost }: Charge,
@@ -32,7 +51,7 @@ export function toProof({ counter, cost, proof }: ChargeReceipt): RedisProof {
   if (!(proof instanceof BriefProof)) return proof as RedisProof;
   const { verdict, nowMs } = proof;
   const { limit } = counter;
-  const told = { name: "", atMs: nowMs, keepMs: 0, record: "" };
+  const told = { name: "", atMs: nowMs, keepMs: NOTE_MS, record: "" };
   switch (limit.algorithm) {
     case "tokenBucket":
     case "leakyBucket":

@@ -73,6 +73,11 @@ export class CallWriter {
     return this.#keys.place(this.#names.of(counter).open, key, tag);
   }
 
+  /** The place of the note that a brief receipt of this counter was settled. */
+  note(counter: Counter, tag: string, id: string): number {
+    return this.name(tag + this.#names.of(counter).note + id);
+  }
+
   /** The place of a whole name. */
   name(name: string): number {
     return this.#keys.place("", name, name);

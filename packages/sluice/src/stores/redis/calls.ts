@@ -135,7 +135,7 @@ export class Calls {
       (info) => {
         const { warning } = checkServer(info);
         this.#isChecked = true;
-        if (warning !== undefined) this.#onWarning(warning);
+        if (warning !== undefined) this.#warn(warning);
       },
       (error: unknown) => {
         this.#checked = undefined;
@@ -143,6 +143,14 @@ export class Calls {
       },
     );
     return this.#checked;
+  }
+
+  #warn(warning: string): void {
+    try {
+      this.#onWarning(warning);
+    } catch {
+      // A listener that throws is its author's affair: decisions go on.
+    }
   }
 }
 

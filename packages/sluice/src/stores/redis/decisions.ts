@@ -5,7 +5,7 @@
 import { atEndOfTurn } from "../../clock.js";
 import { SluiceError, show } from "../../errors.js";
 import type { Charge, DecideOptions, Outcome } from "../store.js";
-import { briefReceipt } from "./brief-receipts.js";
+import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
 import { type Calls, LostReply, PeriodUnknown } from "./calls.js";
 import type { KeyNames } from "./keys.js";
@@ -162,7 +162,7 @@ export class Decisions {
     const { numbers } = writer;
     const { requestId, hold = false } = options;
     const hasMore = hold === true || !charges.every(isPlainCharge);
-    const keepMs = hold === true ? keepMsOf(charges) : 0;
+    const keepMs = hold === true ? keepMsOf(charges) : NOTE_MS;
     const record =
       requestId === undefined
         ? ""

@@ -32,6 +32,8 @@ interface Ioredis {
 const RECONNECT_MS_MIN = 10;
 const RECONNECT_MS_MAX = 500;
 const CONNECT_MS_MAX = 2_000;
+/** A server that answers nothing for so long is given up: a hung primary has been replaced by then. */
+const SILENCE_MS_MAX = 2_000;
 const CLUSTER_RETRY_MS = 10;
 /** At least one redirection must be followed; a slot that moves on needs a few. */
 const REDIRECTIONS_MAX = 8;
@@ -42,6 +44,7 @@ const careful = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_MS_MAX,
+  socketTimeout: SILENCE_MS_MAX,
   lazyConnect: false,
 };
 const reconnectSoon = (attempt: number): number =>

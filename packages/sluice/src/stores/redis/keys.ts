@@ -35,6 +35,7 @@ export interface CounterSuffixes {
   readonly open: string;
   readonly block: string;
   readonly request: string;
+  readonly note: string;
 }
 
 /** Names the keys of one store: a tag, and behind it a suffix. */
@@ -66,6 +67,7 @@ export class KeyNames {
       open: `${name}:open`,
       block: `${scope}:block`,
       request: `${scope}:request:`,
+      note: `${name}:settled:`,
     };
     this.#suffixes.set(counter, suffixes);
     return suffixes;

@@ -15,7 +15,7 @@ import type {
   Standing,
   Store,
 } from "../store.js";
-import { toProof } from "./brief-receipts.js";
+import { noteIdOf, toProof } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
 import { Calls, PeriodUnknown } from "./calls.js";
 import { type RedisClient, type RedisPort, toPort } from "./client.js";
@@ -186,7 +186,9 @@ export class RedisStore implements Store {
     const tag = this.#names.tag(key);
     writer.numbers.push(
       writer.counter(counter, key, tag),
-      writer.open(counter, key, tag),
+      proof.name === ""
+        ? writer.note(counter, tag, noteIdOf(receipt.proof as object, proof.record))
+        : writer.open(counter, key, tag),
       proof.record === "" ? 0 : writer.name(proof.record),
       writer.limit(counter.limit),
       proof.name === "" ? 0 : writer.text(proof.name, SETTLE_FIXED_ARGS),

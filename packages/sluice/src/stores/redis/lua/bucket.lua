@@ -77,22 +77,3 @@ end
 function bucket.take(c, limit, cost, now, before)
   c.debt, c.at, c.dirty = before + cost * limit.ticksPerUnit, now, true
 end
-
--- A whole charge in one step, for a bucket that is kept as one number and admits it, as nearly all do:
--- what remains, when all of it is back, the number to keep and for how long. Else nothing, and the
--- charge goes the long way.
-function bucket.quick(value, limit, cost, now)
-  local full, unit, debt = limit.fullTicks, limit.ticksPerUnit, 0
-  if limit.kind ~= "tokenBucket" or limit.ticksPerMs ~= 1 then return end
-  if value then
-    local packed = tonumber(value)
-    if not packed or packed < 0 or packed % PACK_SPAN ~= unit then return end
-    debt = (packed - unit) / PACK_SPAN + PACK_EPOCH_MS - now
-    if debt > full then return end
-    if debt < 0 then debt = 0 end
-  end
-  local after = debt + cost * unit
-  if after > full then return end
-  local packed = pack(now + after, unit)
-  if packed then return floor((full - after) / unit), after, packed, after end
-end

@@ -102,5 +102,5 @@ while at <= #numbers do
   if record then decide_once(reply, count, has_more, record, print, name, keep_ms)
   else decide(reply, count, has_more, tells, name, keep_ms) end
 end
-write_counters()
+write_values()
 return reply

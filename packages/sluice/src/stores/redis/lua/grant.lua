@@ -21,5 +21,5 @@ for at = 1, #numbers, CHARGE_FIELDS do
   receipts.lower_all(open, c, limit, now)
   save(c, limit)
 end
-write_counters()
+write_values()
 return { now }

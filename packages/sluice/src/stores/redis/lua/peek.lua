@@ -21,5 +21,5 @@ for at = 1, #numbers, CHARGE_FIELDS do
   local delay = allowed and cost > 0 and before or 0
   add_verdict(reply, limit, remaining, retry, reset, delay, blocked_ms(numbers[at + 1]))
 end
-write_counters()
+write_values()
 return reply

@@ -1,8 +1,9 @@
 -- Presents receipts, each once: gives back what is unused, or charges the excess as debt.
--- KEYS: counters, open receipts and records of requests, each once.
--- ARGV[4]: a JSON array of numbers, for each receipt: places of counter, open receipts, record or 0,
---   its limit, the place of its name in ARGV or 0 if it was only held briefly, cost, when it was
---   charged, mark, before, what is kept, shift, for how long an open receipt is kept.
+-- KEYS: counters, open receipts, records of requests and notes that a brief receipt was settled, each
+--   once.
+-- ARGV[4]: a JSON array of numbers, for each receipt: places of counter, open receipts (of a brief one:
+--   the note), record or 0, its limit, the place of its name in ARGV (0: it was held briefly), cost, when
+--   it was charged, mark, before, what is kept, shift, for how long a receipt or a note is kept.
 -- ARGV[5...]: names.
 
 -- @include all-counters
@@ -22,10 +23,12 @@ local function settle(at)
     local is_old = now >= receipt.at + numbers[at + 11]
     if not found and (not is_old or kept <= receipt.cost) then return end
     receipt = found or receipt
+  elseif not redis.call("SET", KEYS[open], "1", "NX", "PX", numbers[at + 11] + SLACK_MS) then
+    return
   end
   receipt.mark = mark
-  local algorithm = limit.algorithm
   load(c, numbers[at], limit, numbers[at + 10])
+  local algorithm = limit.algorithm
   if kept > receipt.cost then
     algorithm.force(c, limit, kept - receipt.cost, now)
   elseif c.carried then
@@ -44,5 +47,5 @@ end
 
 if not read_values(#KEYS) then return wrong_period() end
 for at = 1, #numbers, RECEIPT_FIELDS do settle(at) end
-write_counters()
+write_values()
 return { now }

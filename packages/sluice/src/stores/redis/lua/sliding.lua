@@ -89,22 +89,3 @@ end
 function sliding.take(c, _, cost)
   c.current, c.dirty = c.current + cost, true
 end
-
--- A whole charge in one step, for a counter of these numbers that admits it; see bucket.quick.
-function sliding.quick(value, limit, cost, now)
-  local width, most = limit.windowMs, limit.limit
-  local left = width - now % width
-  local finish, current, before = now + left, 0, 0
-  if value then
-    if not is(value, "s", FIVE) then return end
-    local _, counted, previous, ended, under_ms, under = struct.unpack(FIVE, value)
-    if under_ms ~= width or under ~= most or ended > finish then return end
-    if ended == finish then current, before = counted, previous
-    elseif ended == finish - width then before = counted end
-  end
-  local after = current + cost
-  local remaining = most - after
-  if before > 0 then remaining = remaining - multiply_divide_up(before, left, width) end
-  if remaining < 0 then return end
-  return remaining, left + width, struct.pack(FIVE, "s", after, before, finish, width, most), left + width
-end

@@ -61,21 +61,3 @@ end
 function window.take(c, _, cost)
   c.used, c.dirty = c.used + cost, true
 end
-
--- A whole charge in one step, for a window that is kept as one number and admits it; see bucket.quick.
-function window.quick(value, limit, cost, now)
-  if limit.ends then return end
-  local wait = limit.windowMs - now % limit.windowMs
-  local used = 0
-  if value then
-    local packed = tonumber(value)
-    if not packed or packed >= 0 then return end
-    local finish
-    finish, used = unpack_number(-packed)
-    if finish <= now then used = 0 elseif finish ~= now + wait then return end
-  end
-  local after = used + cost
-  if after > limit.limit then return end
-  local packed = pack(now + wait, after)
-  if packed then return limit.limit - after, wait, -packed, wait end
-end

@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { standOn, toCharge, toCounter } from "../../test/resilient-stand.js";
+import { standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";
 import {
   concurrency,
   fixedWindow,
@@ -13,9 +13,9 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../limits.js";
+} from "../../limits.js";
+import type { Charge, Counter, FailurePolicy, Outcome } from "../store.js";
 import { Fallback, type FallbackOptions, isOfFallback } from "./fallback.js";
-import type { Charge, Counter, FailurePolicy, Outcome } from "./store.js";
 
 const absence = { failure: new Error("gone"), retryAfterMs: 700 };
 

@@ -1,7 +1,7 @@
 // Telling a store that failed from a caller that erred, and saying what was seen of it. Misuse is the
 // caller's to see as it is; anything else means that the store did not answer.
 
-import { errorCatalogue, SluiceError, show } from "../errors.js";
+import { errorCatalogue, SluiceError, show } from "../../errors.js";
 
 const UNAVAILABLE = "SLUICE_STORE_UNAVAILABLE";
 const SUMMARY = `${errorCatalogue[UNAVAILABLE].summary}: `;

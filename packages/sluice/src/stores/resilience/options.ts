@@ -1,10 +1,10 @@
 // The options of the resilient decorator, with their defaults and bounds.
 
-import { type Clock, systemClock } from "../clock.js";
-import { show } from "../errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../options.js";
+import { type Clock, systemClock } from "../../clock.js";
+import { show } from "../../errors.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../options.js";
+import type { FailurePolicy } from "../store.js";
 import type { FallbackEvent } from "./fallback-events.js";
-import type { FailurePolicy } from "./store.js";
 
 /** Options of `resilient`. */
 export interface ResilientOptions {

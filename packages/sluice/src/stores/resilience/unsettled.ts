@@ -1,8 +1,8 @@
 // Settlings that a store did not take: they are kept, in bounded number, until it is back. A receipt
 // counts once however often it is sent, so what may have arrived is sent again without harm.
 
-import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
-import type { Settling } from "./store.js";
+import { andThen, isThenable, type MaybePromise } from "../../maybe-promise.js";
+import type { Settling } from "../store.js";
 
 /** The most settlings that are sent again in one call. */
 const RESENT_MAX = 100;

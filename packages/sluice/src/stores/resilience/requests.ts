@@ -1,14 +1,14 @@
 // What a resilient store asks of the store behind it: for each verb what is sent, what stands in for
 // an answer that does not come, and what becomes of one that comes too late.
 
-import type { Clock } from "../clock.js";
-import type { Verdict } from "../decision.js";
-import type { MaybePromise } from "../maybe-promise.js";
+import type { Clock } from "../../clock.js";
+import type { Verdict } from "../../decision.js";
+import type { MaybePromise } from "../../maybe-promise.js";
+import type { Charge, DecideOptions, Outcome, PeekOptions, Settling, Store } from "../store.js";
 import type { Breaker } from "./breaker.js";
 import type { Absence, Fallback } from "./fallback.js";
 import { Guarded } from "./guard.js";
 import type { LateIds } from "./late-ids.js";
-import type { Charge, DecideOptions, Outcome, PeekOptions, Settling, Store } from "./store.js";
 import { toUnavailable } from "./store-failure.js";
 import type { Unsettled } from "./unsettled.js";
 

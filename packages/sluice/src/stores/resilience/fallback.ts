@@ -2,9 +2,9 @@
 // "local" a memory store decides, with a share of each limit. What it admits is settled in it, so its
 // receipts are marked.
 
-import type { Verdict } from "../decision.js";
-import { fixedWindow, type Limit, scaleLimit } from "../limits.js";
-import { type MemoryStore, memoryStore } from "./memory/store.js";
+import type { Verdict } from "../../decision.js";
+import { fixedWindow, type Limit, scaleLimit } from "../../limits.js";
+import { type MemoryStore, memoryStore } from "../memory/store.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -14,7 +14,7 @@ import type {
   Outcome,
   PeekOptions,
   Settling,
-} from "./store.js";
+} from "../store.js";
 import { toUnavailable } from "./store-failure.js";
 
 /** What is known of the store that does not answer. */

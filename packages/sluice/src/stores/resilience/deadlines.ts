@@ -1,7 +1,7 @@
 // Deadlines of many requests that all have the same time: a queue in which the first to come is the
 // first to expire, and one timer for all of it.
 
-import { atEndOfTurn, type CancelTimer, type Clock, startTimer } from "../clock.js";
+import { atEndOfTurn, type CancelTimer, type Clock, startTimer } from "../../clock.js";
 
 /** The most requests that wait at once. A store that is so far behind gets no more of them. */
 export const PENDING_MAX = 100_000;
@@ -107,12 +107,14 @@ export class Deadlines {
   }
 
   #expireBy(byMs: number, seen: string): void {
+    // One and the same for all that expire together.
+    const failure = this.#toFailure(seen);
     // What expiring adds to the queue is due later, or belongs to who closes it.
     for (let left = this.#size; left > 0; left--) {
       const first = this.#first;
       if (first === undefined || first.dueMs > byMs) return;
       this.end(first);
-      first.expire(this.#toFailure(seen));
+      first.expire(failure);
     }
   }
 }

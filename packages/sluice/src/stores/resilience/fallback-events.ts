@@ -1,8 +1,8 @@
 // What is told of a store that is left alone: that it began, that it lasts, that it is over. Whoever
 // listens must not be able to break a decision.
 
-import { type CancelTimer, type Clock, startTimer } from "../clock.js";
-import { isThenable } from "../maybe-promise.js";
+import { type CancelTimer, type Clock, startTimer } from "../../clock.js";
+import { isThenable } from "../../maybe-promise.js";
 import { reasonOf } from "./store-failure.js";
 
 /** That a store is left alone and policies answer in its place, or that it is back. */

@@ -1,7 +1,7 @@
 // A circuit breaker: after some failures in a row a store is left alone for a while, then one request
 // tries whether it is back. Nothing here runs on a timer; the next request finds the time come.
 
-import type { Clock } from "../clock.js";
+import type { Clock } from "../../clock.js";
 
 /** `half-open`: one request is out to see whether the store is back. */
 export type BreakerState = "closed" | "open" | "half-open";
@@ -81,6 +81,8 @@ export class Breaker {
   /** The store failed, or did not answer in time. */
   fail(ticket: number, failure: unknown): void {
     if (ticket !== this.#ticket) return;
+    // Requests that shared a call fail together, with one error: one failure, not many in a row.
+    if (failure instanceof Error && failure === this.#failure && this.#state === "closed") return;
     this.#failure = failure;
     if (this.#state === "half-open") {
       this.#openMs = Math.min(2 * this.#openMs, this.#openMsMax);

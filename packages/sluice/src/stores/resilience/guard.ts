@@ -2,9 +2,9 @@
 // alone, and a deadline for every answer. It knows nothing of policies: each request brings along
 // what is answered instead.
 
-import type { Clock } from "../clock.js";
-import { SluiceError } from "../errors.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Clock } from "../../clock.js";
+import { SluiceError } from "../../errors.js";
+import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import { Breaker, type BreakerOptions, NO_TICKET } from "./breaker.js";
 import { type Deadlines, PENDING_MAX } from "./deadlines.js";
 import { isMisuse } from "./store-failure.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Settling } from "./store.js";
+import type { Settling } from "../store.js";
 import { Unsettled } from "./unsettled.js";
 
 /** Settlings that are told apart by what they keep. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../clock.js";
-import { ManualClock } from "../testing/manual-clock.js";
+import type { Clock } from "../../clock.js";
+import { ManualClock } from "../../testing/manual-clock.js";
 import { type Deadline, Deadlines, PENDING_MAX } from "./deadlines.js";
 
 function setup(timeoutMs = 50) {

@@ -1,0 +1,59 @@
+-- What nearly every charge is, in one step: admitted, by a counter that was written under these
+-- numbers and that is kept as its algorithm's file says. Each function takes what the key holds and
+-- returns what remains, when all of it is back, what to keep and for how long; or nothing, and the
+-- charge goes the long way. A script runs from its first line on every call, so this comes before
+-- all that the long way needs.
+
+-- @include whole
+
+local quick = {}
+
+function quick.tokenBucket(value, limit, cost, now)
+  local full, unit, debt = limit.fullTicks, limit.ticksPerUnit, 0
+  if limit.ticksPerMs ~= 1 then return end
+  if value then
+    local packed = tonumber(value)
+    if not packed or packed < 0 or packed % PACK_SPAN ~= unit then return end
+    debt = (packed - unit) / PACK_SPAN + PACK_EPOCH_MS - now
+    if debt > full then return end
+    if debt < 0 then debt = 0 end
+  end
+  local after = debt + cost * unit
+  if after > full then return end
+  local packed = pack(now + after, unit)
+  if packed then return floor((full - after) / unit), after, packed, after end
+end
+
+function quick.fixedWindow(value, limit, cost, now)
+  local wait, used = limit.windowMs - now % limit.windowMs, 0
+  if value then
+    local packed = tonumber(value)
+    if not packed or packed >= 0 then return end
+    local finish
+    finish, used = unpack_number(-packed)
+    if finish <= now then used = 0 elseif finish ~= now + wait then return end
+  end
+  local after = used + cost
+  if after > limit.limit then return end
+  local packed = pack(now + wait, after)
+  if packed then return limit.limit - after, wait, -packed, wait end
+end
+
+function quick.slidingWindowCounter(value, limit, cost, now)
+  local width, most = limit.windowMs, limit.limit
+  local left = width - now % width
+  local finish, current, before = now + left, 0, 0
+  if value then
+    if not is(value, "s", FIVE) then return end
+    local _, counted, previous, ended, under_ms, under = struct.unpack(FIVE, value)
+    if under_ms ~= width or under ~= most or ended > finish then return end
+    if ended == finish then current, before = counted, previous
+    elseif ended == finish - width then before = counted end
+  end
+  local after = current + cost
+  local remaining = most - after
+  if before > 0 then remaining = remaining - multiply_divide_up(before, left, width) end
+  if remaining < 0 then return end
+  local kept = struct.pack(FIVE, "s", after, before, finish, width, most)
+  return remaining, left + width, kept, left + width
+end
