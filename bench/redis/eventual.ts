@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { RedisProcess } from "sluice-test-servers";
 import type { Bench, Finding } from "../bench.js";
 import { median, spreadOf } from "../harness.js";
+import { excessOf } from "./admissions.js";
 import type { NodeReport, Orders } from "./eventual-node.js";
 import { withRedis } from "./server.js";
 
@@ -20,7 +21,7 @@ const RUN_MS = 10_000;
 // At a net drain of 1,000 a second the bucket's capacity of 1,000 is gone after one second.
 const BURST_MS = 2000;
 // Time for the processes to come up and connect.
-const LEAD_MS = 2000;
+const LEAD_MS = 3000;
 const BUCKET_RUNS = ["bucket 1", "bucket 2", "bucket 3"];
 
 /** What four processes did in one run. */
@@ -92,22 +93,11 @@ function judge({ algorithm, startAtMs }: Orders, reports: readonly NodeReport[])
     admitted: atMs.length,
     wholeShare: atMs.length / (capacity + unitsIn(RUN_MS)),
     steadyShare: steady / unitsIn(RUN_MS - BURST_MS),
-    excessMax: excessOf(atMs),
+    excessMax: excessOf(atMs, { capacity: LIMIT_PER_SEC, perSec: LIMIT_PER_SEC }),
     declaredMax: Math.max(...reports.map(({ overshootMax }) => overshootMax)),
     exchanges: sum(({ stats }) => stats.exchanges),
     failures: sum(({ stats }) => stats.failures),
   };
-}
-
-/** The most that any interval admitted above capacity + rate × its length; never below 0. */
-function excessOf(atMs: readonly number[]): number {
-  let excess = 0;
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const [i, ms] of atMs.entries()) {
-    lowest = Math.min(lowest, i - unitsIn(ms));
-    excess = Math.max(excess, i + 1 - unitsIn(ms) - lowest - LIMIT_PER_SEC);
-  }
-  return excess;
 }
 
 function unitsIn(ms: number): number {
@@ -116,16 +106,27 @@ function unitsIn(ms: number): number {
 
 function toFinding(algorithm: string, runs: readonly Run[]): Finding {
   const shares = runs.map(({ wholeShare, steadyShare }) => Math.max(wholeShare, steadyShare));
-  const middle = (of: (run: Run) => number) => median(runs.map(of));
-  const steady = middle(({ steadyShare }) => steadyShare).toFixed(4);
-  const whole = middle(({ wholeShare }) => wholeShare).toFixed(4);
-  const excess = Math.round(Math.max(...runs.map(({ excessMax }) => excessMax)));
-  const declared = Math.round(middle(({ declaredMax }) => declaredMax));
   return {
     subject: `sluice ${algorithm}, eventual, ${NODES} processes, ${LIMIT_PER_SEC}/s, syncMs ${SYNC_MS}`,
     reference: "the limit",
     value: median(shares),
     spread: spreadOf(shares),
-    note: `after the first burst ${steady}, with it ${whole}; admitted ${middle(({ admitted }) => admitted)} of ${middle(({ asked }) => asked)}; the worst interval had ${excess} more than capacity + rate × time, declared are ${declared}; ${middle(({ exchanges }) => exchanges)} exchanges, ${middle(({ failures }) => failures)} failed`,
+    note: describe(runs),
   };
+}
+
+function describe(runs: readonly Run[]): string {
+  const middle = (of: (run: Run) => number) => median(runs.map(of));
+  const whole = middle(({ wholeShare }) => wholeShare).toFixed(4);
+  const steady = middle(({ steadyShare }) => steadyShare).toFixed(4);
+  const [admitted, asked] = [middle((run) => run.admitted), middle((run) => run.asked)];
+  const excess = Math.round(Math.max(...runs.map(({ excessMax }) => excessMax)));
+  const declared = Math.round(middle(({ declaredMax }) => declaredMax));
+  const [exchanges, failures] = [middle((run) => run.exchanges), middle((run) => run.failures)];
+  return [
+    `whole run ${whole}, from second ${BURST_MS / 1000} on ${steady}`,
+    `admitted ${admitted} of ${asked}`,
+    `worst interval ${excess} above ${LIMIT_PER_SEC} + rate × time, ${declared} declared`,
+    `${exchanges} exchanges, ${failures} failed`,
+  ].join("; ");
 }
