@@ -109,6 +109,7 @@ function toFinding(algorithm: string, runs: readonly Run[]): Finding {
   return {
     subject: `sluice ${algorithm}, eventual, ${NODES} processes, ${LIMIT_PER_SEC}/s, syncMs ${SYNC_MS}`,
     reference: "the limit",
+    ratio: median(shares),
     value: median(shares),
     spread: spreadOf(shares),
     note: describe(runs),
