@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { must } from "../../test/traces.js";
 import { Random } from "../testing/conformance/random.js";
 import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
 
@@ -44,11 +45,11 @@ describe("the space-saving sketch", () => {
         const share = counted.hits / keysMax;
         for (const [name, exact] of counted.exact) {
           const heavy = counted.group.watched.get(name);
-          if (exact > share) expect(heavy).toBeDefined();
+          must(heavy !== undefined || exact <= share, () => `"${name}", ${exact}, is not watched`);
           if (heavy === undefined) continue;
-          expect(heavy.count).toBeGreaterThanOrEqual(exact);
-          expect(heavy.count - heavy.error).toBeLessThanOrEqual(exact);
-          expect(heavy.error).toBeLessThanOrEqual(share);
+          const { count, error } = heavy;
+          const isRight = count >= exact && count - error <= exact && error <= share;
+          must(isRight, () => `"${name}", ${exact}: ${count} less ${error}, share ${share}`);
         }
       }
     });

@@ -173,6 +173,14 @@ describe("the busiest keys", () => {
     expect(stand.store.top(1)).toMatchObject([{ perSecond: 0, isHot: false }]);
   });
 
+  it("have no rate after a pause, also those that never were hot", () => {
+    const stand = new Stand();
+    for (let n = 0; n < 50; n++) stand.take();
+    expect(stand.store.top(1)).toMatchObject([{ perSecond: 50 }]);
+    stand.clock.advance(2000);
+    expect(stand.store.top(1)).toMatchObject([{ perSecond: 0 }]);
+  });
+
   it("are found among a flood of keys that come once", () => {
     const stand = new Stand({ keysMax: 50 });
     for (let n = 0; n < 20_000; n++) stand.take(n % 20 === 0 ? "busy" : `flood ${n}`);
