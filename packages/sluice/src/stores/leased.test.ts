@@ -485,12 +485,15 @@ describe("a store in trouble", () => {
 
   it.each(Object.keys(odd))("that answers a lease with %s leaves the key strict", async (name) => {
     const stand = new Stand();
-    const store = stand.process({}, new OddBlocks(stand.shared, odd[name]));
+    const answer = vi.fn(odd[name]);
+    const store = stand.process({}, new OddBlocks(stand.shared, answer));
     for (let n = 0; n < 20; n++) {
       expect(stand.take(store, bucket)).toMatchObject({ allowed: true, source: "memory" });
       await settled();
     }
     expect(store.stats).toMatchObject({ leases: 0, strictDecisions: 20 });
+    // A store that is in trouble is not asked again and again.
+    expect(answer).toHaveBeenCalledTimes(1);
   });
 
   it("gets back what its fallback admitted ahead", () => {
