@@ -78,6 +78,15 @@ describe("the look at a server", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("survives a listener that throws", async () => {
+    await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    const onWarning = () => {
+      throw new Error("a listener that throws");
+    };
+    const decision = await limiterOf({ onWarning }).check("user:2");
+    expect(decision).toMatchObject({ allowed: true, source: "store" });
+  });
+
   it("is tried again after it failed: a server that loads is waited for", async () => {
     await client.ping();
     const limiter = limiterOf();
