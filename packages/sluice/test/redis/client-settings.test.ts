@@ -1,0 +1,79 @@
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { type RedisProcess, startRedis } from "sluice-test-servers";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createLimiter, fixedWindow, type Limiter } from "../../src/index.js";
+import { type RedisClient, redisStore } from "../../src/stores/redis/index.js";
+import { keysOf, longWindowMs } from "./servers.js";
+
+const limit = fixedWindow({ limit: 100, windowMs: longWindowMs() });
+let server: RedisProcess;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(() => server.command("FLUSHALL"));
+
+/** Uses every way to the server: checks, ids, receipts, blocks. */
+async function expectWorks(limiter: Limiter<false>): Promise<void> {
+  expect(await limiter.check("user:1")).toMatchObject({ allowed: true, remaining: 99 });
+  const once = { requestId: "request-1" };
+  expect(await limiter.check("user:1", once)).toMatchObject({ allowed: true, remaining: 98 });
+  expect(await limiter.check("user:1", once)).toMatchObject({ allowed: true, remaining: 98 });
+  await (await limiter.reserve("user:1", { cost: 10, requestId: "request-2" })).commit(3);
+  expect(await limiter.peek("user:1")).toMatchObject({ remaining: 95 });
+  await limiter.refund("user:1", 2);
+  expect(await limiter.peek("user:1")).toMatchObject({ remaining: 97 });
+  await limiter.block("user:1", 60_000);
+  expect((await limiter.check("user:1")).allowed).toBe(false);
+  await limiter.unblock("user:1");
+  await limiter.reset("user:1");
+  expect(await limiter.check("user:1")).toMatchObject({ allowed: true, remaining: 99 });
+}
+
+async function withStore(client: RedisClient): Promise<void> {
+  const store = redisStore(client);
+  await expectWorks(createLimiter({ limit, store, onStoreFailure: "throw" }));
+  await store.close();
+}
+
+describe("a client that its user has set up in another way", () => {
+  const ways = {
+    "a keyPrefix": { keyPrefix: "app:" },
+    "another database": { db: 3 },
+    "a lazy connection": { lazyConnect: true },
+    "no ready check": { enableReadyCheck: false },
+    "no offline queue": { enableOfflineQueue: false },
+    "automatic pipelining": { enableAutoPipelining: true },
+    "a command timeout": { commandTimeout: 10_000 },
+  };
+
+  it.each(Object.entries(ways))("ioredis with %s decides the same", async (_, options) => {
+    const client = new Redis({ host: server.host, port: server.port, ...options });
+    await withStore(client);
+    client.disconnect();
+  });
+
+  it("ioredis with a keyPrefix has it before all of its keys", async () => {
+    const client = new Redis({ host: server.host, port: server.port, keyPrefix: "app:" });
+    await withStore(client);
+    const keys = await keysOf(server);
+    expect(keys.length).toBeGreaterThan(0);
+    expect(keys.filter((key) => !key.startsWith("app:sluice:{user:1}:default"))).toEqual([]);
+    client.disconnect();
+  });
+
+  it.each([2, 3] as const)("node-redis with RESP%i decides the same", async (RESP) => {
+    const client = createClient({ socket: { host: server.host, port: server.port }, RESP });
+    await client.connect();
+    await withStore(client as RedisClient);
+    client.destroy();
+  });
+
+  it("is as usable after the store was closed as before", async () => {
+    const client = new Redis(server.port, server.host);
+    await withStore(client);
+    expect(await client.ping()).toBe("PONG");
+    client.disconnect();
+  });
+});
