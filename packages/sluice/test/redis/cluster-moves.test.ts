@@ -1,0 +1,161 @@
+import { Cluster as IoredisCluster } from "ioredis";
+import { createCluster } from "redis";
+import { type Cluster, type RedisProcess, startCluster } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  createLimiter,
+  type FailurePolicy,
+  fixedWindow,
+  type Limiter,
+  resilient,
+} from "../../src/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { callers, Load } from "./load.js";
+import { eternalKeys, longWindowMs } from "./servers.js";
+
+const LIMIT = 100;
+const RECOVERY_MS_MAX = 20_000;
+const MOVES_MIN = 24;
+const ROUNDS_MAX = 50;
+
+let cluster: Cluster;
+let ioredis: IoredisCluster;
+let nodeRedis: ReturnType<typeof createCluster>;
+const stores: RedisStore[] = [];
+beforeAll(async () => {
+  cluster = await startCluster();
+  const addresses = cluster.nodes.map(({ host, port }) => ({ host, port }));
+  ioredis = new IoredisCluster(addresses, {
+    enableOfflineQueue: false,
+    retryDelayOnFailover: 0,
+    redisOptions: { maxRetriesPerRequest: 0 },
+  });
+  ioredis.on("error", () => {});
+  const rootNodes = addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
+  nodeRedis = createCluster({ rootNodes });
+  nodeRedis.on("error", () => {});
+  await nodeRedis.connect();
+});
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  ioredis.disconnect();
+  nodeRedis.destroy();
+  await cluster.stop();
+});
+
+const clients = {
+  "an ioredis Cluster": () => ioredis,
+  "a node-redis cluster": () => nodeRedis,
+};
+
+function limiterOver(
+  client: IoredisCluster | ReturnType<typeof createCluster>,
+  {
+    name,
+    onStoreFailure,
+    timeoutMs,
+  }: { name: string; onStoreFailure: FailurePolicy; timeoutMs: number },
+): Limiter<false> {
+  const store = redisStore(client);
+  stores.push(store);
+  return createLimiter({
+    name,
+    limit: fixedWindow({ limit: LIMIT, windowMs: longWindowMs() }),
+    store: resilient(store, { timeoutMs }),
+    onStoreFailure,
+  });
+}
+
+async function decidesAgain(limiter: Limiter<false>, keys: readonly string[]): Promise<void> {
+  const claim = async () => {
+    const decisions = await Promise.all(keys.map((key) => limiter.check(key)));
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(["store"]));
+  };
+  await vi.waitFor(claim, { timeout: RECOVERY_MS_MAX, interval: 50 });
+}
+
+describe.each(Object.entries(clients))("slots that move under load, over %s", (title, client) => {
+  it("nobody errs, and each of 8 keys is admitted exactly 100 times", async () => {
+    const limiter = limiterOver(client(), {
+      name: title,
+      onStoreFailure: "closed",
+      timeoutMs: 30_000,
+    });
+    const keys = callers(8);
+    await decidesAgain(limiter, callers(50, "somebody"));
+    const load = new Load({ limiter, keys, lanes: 16, pauseMs: 15 });
+    const isFull = () => keys.every((key) => load.admitted.get(key) === LIMIT);
+    let moves = 0;
+    for (let round = 0; round < ROUNDS_MAX && (moves < MOVES_MIN || !isFull()); round++) {
+      for (const key of keys) {
+        const slot = cluster.slotOf(`{${key}}`);
+        const from = await cluster.ownerOf(slot);
+        const others = (await cluster.primaries()).filter((node) => node !== from);
+        await cluster.migrateSlot(slot, others[round % others.length] as RedisProcess);
+        moves++;
+      }
+    }
+    await load.runFor(RECOVERY_MS_MAX, isFull);
+    await load.runFor(200);
+    await load.stop();
+    expect(load.rejections).toEqual([]);
+    expect(Object.keys(load.sources)).toEqual(["store"]);
+    expect(Object.fromEntries(load.admitted)).toEqual(
+      Object.fromEntries(keys.map((key) => [key, LIMIT])),
+    );
+    for (const node of await cluster.primaries()) expect(await eternalKeys(node)).toEqual([]);
+  });
+
+  it("a slot that stays half open: the policy answers in time, and the store when it is closed", async () => {
+    const limiter = limiterOver(client(), {
+      name: `${title} half open`,
+      onStoreFailure: "closed",
+      timeoutMs: 200,
+    });
+    const key = "user:half";
+    await decidesAgain(limiter, [key]);
+    const slot = cluster.slotOf(`{${key}}`);
+    const from = await cluster.ownerOf(slot);
+    const to = (await cluster.primaries()).find((node) => node !== from) as RedisProcess;
+    const migration = await cluster.openSlot(slot, to);
+    await migration.moveKeys();
+    const startMs = performance.now();
+    const decision = await limiter.check(key);
+    expect(performance.now() - startMs).toBeLessThan(200 + 2_000);
+    expect(["store", "fallback"]).toContain(decision.source);
+    await migration.finish();
+    await decidesAgain(limiter, [key]);
+  });
+});
+
+describe("a primary that is killed (kill -9) under load", () => {
+  it.each(Object.entries(clients))(
+    "over %s: no rejection, one more limit at most, all recovers",
+    async (title, client) => {
+      const limiter = limiterOver(client(), {
+        name: `${title} failover`,
+        onStoreFailure: "local",
+        timeoutMs: 200,
+      });
+      const keys = callers(6);
+      await decidesAgain(limiter, keys);
+      const slot = cluster.slotOf(`{${keys[0]}}`);
+      const victim = await cluster.ownerOf(slot);
+      const load = new Load({ limiter, keys, lanes: 8, pauseMs: 2 });
+      await load.runFor(RECOVERY_MS_MAX, () => load.admittedMax >= LIMIT - 1);
+      await victim.kill();
+      await cluster.failedOver(slot, victim);
+      await decidesAgain(limiter, callers(50, "somebody"));
+      await load.runFor(300);
+      await load.stop();
+      expect(load.rejections).toEqual([]);
+      expect(load.admittedMax).toBeLessThanOrEqual(LIMIT * 2);
+      for (const node of await cluster.primaries()) expect(await eternalKeys(node)).toEqual([]);
+      // The next failover needs its replica again.
+      await victim.restart();
+      const inSync = async () =>
+        expect((await victim.info("replication")).master_link_status).toBe("up");
+      await vi.waitFor(inSync, { timeout: RECOVERY_MS_MAX, interval: 50 });
+    },
+  );
+});
