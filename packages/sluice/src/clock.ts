@@ -2,7 +2,7 @@
 // else in the library, reads a clock.
 
 import { SluiceError, show } from "./errors.js";
-import { asGiven } from "./options.js";
+import { asGiven, type OptionSite, refuse } from "./options.js";
 
 /** A source of time. `ManualClock` in `sluice/testing` is one that only tests move. */
 export interface Clock {
@@ -46,6 +46,18 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** The clock that was given as an option; default: the system's. Refuses what is none. */
+export function toClock(site: OptionSite, clock: unknown): Clock {
+  if (clock === undefined) return systemClock;
+  const { now, wall } = (
+    typeof clock === "object" && clock !== null ? clock : {}
+  ) as Partial<Clock>;
+  if (typeof now === "function" && (wall === undefined || typeof wall === "function")) {
+    return clock as Clock;
+  }
+  refuse(site, `clock must have a function now(), and wall() if at all, got ${show(clock)}`);
+}
 
 /** Runs `task` once, `delayMs` from now by the timers that go with `clock`. */
 export function startTimer(clock: Clock, delayMs: number, task: () => void): CancelTimer {

@@ -48,6 +48,14 @@ export {
   type EventualStore,
   eventual,
 } from "./stores/eventual.js";
+export {
+  type HotKey,
+  type HotKeyEvent,
+  type HotKeysOptions,
+  type HotKeysStats,
+  type HotKeysStore,
+  hotKeys,
+} from "./stores/hot-keys.js";
 export type { LeasedOptions } from "./stores/lease/options.js";
 export type { LeasedStats } from "./stores/lease/returns.js";
 export { type LeasedStore, leased } from "./stores/leased.js";

@@ -1,10 +1,10 @@
 // The options of a limiter, and the counters that follow from them.
 
-import { type Clock, systemClock } from "./clock.js";
+import { type Clock, toClock } from "./clock.js";
 import { show } from "./errors.js";
-import { isGuarded, toGuarded } from "./limiter-store.js";
 import { isLimit, type Limit } from "./limits.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "./options.js";
+import { isGuarded, toGuarded } from "./stores/guarded.js";
 import { memoryStore } from "./stores/memory/store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "./stores/resilience/options.js";
 import type { Counter, FailurePolicy, Store } from "./stores/store.js";
@@ -61,7 +61,7 @@ export function toSetup(options: LimiterOptions): LimiterSetup {
     Object.freeze({ scope: name, part, limit, ...failure }),
   );
   const bare = given.store === undefined ? memoryStore() : toStore(given.store);
-  const clock = toClock(orDefault(given.clock, systemClock));
+  const clock = toClock(SITE, given.clock);
   const timeoutMs = toTimeoutMs(given.timeoutMs, bare);
   const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
   return { name, counters, store, ownsStore: given.store === undefined, clock };
@@ -112,12 +112,6 @@ function toStore(store: unknown): Store {
   if (missing.length === 0) return store as Store;
   const lacks = `lacks ${missing.join(", ")}`;
   refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}, which ${lacks}`);
-}
-
-function toClock(clock: unknown): Clock {
-  const hasWall = !isObject(clock) || clock.wall === undefined || hasFunction(clock, "wall");
-  if (hasFunction(clock, "now") && hasWall) return clock as Clock;
-  refuse(SITE, `clock must have a function now(), and wall() if at all, got ${show(clock)}`);
 }
 
 function hasFunction(value: unknown, name: string): boolean {

@@ -3,15 +3,15 @@
 // this process clear what they touch, those of others are noticed when the entry ends, within a
 // second. A flood of an exhausted key therefore does not reach the store.
 
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
-import { show } from "../errors.js";
 import type { Limit } from "../limits.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
-import { asOptions, orDefault, refuse, whole } from "../options.js";
+import { asOptions, orDefault, whole } from "../options.js";
 import { mergeEqual, spreadVerdicts } from "./charges.js";
 import { Denials, isCacheable, type Sending } from "./denials.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import type {
   Charge,
   Counter,
@@ -65,7 +65,7 @@ export class DenyCacheStore extends ForwardingStore {
     const keysMax = count("keysMax", 10_000, KEYS_MAX);
     const lifeMsMax = count("denyCacheMsMax", LIFE_MS_MAX, LIFE_MS_MAX);
     this.#denials = new Denials({ keysMax, lifeMsMax });
-    this.#clock = toClock(orDefault(given.clock, systemClock));
+    this.#clock = toClock(SITE, given.clock);
   }
 
   get stats(): DenyCacheStats {
@@ -223,7 +223,7 @@ export class DenyCacheStore extends ForwardingStore {
  * remembered. A limit that is split into shards has its cache behind the split.
  */
 export function denyCache(store: Store, options?: DenyCacheOptions): DenyCacheStore {
-  return new DenyCacheStore(store, options);
+  return new DenyCacheStore(guardedFor(store, options), options);
 }
 
 /** A key under the limits of a scope. */
@@ -240,9 +240,4 @@ function isSame(a: Charge, b: Charge): boolean {
 function unknownVerdict({ limit }: Limit): Verdict {
   const unknown = { remaining: 0, retryAfterMs: 0, resetMs: 0, delayMs: 0 };
   return { allowed: true, limit, ...unknown, source: "deny-cache" };
-}
-
-function toClock(clock: unknown): Clock {
-  if (typeof (clock as Clock | null)?.now === "function") return clock as Clock;
-  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
 }

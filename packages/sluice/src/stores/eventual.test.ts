@@ -664,7 +664,7 @@ describe("what it says of itself", () => {
     [{ syncMs: 60_001 }, "got 60001"],
     [{ nodes: 0 }, "nodes must be a whole number from 1"],
     [{ keysMax: 1.5 }, "keysMax must be a whole number"],
-    [{ clock: {} }, "clock must have a function now(), got {}"],
+    [{ clock: {} }, "clock must have a function now(), and wall() if at all, got {}"],
     [{ sync: 1 }, 'unknown option "sync"'],
   ])("refuses the options %j", (options, seen) => {
     expect(() => eventual(inner, options as EventualOptions)).toThrow(seen);

@@ -3,16 +3,16 @@
 // overshoot that is bounded, declared and measured; spending above the limit is debt that all
 // processes see at the next exchange, so that it is paid back, not repeated.
 
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
-import { show } from "../errors.js";
 import type { Limit } from "../limits.js";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
-import { asOptions, orDefault, refuse, whole } from "../options.js";
+import { asOptions, orDefault, whole } from "../options.js";
 import { Exchange } from "./eventual/exchange.js";
 import { assumeOthers, usedOf, type View, type ViewSetup } from "./eventual/view.js";
 import { Views } from "./eventual/views.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import { type MemoryStore, memoryStore } from "./memory/store.js";
 import type {
   Charge,
@@ -79,7 +79,7 @@ export class EventualStore extends ForwardingStore {
       bounds: { min: number; max: number },
     ) => whole(SITE, field, orDefault(given[field], byDefault), bounds);
     const keysMax = number("keysMax", 100_000, { min: 1, max: KEYS_MAX });
-    const clock = toClock(orDefault(given.clock, systemClock));
+    const clock = toClock(SITE, given.clock);
     this.#syncMs = number("syncMs", 100, { min: 10, max: 60_000 });
     this.#nodes = number("nodes", 4, { min: 1, max: NODES_MAX });
     this.#local = memoryStore({ keysMax });
@@ -265,10 +265,5 @@ export class EventualStore extends ForwardingStore {
  * that shape are refused with `SLUICE_NOT_LEASABLE`.
  */
 export function eventual(store: Store, options?: EventualOptions): EventualStore {
-  return new EventualStore(store, options);
-}
-
-function toClock(clock: unknown): Clock {
-  if (typeof (clock as Clock | null)?.now === "function") return clock as Clock;
-  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
+  return new EventualStore(guardedFor(store, options), options);
 }

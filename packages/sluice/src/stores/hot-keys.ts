@@ -2,15 +2,16 @@
 // as long as they are hot; all others stay strict. So a store is spared its few busiest keys, and
 // nobody has to know beforehand which they are.
 
-import { type CancelTimer, type Clock, startTimer, systemClock } from "../clock.js";
+import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { show } from "../errors.js";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, type OptionSite, orDefault, refuse, whole } from "../options.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
 import { isLeasable } from "./lease/leasable.js";
-import { type LeasedOptions, toClock } from "./lease/options.js";
+import type { LeasedOptions } from "./lease/options.js";
 import { Reading } from "./lease/reading.js";
 import type { LeasedStats } from "./lease/returns.js";
 import { LeasedStore } from "./leased.js";
@@ -102,7 +103,7 @@ export class HotKeysStore extends ForwardingStore {
     const given = asOptions(SITE, options, known);
     const bounds = { min: 1, max: 1_000_000 };
     this.#hotPerSecond = whole(SITE, "hotPerSecond", orDefault(given.hotPerSecond, 100), bounds);
-    this.#clock = toClock(SITE, orDefault(given.clock, systemClock));
+    this.#clock = toClock(SITE, given.clock);
     this.#onEvent = toListener(given.onEvent);
     this.#reading = new Reading(this.#clock);
     this.#leased = new LeasedStore(inner, { ...toLease(given.lease), clock: this.#clock });
@@ -273,7 +274,7 @@ export class HotKeysStore extends ForwardingStore {
  * when they cool. Concurrency limits, shapers and logs stay strict. Closing it closes `store`.
  */
 export function hotKeys(store: Store, options?: HotKeysOptions): HotKeysStore {
-  return new HotKeysStore(store, options);
+  return new HotKeysStore(guardedFor(store, options), options);
 }
 
 /** Logs are left out: leased, each of their entries would have to count for longer everywhere. */

@@ -8,6 +8,7 @@ import { type Clock, startTimer } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import { type Book, Books, dropAll, keepStrict } from "./lease/books.js";
 import { type Block, fairUnits, Holding } from "./lease/holding.js";
 import { type LeasedOptions, type LeasedSettings, toLeasedSettings } from "./lease/options.js";
@@ -337,5 +338,5 @@ export class LeasedStore extends ForwardingStore {
  * what is unspent and closes `store`. See {@link LeasedOptions}.
  */
 export function leased(store: Store, options?: LeasedOptions): LeasedStore {
-  return new LeasedStore(store, options);
+  return new LeasedStore(guardedFor(store, options), options);
 }

@@ -267,7 +267,11 @@ describe("options", () => {
       { limit: coarse, keysMax: 0 },
       /keysMax must be a whole number from 1 to 100000000, got 0/,
     ],
-    ["no clock", { limit: coarse, clock: {} }, /clock must have a function now\(\), got \{\}/],
+    [
+      "no clock",
+      { limit: coarse, clock: {} },
+      /clock must have a function now\(\), and wall\(\) if at all, got \{\}/,
+    ],
     ["another option", { limit: coarse, max: 1 }, /unknown option "max"/],
     ["none", undefined, /needs an object of options, got undefined/],
   ])("%s is refused by an error that says what was seen", (_, options, message) => {

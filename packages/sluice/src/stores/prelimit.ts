@@ -2,13 +2,14 @@
 // reach the store and refuses in process what is beyond any honest use. It counts for itself, in
 // bounded memory, and knows neither costs nor what the store answers.
 
-import { type Clock, systemClock, toWholeMs } from "../clock.js";
+import { type Clock, toClock, toWholeMs } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { show } from "../errors.js";
 import { isLimit, type Limit } from "../limits.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "../options.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import { type MemoryStore, memoryStore } from "./memory/store.js";
 import type { Charge, Counter, DecideOptions, Outcome, Store } from "./store.js";
 
@@ -50,7 +51,7 @@ export class PrelimitStore extends ForwardingStore {
     const given = asOptions(SITE, options, ["limit", "by", "keysMax", "clock"]);
     this.#limit = toCoarseLimit(given.limit);
     this.#by = oneOf(SITE, "by", orDefault(given.by, "key"), ["key", "scope"] as const);
-    this.#clock = toClock(orDefault(given.clock, systemClock));
+    this.#clock = toClock(SITE, given.clock);
     const bounds = { min: 1, max: KEYS_MAX };
     const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 100_000), bounds);
     this.#attempts = memoryStore({ keysMax });
@@ -152,7 +153,7 @@ export class PrelimitStore extends ForwardingStore {
  * `unblock` of a key start its attempts anew where keys are counted apart.
  */
 export function prelimit(store: Store, options: PrelimitOptions): PrelimitStore {
-  return new PrelimitStore(store, options);
+  return new PrelimitStore(guardedFor(store, options), options);
 }
 
 /** Whether the limit refuses. Refused with something left, memory was full: no fault of the key. */
@@ -170,9 +171,4 @@ function toCoarseLimit(limit: unknown): Limit {
     refuse(SITE, `limit must decide at once and hold nothing, got ${seen}`);
   }
   return limit;
-}
-
-function toClock(clock: unknown): Clock {
-  if (typeof (clock as Clock | null)?.now === "function") return clock as Clock;
-  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
 }

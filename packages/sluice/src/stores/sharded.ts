@@ -7,6 +7,7 @@ import type { Limit } from "../limits.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, whole } from "../options.js";
 import { ForwardingStore } from "./forwarding-store.js";
+import { guardedFor } from "./guarded.js";
 import { splitLimit } from "./sharded/split.js";
 import type {
   Charge,
@@ -191,7 +192,7 @@ export class ShardedStore extends ForwardingStore {
  * fixed window aligned by key.
  */
 export function sharded(store: Store, options: ShardedOptions): ShardedStore {
-  return new ShardedStore(store, options);
+  return new ShardedStore(guardedFor(store, undefined), options);
 }
 
 function idle(charge: Charge): Charge {

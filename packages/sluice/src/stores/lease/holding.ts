@@ -102,6 +102,7 @@ export class Holding {
       this.arm();
     }
     if (this.block !== NOTHING && isOver(this.block, atMs, nowMs)) {
+      if (this.#ranDryFast(atMs)) this.#size = this.#doubled();
       retire(this.block);
       this.#moveUp();
     }
@@ -222,6 +223,13 @@ export class Holding {
   disarm(): void {
     this.lowAt = -1;
     this.renewAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the block was spent early, before the next one came: it was too small. */
+  #ranDryFast(atMs: number): boolean {
+    const { block, next } = this;
+    const lifeMs = block.expiresAtMs - block.sentAtMs;
+    return block.left === 0 && next === undefined && atMs - block.sentAtMs < lifeMs * FAST_SHARE;
   }
 
   #doubled(): number {

@@ -1,8 +1,7 @@
 // The options of leases, checked once and filled in.
 
-import { type Clock, systemClock } from "../../clock.js";
-import { show } from "../../errors.js";
-import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../options.js";
+import { type Clock, toClock } from "../../clock.js";
+import { asOptions, type OptionSite, orDefault, whole } from "../../options.js";
 
 /** Options of `leased`. */
 export interface LeasedOptions {
@@ -42,13 +41,6 @@ export function toLeasedSettings(site: OptionSite, options: unknown): LeasedSett
     holders: whole(site, "holders", orDefault(given.holders, 4), HOLDERS),
     warmAfter: whole(site, "warmAfter", orDefault(given.warmAfter, 8), WARM_AFTER),
     keysMax: whole(site, "keysMax", orDefault(given.keysMax, 10_000), KEYS),
-    clock: toClock(site, orDefault(given.clock, systemClock)),
+    clock: toClock(site, given.clock),
   };
-}
-
-/** A clock that can be read. */
-export function toClock(site: OptionSite, clock: unknown): Clock {
-  const { now } = (clock ?? {}) as Partial<Clock>;
-  if (typeof now === "function") return clock as Clock;
-  refuse(site, `clock must have a function now(), got ${show(clock)}`);
 }

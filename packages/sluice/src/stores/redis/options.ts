@@ -1,6 +1,6 @@
 // The options of a Redis store.
 
-import type { Clock } from "../../clock.js";
+import { type Clock, toClock } from "../../clock.js";
 import { show } from "../../errors.js";
 import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../options.js";
 import { type KeyNaming, looksSecret } from "./keys.js";
@@ -55,7 +55,7 @@ export function toSetup(options: RedisStoreOptions): RedisStoreSetup {
   return {
     naming: { prefix: toPrefix(orDefault(given.prefix, "sluice")), keySecret, isSecret },
     idempotencyMs: whole(SITE, "idempotencyMs", idempotencyMs, { min: 1, max: DAY_MS }),
-    clock: toClock(given.clock),
+    clock: given.clock === undefined ? undefined : toClock(SITE, given.clock),
     slackMs: given.clock === undefined ? 0 : INJECTED_SLACK_MS,
     onWarning: toFunction("onWarning", given.onWarning, warn),
   };
@@ -74,12 +74,6 @@ function toSecret(secret: unknown): string | undefined {
   // Shown by its type only: it is a secret.
   const seen = typeof secret === "string" ? `${secret.length} characters` : typeof secret;
   refuse(SITE, `keySecret must be a string of at least 16 characters, got ${seen}`);
-}
-
-function toClock(clock: unknown): Clock | undefined {
-  if (clock === undefined) return undefined;
-  if (typeof (clock as Partial<Clock> | null)?.now === "function") return clock as Clock;
-  refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
 }
 
 function toFunction<F>(field: string, value: unknown, byDefault: F): F {

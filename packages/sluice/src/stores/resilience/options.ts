@@ -1,6 +1,6 @@
 // The options of the resilient decorator, with their defaults and bounds.
 
-import { type Clock, systemClock } from "../../clock.js";
+import { type Clock, systemClock, toClock } from "../../clock.js";
 import { show } from "../../errors.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "../../options.js";
 import type { FailurePolicy } from "../store.js";
@@ -90,7 +90,7 @@ export function toSettings(options: ResilientOptions): ResilientSettings {
     fallbackMsMax: count("fallbackMsMax", 300_000, DAY_MS),
     settlingsMax: count("settlingsMax", 1_000, 100_000),
     onEvent: toListener(given.onEvent),
-    clock: toClock(orDefault(given.clock, systemClock)),
+    clock: withTimers(toClock(SITE, given.clock)),
   };
 }
 
@@ -116,13 +116,7 @@ function toListener(onEvent: unknown): ResilientSettings["onEvent"] {
   refuse(SITE, `onEvent must be a function, got ${show(onEvent)}`);
 }
 
-function toClock(clock: unknown): Clock {
-  const isClock =
-    typeof clock === "object" &&
-    clock !== null &&
-    "now" in clock &&
-    typeof clock.now === "function";
-  if (!isClock) refuse(SITE, `clock must have a function now(), got ${show(clock)}`);
-  // Time and timers have to be of one make: a deadline by one clock never comes by the other.
-  return (clock as Clock).after === undefined ? systemClock : (clock as Clock);
+/** Time and timers have to be of one make: a deadline by one clock never comes by the other. */
+function withTimers(clock: Clock): Clock {
+  return clock.after === undefined ? systemClock : clock;
 }

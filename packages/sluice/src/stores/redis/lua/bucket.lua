@@ -1,5 +1,5 @@
 -- Token and leaky buckets, the twin of algorithms/bucket.ts. A counter has `debt` in ticks at the
--- instant `at`. It is kept as one number where that tells everything: the instant of being full
+-- instant `at`. It is kept as one integer where that tells everything: the instant of being full
 -- again and the ticks of a unit, where a tick is a millisecond. Else as doubles: debt, instant and
 -- the numbers they were written under.
 
@@ -33,7 +33,7 @@ function bucket.read(c, value, limit, now)
   local packed = tonumber(value)
   if packed then
     if packed < 0 or limit.kind ~= "tokenBucket" then return end
-    local full_at, unit = unpack_number(packed)
+    local full_at, unit = unpack_value(value, packed)
     local debt = full_at > now and full_at - now or 0
     if unit ~= limit.ticksPerUnit or limit.ticksPerMs ~= 1 then
       return carry(c, debt, unit, limit, now)

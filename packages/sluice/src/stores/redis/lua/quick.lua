@@ -13,10 +13,10 @@ function quick.tokenBucket(value, limit, cost, now)
   if limit.ticksPerMs ~= 1 then return end
   if value then
     local packed = tonumber(value)
-    if not packed or packed < 0 or packed % PACK_SPAN ~= unit then return end
-    debt = (packed - unit) / PACK_SPAN + PACK_EPOCH_MS - now
-    if debt > full then return end
-    if debt < 0 then debt = 0 end
+    if not packed or packed < 0 then return end
+    local full_at, packed_unit = unpack_value(value, packed)
+    debt = full_at > now and full_at - now or 0
+    if packed_unit ~= unit or debt > full then return end
   end
   local after = debt + cost * unit
   if after > full then return end
@@ -30,13 +30,13 @@ function quick.fixedWindow(value, limit, cost, now)
     local packed = tonumber(value)
     if not packed or packed >= 0 then return end
     local finish
-    finish, used = unpack_number(-packed)
+    finish, used = unpack_value(value, -packed)
     if finish <= now then used = 0 elseif finish ~= now + wait then return end
   end
   local after = used + cost
   if after > limit.limit then return end
   local packed = pack(now + wait, after)
-  if packed then return limit.limit - after, wait, -packed, wait end
+  if type(packed) == "number" then return limit.limit - after, wait, -packed, wait end
 end
 
 function quick.slidingWindowCounter(value, limit, cost, now)

@@ -27,18 +27,25 @@ local function text(number)
   return string.format("%d", number)
 end
 
--- An instant and a small number as one number, if a double holds both: Redis keeps an integer in a
--- third of the memory of a text, and neither side has to parse it.
-local PACK_EPOCH_MS, PACK_SPAN, PACK_MS_MAX = 1704067200000, 8192, 1099511627776
+-- An instant and a smaller number as one integer, which Redis keeps in a third of the memory of a
+-- text. As a double where that holds both, so that neither side has to parse it, else as a 1, 12
+-- digits of the instant and 6 of the other. Nothing if they don't fit.
+local PACK_EPOCH_MS, PACK_MS_MAX, PACK_SPAN, PACK_SMALL_MAX = 1704067200000, 1e12, 8192, 999999
 
 local function pack(instant, small)
   local ms = instant - PACK_EPOCH_MS
-  if small < PACK_SPAN and ms >= 0 and ms < PACK_MS_MAX then return ms * PACK_SPAN + small end
+  if ms < 0 or ms >= PACK_MS_MAX then return end
+  if small < PACK_SPAN then return ms * PACK_SPAN + small end
+  if small <= PACK_SMALL_MAX then return string.format("1%012d%06d", ms, small) end
 end
 
-local function unpack_number(packed)
-  local small = packed % PACK_SPAN
-  return (packed - small) / PACK_SPAN + PACK_EPOCH_MS, small
+-- What was packed. `number` is the value as a number without its sign, which may have been rounded.
+local function unpack_value(value, number)
+  if number <= MAX_SAFE then
+    local small = number % PACK_SPAN
+    return (number - small) / PACK_SPAN + PACK_EPOCH_MS, small
+  end
+  return tonumber(string.sub(value, -18, -7)) + PACK_EPOCH_MS, tonumber(string.sub(value, -6))
 end
 
 -- What does not fit that: a letter that tells what it is, and doubles.

@@ -1,11 +1,15 @@
 -- Fixed windows and calendar quotas, the twin of algorithms/fixed-window.ts. A counter has what was
 -- `used` in the window that ends at `finish`: a window whose end lies ahead counts, whatever numbers
--- or clock it was written under. Kept as one negative number where use is small and within the
+-- or clock it was written under. Kept as one negative integer where use is small and within the
 -- limit, else as doubles, with the limit that it was written under.
 
 -- @include whole
 
 local window = {}
+
+local function negative(packed)
+  return type(packed) == "number" and -packed or "-" .. packed
+end
 
 -- When the window of now ends. A quota's ends come with it: Lua knows no calendar.
 local function finish_of(c, limit, now)
@@ -24,7 +28,7 @@ function window.read(c, value, limit, now)
   local packed = tonumber(value)
   if packed then
     if packed > 0 or limit.ends then return end
-    finish, used = unpack_number(-packed)
+    finish, used = unpack_value(value, -packed)
     under = max(used, limit.limit)
   else
     local _
@@ -43,7 +47,7 @@ function window.write(c, limit, now)
   local ttl = c.finish - now
   if not limit.ends and c.used <= limit.limit then
     local packed = pack(c.finish, c.used)
-    if packed then return -packed, ttl end
+    if packed then return negative(packed), ttl end
   end
   local letter = limit.ends and "q" or "w"
   return struct.pack(THREE, letter, c.used, c.finish, limit.limit), ttl

@@ -1,15 +1,16 @@
-// The store that a limiter really asks. One that answers over a network is put behind a deadline and
-// a breaker, and limiters of the same store share them: what one learns of the store all know.
+// The store that limiters and decorators really ask. One that answers over a network is put behind a
+// deadline and a breaker, whoever wraps it first, and all that use it share them: what one learns of
+// the store all know.
 
-import type { Clock } from "./clock.js";
-import { TIMEOUT_MS } from "./stores/resilience/options.js";
-import { ResilientStore, resilient } from "./stores/resilient.js";
-import type { FailurePolicy, Store } from "./stores/store.js";
+import { type Clock, systemClock } from "../clock.js";
+import { TIMEOUT_MS } from "./resilience/options.js";
+import { ResilientStore, resilient } from "./resilient.js";
+import type { FailurePolicy, Store } from "./store.js";
 
-/** What a limiter says of a store that may fail. */
+/** What is said of a store that may fail. */
 export interface StoreCare {
-  readonly onStoreFailure: FailurePolicy | undefined;
-  readonly timeoutMs: number | undefined;
+  readonly onStoreFailure?: FailurePolicy | undefined;
+  readonly timeoutMs?: number | undefined;
   readonly clock: Clock;
 }
 
@@ -27,6 +28,13 @@ export function toGuarded(store: Store, care: StoreCare): Store {
   const byClock = fill(shared, store, () => new WeakMap<Clock, Map<number, ResilientStore>>());
   const byTimeout = fill(byClock, clock, () => new Map<number, ResilientStore>());
   return fill(byTimeout, timeoutMs, () => resilient(store, { timeoutMs, clock }));
+}
+
+/** The store that a decorator with these options asks: guarded by its clock if it is remote. */
+export function guardedFor(store: Store, options: { clock?: Clock } | undefined): Store {
+  const clock = options?.clock ?? systemClock;
+  // What is no clock is refused by who was given it, in their own name.
+  return typeof clock.now === "function" ? toGuarded(store, { clock }) : store;
 }
 
 /** Whether it keeps a deadline already, which another could only seem to change. */
