@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Cluster as IoredisCluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Cluster, type RedisProcess, startCluster } from "sluice-test-servers";
@@ -34,6 +35,9 @@ beforeAll(async () => {
     retryDelayOnFailover: 0,
     redisOptions: { maxRetriesPerRequest: 0 },
   });
+  // ioredis connects nodes when it first needs them; a client without a queue would err meanwhile.
+  await once(carefulIoredis, "ready");
+  await Promise.all(carefulIoredis.nodes().map((node) => node.ping()));
   nodeRedis = createCluster({ rootNodes: [{ url: `redis://${host}:${port}` }] });
   await nodeRedis.connect();
 });
