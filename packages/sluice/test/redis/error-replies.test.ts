@@ -11,6 +11,7 @@ import {
   slidingWindowLog,
 } from "../../src/index.js";
 import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { ManualClock } from "../../src/testing/index.js";
 import { type Interceptor, refusing, startInterceptor } from "./interceptor.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
@@ -181,6 +182,36 @@ describe("a server whose memory is full", () => {
     expect(await limiter.check("user:1")).toMatchObject({ ...byStore, remaining: 97 });
     expect(await log.check("user:1")).toMatchObject({ ...byStore, remaining: 0 });
     expect(await log.check("user:1")).toMatchObject({ allowed: false });
+    expect(await eternalKeys(server)).toEqual([]);
+  });
+});
+
+describe("a server whose memory is full while a log has entries to drop", () => {
+  it("decides all of it or nothing: what was used before stays in use", async () => {
+    const server = await startServer({ "maxmemory-policy": "noeviction" });
+    const client = new Redis(server.port, server.host);
+    const clock = new ManualClock(Date.UTC(2026, 0, 1));
+    const store = redisStore(client, { clock });
+    closers.push(
+      () => client.disconnect(),
+      () => store.close(),
+    );
+    const log = slidingWindowLog({ limit: 3, windowMs: 1_000 });
+    const charges = [log, limit].map((each, part) => {
+      return { counter: { scope: "log", part, limit: each }, key: "user:1", cost: 1, nowMs: 0 };
+    });
+    await store.decide(charges);
+    clock.advance(600);
+    await store.decide(charges);
+    clock.advance(600);
+    await server.command("CONFIG", "SET", "maxmemory", "1");
+    const taken = await store.decide(charges).then(
+      ({ isAdmitted }) => (isAdmitted ? 1 : 0),
+      () => 0,
+    );
+    await server.command("CONFIG", "SET", "maxmemory", "0");
+    const verdicts = await store.peek(charges);
+    expect(verdicts.map(({ remaining }) => remaining)).toEqual([2 - taken, 98 - taken]);
     expect(await eternalKeys(server)).toEqual([]);
   });
 });

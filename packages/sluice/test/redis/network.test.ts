@@ -111,6 +111,29 @@ describe("a delay beyond the deadline", () => {
     expect(guarded.stats.lateGivenBack).toBe(20);
   });
 
+  it("a late admission whose giving back lost its reply is given back once", async () => {
+    const limiter = limiterWith("closed");
+    await limiter.check("user:1", { cost: 30 });
+    // The server knows the script then, and the settling below is executed.
+    await (await limiter.reserve("user:2")).cancel();
+    server.pause();
+    const refused = await limiter.check("user:1", { cost: 10 });
+    expect(refused).toMatchObject({ source: "fallback", allowed: false });
+    const { connectionsCut } = proxy.counters;
+    // The first reply is the late admission, the second one that of its giving back.
+    proxy.cutEvery(2);
+    server.resume();
+    await eventually(async () => {
+      expect(proxy.counters.connectionsCut).toBeGreaterThan(connectionsCut);
+    });
+    await eventually(async () => expect(await usedOf("user:1")).toBe(30));
+    await proxy.heal();
+    await isBack(limiter);
+    await eventually(async () => expect(guarded.stats.settlingsWaiting).toBe(0));
+    await isBack(limiter);
+    expect(await usedOf("user:1")).toBe(30);
+  });
+
   it("a late admission that the policy admitted stays charged: the request did run", async () => {
     const limiter = limiterWith("open");
     proxy.delay(TIMEOUT_MS);
@@ -207,6 +230,19 @@ describe("connections that are cut", () => {
       expect(await eternalKeys(server)).toEqual([]);
     },
   );
+
+  it("once: however many requests shared the call, the store is not left alone for it", async () => {
+    const limiter = limiterWith("closed");
+    proxy.delay(20);
+    const asked = Array.from({ length: 50 }, () => limiter.check("user:1"));
+    await sleep(10);
+    proxy.cut();
+    const decisions = await Promise.all(asked);
+    expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(["fallback"]));
+    expect(guarded.stats.state).toBe("closed");
+    await proxy.heal();
+    await isBack(limiter);
+  });
 
   it("every third reply instead of passing it on: no more is admitted than charged", async () => {
     const limiter = limiterWith("closed");

@@ -101,6 +101,24 @@ describe("eight processes that share a limit of 100", () => {
   }
 });
 
+describe("processes that are killed in the middle of their checks", () => {
+  it("leave no key without a TTL, and no more than the limit is ever admitted", async () => {
+    await setUp({ name: "killed", limits: [bucket] });
+    const doomed = startWorkers([0, 0]);
+    const setup = { port: server.port, name: "killed", limits: [bucket], onStoreFailure: "throw" };
+    await callAll(doomed, "setUp", setup);
+    const input = { key: "user:1", count: 5_000 };
+    const lost = doomed.map((worker) => worker.call("burst", input).catch(() => "lost"));
+    const bursts = callAll<Burst>(workers, "burst", { key: "user:1", count: CHECKS });
+    await killAll(doomed);
+    await Promise.all(lost);
+    expect(totalOf(await bursts)).toBeLessThanOrEqual(100);
+    const rest = await callAll<Burst>(workers, "burst", { key: "user:1", count: CHECKS });
+    expect(totalOf(await bursts) + totalOf(rest)).toBeLessThanOrEqual(100);
+    expect(await eternalKeys(server)).toEqual([]);
+  });
+});
+
 describe("one requestId in several processes", () => {
   it("is charged once, however many send it at once, and all are admitted", async () => {
     await setUp({ name: "once", limits: [window] });

@@ -4,6 +4,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createLimiter,
+  type FallbackEvent,
   fixedWindow,
   type Limiter,
   type LimiterOptions,
@@ -104,5 +105,57 @@ describe.each(policies)("with onStoreFailure %s", (onStoreFailure) => {
     expect(load.admittedMax).toBeGreaterThan(LIMIT);
     expect(load.admittedMax).toBeLessThanOrEqual(LIMIT * (1 + restarts));
     expect(await eternalKeys(server)).toEqual([]);
+  });
+});
+
+describe("restarts of a server that writes everything to disk first", () => {
+  it("by kill -9 under load: no key is admitted more than its limit in all", async () => {
+    const lasting = await startRedis({ args: { appendonly: "yes", appendfsync: "always" } });
+    const own = new Redis(lasting.port, lasting.host).on("error", () => {});
+    const lastingStore = redisStore(own);
+    const care = { timeoutMs: 200, breaker: { openMs: 20 } };
+    const limiter = limiterWith({
+      store: resilient(lastingStore, care),
+      onStoreFailure: "closed",
+    });
+    const load = new Load({ limiter, keys: callers(5), lanes: 4, pauseMs: 2 });
+    for (let i = 0; i < 3; i++) {
+      const before = load.sources.store ?? 0;
+      await load.runFor(RECOVERY_MS_MAX, () => (load.sources.store ?? 0) > before + 100);
+      await lasting.kill();
+      await lasting.restart();
+    }
+    const before = load.sources.store ?? 0;
+    await load.runFor(RECOVERY_MS_MAX, () => (load.sources.store ?? 0) > before + 1_000);
+    await load.stop();
+    expect(load.rejections).toEqual([]);
+    expect(load.sources.store).toBeGreaterThan(before + 1_000);
+    expect(load.admittedMax).toBeLessThanOrEqual(LIMIT);
+    expect(await eternalKeys(lasting)).toEqual([]);
+    await lastingStore.close();
+    own.disconnect();
+    await lasting.stop();
+  });
+});
+
+describe("a server that dies and comes back", () => {
+  it("is told of: once when it is left alone, with the reason, and once when it decides again", async () => {
+    const events: FallbackEvent[] = [];
+    const guarded = resilient(store, {
+      timeoutMs: 200,
+      breaker: { openMs: 20 },
+      onEvent: (event) => events.push(event),
+    });
+    const limiter = limiterWith({ store: guarded, onStoreFailure: "closed" });
+    await recovers(limiter);
+    await server.kill();
+    const load = new Load({ limiter, keys: ["user:1"], lanes: 4, pauseMs: 1 });
+    await load.runFor(RECOVERY_MS_MAX, () => events.length > 0);
+    await server.restart();
+    await load.runFor(RECOVERY_MS_MAX, () => events.length > 1);
+    await load.stop();
+    expect(events.map(({ kind }) => kind)).toEqual(["entered", "left"]);
+    expect(events[0]?.reason).toMatch(/connection/);
+    expect(guarded.stats.state).toBe("closed");
   });
 });
