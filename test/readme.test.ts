@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { type RedisProcess, startRedis } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
@@ -9,7 +10,14 @@ const readText = (path: string) => readFileSync(join(root, path), "utf8");
 // Inside the workspace, so that the examples find "sluice" by its name.
 mkdirSync(join(root, ".build"), { recursive: true });
 const work = mkdtempSync(join(root, ".build/readme-"));
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+let redis: RedisProcess;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(async () => {
+  rmSync(work, { recursive: true, force: true });
+  await redis.stop();
+});
 
 describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
   const blocks = blocksOf(readText(page), "ts");
@@ -22,7 +30,9 @@ describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
     "has an example $number that compiles, runs and prints",
     ({ code }) => {
       const folder = mkdtempSync(join(work, "example-"));
-      writeFileSync(join(folder, "example.mts"), code);
+      // By our own server; and a program that leaves its connection open has to be ended.
+      const runnable = code.replace("127.0.0.1:6379", `${redis.host}:${redis.port}`);
+      writeFileSync(join(folder, "example.mts"), `${runnable}process.exit();\n`);
       const settings = { extends: join(root, "tsconfig.base.json"), include: ["*.mts"] };
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
       run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);

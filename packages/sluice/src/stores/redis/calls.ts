@@ -52,6 +52,7 @@ export class Calls {
   #checked: Promise<void> | undefined;
   #isChecked = false;
   #readied: Promise<void> | undefined;
+  #connecting: Promise<void> | undefined;
 
   constructor(port: RedisPort, onWarning: (message: string) => void) {
     this.#port = port;
@@ -122,11 +123,19 @@ export class Calls {
       const cancel = startTimer(systemClock, READY_MS_MAX, () =>
         reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "there is no connection")),
       );
-      this.#port.whenReady().then(resolve, reject).finally(cancel);
+      this.#connected().then(resolve, reject).finally(cancel);
     }).finally(() => {
       this.#readied = undefined;
     });
     return this.#readied;
+  }
+
+  /** One wait on the client for as long as an outage lasts: each leaves listeners on it. */
+  #connected(): Promise<void> {
+    this.#connecting ??= this.#port.whenReady().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
   }
 
   /** Looks at the server, once. */

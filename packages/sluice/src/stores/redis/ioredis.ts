@@ -3,10 +3,12 @@
 // a decision could stall. The store uses a duplicate with all of that off, and a quick reconnect.
 
 import type { RedisPort } from "./client.js";
+import { untilReady } from "./until-ready.js";
 
 interface IoredisOptions {
   readonly autoResendUnfulfilledCommands?: boolean;
   readonly enableOfflineQueue?: boolean;
+  readonly stringNumbers?: boolean;
   readonly maxRetriesPerRequest?: number | null;
   readonly redisOptions?: object;
   readonly retryDelayOnFailover?: number;
@@ -45,7 +47,7 @@ const careful = {
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_MS_MAX,
   socketTimeout: SILENCE_MS_MAX,
-  lazyConnect: false,
+  stringNumbers: false,
 };
 const reconnectSoon = (attempt: number): number =>
   Math.min(RECONNECT_MS_MIN * 2 ** Math.min(attempt - 1, 10), RECONNECT_MS_MAX);
@@ -77,17 +79,7 @@ class IoredisPort implements RedisPort {
     const client = this.#client;
     if (client.status === "ready") return Promise.resolve();
     if (client.status === "end") return Promise.reject(new Error("the connection was closed"));
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => () => {
-        client.off("ready", ready);
-        client.off("end", ended);
-        act();
-      };
-      const ready = settle(resolve);
-      const ended = settle(() => reject(new Error("the connection was closed")));
-      client.once("ready", ready);
-      client.once("end", ended);
-    });
+    return untilReady(client);
   }
 
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
@@ -121,22 +113,28 @@ function isCareful({ isCluster, options }: Ioredis): boolean {
   const sendsOnce = isCluster
     ? options.retryDelayOnFailover === 0
     : nodes.autoResendUnfulfilledCommands === false;
-  return sendsOnce && nodes.maxRetriesPerRequest === 0 && options.enableOfflineQueue === false;
+  const readsNumbers = nodes.stringNumbers !== true;
+  const queues = options.enableOfflineQueue !== false;
+  const isQueueRight = queues === (isCluster === true);
+  return sendsOnce && readsNumbers && isQueueRight && nodes.maxRetriesPerRequest === 0;
 }
 
 function duplicateCarefully(given: Ioredis): Ioredis {
   if (!given.isCluster) {
-    return given.duplicate({ ...careful, retryStrategy: reconnectSoon });
+    return given.duplicate({ ...careful, lazyConnect: false, retryStrategy: reconnectSoon });
   }
   const { enableOfflineQueue: _, ...nodes } = careful;
   return given.duplicate([], {
-    enableOfflineQueue: false,
+    // Nodes connect at their first command, and take others only meanwhile: without the queue those
+    // would fail. It is short: a node that can't be reached is given up, and its commands with it.
+    enableOfflineQueue: true,
     lazyConnect: false,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: CLUSTER_RETRY_MS,
     maxRedirections: REDIRECTIONS_MAX,
     clusterRetryStrategy: reconnectSoon,
-    redisOptions: { ...given.options.redisOptions, ...nodes },
+    // The Cluster connects its nodes by itself.
+    redisOptions: { ...given.options.redisOptions, ...nodes, lazyConnect: true },
   });
 }

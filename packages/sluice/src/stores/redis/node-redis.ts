@@ -2,6 +2,7 @@
 // used as it is; its user connects it and closes it.
 
 import type { RedisPort } from "./client.js";
+import { untilReady } from "./until-ready.js";
 
 /** What of node-redis is used. */
 interface NodeRedis {
@@ -16,6 +17,7 @@ interface NodeRedis {
   nodeClient?(node: unknown): Promise<NodeRedis>;
   on(event: string, listener: (...args: unknown[]) => void): void;
   once(event: string, listener: (...args: unknown[]) => void): void;
+  off(event: string, listener: (...args: unknown[]) => void): void;
 }
 
 /** The port over a client, cluster or Sentinel of node-redis. */
@@ -43,10 +45,7 @@ class NodeRedisPort implements RedisPort {
     if (!this.#client.isOpen) {
       return Promise.reject(new Error("the client is not connected: call connect() first"));
     }
-    return new Promise((resolve, reject) => {
-      this.#client.once("ready", () => resolve());
-      this.#client.once("end", () => reject(new Error("the connection was closed")));
-    });
+    return untilReady(this.#client);
   }
 
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
