@@ -46,6 +46,7 @@ describe("a client that its user has set up in another way", () => {
     "no offline queue": { enableOfflineQueue: false },
     "automatic pipelining": { enableAutoPipelining: true },
     "a command timeout": { commandTimeout: 10_000 },
+    stringNumbers: { stringNumbers: true },
   };
 
   it.each(Object.entries(ways))("ioredis with %s decides the same", async (_, options) => {
@@ -75,5 +76,39 @@ describe("a client that its user has set up in another way", () => {
     await withStore(client);
     expect(await client.ping()).toBe("PONG");
     client.disconnect();
+  });
+});
+
+describe("an outage", () => {
+  it("leaves no more listeners on a client the longer it lasts", async () => {
+    const { host, port } = server;
+    // An ioredis client that sends nothing twice by itself is used as it is.
+    const ioredis = new Redis({
+      ...{ host, port, enableOfflineQueue: false, autoResendUnfulfilledCommands: false },
+      maxRetriesPerRequest: 0,
+    }).on("error", () => {});
+    const nodeRedis = createClient({ socket: { host, port } });
+    await nodeRedis.on("error", () => {}).connect();
+    const stores = [redisStore(ioredis), redisStore(nodeRedis as RedisClient)];
+    const limiters = stores.map((store) =>
+      createLimiter({ limit, store, onStoreFailure: "throw" }),
+    );
+    const checkAll = () => limiters.map(async (limiter) => limiter.check("user:1"));
+    await Promise.all(checkAll());
+    await server.kill();
+    const failures = async () => {
+      const answers = await Promise.allSettled(checkAll());
+      expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+      const listeners = (client: Redis | typeof nodeRedis) =>
+        client.listenerCount("ready") + client.listenerCount("end");
+      return [listeners(ioredis), listeners(nodeRedis)];
+    };
+    // The first may fail for the cut connection, the next ones do because there is none.
+    await failures();
+    const soon = await failures();
+    await failures();
+    expect(await failures()).toEqual(soon);
+    ioredis.disconnect();
+    nodeRedis.destroy();
   });
 });

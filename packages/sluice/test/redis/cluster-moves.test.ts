@@ -25,11 +25,7 @@ const stores: RedisStore[] = [];
 beforeAll(async () => {
   cluster = await startCluster();
   const addresses = cluster.nodes.map(({ host, port }) => ({ host, port }));
-  ioredis = new IoredisCluster(addresses, {
-    enableOfflineQueue: false,
-    retryDelayOnFailover: 0,
-    redisOptions: { maxRetriesPerRequest: 0 },
-  });
+  ioredis = new IoredisCluster(addresses);
   ioredis.on("error", () => {});
   const rootNodes = addresses.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
   nodeRedis = createCluster({ rootNodes });
@@ -158,4 +154,39 @@ describe("a primary that is killed (kill -9) under load", () => {
       await vi.waitFor(inSync, { timeout: RECOVERY_MS_MAX, interval: 50 });
     },
   );
+});
+
+describe("a primary that hangs under load", () => {
+  it("over an ioredis Cluster: the node that took over decides within seconds", async () => {
+    const care = { name: "hangs", onStoreFailure: "local", timeoutMs: 200 } as const;
+    const limiter = limiterOver(ioredis, care);
+    const keys = callers(6);
+    await decidesAgain(limiter, keys);
+    const slot = cluster.slotOf(`{${keys[0]}}`);
+    const victim = await cluster.ownerOf(slot);
+    const load = new Load({ limiter, keys, lanes: 8, pauseMs: 2 });
+    victim.pause();
+    await cluster.failedOver(slot, victim);
+    await decidesAgain(limiter, callers(50, "somebody"));
+    victim.resume();
+    await load.stop();
+    expect(load.rejections).toEqual([]);
+    expect(load.slowestMs).toBeLessThan(200 + 2_000);
+  });
+});
+
+describe("nodes that are only connecting yet", () => {
+  it("are waited for: the first requests are all decided, after killed connections too", async () => {
+    const store = redisStore(ioredis);
+    stores.push(store);
+    const limit = fixedWindow({ limit: LIMIT, windowMs: longWindowMs() });
+    const limiter = createLimiter({ name: "first", limit, store, onStoreFailure: "throw" });
+    const checkAll = () => callers(100).map((key) => limiter.check(key));
+    expect(await Promise.all(checkAll())).toHaveLength(100);
+    const kill = ["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"];
+    await Promise.all((await cluster.primaries()).map((node) => node.command(...kill)));
+    // What notices the cut connections may fail: its reply could have been lost.
+    await Promise.allSettled(checkAll());
+    expect(await Promise.all(checkAll())).toHaveLength(100);
+  });
 });

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Cluster as IoredisCluster } from "ioredis";
 import { createCluster } from "redis";
 import { type Cluster, type RedisProcess, startCluster } from "sluice-test-servers";
@@ -31,13 +30,9 @@ beforeAll(async () => {
   const { host, port } = cluster.nodes[0] as RedisProcess;
   ioredis = new IoredisCluster([{ host, port }]);
   carefulIoredis = new IoredisCluster([{ host, port }], {
-    enableOfflineQueue: false,
     retryDelayOnFailover: 0,
     redisOptions: { maxRetriesPerRequest: 0 },
   });
-  // ioredis connects nodes when it first needs them; a client without a queue would err meanwhile.
-  await once(carefulIoredis, "ready");
-  await Promise.all(carefulIoredis.nodes().map((node) => node.ping()));
   nodeRedis = createCluster({ rootNodes: [{ url: `redis://${host}:${port}` }] });
   await nodeRedis.connect();
 });
@@ -49,7 +44,7 @@ afterAll(async () => {
 });
 
 const clients = {
-  "an ioredis Cluster": { client: () => carefulIoredis, shared: () => carefulIoredis },
+  "an ioredis Cluster": { client: () => ioredis, shared: () => carefulIoredis },
   "a node-redis cluster": { client: () => nodeRedis, shared: () => nodeRedis },
 };
 
