@@ -40,32 +40,28 @@ export class CallWriter {
   readonly numbers: number[] = [];
   readonly #names: KeyNames;
   readonly #keys = new KeyList();
-  readonly #blocks: KeyList;
   readonly #limits: Limit[] = [];
   readonly #texts: string[] = [];
 
-  /** Blocks stand among the other keys, or behind them and counted by themselves. */
-  constructor(names: KeyNames, blocks: "among" | "behind" = "among") {
+  constructor(names: KeyNames) {
     this.#names = names;
-    this.#blocks = blocks === "among" ? this.#keys : new KeyList();
   }
 
   get keys(): readonly string[] {
-    const { names } = this.#keys;
-    return this.#blocks === this.#keys ? names : names.concat(this.#blocks.names);
-  }
-
-  /** How many keys stand before the blocks. */
-  get keysBeforeBlocks(): number {
-    return this.#keys.names.length;
+    return this.#keys.names;
   }
 
   counter(counter: Counter, key: string, tag: string): number {
     return this.#keys.place(this.#names.of(counter).counter, key, tag);
   }
 
+  /** The place of the limiter's first counter, which has the mark of a block. */
+  first(counter: Counter, key: string, tag: string): number {
+    return this.#keys.place(this.#names.of(counter).first, key, tag);
+  }
+
   block(counter: Counter, key: string, tag: string): number {
-    return this.#blocks.place(this.#names.of(counter).block, key, tag);
+    return this.#keys.place(this.#names.of(counter).block, key, tag);
   }
 
   /** The place of a counter's open receipts. */

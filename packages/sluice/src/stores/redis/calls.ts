@@ -85,16 +85,6 @@ export class Calls {
     }
   }
 
-  /** Deletes a key. */
-  async del(key: string): Promise<void> {
-    try {
-      if (!this.#port.isReady) await this.#ready();
-      await this.#port.del(key);
-    } catch (error) {
-      throw toFailure(error);
-    }
-  }
-
   #send(call: Call): Promise<unknown> {
     return this.#port
       .evalSha(call.script.sha1, call.keys, call.args)

@@ -33,7 +33,6 @@ export interface RedisPort {
   whenReady(): Promise<void>;
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  del(key: string): Promise<unknown>;
   info(): Promise<string>;
   /** Connects anew, to wherever the primary is now. */
   reconnect(): void;

@@ -120,11 +120,9 @@ export class Decisions {
   /** Sends requests in one call and answers each; never throws. */
   #send(batch: readonly Asked[], script: Script): void {
     const { calls, names, onTime } = this.#setup;
-    const isCheck = script === scripts.check;
-    const writer = new CallWriter(names, isCheck ? "behind" : "among");
+    const writer = new CallWriter(names);
     const held = batch.map((asked) => this.#writeRequest(writer, asked));
-    const fifth = isCheck ? writer.keysBeforeBlocks : this.#setup.idempotencyMs;
-    const args = writer.args(this.#setup.time(), String(fifth));
+    const args = writer.args(this.#setup.time(), String(this.#setup.idempotencyMs));
     const isAbandoned = () => batch.every((asked) => asked.isAbandoned);
     calls
       .run({ script, keys: writer.keys, args, isAbandoned })
@@ -152,7 +150,15 @@ export class Decisions {
   #writeRequest(writer: CallWriter, { request, isPlain }: Asked): HeldAs | undefined {
     const { charges, tags } = request;
     if (!isPlain) return this.#writeWhole(writer, request);
-    for (let i = 0; i < charges.length; i++) writeCharge(writer, charges[i], tags[i]);
+    for (let i = 0; i < charges.length; i++) {
+      const { counter, key, cost } = charges[i];
+      writer.numbers.push(
+        writer.counter(counter, key, tags[i]),
+        writer.first(counter, key, tags[i]),
+        writer.limit(counter.limit),
+        cost,
+      );
+    }
     // Below 0 it is the last one of its request.
     writer.numbers[writer.numbers.length - 2] *= -1;
     return undefined;
@@ -180,12 +186,18 @@ export class Decisions {
       numbers.push(writer.name(record), writer.text(printOf(charges, tags, hold), FIXED_ARGS));
     }
     for (const [i, charge] of charges.entries()) {
-      writeCharge(writer, charge, tags[i]);
+      const { counter, key, cost } = charge;
+      numbers.push(
+        writer.counter(counter, key, tags[i]),
+        writer.block(counter, key, tags[i]),
+        writer.limit(counter.limit),
+        cost,
+      );
       if (!hasMore) continue;
       numbers.push(
         charge.shadow === true ? 1 : 0,
-        shiftMsOf(charge.counter.limit, charge.key),
-        hold === true ? writer.open(charge.counter, charge.key, tags[i]) : 0,
+        shiftMsOf(counter.limit, key),
+        hold === true ? writer.open(counter, key, tags[i]) : 0,
       );
     }
     const isTold = hold !== false || record !== "";
@@ -195,15 +207,6 @@ export class Decisions {
   #newName(): string {
     return `${this.#namePrefix}-${(this.#nameSequence++).toString(36)}`;
   }
-}
-
-function writeCharge(writer: CallWriter, { counter, key, cost }: Charge, tag: string): void {
-  writer.numbers.push(
-    writer.counter(counter, key, tag),
-    writer.block(counter, key, tag),
-    writer.limit(counter.limit),
-    cost,
-  );
 }
 
 function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {

@@ -21,7 +21,6 @@ interface Ioredis {
   readonly options: IoredisOptions;
   evalsha(sha1: string, count: number, ...rest: string[]): Promise<unknown>;
   eval(source: string, count: number, ...rest: string[]): Promise<unknown>;
-  del(key: string): Promise<unknown>;
   info(): Promise<string>;
   connect(): Promise<void>;
   disconnect(reconnect?: boolean): void;
@@ -88,10 +87,6 @@ class IoredisPort implements RedisPort {
 
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.#client.eval(source, keys.length, ...keys, ...args);
-  }
-
-  del(key: string): Promise<unknown> {
-    return this.#client.del(key);
   }
 
   info(): Promise<string> {

@@ -51,7 +51,7 @@ describe("names of keys", () => {
           const { counter: own, open } = names.of(counter);
           return [own, open].map((suffix) => names.tag(key) + suffix);
         });
-        all.push(names.block(names.tag(key), scope));
+        all.push(names.block(names.tag(key), scope)[0]);
         all.push(names.request(names.tag(key), counters[0], requestId));
         expect(new Set(all).size).toBe(all.length);
       }),
@@ -64,7 +64,7 @@ describe("names of keys", () => {
       const tag = names.tag(key);
       const whole = [
         nameOf(key, "a}{b"),
-        names.block(tag, "{x}"),
+        names.block(tag, "{x}")[0],
         names.request(tag, counterOf("}"), "{}{id}"),
       ];
       const tags = new Set(whole.map(hashTagOf));

@@ -32,6 +32,8 @@ export function looksSecret(key: string): boolean {
 /** What follows the tag in the names of a counter. */
 export interface CounterSuffixes {
   readonly counter: string;
+  /** Of the limiter's first counter. */
+  readonly first: string;
   readonly open: string;
   readonly block: string;
   readonly request: string;
@@ -64,6 +66,7 @@ export class KeyNames {
     const name = counter.part === 0 ? scope : `${scope}:${counter.part}`;
     const suffixes = {
       counter: name,
+      first: scope,
       open: `${name}:open`,
       block: `${scope}:block`,
       request: `${scope}:request:`,
@@ -73,8 +76,10 @@ export class KeyNames {
     return suffixes;
   }
 
-  block(tag: string, scope: string): string {
-    return `${tag}:${escapePart(scope)}:block`;
+  /** The block of a limiter, and its first counter. */
+  block(tag: string, scope: string): readonly [block: string, first: string] {
+    const first = `${tag}:${escapePart(scope)}`;
+    return [`${first}:block`, first];
   }
 
   request(tag: string, counter: Counter, requestId: string): string {

@@ -12,7 +12,6 @@ interface NodeRedis {
   readonly masters?: readonly { client?: NodeRedis }[];
   evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   eval(source: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  del(key: string): Promise<unknown>;
   info?(): Promise<string>;
   nodeClient?(node: unknown): Promise<NodeRedis>;
   on(event: string, listener: (...args: unknown[]) => void): void;
@@ -54,10 +53,6 @@ class NodeRedisPort implements RedisPort {
 
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.#client.eval(source, { keys: keys as string[], arguments: args as string[] });
-  }
-
-  del(key: string): Promise<unknown> {
-    return this.#client.del(key);
   }
 
   async info(): Promise<string> {

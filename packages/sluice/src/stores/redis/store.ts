@@ -29,7 +29,8 @@ import { ReplyReader } from "./replies.js";
 
 const PERIOD_TRIES_MAX = 3;
 const SETTLE_FIXED_ARGS = 4;
-const FORGET_ALL = -1;
+/** How grant.lua and block.lua read what is no number of units or milliseconds. */
+const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
 
 /** A store in Redis or Valkey. Made by {@link redisStore}. */
 export class RedisStore implements Store {
@@ -116,22 +117,25 @@ export class RedisStore implements Store {
     return this.#grant(charges, () => FORGET_ALL);
   }
 
-  async block(
+  block(
     scope: string,
     key: string,
     { untilMs, nowMs }: { untilMs: number; nowMs: number },
   ): Promise<void> {
-    this.#mustBeOpen();
-    const time = this.#time();
-    const forMs = Number.isFinite(untilMs) ? Math.max(1, untilMs - nowMs) : 0;
-    const args = [time.nowMs === undefined ? "" : String(time.nowMs), String(time.slackMs)];
-    const keys = [this.#names.block(this.#names.tag(key), scope)];
-    await this.#calls.run({ script: scripts.block, keys, args: [...args, String(forMs)] });
+    const forMs = Number.isFinite(untilMs) ? Math.max(1, untilMs - nowMs) : FOR_EVER;
+    return this.#block(scope, key, forMs);
   }
 
-  async unblock(scope: string, key: string): Promise<void> {
+  unblock(scope: string, key: string): Promise<void> {
+    return this.#block(scope, key, END_BLOCK);
+  }
+
+  async #block(scope: string, key: string, forMs: number): Promise<void> {
     this.#mustBeOpen();
-    await this.#calls.del(this.#names.block(this.#names.tag(key), scope));
+    const { nowMs, slackMs } = this.#time();
+    const args = [nowMs === undefined ? "" : String(nowMs), String(slackMs), String(forMs)];
+    const keys = this.#names.block(this.#names.tag(key), scope);
+    await this.#calls.run({ script: scripts.block, keys, args });
   }
 
   /** Ends the store's own connection; a client that you passed and that it uses as it is stays. */

@@ -1,19 +1,32 @@
--- Refuses a key for a while, or until it is unblocked.
--- KEYS[1]: the block. ARGV[1]: the time in ms, or "" for the server's own. ARGV[2]: what is added to
--- the TTL. ARGV[3]: for how many ms; 0 is until unblocked, kept for a hundred years.
+-- Refuses a key for a while, or until it is unblocked; or ends that.
+-- KEYS[1]: the block. KEYS[2]: the first counter. ARGV[1]: the time in ms, or "" for the server's own.
+-- ARGV[2]: what is added to the TTL. ARGV[3]: for how many ms; 0: until unblocked; -1: ends the
+-- block.
 
-local HUNDRED_YEARS_MS = "3155760000000"
+-- @include block-mark
 
+local length = tonumber(ARGV[3])
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call("TIME")
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  now = time[1] * 1000 + floor(time[2] / 1000)
 end
-local length = tonumber(ARGV[3])
-if length == 0 then
-  redis.call("SET", KEYS[1], "forever", "PX", HUNDRED_YEARS_MS)
-else
-  local value = string.format("%.0f:%.0f", now + length, length)
-  redis.call("SET", KEYS[1], value, "PX", string.format("%.0f", length + ARGV[2]))
+
+local is_list = redis.call("TYPE", KEYS[2]).ok == "zset"
+local value = not is_list and redis.call("GET", KEYS[2])
+local rest = unmark(value, now)
+if length < 0 then
+  redis.call("DEL", KEYS[1])
+  if is_marked(value) and rest then redis.call("SET", KEYS[2], rest, "KEEPTTL")
+  elseif is_marked(value) then redis.call("DEL", KEYS[2]) end
+  return { now }
+end
+local finish, ttl = -1, MARK_MS_MAX
+if length > 0 then finish, ttl = now + length, length + tonumber(ARGV[2]) end
+local mark = struct.pack(MARK, "x", finish, length)
+redis.call("SET", KEYS[1], mark, "PX", ttl)
+if not is_list then
+  ttl = max(ttl, redis.call("PTTL", KEYS[2]))
+  redis.call("SET", KEYS[2], mark .. (rest or ""), "PX", ttl)
 end
 return { now }

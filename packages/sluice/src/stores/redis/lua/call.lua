@@ -18,10 +18,10 @@ if not now then
   now = time[1] * 1000 + floor(time[2] / 1000)
 end
 
--- Reads the first `count` keys. False if the calendar periods that came along don't hold this moment:
--- the caller's clock is far from ours, and it asks again with the periods of this one.
-local function read_values(count)
-  values = redis.call("MGET", unpack(KEYS, 1, count))
+-- Reads all keys. False if the calendar periods that came along don't hold this moment: the caller's
+-- clock is far from ours, and it asks again with the periods of this one.
+local function read_values()
+  values = redis.call("MGET", unpack(KEYS))
   for _, limit in ipairs(limits) do
     if limit.ends and (now < limit.start or now >= limit.ends[#limit.ends]) then return false end
   end

@@ -1,18 +1,16 @@
 -- Decides many requests in their order, each all or nothing: the short way of decide, for charges
 -- that are final and whose counters are single values. Nearly everything goes this way.
--- KEYS: counters, then blocks, each once.
--- ARGV[4]: a JSON array of numbers, for each charge: the place of its counter, that of its block among
---   the blocks, its limit (below 0: the last one of its request), cost. ARGV[5]: how many of KEYS are
---   counters.
+-- KEYS: counters, each once; and the first counters of limiters, which have the marks of blocks.
+-- ARGV[4]: a JSON array of numbers, for each charge: the place of its counter, that of its limiter's
+--   first counter, its limit (below 0: the last one of its request), cost.
 -- Reply: the time, then a verdict for each charge.
 
 -- @include call
 -- @include quick
 
-local FIELDS, BEFORE_BLOCKS = 4, tonumber(ARGV[5])
-if not read_values(BEFORE_BLOCKS) then return wrong_period() end
+local FIELDS = 4
+if not read_values() then return wrong_period() end
 local numbers = cjson.decode(ARGV[4])
-local has_blocks = redis.call("EXISTS", unpack(KEYS, BEFORE_BLOCKS + 1)) > 0
 local reply, fresh = { now }, {}
 local first, last = 1, 0
 
@@ -35,11 +33,13 @@ local function is_quick()
   local from = #reply
   local n = from
   for at = first, last, FIELDS do
+    local place, block = numbers[at], numbers[at + 1]
     local limit, cost = limit_at(at), numbers[at + 3]
     local charge = quick[limit.kind]
     local remaining, reset, value, ttl
-    if charge and cost > 0 then
-      remaining, reset, value, ttl = charge(values[numbers[at]], limit, cost, now)
+    -- A marked value is nothing that a quick charge can read.
+    if charge and cost > 0 and (place == block or not is_text(values[block], "x")) then
+      remaining, reset, value, ttl = charge(values[place], limit, cost, now)
     end
     if not value then
       for i = n, from + 1, -1 do reply[i] = nil end
@@ -57,21 +57,16 @@ local function is_quick()
 end
 
 local has_more = next_request()
-if not has_blocks then
-  while has_more and is_quick() do has_more = next_request() end
-  if not has_more then
-    write_values()
-    return reply
-  end
+while has_more and is_quick() do has_more = next_request() end
+if not has_more then
+  write_values()
+  return reply
 end
 
 -- The long way, from the first request on that needs it.
 -- @include counters
 -- @include verdicts
 
-if has_blocks then
-  for place = BEFORE_BLOCKS + 1, #KEYS do values[place] = redis.call("GET", KEYS[place]) end
-end
 -- One table for each charge of a request, used again by the next.
 local weighed, admitted = {}, true
 
@@ -79,7 +74,7 @@ local function weigh(w, at)
   local limit, cost = limit_at(at), numbers[at + 3]
   load(w, numbers[at], limit, 0)
   w.limit, w.cost = limit, cost
-  w.blocked = has_blocks and blocked_ms(BEFORE_BLOCKS + numbers[at + 1]) or 0
+  w.blocked = blocked_ms(numbers[at + 1])
   w.allowed, w.remaining, w.retry, w.reset, w.before = limit.algorithm.weigh(w, limit, cost, now)
   if not w.allowed or w.blocked ~= 0 then admitted = false end
 end
@@ -97,7 +92,7 @@ local function answer(w)
 end
 
 while has_more do
-  if has_blocks or not is_quick() then
+  if not is_quick() then
     local count = 0
     admitted = true
     for at = first, last, FIELDS do

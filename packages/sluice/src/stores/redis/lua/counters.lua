@@ -1,6 +1,7 @@
 -- Counters of which a single value is kept, and how they come out of the call and back into it.
 
 -- @include call
+-- @include block-mark
 -- @include bucket
 -- @include window
 -- @include sliding
@@ -18,7 +19,10 @@ local function load(c, place, limit, shift)
   local algorithm = kinds[limit.kind]
   limit.algorithm = algorithm
   c.place, c.key, c.shift, c.dirty, c.carried = place, KEYS[place], shift, false, false
-  algorithm.read(c, values[place], limit, now)
+  local value = values[place]
+  -- Whoever keeps lists puts away whatever value is there.
+  if not algorithm.flush then value, c.block_mark, c.block_ms = unmark(value, now) end
+  algorithm.read(c, value, limit, now)
 end
 
 -- Keeps what became of a counter: later charges of this call see it, the end writes it.
@@ -27,15 +31,15 @@ local function save(c, limit)
   local algorithm = limit.algorithm
   if algorithm.flush then return algorithm.flush(c, limit, now) end
   local value, ttl = algorithm.write(c, limit, now)
+  if c.block_mark then
+    if type(value) == "number" then value = text(value) end
+    value, ttl = c.block_mark .. (ttl > 0 and value or ""), c.block_ms < 0 and MARK_MS_MAX or max(ttl, c.block_ms)
+  end
   values[c.place], ttls[c.place] = value, ttl
 end
 
--- For how long the key is still blocked; -1 is forever.
+-- For how long the key is still blocked, by the block at this place; -1 is forever.
 local function blocked_ms(place)
-  local value = values[place]
-  if not value then return 0 end
-  local finish, length = string.match(value, "^(%d+):(%d+)$")
-  if not finish then return -1 end
-  -- No longer than it was meant to last, also after the clock stepped back.
-  return max(0, min(tonumber(finish) - now, tonumber(length)))
+  local _, _, left = unmark(values[place], now)
+  return left
 end

@@ -88,7 +88,7 @@ local function decide_once(reply, count, has_more, record, print, name, keep_ms)
   for i = 2, #known do reply[#reply + 1] = known[i] end
 end
 
-if not read_values(#KEYS) then return wrong_period() end
+if not read_values() then return wrong_period() end
 local reply = { now }
 while at <= #numbers do
   local head = next_number()

@@ -7,14 +7,16 @@
 
 local CHARGE_FIELDS = 5
 
-if not read_values(#KEYS) then return wrong_period() end
+if not read_values() then return wrong_period() end
 local numbers, c = cjson.decode(ARGV[4]), {}
 for at = 1, #numbers, CHARGE_FIELDS do
   local place, open = numbers[at], KEYS[numbers[at + 1]]
   local limit, cost, shift = limits[numbers[at + 2]], numbers[at + 3], numbers[at + 4]
   if cost < 0 then
+    -- All is forgotten but a block.
+    local _, mark, left = unmark(values[place], now)
     redis.call("DEL", KEYS[place])
-    values[place], ttls[place] = false, nil
+    values[place], ttls[place] = mark or false, mark and (left < 0 and MARK_MS_MAX or left)
   end
   load(c, place, limit, shift)
   if cost > 0 then limit.algorithm.grant(c, limit, cost, now) end

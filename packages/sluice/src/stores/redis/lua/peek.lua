@@ -9,7 +9,7 @@
 
 local CHARGE_FIELDS = 5
 
-if not read_values(#KEYS) then return wrong_period() end
+if not read_values() then return wrong_period() end
 local reply, c = { now }, {}
 local numbers = cjson.decode(ARGV[4])
 for at = 1, #numbers, CHARGE_FIELDS do

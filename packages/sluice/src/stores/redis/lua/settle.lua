@@ -45,7 +45,7 @@ local function settle(at)
   if kept == 0 and record > 0 then redis.call("DEL", KEYS[record]) end
 end
 
-if not read_values(#KEYS) then return wrong_period() end
+if not read_values() then return wrong_period() end
 for at = 1, #numbers, RECEIPT_FIELDS do settle(at) end
 write_values()
 return { now }

@@ -51,7 +51,12 @@ end
 -- What does not fit that: a letter that tells what it is, and doubles.
 local THREE, FIVE = "<c1ddd", "<c1ddddd"
 
+-- Whether a value begins with this letter.
+local function is_text(value, letter)
+  return type(value) == "string" and string.sub(value, 1, 1) == letter
+end
+
 -- Whether a value is of this kind: another algorithm may have left its own under the name.
 local function is(value, letter, form)
-  return string.sub(value, 1, 1) == letter and #value == struct.size(form)
+  return is_text(value, letter) and #value == struct.size(form)
 end

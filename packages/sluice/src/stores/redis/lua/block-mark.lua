@@ -1,0 +1,30 @@
+-- The mark of a block in front of a counter's value: an x, when the block ends (-1: never) and how long
+-- it was meant to last. So a check needs to read nothing but the counter. What is no single value has
+-- no room for it; there the block has a key of its own, which all but the short way look at.
+
+-- @include whole
+
+local MARK, MARK_LENGTH = "<c1dd", 17
+-- A block without an end is kept for a hundred years.
+local MARK_MS_MAX = 3155760000000
+
+local function is_marked(value)
+  return is_text(value, "x") and #value >= MARK_LENGTH
+end
+
+-- For how long a block lasts; -1 is forever. No longer than it was meant to, also after the clock
+-- stepped back.
+local function left_of(finish, length, now)
+  if finish < 0 then return -1 end
+  return max(0, min(finish - now, length))
+end
+
+-- Takes a value apart: what is behind the mark or nothing, the mark, and for how long it lasts.
+local function unmark(value, now)
+  if not is_marked(value) then return value, nil, 0 end
+  local _, finish, length = struct.unpack(MARK, value)
+  local rest = #value > MARK_LENGTH and string.sub(value, MARK_LENGTH + 1) or false
+  local left = left_of(finish, length, now)
+  if left == 0 then return rest, nil, 0 end
+  return rest, string.sub(value, 1, MARK_LENGTH), left
+end
