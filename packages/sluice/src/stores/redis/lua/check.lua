@@ -11,7 +11,7 @@
 local FIELDS = 4
 if not read_values() then return wrong_period() end
 local numbers = cjson.decode(ARGV[4])
-local reply, fresh = { now }, {}
+local reply, fresh, fresh_ttls, fresh_steps = { now }, {}, {}, {}
 local first, last = 1, 0
 
 local function limit_at(at)
@@ -36,22 +36,23 @@ local function is_quick()
     local place, block = numbers[at], numbers[at + 1]
     local limit, cost = limit_at(at), numbers[at + 3]
     local charge = quick[limit.kind]
-    local remaining, reset, value, ttl
+    local remaining, reset, value, ttl, step
     -- A marked value is nothing that a quick charge can read.
     if charge and cost > 0 and (place == block or not is_text(values[block], "x")) then
-      remaining, reset, value, ttl = charge(values[place], limit, cost, now)
+      remaining, reset, value, ttl, step = charge(values[place], limit, cost, now)
     end
     if not value then
       for i = n, from + 1, -1 do reply[i] = nil end
       return false
     end
-    fresh[at], fresh[at + 1] = value, ttl
+    fresh[at], fresh_ttls[at], fresh_steps[at] = value, ttl, step
     reply[n + 1], reply[n + 2], reply[n + 3] = remaining, 0, reset
     n = n + 3
   end
   for at = first, last, FIELDS do
-    local place = numbers[at]
-    values[place], ttls[place] = fresh[at], fresh[at + 1]
+    local place, step = numbers[at], fresh_steps[at]
+    values[place] = fresh[at]
+    if step then steps[place] = (steps[place] or 0) + step else ttls[place] = fresh_ttls[at] end
   end
   return true
 end

@@ -1,7 +1,7 @@
 -- What nearly every charge is, in one step: admitted, by a counter that was written under these
 -- numbers and that is kept as its algorithm's file says. Each function takes what the key holds and
--- returns what remains, when all of it is back, what to keep and for how long; or nothing, and the
--- charge goes the long way. A script runs from its first line on every call, so this comes before
+-- returns what remains, when all of it is back, what to keep, and for how long or by how much the
+-- integer that is there changes; or nothing, and the charge goes the long way. A script runs from its first line on every call, so this comes before
 -- all that the long way needs.
 
 -- @include whole
@@ -36,7 +36,10 @@ function quick.fixedWindow(value, limit, cost, now)
   local after = used + cost
   if after > limit.limit then return end
   local packed = pack(now + wait, after)
-  if type(packed) == "number" then return limit.limit - after, wait, -packed, wait end
+  if type(packed) ~= "number" then return end
+  -- Within a window the key stays until its end: the count is all that changes.
+  if used > 0 then return limit.limit - after, wait, -packed, nil, -cost end
+  return limit.limit - after, wait, -packed, wait
 end
 
 function quick.slidingWindowCounter(value, limit, cost, now)
