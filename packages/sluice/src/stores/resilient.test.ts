@@ -307,7 +307,13 @@ describe("the breaker", () => {
     inner.mood = "failing";
     inner.error = new Error("the connection was lost");
     await Promise.all(Array.from({ length: 100 }, () => store.decide([charge])));
-    expect(store.stats).toMatchObject({ state: "closed", failures: 200 });
+    const cause = new Error("reset by peer");
+    const many = Array.from({ length: 100 }, () => {
+      inner.error = new Error("the connection was lost", { cause });
+      return store.decide([charge]);
+    });
+    await Promise.all(many);
+    expect(store.stats).toMatchObject({ state: "closed", failures: 300 });
   });
 
   it("lets exactly one request try after openMs, and closes when it was answered", async () => {

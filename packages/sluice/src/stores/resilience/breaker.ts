@@ -81,8 +81,8 @@ export class Breaker {
   /** The store failed, or did not answer in time. */
   fail(ticket: number, failure: unknown): void {
     if (ticket !== this.#ticket) return;
-    // Requests that shared a call fail together, with one error: one failure, not many in a row.
-    if (failure instanceof Error && failure === this.#failure && this.#state === "closed") return;
+    // Requests that shared a call or a connection fail together: one failure, not many in a row.
+    if (this.#state === "closed" && isSameError(failure, this.#failure)) return;
     this.#failure = failure;
     if (this.#state === "half-open") {
       this.#openMs = Math.min(2 * this.#openMs, this.#openMsMax);
@@ -112,4 +112,10 @@ export class Breaker {
     if (leftMs > this.#openMs) this.#openUntilMs -= leftMs - this.#openMs;
     return Math.min(leftMs, this.#openMs);
   }
+}
+
+/** Whether two failures are one error, or have one as their cause. */
+function isSameError(one: unknown, other: unknown): boolean {
+  if (!(one instanceof Error && other instanceof Error)) return false;
+  return one === other || (one.cause instanceof Error && one.cause === other.cause);
 }
