@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, RespConnection, startRedis } from "sluice-test-servers";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   concurrency,
   createLimiter,
@@ -15,7 +15,7 @@ import {
 } from "../../src/index.js";
 import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
 import { hostileKeys, illFormedKeys } from "../../src/testing/conformance/hostile-keys.js";
-import { eternalKeys, keysOf, longWindowMs, slowRefill } from "./servers.js";
+import { eternalKeys, keysOf, longWindowMs, serverMs, slowRefill } from "./servers.js";
 
 const windowMs = longWindowMs();
 let server: RedisProcess;
@@ -95,6 +95,42 @@ describe.each(Object.entries(limits))("under %s every key has a TTL after", (_, 
     expect(await eternalKeys(server)).toEqual([]);
     const isTrace = !["peek", "cancel", "reset"].includes(verb);
     if (isTrace) expect(await keysOf(server)).not.toEqual([]);
+  });
+});
+
+describe("a block that outlasts its counter, by the server's own time", () => {
+  const soonOver: Readonly<Record<string, Limit>> = {
+    "a token bucket": tokenBucket({ capacity: 5, refillPerSecond: 100 }),
+    "a token bucket that is kept as doubles": tokenBucket({ capacity: 5, refillPerSecond: 70.7 }),
+    "a leaky bucket": leakyBucket({ ratePerSecond: 100, queueSize: 5 }),
+    "a fixed window": fixedWindow({ limit: 5, windowMs: 20 }),
+    "a sliding counter": slidingWindowCounter({ limit: 5, windowMs: 20 }),
+    "a sliding log": slidingWindowLog({ limit: 5, windowMs: 20 }),
+  };
+
+  it.each(Object.entries(soonOver))("holds under %s, until it is ended", async (_, limit) => {
+    const limiter = limiterOf(limit);
+    await limiter.check("user:1");
+    await limiter.block("user:1", 60_000);
+    await limiter.block("user:2", Number.POSITIVE_INFINITY);
+    await limiter.block("user:3", 60_000);
+    const startMs = await serverMs(server);
+    const isLater = async () => expect(await serverMs(server)).toBeGreaterThan(startMs + 150);
+    await vi.waitFor(isLater, { timeout: 10_000, interval: 10 });
+    // What is given back or forgotten meanwhile must not take the block along.
+    await limiter.refund("user:1", 5);
+    await limiter.reset("user:3");
+    for (const key of ["user:1", "user:2", "user:3"]) {
+      expect((await limiter.check(key)).allowed, key).toBe(false);
+      expect((await limiter.check(key)).allowed, key).toBe(false);
+      expect((await limiter.peek(key)).allowed, key).toBe(false);
+    }
+    expect(await eternalKeys(server)).toEqual([]);
+    await limiter.unblock("user:1");
+    await limiter.unblock("user:2");
+    expect((await limiter.check("user:1")).allowed).toBe(true);
+    expect((await limiter.check("user:2")).allowed).toBe(true);
+    expect(await eternalKeys(server)).toEqual([]);
   });
 });
 
