@@ -58,8 +58,9 @@ function bucket.write(c, limit, now)
   local rate = limit.ticksPerMs
   local ttl = ceil(debt_of(c, rate, limit.fullTicks, now) / rate)
   if rate == 1 and c.debt <= limit.fullTicks and limit.kind == "tokenBucket" then
-    local packed = pack(c.at + c.debt, limit.ticksPerUnit)
-    if packed then return packed, ttl end
+    local full_at = c.at + c.debt
+    local packed = pack(full_at, limit.ticksPerUnit)
+    if packed then return packed, ttl > 0 and kept_until(full_at) - now or 0 end
   end
   local unit, full = limit.ticksPerUnit, limit.fullTicks
   return struct.pack(FIVE, letter_of(limit), c.debt, c.at, rate, unit, full), ttl

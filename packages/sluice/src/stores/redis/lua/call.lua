@@ -41,14 +41,16 @@ local function write_values()
   local ttl_texts = {}
   for place, ttl in pairs(ttls) do
     local value = values[place]
-    if ttl > 0 then
+    if type(value) == "number" then value = text(value) end
+    if ttl < 0 then
+      redis.call("SET", KEYS[place], value, "KEEPTTL")
+    elseif ttl > 0 then
       ttl = ttl + SLACK_MS + (-ttl) % TTL_STEP_MS
       local ttl_text = ttl_texts[ttl]
       if not ttl_text then
         ttl_text = text(ttl)
         ttl_texts[ttl] = ttl_text
       end
-      if type(value) == "number" then value = text(value) end
       redis.call("SET", KEYS[place], value, "PX", ttl_text)
     else
       redis.call("DEL", KEYS[place])

@@ -52,7 +52,8 @@ local function is_quick()
   for at = first, last, FIELDS do
     local place, step = numbers[at], fresh_steps[at]
     values[place] = fresh[at]
-    if step then steps[place] = (steps[place] or 0) + step else ttls[place] = fresh_ttls[at] end
+    if step then steps[place] = (steps[place] or 0) + step
+    elseif fresh_ttls[at] > 0 or not ttls[place] then ttls[place] = fresh_ttls[at] end
   end
   return true
 end

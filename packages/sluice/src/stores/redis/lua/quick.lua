@@ -7,21 +7,29 @@
 -- @include whole
 
 local quick = {}
+-- For what stays for as long as it would have, and is no integer.
+local KEEP_TTL = -1
 
 function quick.tokenBucket(value, limit, cost, now)
-  local full, unit, debt = limit.fullTicks, limit.ticksPerUnit, 0
+  local full, unit, debt, before, full_at = limit.fullTicks, limit.ticksPerUnit, 0, nil, 0
   if limit.ticksPerMs ~= 1 then return end
   if value then
-    local packed = tonumber(value)
-    if not packed or packed < 0 then return end
-    local full_at, packed_unit = unpack_value(value, packed)
+    before = tonumber(value)
+    if not before or before < 0 then return end
+    local packed_unit
+    full_at, packed_unit = unpack_value(value, before)
     debt = full_at > now and full_at - now or 0
     if packed_unit ~= unit or debt > full then return end
   end
   local after = debt + cost * unit
   if after > full then return end
-  local packed = pack(now + after, unit)
-  if packed then return floor((full - after) / unit), after, packed, after end
+  local packed, finish = pack(now + after, unit), kept_until(now + after)
+  if not packed then return end
+  local remaining = floor((full - after) / unit)
+  if before and finish == kept_until(full_at) and type(packed) == "number" then
+    return remaining, after, packed, nil, packed - before
+  end
+  return remaining, after, packed, finish - now
 end
 
 function quick.fixedWindow(value, limit, cost, now)
@@ -58,5 +66,5 @@ function quick.slidingWindowCounter(value, limit, cost, now)
   if before > 0 then remaining = remaining - multiply_divide_up(before, left, width) end
   if remaining < 0 then return end
   local kept = struct.pack(FIVE, "s", after, before, finish, width, most)
-  return remaining, left + width, kept, left + width
+  return remaining, left + width, kept, current > 0 and KEEP_TTL or left + width
 end

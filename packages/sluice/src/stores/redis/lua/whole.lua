@@ -39,6 +39,14 @@ local function pack(instant, small)
   if small <= PACK_SMALL_MAX then return string.format("1%012d%06d", ms, small) end
 end
 
+-- Until when a bucket is kept that is full at an instant: to the end of the step of time that the
+-- instant lies in. Whatever stays in its step needs no new TTL, which would cost more than its value.
+local KEPT_STEP_MS = 8192
+
+local function kept_until(full_at)
+  return (floor(full_at / KEPT_STEP_MS) + 1) * KEPT_STEP_MS
+end
+
 -- What was packed. `number` is the value as a number without its sign, which may have been rounded.
 local function unpack_value(value, number)
   if number <= MAX_SAFE then
