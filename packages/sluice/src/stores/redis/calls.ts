@@ -41,6 +41,8 @@ const PAUSE_MS_MAX = 50;
 const READY_MS_MAX = 1_000;
 /** Errors of a server that has not done anything of what was asked, and may do it soon. */
 const NOT_NOW = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|MOVED|ASK|NOSCRIPT)\b/;
+/** A user that may run scripts but not INFO: what the server is then stays unknown. */
+const INFO_REFUSED = /^(NOPERM|ERR unknown command)/;
 /** What clients say of a command that they did not send. */
 const NOT_SENT = /^(Stream isn't writeable|The client is (closed|offline))/;
 /** A script that fails at its first write has done nothing either. */
@@ -138,7 +140,9 @@ export class Calls {
       },
       (error: unknown) => {
         this.#checked = undefined;
-        throw error;
+        if (!INFO_REFUSED.test(messageOf(error))) throw error;
+        this.#isChecked = true;
+        this.#warn(`the server can't be looked at (${messageOf(error)})`);
       },
     );
     return this.#checked;
