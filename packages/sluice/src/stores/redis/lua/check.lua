@@ -6,57 +6,9 @@
 -- Reply: the time, then a verdict for each charge.
 
 -- @include call
--- @include quick
 
-local FIELDS = 4
 if not read_values() then return wrong_period() end
-local numbers = cjson.decode(ARGV[4])
-local reply, fresh, fresh_ttls, fresh_steps = { now }, {}, {}, {}
-local first, last = 1, 0
-
-local function limit_at(at)
-  local which = numbers[at + 2]
-  return limits[which < 0 and -which or which]
-end
-
--- Goes on to the next request: from `first` to `last`. False behind the last one.
-local function next_request()
-  first = last + 1
-  if first > #numbers then return false end
-  last = first + FIELDS - 1
-  while numbers[last - 1] > 0 do last = last + FIELDS end
-  return true
-end
-
--- Decides a request whose charges all pass in one step; false if one has to go the long way.
-local function is_quick()
-  local from = #reply
-  local n = from
-  for at = first, last, FIELDS do
-    local place, block = numbers[at], numbers[at + 1]
-    local limit, cost = limit_at(at), numbers[at + 3]
-    local charge = quick[limit.kind]
-    local remaining, reset, value, ttl, step
-    -- A marked value is nothing that a quick charge can read.
-    if charge and cost > 0 and (place == block or not is_text(values[block], "x")) then
-      remaining, reset, value, ttl, step = charge(values[place], limit, cost, now)
-    end
-    if not value then
-      for i = n, from + 1, -1 do reply[i] = nil end
-      return false
-    end
-    fresh[at], fresh_ttls[at], fresh_steps[at] = value, ttl, step
-    reply[n + 1], reply[n + 2], reply[n + 3] = remaining, 0, reset
-    n = n + 3
-  end
-  for at = first, last, FIELDS do
-    local place, step = numbers[at], fresh_steps[at]
-    values[place] = fresh[at]
-    if step then steps[place] = (steps[place] or 0) + step
-    elseif fresh_ttls[at] > 0 or not ttls[place] then ttls[place] = fresh_ttls[at] end
-  end
-  return true
-end
+-- @include quick-requests
 
 local has_more = next_request()
 while has_more and is_quick() do has_more = next_request() end
