@@ -1,0 +1,109 @@
+import { Redis } from "ioredis";
+import { type RedisProcess, startRedis } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLimiter } from "../../limiter.js";
+import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { redisStore } from "./store.js";
+
+// So long that nothing comes back while a test runs, and its border is hardly ever near.
+const YEAR_MS = 366 * 86_400_000;
+const bucket = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: YEAR_MS } });
+const window = fixedWindow({ limit: 1_000, windowMs: YEAR_MS });
+const log = slidingWindowLog({ limit: 10, windowMs: YEAR_MS });
+
+let server: RedisProcess;
+let client: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  client = new Redis(server.port, server.host);
+});
+afterAll(async () => {
+  client.disconnect();
+  await server.stop();
+});
+
+/** How many scripts the server was asked to run meanwhile. */
+async function callsDuring(act: () => Promise<unknown>): Promise<number> {
+  await client.config("RESETSTAT");
+  await act();
+  const stats = await client.info("commandstats");
+  const counts = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)];
+  return counts.reduce((sum, match) => sum + Number(match[1]), 0);
+}
+
+function limiterOf(name: string, limit: Limit | readonly Limit[]) {
+  return createLimiter({ name, limit, store, onStoreFailure: "throw" });
+}
+
+let store: ReturnType<typeof redisStore>;
+beforeAll(async () => {
+  store = redisStore(client);
+  await limiterOf("warm up", [bucket, log]).check("key");
+});
+afterAll(() => store.close());
+
+describe("requests of one turn", () => {
+  it("share a call, of whatever limiters and keys", async () => {
+    const limiters = [
+      limiterOf("a", bucket),
+      limiterOf("b", window),
+      limiterOf("c", [bucket, window]),
+    ];
+    const checks = () =>
+      Promise.all(
+        limiters.flatMap((limiter) => [1, 2, 3, 4].map((n) => limiter.check(`key:${n}`))),
+      );
+    await checks();
+    expect(await callsDuring(checks)).toBe(1);
+  });
+
+  it("share a bounded one", async () => {
+    const limiter = limiterOf("bounded", window);
+    const checks = () =>
+      Promise.all(Array.from({ length: 200 }, (_, n) => limiter.check(`key:${n}`)));
+    await checks();
+    expect(await callsDuring(checks)).toBe(4);
+  });
+
+  it("are decided in their order, each by what those before it left", async () => {
+    const limiter = limiterOf("ordered", bucket);
+    const costs = [3, 9, 4, 4, 2, 1, 1];
+    const decisions = await Promise.all(costs.map((cost) => limiter.check("key", { cost })));
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([7, 7, 3, 3, 1, 0, 0]);
+  });
+
+  it("that share a key under several limits are all or nothing, one after the other", async () => {
+    const limiter = limiterOf("several", [bucket, window, log]);
+    const decisions = await Promise.all(
+      Array.from({ length: 40 }, () => limiter.check("key", { cost: 3 })),
+    );
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3);
+    expect(await limiter.peek("key", { cost: 2 })).toMatchObject({ allowed: false, remaining: 1 });
+  });
+
+  it("that fail don't take others along: a key that can't be named is refused by itself", async () => {
+    const limiter = limiterOf("apart", bucket);
+    const answers = await Promise.allSettled([
+      limiter.check("user:1"),
+      (async () => limiter.check("apiKey:without a secret"))(),
+      limiter.check("user:2"),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+
+  it("of ten thousand callers are all answered, and exactly the limit admitted", async () => {
+    const limiter = limiterOf("crowd", window);
+    const checks = Array.from({ length: 10_000 }, () => limiter.check("key"));
+    const admitted = (await Promise.all(checks)).filter(({ allowed }) => allowed).length;
+    expect(admitted).toBe(1_000);
+  });
+});
