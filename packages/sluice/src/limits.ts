@@ -266,6 +266,11 @@ export function quota(options: QuotaOptions): QuotaLimit {
   return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
 }
 
+/** Whether a limit delays what it admits. */
+export function isShaper(limit: Limit): limit is LeakyBucketLimit {
+  return limit.algorithm === "leakyBucket" && limit.mode === "shape";
+}
+
 /**
  * A stricter limit of the same kind: `share` of the units, rounded down but at least one, and of
  * the rate. Windows, periods and permits last as long as before. `share` is above 0 and at most 1.

@@ -5,7 +5,7 @@
 import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { show } from "../errors.js";
-import { andThen, type MaybePromise } from "../maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, type OptionSite, orDefault, refuse, whole } from "../options.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import { guardedFor } from "./guarded.js";
@@ -254,8 +254,10 @@ export class HotKeysStore extends ForwardingStore {
     // A listener that fails is no reason to refuse anybody, at once or later.
     try {
       const told: unknown = this.#onEvent(event);
-      if (told instanceof Promise) told.catch(() => {});
-    } catch {}
+      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+    } catch {
+      // Its author's affair.
+    }
   }
 
   /** While there are hot keys they cool on time, also if nothing is asked for any more. */

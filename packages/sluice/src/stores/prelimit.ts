@@ -5,7 +5,7 @@
 import { type Clock, toClock, toWholeMs } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { show } from "../errors.js";
-import { isLimit, type Limit } from "../limits.js";
+import { isLimit, isShaper, type Limit } from "../limits.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "../options.js";
 import { ForwardingStore } from "./forwarding-store.js";
@@ -165,7 +165,7 @@ function toCoarseLimit(limit: unknown): Limit {
   if (!isLimit(limit)) {
     refuse(SITE, `limit must be made by tokenBucket(…) or another constructor, got ${show(limit)}`);
   }
-  const shapes = limit.algorithm === "leakyBucket" && limit.mode === "shape";
+  const shapes = isShaper(limit);
   if (limit.algorithm === "concurrency" || shapes) {
     const seen = shapes ? 'a leakyBucket of mode "shape"' : "concurrency";
     refuse(SITE, `limit must decide at once and hold nothing, got ${seen}`);

@@ -316,6 +316,17 @@ describe("the breaker", () => {
     expect(store.stats).toMatchObject({ state: "closed", failures: 300 });
   });
 
+  it("opens for a store that has only one error to tell, too", async () => {
+    const { store, inner, clock } = standOn();
+    inner.mood = "failing";
+    inner.error = new Error("always the same");
+    for (let n = 0; n < 5; n++) {
+      await store.decide([charge]);
+      clock.advance(10);
+    }
+    expect(store.stats.state).toBe("open");
+  });
+
   it("lets exactly one request try after openMs, and closes when it was answered", async () => {
     const { store, inner, clock, events, breakDown } = standOn();
     await breakDown();

@@ -3,6 +3,7 @@
 
 import { SluiceError } from "../../errors.js";
 import type { Limit } from "../../limits.js";
+import { isLeasable } from "../lease/leasable.js";
 import type { Counter } from "../store.js";
 import { View } from "./view.js";
 
@@ -125,7 +126,6 @@ function shareToTell({ deltaUnits, counter }: View): number {
 
 /** Permits are given back to who holds them, and a queue has one order: neither can be told later. */
 function mustBeSpendable(limit: Limit): void {
-  const isShaper = limit.algorithm === "leakyBucket" && limit.mode === "shape";
-  if (limit.algorithm !== "concurrency" && !isShaper) return;
+  if (isLeasable(limit)) return;
   throw new SluiceError("SLUICE_NOT_LEASABLE", `eventual, got ${limit.algorithm}`);
 }

@@ -5,7 +5,7 @@
 import { WINDOW_MS_MAX } from "../../algorithms/numbers.js";
 import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
-import { type Limit, slidingWindowLog } from "../../limits.js";
+import { isShaper, type Limit, slidingWindowLog } from "../../limits.js";
 import type { Counter } from "../store.js";
 
 /** A counter as the inner store is asked for it, and the longest life of its leases. */
@@ -20,8 +20,7 @@ const LOG_STRETCH_DIVISOR = 20;
 
 /** Whether budget of this limit can be taken ahead: not permits, and not places in a queue. */
 export function isLeasable(limit: Limit): boolean {
-  if (limit.algorithm === "concurrency") return false;
-  return limit.algorithm !== "leakyBucket" || limit.mode === "meter";
+  return limit.algorithm !== "concurrency" && !isShaper(limit);
 }
 
 /**

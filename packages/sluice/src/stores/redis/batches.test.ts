@@ -3,6 +3,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLimiter } from "../../limiter.js";
 import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { ManualClock } from "../../testing/manual-clock.js";
 import { redisStore } from "./store.js";
 
 // So long that nothing comes back while a test runs, and its border is hardly ever near.
@@ -98,6 +99,50 @@ describe("requests of one turn", () => {
       limiter.check("user:2"),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+
+  it("are decided by what those before them left, also right after the numbers changed", async () => {
+    const ticks = (capacity: number, everyMs: number) =>
+      tokenBucket({ capacity, refill: { amount: 1, everyMs } });
+    for (let round = 0; round < 20; round++) {
+      const clock = new ManualClock(Date.UTC(2026, 0, 1));
+      const own = redisStore(client, { clock, prefix: `changed-${round}` });
+      const of = (limit: Limit) =>
+        createLimiter({ limit, store: own, clock, onStoreFailure: "throw" });
+      await of(ticks(10, 100)).check("key", { cost: 5 });
+      // At rest again, and not yet forgotten.
+      clock.advance(2_000);
+      const changed = of(ticks(10, 5_000));
+      const costs = [11, ...Array.from({ length: 10 }, () => 1), 1];
+      const decisions = await Promise.all(costs.map((cost) => changed.check("key", { cost })));
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
+      expect(await changed.check("key")).toMatchObject({ allowed: false, remaining: 0 });
+      await own.close();
+    }
+  });
+
+  it("may settle any number of charges at once", async () => {
+    const keys = Array.from({ length: 3_000 }, (_, n) => `settled:${n}`);
+    const counter = { scope: "many", part: 0, limit: bucket };
+    const charges = keys.map((key) => ({ counter, key, cost: 4, nowMs: 0 }));
+    const outcomes = await Promise.all(
+      charges.map((charge) => store.decide([charge], { hold: true })),
+    );
+    const receipts = outcomes.flatMap((outcome) => outcome.receipts);
+    expect(receipts).toHaveLength(3_000);
+    await store.settle(receipts.map((receipt) => ({ receipt, kept: 1, nowMs: 0 })));
+    const verdicts = await store.peek(charges.map((charge) => ({ ...charge, cost: 0 })));
+    expect(verdicts.filter(({ remaining }) => remaining === 9)).toHaveLength(3_000);
+  });
+
+  it("fail by themselves under a clock that tells no time", async () => {
+    const clock = { now: () => Number.NaN };
+    const own = redisStore(client, { clock });
+    const decision = own.decide([
+      { counter: { scope: "s", part: 0, limit: bucket }, key: "k", cost: 1, nowMs: 0 },
+    ]);
+    await expect(decision).rejects.toMatchObject({ code: "SLUICE_TIME_INVALID" });
+    await own.close();
   });
 
   it("of ten thousand callers are all answered, and exactly the limit admitted", async () => {

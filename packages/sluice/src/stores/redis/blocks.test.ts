@@ -135,6 +135,19 @@ describe("a block over several limits", () => {
     }
   });
 
+  it("outlives a change of the limit to any other algorithm", async () => {
+    const { clock, store } = setUp(lists.log);
+    const of = (limit: Limit) => createLimiter({ limit, store, clock, onStoreFailure: "throw" });
+    await of(lists.log).check("key");
+    await of(lists.log).block("key", 1_000);
+    for (const limit of [...Object.values(singles), lists.log, ...Object.values(singles)]) {
+      const seen = await of(limit).check("key");
+      expect(seen, limit.algorithm).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
+    }
+    clock.advance(1_000);
+    expect(await of(singles["fixed window"]).check("key")).toMatchObject({ allowed: true });
+  });
+
   it("of permits refuses acquire until it ends", async () => {
     const { clock, limiter } = setUp([concurrency({ limit: 2, permitMs: HOUR_MS }), limits[0]]);
     const permit = await limiter.acquire("key");

@@ -35,6 +35,7 @@ class KeyList {
   }
 }
 
+/** Gathers one call. */
 export class CallWriter {
   /** What the script is told, in its order. */
   readonly numbers: number[] = [];
@@ -55,13 +56,9 @@ export class CallWriter {
     return this.#keys.place(this.#names.of(counter).counter, key, tag);
   }
 
-  /** The place of the limiter's first counter, which has the mark of a block. */
+  /** The place of the limiter's first value, which has the mark of a block. */
   first(counter: Counter, key: string, tag: string): number {
     return this.#keys.place(this.#names.of(counter).first, key, tag);
-  }
-
-  block(counter: Counter, key: string, tag: string): number {
-    return this.#keys.place(this.#names.of(counter).block, key, tag);
   }
 
   /** The place of a counter's open receipts. */

@@ -45,9 +45,10 @@ const NOT_NOW = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|MOVED|A
 const INFO_REFUSED = /^(NOPERM|ERR unknown command)/;
 /** What clients say of a command that they did not send. */
 const NOT_SENT = /^(Stream isn't writeable|The client is (closed|offline))/;
-/** A script that fails at its first write has done nothing either. */
-const REFUSED = /\b(READONLY|OOM|MISCONF|NOREPLICAS|NOPERM|WRONGTYPE|CROSSSLOT)\b|script/i;
+/** How a server's own words begin: what they say no to was not done, or not to its end. */
+const REFUSED = /^[A-Z][A-Z0-9]+ /;
 
+/** Runs scripts on a server through a client. */
 export class Calls {
   readonly #port: RedisPort;
   readonly #onWarning: (message: string) => void;
@@ -132,19 +133,20 @@ export class Calls {
 
   /** Looks at the server, once. */
   #check(): Promise<void> {
-    this.#checked ??= this.#port.info().then(
-      (info) => {
+    this.#checked ??= this.#port
+      .info()
+      .then((info) => {
         const { warning } = checkServer(info);
         this.#isChecked = true;
         if (warning !== undefined) this.#warn(warning);
-      },
-      (error: unknown) => {
+      })
+      .catch((error: unknown) => {
+        // The next call looks again: the server may have been replaced by then.
         this.#checked = undefined;
         if (!INFO_REFUSED.test(messageOf(error))) throw error;
         this.#isChecked = true;
         this.#warn(`the server can't be looked at (${messageOf(error)})`);
-      },
-    );
+      });
     return this.#checked;
   }
 

@@ -68,6 +68,7 @@ const FIXED_ARGS = 5;
 /** Open receipts are known at least this long: who commits more than was reserved pays for it. */
 const RECEIPT_MS_MIN = 600_000;
 
+/** Gathers requests into calls, sends them and answers each. */
 export class Decisions {
   readonly #setup: DecisionsSetup;
   readonly #namePrefix = crypto.randomUUID().slice(0, 13);
@@ -119,22 +120,34 @@ export class Decisions {
 
   /** Sends requests in one call and answers each; never throws. */
   #send(batch: readonly Asked[], script: Script): void {
-    const { calls, names, onTime } = this.#setup;
-    const writer = new CallWriter(names);
-    const held = batch.map((asked) => this.#writeRequest(writer, asked));
-    const args = writer.args(this.#setup.time(), String(this.#setup.idempotencyMs));
+    const { calls, onTime } = this.#setup;
     const isAbandoned = () => batch.every((asked) => asked.isAbandoned);
-    calls
-      .run({ script, keys: writer.keys, args, isAbandoned })
-      .then((answer) => {
+    const fail = (error: unknown) => {
+      if (error instanceof PeriodUnknown) onTime(error.nowMs);
+      for (const asked of batch) this.#recover(asked, error);
+    };
+    try {
+      const { held, ...call } = this.#write(batch);
+      const read = (answer: unknown) => {
         const reply = new ReplyReader(answer);
         onTime(reply.nowMs);
         for (let i = 0; i < batch.length; i++) readAnswer(batch[i], reply, held[i]);
-      })
-      .catch((error: unknown) => {
-        if (error instanceof PeriodUnknown) onTime(error.nowMs);
-        for (const asked of batch) this.#recover(asked, error);
-      });
+      };
+      calls
+        .run({ ...call, script, isAbandoned })
+        .then(read)
+        .catch(fail);
+    } catch (error) {
+      // A clock that was passed in may say what is no time.
+      fail(error);
+    }
+  }
+
+  #write(batch: readonly Asked[]) {
+    const { names, time, idempotencyMs } = this.#setup;
+    const writer = new CallWriter(names);
+    const held = batch.map((asked) => this.#writeRequest(writer, asked));
+    return { held, keys: writer.keys, args: writer.args(time(), String(idempotencyMs)) };
   }
 
   /** Sends again what can't have been charged, or would be known by its id if it was. */
@@ -189,7 +202,7 @@ export class Decisions {
       const { counter, key, cost } = charge;
       numbers.push(
         writer.counter(counter, key, tags[i]),
-        writer.block(counter, key, tags[i]),
+        writer.first(counter, key, tags[i]),
         writer.limit(counter.limit),
         cost,
       );

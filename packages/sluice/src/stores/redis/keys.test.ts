@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../limits.js";
+import { fixedWindow, slidingWindowLog } from "../../limits.js";
 import { hostileKeys, illFormedKeys } from "../../testing/conformance/hostile-keys.js";
 import { KeyNames, looksSecret } from "./keys.js";
 
 const keySecret = "a secret of sixteen";
 const limit = fixedWindow({ limit: 1, windowMs: 1000 });
+const log = slidingWindowLog({ limit: 1, windowMs: 1000 });
 const names = new KeyNames({ prefix: "sluice", keySecret, isSecret: looksSecret });
 const counterOf = (scope: string, part = 0) => ({ scope, part, limit });
 const nameOf = (key: string, scope: string, part = 0) =>
@@ -51,7 +52,7 @@ describe("names of keys", () => {
           const { counter: own, open } = names.of(counter);
           return [own, open].map((suffix) => names.tag(key) + suffix);
         });
-        all.push(names.block(names.tag(key), scope)[0]);
+        all.push(`${names.tag(key)}${names.of({ ...counters[0], limit: log }).counter}`);
         all.push(names.request(names.tag(key), counters[0], requestId));
         expect(new Set(all).size).toBe(all.length);
       }),
@@ -64,7 +65,7 @@ describe("names of keys", () => {
       const tag = names.tag(key);
       const whole = [
         nameOf(key, "a}{b"),
-        names.block(tag, "{x}")[0],
+        names.first(tag, "{x}"),
         names.request(tag, counterOf("}"), "{}{id}"),
       ];
       const tags = new Set(whole.map(hashTagOf));

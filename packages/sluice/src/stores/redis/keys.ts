@@ -4,6 +4,7 @@
 
 import { createHash, createHmac } from "node:crypto";
 import { SluiceError } from "../../errors.js";
+import type { Limit } from "../../limits.js";
 import type { Counter } from "../store.js";
 
 /** How keys are named. */
@@ -32,10 +33,9 @@ export function looksSecret(key: string): boolean {
 /** What follows the tag in the names of a counter. */
 export interface CounterSuffixes {
   readonly counter: string;
-  /** Of the limiter's first counter. */
+  /** Of the limiter's first value, which has the mark of a block. */
   readonly first: string;
   readonly open: string;
-  readonly block: string;
   readonly request: string;
   readonly note: string;
 }
@@ -62,24 +62,22 @@ export class KeyNames {
   of(counter: Counter): CounterSuffixes {
     const known = this.#suffixes.get(counter);
     if (known !== undefined) return known;
-    const scope = `:${escapePart(counter.scope)}`;
-    const name = counter.part === 0 ? scope : `${scope}:${counter.part}`;
+    const first = toFirst(counter.scope);
+    const name = counter.part === 0 ? first : `${first}:${counter.part}`;
     const suffixes = {
-      counter: name,
-      first: scope,
+      counter: isList(counter.limit) ? `${name}:list` : name,
+      first,
       open: `${name}:open`,
-      block: `${scope}:block`,
-      request: `${scope}:request:`,
+      request: `${first}:request:`,
       note: `${name}:settled:`,
     };
     this.#suffixes.set(counter, suffixes);
     return suffixes;
   }
 
-  /** The block of a limiter, and its first counter. */
-  block(tag: string, scope: string): readonly [block: string, first: string] {
-    const first = `${tag}:${escapePart(scope)}`;
-    return [`${first}:block`, first];
+  /** The limiter's first value. */
+  first(tag: string, scope: string): string {
+    return tag + toFirst(scope);
   }
 
   request(tag: string, counter: Counter, requestId: string): string {
@@ -95,6 +93,15 @@ export class KeyNames {
     const hash = createHmac("sha256", keySecret).update(toBytes(key)).digest("base64url");
     return `${kind.replace(UNSAFE_IN_TAG, toEscape)}:%s${hash}`;
   }
+}
+
+function toFirst(scope: string): string {
+  return `:${escapePart(scope)}`;
+}
+
+/** Whether a counter is a list, and so no value: it has a name apart, or one would hide the other. */
+function isList({ algorithm }: Limit): boolean {
+  return algorithm === "slidingWindowLog" || algorithm === "concurrency";
 }
 
 function escapePart(text: string): string {

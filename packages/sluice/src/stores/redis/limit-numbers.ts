@@ -6,7 +6,7 @@ import { periodAt } from "../../algorithms/calendar.js";
 import { lifeMs } from "../../algorithms/entries.js";
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import { UNITS_MAX } from "../../algorithms/numbers.js";
-import type { Limit, QuotaLimit } from "../../limits.js";
+import { isShaper, type Limit, type QuotaLimit } from "../../limits.js";
 
 const written = new WeakMap<Limit, string>();
 const quotas = new WeakMap<QuotaLimit, { startMs: number; endMs: number; json: string }>();
@@ -32,8 +32,7 @@ function numbersOf(limit: Exclude<Limit, QuotaLimit>): Record<string, unknown> {
     case "tokenBucket":
     case "leakyBucket": {
       const { ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax } = limit;
-      const delays = limit.algorithm === "leakyBucket" && limit.mode === "shape";
-      return { ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax, delays };
+      return { ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax, delays: isShaper(limit) };
     }
     case "fixedWindow":
     case "slidingWindowCounter":

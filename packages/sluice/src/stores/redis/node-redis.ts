@@ -58,7 +58,9 @@ class NodeRedisPort implements RedisPort {
   async info(): Promise<string> {
     const client = this.#client;
     if (client.info !== undefined) return client.info();
-    const node = await client.nodeClient?.(client.masters?.[0]);
+    const [master] = client.masters ?? [];
+    if (master === undefined) throw new Error("CLUSTERDOWN no node is known yet");
+    const node = await client.nodeClient?.(master);
     return (await node?.info?.()) ?? "";
   }
 

@@ -10,13 +10,13 @@ export interface RedisStoreOptions {
   /** What all keys start with; default `"sluice"`. Letters, digits and `_ - . :`. */
   prefix?: string;
   /**
-   * With what keys that are secrets are hashed: any string, the same on all servers that share
-   * limits. Needed as soon as a secret comes: one never gets into Redis as it is.
+   * With what keys that are secrets are hashed: at least 16 characters, the same on all servers that
+   * share limits. Needed as soon as a secret comes: one never gets into Redis as it is.
    */
   keySecret?: string;
   /** Which keys are secrets. Default: those that start with `apiKey:`, `token:`, `session:` … */
   isSecret?: (key: string) => boolean;
-  /** For how long an admitted request is remembered by its `requestId`; default 60,000. */
+  /** For how long an admitted request is remembered by its `requestId`, 1 to a day; default 60,000. */
   idempotencyMs?: number;
   /** Instead of the server's own time, for tests. */
   clock?: Clock;
@@ -37,6 +37,7 @@ export interface RedisStoreSetup {
 const SITE: OptionSite = { name: "redisStore", code: "SLUICE_OPTION_INVALID" };
 const IDEMPOTENCY_MS = 60_000;
 const DAY_MS = 86_400_000;
+const KEY_SECRET_LENGTH_MIN = 16;
 const INJECTED_SLACK_MS = DAY_MS;
 
 /** Validates options and fills in defaults. */
@@ -70,10 +71,17 @@ function toPrefix(prefix: unknown): string {
 }
 
 function toSecret(secret: unknown): string | undefined {
-  if (secret === undefined || (typeof secret === "string" && secret.length >= 16)) return secret;
+  if (
+    secret === undefined ||
+    (typeof secret === "string" && secret.length >= KEY_SECRET_LENGTH_MIN)
+  )
+    return secret;
   // Shown by its type only: it is a secret.
   const seen = typeof secret === "string" ? `${secret.length} characters` : typeof secret;
-  refuse(SITE, `keySecret must be a string of at least 16 characters, got ${seen}`);
+  refuse(
+    SITE,
+    `keySecret must be a string of at least ${KEY_SECRET_LENGTH_MIN} characters, got ${seen}`,
+  );
 }
 
 function toFunction<F>(field: string, value: unknown, byDefault: F): F {

@@ -2,7 +2,7 @@
 
 import type { Verdict } from "../../decision.js";
 import { SluiceError, show } from "../../errors.js";
-import type { Limit } from "../../limits.js";
+import { isShaper, type Limit } from "../../limits.js";
 import type { Charge, Outcome, Standing } from "../store.js";
 
 /** What a receipt that is kept beside its counter has to present. */
@@ -25,6 +25,7 @@ export interface HeldAs {
   readonly record: string;
 }
 
+/** Walks a reply. */
 export class ReplyReader {
   readonly nowMs: number;
   readonly #reply: readonly (number | string)[];
@@ -46,14 +47,13 @@ export class ReplyReader {
     const remaining = this.#next();
     const retryAfterMs = toMs(this.#next());
     const resetMs = toMs(this.#next());
-    const delays = limit.algorithm === "leakyBucket" && limit.mode === "shape";
     return {
       allowed: retryAfterMs === 0,
       limit: limit.limit,
       remaining,
       retryAfterMs,
       resetMs,
-      delayMs: delays ? this.#next() / limit.ticksPerMs : 0,
+      delayMs: isShaper(limit) ? this.#next() / limit.ticksPerMs : 0,
       source: "store",
     };
   }

@@ -4,7 +4,7 @@
 import { SluiceError } from "../../errors.js";
 
 /** Redis and Valkey both tell it as `redis_version`; Valkey starts at 7.2. */
-export const REDIS_VERSION_MIN = "6.2";
+const REDIS_VERSION_MIN = "6.2";
 
 /** What was found. */
 export interface ServerReport {

@@ -29,6 +29,8 @@ import { ReplyReader } from "./replies.js";
 
 const PERIOD_TRIES_MAX = 3;
 const SETTLE_FIXED_ARGS = 4;
+/** The most items of one call: a script holds the server, and Lua can't unpack any number of keys. */
+const ITEMS_MAX = 128;
 /** How grant.lua and block.lua read what is no number of units or milliseconds. */
 const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
 
@@ -134,7 +136,7 @@ export class RedisStore implements Store {
     this.#mustBeOpen();
     const { nowMs, slackMs } = this.#time();
     const args = [nowMs === undefined ? "" : String(nowMs), String(slackMs), String(forMs)];
-    const keys = this.#names.block(this.#names.tag(key), scope);
+    const keys = [this.#names.first(this.#names.tag(key), scope)];
     await this.#calls.run({ script: scripts.block, keys, args });
   }
 
@@ -155,7 +157,7 @@ export class RedisStore implements Store {
         const tag = this.#names.tag(key);
         writer.numbers.push(
           writer.counter(counter, key, tag),
-          writer.block(counter, key, tag),
+          writer.first(counter, key, tag),
           writer.limit(counter.limit),
           cost,
           shiftMsOf(counter.limit, key),
@@ -231,11 +233,11 @@ export class RedisStore implements Store {
   ): Promise<readonly T[]> {
     this.#mustBeOpen();
     if (items.length === 0) return [];
-    const groups = this.#byTag(items);
+    const groups = this.#byTag(items).flatMap(({ members }) => inChunks(members));
     if (groups.length === 1) return act(items);
-    const answers = await Promise.all(groups.map(({ members }) => act(members)));
+    const answers = await Promise.all(groups.map((members) => act(members)));
     const byItem = new Map<Item, T>();
-    for (const [g, { members }] of groups.entries()) {
+    for (const [g, members] of groups.entries()) {
       for (const [i, item] of members.entries()) byItem.set(item, answers[g][i]);
     }
     return items.map((item) => byItem.get(item) as T);
@@ -281,4 +283,9 @@ export class RedisStore implements Store {
  */
 export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore {
   return new RedisStore(client, options);
+}
+
+function inChunks<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(items.length / ITEMS_MAX);
+  return Array.from({ length: count }, (_, i) => items.slice(i * ITEMS_MAX, (i + 1) * ITEMS_MAX));
 }

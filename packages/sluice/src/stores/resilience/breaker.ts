@@ -22,6 +22,9 @@ export interface BreakerOptions {
 /** However often trials fail, the next one is at most so far away (unless `openMs` is longer). */
 export const OPEN_MS_MAX = 10_000;
 
+/** Within so long the same error is the same failure: a store may have only one to tell. */
+const TOGETHER_MS = 10;
+
 /** What {@link Breaker.ask} answers when the store must be left alone. */
 export const NO_TICKET = 0;
 
@@ -36,6 +39,7 @@ export class Breaker {
   #openMs: number;
   #openUntilMs = 0;
   #failure: unknown;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -82,8 +86,11 @@ export class Breaker {
   fail(ticket: number, failure: unknown): void {
     if (ticket !== this.#ticket) return;
     // Requests that shared a call or a connection fail together: one failure, not many in a row.
-    if (this.#state === "closed" && isSameError(failure, this.#failure)) return;
+    const nowMs = this.#options.clock.now();
+    const isTogether = nowMs - this.#failedAtMs < TOGETHER_MS;
+    if (this.#state === "closed" && isTogether && isSameError(failure, this.#failure)) return;
     this.#failure = failure;
+    this.#failedAtMs = nowMs;
     if (this.#state === "half-open") {
       this.#openMs = Math.min(2 * this.#openMs, this.#openMsMax);
       this.#open();

@@ -2,6 +2,7 @@
 // "local" a memory store decides, with a share of each limit. What it admits is settled in it, so its
 // receipts are marked.
 
+import { WINDOW_MS_MAX } from "../../algorithms/numbers.js";
 import type { Verdict } from "../../decision.js";
 import { fixedWindow, type Limit, scaleLimit } from "../../limits.js";
 import { type MemoryStore, memoryStore } from "../memory/store.js";
@@ -230,8 +231,6 @@ function weave(
   let taken = 0;
   return verdicts.map((verdict) => verdict ?? others[taken++]);
 }
-
-const WINDOW_MS_MAX = 366 * 86_400_000;
 
 function toShare(limit: Limit, share: number): Limit {
   try {

@@ -1,6 +1,5 @@
--- The mark of a block in front of a counter's value: an x, when the block ends (-1: never) and how long
--- it was meant to last. So a check needs to read nothing but the counter. What is no single value has
--- no room for it; there the block has a key of its own, which all but the short way look at.
+-- The mark of a block in front of a limiter's first value: an x, when the block ends (-1: never) and
+-- how long it was meant to last. So a check needs to read nothing but its counter.
 
 -- @include whole
 

@@ -1,8 +1,9 @@
 -- What every operation starts from: the time, the limits, and what the keys hold. Values are read in
 -- one command, decided on in Lua, and written once each at the end, every one with a TTL.
--- ARGV[1]: the time in ms, or "" for the server's own. ARGV[2]: what is added to each TTL.
--- ARGV[3]: the limits, as a JSON array of objects.
+-- ARGV[1]: the time, see now. ARGV[2]: what is added to each TTL. ARGV[3]: the limits, as a JSON array
+-- of objects.
 
+-- @include now
 -- @include whole
 
 local SLACK_MS = tonumber(ARGV[2])
@@ -11,13 +12,6 @@ local limits = cjson.decode(ARGV[3])
 -- integer changes that stays for as long as it would have.
 local values
 local ttls, steps = {}, {}
-
-local now = tonumber(ARGV[1])
-if not now then
-  -- Redis time, not that of its clients: they can disagree by more than a short window.
-  local time = redis.call("TIME")
-  now = time[1] * 1000 + floor(time[2] / 1000)
-end
 
 -- Reads all keys. False if the calendar periods that came along don't hold this moment: the caller's
 -- clock is far from ours, and it asks again with the periods of this one.

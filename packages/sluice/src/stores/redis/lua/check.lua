@@ -1,8 +1,8 @@
 -- Decides many requests in their order, each all or nothing: the short way of decide, for charges
 -- that are final and whose counters are single values. Nearly everything goes this way.
--- KEYS: counters, each once; and the first counters of limiters, which have the marks of blocks.
--- ARGV[4]: a JSON array of numbers, for each charge: the place of its counter, that of its limiter's
---   first counter, its limit (below 0: the last one of its request), cost.
+-- KEYS: counters, and the first values of their limiters, each once.
+-- ARGV[4]: a JSON array of numbers, for each charge: places of counter and first value, its limit
+--   (below 0: the last one of its request), cost.
 -- Reply: the time, then a verdict for each charge.
 
 -- @include call

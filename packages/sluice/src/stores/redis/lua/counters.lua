@@ -19,9 +19,8 @@ local function load(c, place, limit, shift)
   local algorithm = kinds[limit.kind]
   limit.algorithm = algorithm
   c.place, c.key, c.shift, c.dirty, c.carried = place, KEYS[place], shift, false, false
-  local value = values[place]
-  -- Whoever keeps lists puts away whatever value is there.
-  if not algorithm.flush then value, c.block_mark, c.block_ms = unmark(value, now) end
+  local value
+  value, c.block_mark, c.block_ms = unmark(values[place], now)
   algorithm.read(c, value, limit, now)
 end
 
@@ -33,12 +32,14 @@ local function save(c, limit)
   local value, ttl = algorithm.write(c, limit, now)
   if c.block_mark then
     if type(value) == "number" then value = text(value) end
-    value, ttl = c.block_mark .. (ttl > 0 and value or ""), c.block_ms < 0 and MARK_MS_MAX or max(ttl, c.block_ms)
+    value = c.block_mark .. (ttl > 0 and value or "")
+    ttl = c.block_ms < 0 and MARK_MS_MAX or max(ttl, c.block_ms)
   end
-  values[c.place], ttls[c.place] = value, ttl
+  -- What is not kept is not there, for those that come behind it in this call either.
+  values[c.place], ttls[c.place] = ttl > 0 and value, ttl
 end
 
--- For how long the key is still blocked, by the block at this place; -1 is forever.
+-- For how long the key is still blocked, by the limiter's first value; -1 is forever.
 local function blocked_ms(place)
   local _, _, left = unmark(values[place], now)
   return left

@@ -1,5 +1,5 @@
 -- Charges without asking: what exceeds the limit is debt.
--- KEYS: counters and blocks, each once.
+-- KEYS: as of peek.
 -- ARGV[4]: as of peek.
 -- Reply: the time, then for each charge the verdict on a cost of nothing and what is in use.
 

@@ -1,10 +1,10 @@
 -- Decides many requests in their order, each all or nothing.
--- KEYS: counters, blocks, open receipts and records of requests, each once.
+-- KEYS: counters, first values of their limiters, open receipts, records of requests, each once.
 -- ARGV[4]: a JSON array of numbers. For each request: 8 × how many charges + what it has (1: receipts,
 --   2: an id, 4: charges with more to tell). With receipts: the place of their name in ARGV, 0 if they
 --   are not kept, and how long they are. With an id: the place of its record in KEYS and of its print
---   in ARGV. For each charge: places of counter and block, its limit, cost; with more to tell: 1 if
---   shadow, shift, place of open receipts or 0.
+--   in ARGV. For each charge: places of counter and first value, its limit, cost; with more to tell: 1
+--   if shadow, shift, place of open receipts or 0.
 -- ARGV[5]: how long an id is remembered. ARGV[6...]: names and prints.
 -- Reply: the time, then for each request its verdicts. With receipts or an id there is more: first 1
 --   if it is admitted, else 0 (-1: its id was used for another one, and nothing follows); behind each
@@ -16,7 +16,7 @@
 
 local numbers = cjson.decode(ARGV[4])
 local at = 1
--- One table for each charge of a request, used again by the next: a call decides a hundred.
+-- One table for each charge of a request, used again by the next.
 local weighed = {}
 
 local function next_number()
@@ -27,13 +27,13 @@ end
 local function weigh(i, has_more)
   local w = weighed[i]
   if not w then w = {} weighed[i] = w end
-  local place, block = numbers[at], numbers[at + 1]
+  local place, first = numbers[at], numbers[at + 1]
   local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
   at = at + 4
   local shadow, shift = 0, 0
   if has_more then shadow, shift, w.open = next_number(), next_number(), next_number() end
   load(w, place, limit, shift)
-  w.limit, w.cost, w.shadow, w.blocked = limit, cost, shadow == 1, blocked_ms(block)
+  w.limit, w.cost, w.shadow, w.blocked = limit, cost, shadow == 1, blocked_ms(first)
   w.allowed, w.remaining, w.retry, w.reset, w.before, w.mark =
     limit.algorithm.weigh(w, limit, cost, now)
   w.passes = w.allowed and w.blocked == 0

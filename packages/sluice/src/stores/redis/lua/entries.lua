@@ -58,13 +58,12 @@ local function drop_oldest(c, cost)
   latest(c)
 end
 
-function entries.read(c, value, limit, now)
+function entries.read(c, _, limit, now)
   c.used, c.last, c.last_cost, c.total = 0, 0, 0, nil
-  -- A string, or a list of the other kind, is what another algorithm left here.
-  if value then return redis.call("DEL", c.key) end
   local tail = redis.call("ZRANGE", c.key, -2, -1)
   if #tail == 0 then return end
   local kind, used, under = string.match(tail[#tail], "^(%a+):(%d+):(%d+)$")
+  -- A list of the other kind is what another algorithm left here.
   if kind ~= limit.kind then return redis.call("DEL", c.key) end
   c.total, c.used = tail[#tail], tonumber(used)
   if #tail == 2 then c.last, c.last_cost = expiry_of(tail[1]), cost_of(tail[1]) end

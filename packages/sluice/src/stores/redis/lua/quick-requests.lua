@@ -27,9 +27,9 @@ local function try_charge(at)
   local limit, cost = limit_at(at), numbers[at + 3]
   local charge = quick[limit.kind]
   if not charge or cost == 0 then return end
-  local place, block = numbers[at], numbers[at + 1]
+  local place, first_value = numbers[at], numbers[at + 1]
   -- A value with the mark of a block is nothing that a quick charge can read.
-  if place ~= block and is_text(values[block], "x") then return end
+  if place ~= first_value and is_text(values[first_value], "x") then return end
   return charge(values[place], limit, cost, now)
 end
 

@@ -3,7 +3,9 @@
 -- its own millisecond. A list of [id, cost, at, before, lowered], the oldest first, packed.
 
 local receipts = {}
-local OPEN_MAX = 1000
+-- The most receipts of one mark, and marks of one counter: beyond it the oldest are lost, and bring
+-- nothing. Whoever dies with a permit never settles it.
+local OPEN_MAX, MARKS_MAX = 1000, 1000
 
 local function stands_for(receipt, per_unit, per_ms, now)
   local paid = max(0, now - receipt.at) * per_ms
@@ -26,9 +28,16 @@ local function write_open(key, mark, list)
   redis.call("HSET", key, mark, cmsgpack.pack(packed))
 end
 
+-- Lets go of the oldest tenth of the marks.
+local function shed_marks(key)
+  local marks = redis.call("HKEYS", key)
+  table.sort(marks, function(a, b) return tonumber(a) < tonumber(b) end)
+  for i = 1, #marks / 10 do redis.call("HDEL", key, marks[i]) end
+end
+
 function receipts.open(key, mark, receipt, ttl)
   local list = read_open(key, text(mark))
-  -- Beyond the bound the oldest is lost, and brings nothing.
+  if #list == 0 and redis.call("HLEN", key) >= MARKS_MAX then shed_marks(key) end
   if #list >= OPEN_MAX then table.remove(list, 1) end
   list[#list + 1] = receipt
   write_open(key, text(mark), list)
