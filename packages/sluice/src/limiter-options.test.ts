@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { createLimiter } from "./limiter.js";
 import { fixedWindow, quota } from "./limits.js";
+import { denyCache } from "./stores/deny-cache.js";
 import { ForwardingStore } from "./stores/forwarding-store.js";
 import { memoryStore } from "./stores/memory/store.js";
 import { resilient } from "./stores/resilient.js";
@@ -137,9 +138,24 @@ describe("a store behind a network", () => {
     expect(await answer).toMatchObject({ allowed: true });
   });
 
-  it("that is resilient already can't be given another deadline", () => {
+  it.each([
+    ["bare", (store: Store) => store],
+    ["resilient", (store: Store, clock: ManualClock) => resilient(store, { clock, timeoutMs: 80 })],
+    ["decorated", (store: Store, clock: ManualClock) => denyCache(store, { clock })],
+  ])("keeps the deadline of each limiter, %s as it is", async (_, decorate) => {
+    const { store: far, clock } = hanging();
+    const store = decorate(far, clock);
+    const limiter = createLimiter({ limit, store, clock, timeoutMs: 5, onStoreFailure: "closed" });
+    const answer = limiter.check("k");
+    clock.advance(4);
+    const early = await Promise.race([answer, new Promise((r) => setImmediate(r, "waiting"))]);
+    expect(early).toBe("waiting");
+    clock.advance(1);
+    expect(await answer).toMatchObject({ allowed: false, source: "fallback" });
+  });
+
+  it("that is resilient already is asked as it is", () => {
     const store = resilient(memoryStore());
-    expect(() => createLimiter({ limit, store, timeoutMs: 5 })).toThrow(/resilient.*got 5/);
     expect(createLimiter({ limit, store, onStoreFailure: "open" }).check("k")).toMatchObject({
       source: "memory",
     });

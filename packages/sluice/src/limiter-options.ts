@@ -4,7 +4,7 @@ import { type Clock, toClock } from "./clock.js";
 import { show } from "./errors.js";
 import { isLimit, type Limit } from "./limits.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "./options.js";
-import { isGuarded, toGuarded } from "./stores/guarded.js";
+import { toGuarded } from "./stores/guarded.js";
 import { memoryStore } from "./stores/memory/store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "./stores/resilience/options.js";
 import type { Counter, FailurePolicy, Store } from "./stores/store.js";
@@ -31,8 +31,8 @@ export interface LimiterOptions<S extends Store = Store> {
   /**
    * How long a store behind a network may take for a decision before `onStoreFailure` answers, in
    * whole milliseconds from 1 to 60,000; default 50. With `"throw"` there is no deadline unless this
-   * is given. A store in this process answers at once, whatever this says; a store made by
-   * `resilient` has its own deadline, and this is an error.
+   * is given. A store in this process answers at once, whatever this says. Counts before what
+   * `resilient` was given.
    */
   timeoutMs?: number;
 }
@@ -56,13 +56,16 @@ export function toSetup(options: LimiterOptions): LimiterSetup {
   const name = toName(orDefault(given.name, "default"));
   const onStoreFailure = toPolicy(given.onStoreFailure);
   // Nothing said is nothing handed on, so that a decorator's own policy counts.
-  const failure = onStoreFailure === undefined ? {} : { onStoreFailure };
+  const timeoutMs = toTimeoutMs(given.timeoutMs);
+  const care = {
+    ...(onStoreFailure === undefined ? {} : { onStoreFailure }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
   const counters = toLimits(given.limit).map((limit, part) =>
-    Object.freeze({ scope: name, part, limit, ...failure }),
+    Object.freeze({ scope: name, part, limit, ...care }),
   );
   const bare = given.store === undefined ? memoryStore() : toStore(given.store);
   const clock = toClock(SITE, given.clock);
-  const timeoutMs = toTimeoutMs(given.timeoutMs, bare);
   const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
   return { name, counters, store, ownsStore: given.store === undefined, clock };
 }
@@ -71,11 +74,8 @@ function toPolicy(policy: unknown): FailurePolicy | undefined {
   return policy === undefined ? undefined : oneOf(SITE, "onStoreFailure", policy, POLICIES);
 }
 
-function toTimeoutMs(timeoutMs: unknown, store: Store): number | undefined {
+function toTimeoutMs(timeoutMs: unknown): number | undefined {
   if (timeoutMs === undefined) return undefined;
-  if (isGuarded(store)) {
-    refuse(SITE, `timeoutMs belongs to resilient(…), which the store is, got ${show(timeoutMs)}`);
-  }
   return whole(SITE, "timeoutMs", timeoutMs, TIMEOUT_BOUNDS);
 }
 

@@ -2,6 +2,7 @@
 // overrides the verbs that it changes, and reads as the list of its differences.
 
 import type { Verdict } from "../decision.js";
+import { SluiceError, show } from "../errors.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type {
   Charge,
@@ -19,11 +20,19 @@ export class ForwardingStore implements Store {
   protected readonly inner: Store;
 
   constructor(inner: Store) {
+    if (typeof (inner as Partial<Store> | null | undefined)?.decide !== "function") {
+      const seen = `a decorator needs a store such as memoryStore(), got ${show(inner)}`;
+      throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+    }
     this.inner = inner;
   }
 
   get isRemote(): boolean {
     return this.inner.isRemote === true;
+  }
+
+  get isGuarded(): boolean {
+    return this.inner.isGuarded === true;
   }
 
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {

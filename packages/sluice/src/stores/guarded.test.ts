@@ -10,6 +10,7 @@ import { hotKeys } from "./hot-keys.js";
 import { leased } from "./leased.js";
 import { memoryStore } from "./memory/store.js";
 import { prelimit } from "./prelimit.js";
+import { resilient } from "./resilient.js";
 import { sharded } from "./sharded.js";
 import type { Store } from "./store.js";
 
@@ -92,11 +93,21 @@ describe("a decorator around a store behind a network", () => {
 });
 
 describe("the guard of a store", () => {
-  it("is shared by all who use the store with the same clock and deadline", () => {
+  it("is shared by all who use the store with the same clock", () => {
     const store = new RemoteStore(memoryStore());
     const clock = new ManualClock(0);
-    expect(guardedFor(store, { clock })).toBe(toGuarded(store, { clock }));
-    expect(guardedFor(store, { clock })).not.toBe(toGuarded(store, { clock, timeoutMs: 7 }));
+    expect(guardedFor(store, { clock })).toBe(toGuarded(store, { clock, timeoutMs: 7 }));
+    expect(guardedFor(store, { clock })).not.toBe(toGuarded(store, { clock: new ManualClock(0) }));
+  });
+
+  it("can't stand around a decorator that has one inside, where it would see nothing", () => {
+    const clock = new ManualClock(0);
+    for (const decorate of Object.values(decorators)) {
+      const store = decorate(new RemoteStore(memoryStore()), clock);
+      expect(() => resilient(store)).toThrow(/guarded already.*leased\(resilient\(store/);
+      expect(() => resilient(decorate(memoryStore(), clock))).not.toThrow();
+    }
+    expect(() => resilient(resilient(memoryStore()))).toThrow(/guarded already/);
   });
 
   it("is not put around a store in this process, nor twice around one", () => {

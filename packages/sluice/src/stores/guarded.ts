@@ -3,8 +3,7 @@
 // the store all know.
 
 import { type Clock, systemClock } from "../clock.js";
-import { TIMEOUT_MS } from "./resilience/options.js";
-import { ResilientStore, resilient } from "./resilient.js";
+import { type ResilientStore, resilient } from "./resilient.js";
 import type { FailurePolicy, Store } from "./store.js";
 
 /** What is said of a store that may fail. */
@@ -14,8 +13,8 @@ export interface StoreCare {
   readonly clock: Clock;
 }
 
-// By store, then by clock, then by deadline. The last grows with the deadlines that a program names.
-const shared = new WeakMap<Store, WeakMap<Clock, Map<number, ResilientStore>>>();
+// By store, then by clock. Policies and deadlines of their own come with the counters.
+const shared = new WeakMap<Store, WeakMap<Clock, ResilientStore>>();
 
 /**
  * The store, guarded if it is remote. With `"throw"` and no deadline there is nothing to guard: its
@@ -24,10 +23,9 @@ const shared = new WeakMap<Store, WeakMap<Clock, Map<number, ResilientStore>>>()
 export function toGuarded(store: Store, care: StoreCare): Store {
   if (store.isRemote !== true) return store;
   if (care.onStoreFailure === "throw" && care.timeoutMs === undefined) return store;
-  const { clock, timeoutMs = TIMEOUT_MS } = care;
-  const byClock = fill(shared, store, () => new WeakMap<Clock, Map<number, ResilientStore>>());
-  const byTimeout = fill(byClock, clock, () => new Map<number, ResilientStore>());
-  return fill(byTimeout, timeoutMs, () => resilient(store, { timeoutMs, clock }));
+  const { clock } = care;
+  const byClock = fill(shared, store, () => new WeakMap<Clock, ResilientStore>());
+  return fill(byClock, clock, () => resilient(store, { clock }));
 }
 
 /** The store that a decorator with these options asks: guarded by its clock if it is remote. */
@@ -35,11 +33,6 @@ export function guardedFor(store: Store, options: { clock?: Clock } | undefined)
   const clock = options?.clock ?? systemClock;
   // What is no clock is refused by who was given it, in their own name.
   return typeof clock.now === "function" ? toGuarded(store, { clock }) : store;
-}
-
-/** Whether it keeps a deadline already, which another could only seem to change. */
-export function isGuarded(store: Store): boolean {
-  return store instanceof ResilientStore;
 }
 
 interface Shelf<K, V> {

@@ -61,6 +61,8 @@ export class ResilientStore extends ForwardingStore {
   readonly #clock: Clock;
   readonly #guard: Guard;
   readonly #deadlines: Deadlines;
+  /** Of limits that have their own: as many as a program names. */
+  readonly #otherDeadlines = new Map<number, Deadlines>();
   readonly #operatorDeadlines: Deadlines;
   readonly #fallback: Fallback;
   readonly #reporter: FallbackReporter;
@@ -71,6 +73,7 @@ export class ResilientStore extends ForwardingStore {
 
   constructor(inner: Store, options: ResilientOptions = {}) {
     super(inner);
+    mustBeUnguarded(inner);
     const settings = toSettings(options);
     const { clock, timeoutMs } = settings;
     this.#clock = clock;
@@ -106,6 +109,10 @@ export class ResilientStore extends ForwardingStore {
     return false;
   }
 
+  override get isGuarded(): boolean {
+    return true;
+  }
+
   get stats(): ResilientStats {
     return {
       state: this.#guard.breaker.state,
@@ -118,7 +125,7 @@ export class ResilientStore extends ForwardingStore {
   }
 
   override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
-    return this.#ask(new DecideRequest(this.#around, charges, options));
+    return this.#ask(new DecideRequest(this.#around, charges, options), charges[0]?.counter);
   }
 
   override decideOne(
@@ -130,9 +137,9 @@ export class ResilientStore extends ForwardingStore {
   ): MaybePromise<Verdict> {
     const charge = { counter, key, cost, nowMs };
     if (this.#answersLater || this.inner.decideOne === undefined) {
-      return this.#ask(new DecideOneRequest(this.#around, charge, blockNowMs));
+      return this.#ask(new DecideOneRequest(this.#around, charge, blockNowMs), counter);
     }
-    const verdict = this.#ask(new PromptRequest(this.#around, charge, blockNowMs));
+    const verdict = this.#ask(new PromptRequest(this.#around, charge, blockNowMs), counter);
     // The short way has no receipts to give back what comes late: it is for stores that never do.
     if (isThenable(verdict)) this.#answersLater = true;
     return verdict;
@@ -142,7 +149,7 @@ export class ResilientStore extends ForwardingStore {
     charges: readonly Charge[],
     options: PeekOptions = {},
   ): MaybePromise<readonly Verdict[]> {
-    return this.#ask(new PeekRequest(this.#around, charges, options));
+    return this.#ask(new PeekRequest(this.#around, charges, options), charges[0]?.counter);
   }
 
   /** What the store does not take in time is sent again when it is back: this never fails for it. */
@@ -194,6 +201,7 @@ export class ResilientStore extends ForwardingStore {
     this.#reporter.close();
     this.#guard.close();
     this.#deadlines.expireAll("it was closed");
+    for (const deadlines of this.#otherDeadlines.values()) deadlines.expireAll("it was closed");
     this.#operatorDeadlines.expireAll("it was closed");
     this.#isClosed = true;
     const last = this.#unsettled.size === 0 ? undefined : this.#settle(this.#unsettled.takeAll());
@@ -204,9 +212,18 @@ export class ResilientStore extends ForwardingStore {
     });
   }
 
-  #ask<Sent, Answer>(request: Guarded<Sent, Answer>): MaybePromise<Answer> {
+  #ask<Sent, Answer>(request: Guarded<Sent, Answer>, counter?: Counter): MaybePromise<Answer> {
     this.#mustBeOpen();
-    return this.#guard.ask(request, this.#deadlines);
+    return this.#guard.ask(request, this.#deadlinesOf(counter?.timeoutMs));
+  }
+
+  #deadlinesOf(timeoutMs: number | undefined): Deadlines {
+    if (timeoutMs === undefined || timeoutMs === this.#deadlines.timeoutMs) return this.#deadlines;
+    const known = this.#otherDeadlines.get(timeoutMs);
+    if (known !== undefined) return known;
+    const deadlines = new Deadlines(this.#clock, timeoutMs, toFailure);
+    this.#otherDeadlines.set(timeoutMs, deadlines);
+    return deadlines;
   }
 
   #operate<T>(call: () => MaybePromise<T>): MaybePromise<T> {
@@ -257,6 +274,15 @@ export class ResilientStore extends ForwardingStore {
  */
 export function resilient(store: Store, options?: ResilientOptions): ResilientStore {
   return new ResilientStore(store, options);
+}
+
+/** A second guard around the first, or around what answers in process, would never see a failure. */
+function mustBeUnguarded(inner: Store): void {
+  if (inner.isGuarded !== true) return;
+  const seen =
+    "resilient: the store is guarded already, by another resilient(…) or by the decorator";
+  const fix = "put it next to the network, as in leased(resilient(store, { … }))";
+  throw new SluiceError("SLUICE_OPTION_INVALID", `${seen} around it; ${fix}`);
 }
 
 function toFailure(seen: string): SluiceError {

@@ -22,6 +22,8 @@ export interface Counter {
   readonly limit: Limit;
   /** What answers when the store does not; see `resilient`. Default: what the decorator was given. */
   readonly onStoreFailure?: FailurePolicy;
+  /** How long the store may take for a decision. Default: what the decorator was given. */
+  readonly timeoutMs?: number;
 }
 
 /** One (limit, key, cost) to be decided. */
@@ -71,6 +73,8 @@ export interface Settling {
 export interface Store {
   /** Whether answers come over a network, so that they may fail to come. Default: they don't. */
   readonly isRemote?: boolean;
+  /** Whether `resilient` stands between this store and the network. Default: it does not. */
+  readonly isGuarded?: boolean;
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
   /** What `decide` would answer, with what is left now and nothing taken. */

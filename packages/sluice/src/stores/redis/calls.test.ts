@@ -19,6 +19,7 @@ function standOn(answers: readonly unknown[], info: unknown = INFO) {
   const port: RedisPort = {
     isCluster: false,
     isReady: true,
+    reason: undefined,
     whenReady: () => Promise.resolve(),
     evalSha: answer("EVALSHA"),
     eval: answer("EVAL"),
@@ -83,8 +84,15 @@ describe("a call", () => {
     await expect(often.calls.run(call)).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
     expect(often.sent.length).toBeLessThan(20);
     const { calls, sent } = standOn([busy, busy]);
-    await expect(calls.run({ ...call, isAbandoned: () => true })).rejects.toThrow("BUSY");
+    const isAbandoned = () => sent.length > 0;
+    await expect(calls.run({ ...call, isAbandoned })).rejects.toThrow("BUSY");
     expect(sent).toHaveLength(1);
+  });
+
+  it("is not sent for somebody who has gone on without it", async () => {
+    const { calls, sent } = standOn([[1]]);
+    await expect(calls.run({ ...call, isAbandoned: () => true })).rejects.toThrow("nobody waits");
+    expect(sent).toEqual([]);
   });
 
   it("says which calendar periods it needs", async () => {

@@ -78,6 +78,7 @@ export class Calls {
         if (attempt === 1 && failed !== undefined) return await this.#sendAfter(call, failed);
         if (!this.#port.isReady) await this.#ready();
         if (!this.#isChecked) await this.#check();
+        if (call.isAbandoned?.() === true) throw new Error("nobody waits any more");
         return await this.#send(call);
       } catch (error) {
         const mayPass = attempt < TRIES_MAX && call.isAbandoned?.() !== true;
@@ -112,9 +113,11 @@ export class Calls {
 
   /** Waits for the connection, for a bounded time; all that wait do it together. */
   #ready(): Promise<void> {
+    // Where an attempt has failed the next may be seconds away; the reason is worth more than a wait.
+    if (this.#port.reason !== undefined) return Promise.reject(noConnection(this.#port.reason));
     this.#readied ??= new Promise<void>((resolve, reject) => {
       const cancel = startTimer(systemClock, READY_MS_MAX, () =>
-        reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "there is no connection")),
+        reject(noConnection(this.#port.reason)),
       );
       this.#connected().then(resolve, reject).finally(cancel);
     }).finally(() => {
@@ -168,6 +171,11 @@ function toFailure(error: unknown): Error {
   const failure = new SluiceError("SLUICE_STORE_UNAVAILABLE", message);
   failure.cause = error;
   return failure;
+}
+
+function noConnection(reason: string | undefined): SluiceError {
+  const seen = reason === undefined ? "" : ` (${reason})`;
+  return new SluiceError("SLUICE_STORE_UNAVAILABLE", `there is no connection${seen}`);
 }
 
 function messageOf(error: unknown): string {

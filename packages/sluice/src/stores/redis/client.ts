@@ -29,6 +29,8 @@ export interface RedisPort {
   readonly isCluster: boolean;
   /** Whether a command that is sent now goes out at once. */
   readonly isReady: boolean;
+  /** Why there is no connection, if an attempt to make one has failed. */
+  readonly reason: string | undefined;
   /** Resolves when the connection stands, rejects if it was given up. */
   whenReady(): Promise<void>;
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;

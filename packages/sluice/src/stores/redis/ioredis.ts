@@ -3,7 +3,7 @@
 // a decision could stall. The store uses a duplicate with all of that off, and a quick reconnect.
 
 import type { RedisPort } from "./client.js";
-import { untilReady } from "./until-ready.js";
+import { ConnectionFailure, untilReady } from "./until-ready.js";
 
 interface IoredisOptions {
   readonly autoResendUnfulfilledCommands?: boolean;
@@ -60,14 +60,20 @@ class IoredisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: Ioredis;
   readonly #isOwn: boolean;
+  readonly #failure = new ConnectionFailure();
 
   constructor(given: Ioredis) {
     this.isCluster = given.isCluster === true;
     this.#isOwn = !isCareful(given);
     this.#client = this.#isOwn ? duplicateCarefully(given) : given;
     // Without a listener ioredis prints every failed attempt; failures show in answers.
-    this.#client.on("error", () => {});
+    this.#client.on("error", (error) => this.#failure.note(error));
+    this.#client.on("ready", () => this.#failure.forget());
     if (this.#client.status === "wait") this.#client.connect().catch(() => {});
+  }
+
+  get reason(): string | undefined {
+    return this.#failure.reason;
   }
 
   get isReady(): boolean {

@@ -2,7 +2,7 @@
 // used as it is; its user connects it and closes it.
 
 import type { RedisPort } from "./client.js";
-import { untilReady } from "./until-ready.js";
+import { ConnectionFailure, untilReady } from "./until-ready.js";
 
 /** What of node-redis is used. */
 interface NodeRedis {
@@ -27,12 +27,18 @@ export function nodeRedisPort(client: unknown): RedisPort {
 class NodeRedisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: NodeRedis;
+  readonly #failure = new ConnectionFailure();
 
   constructor(client: NodeRedis) {
     this.isCluster = typeof client.nodeClient === "function";
     this.#client = client;
     // An error event without a listener would end the process; failures show in answers.
-    client.on("error", () => {});
+    client.on("error", (error) => this.#failure.note(error));
+    client.on("ready", () => this.#failure.forget());
+  }
+
+  get reason(): string | undefined {
+    return this.#failure.reason;
   }
 
   get isReady(): boolean {

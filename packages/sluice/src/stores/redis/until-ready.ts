@@ -1,4 +1,4 @@
-// Waiting for a client's connection, alike for ioredis and node-redis.
+// Waiting for a client's connection and knowing why there is none, alike for ioredis and node-redis.
 
 /** What tells of a connection. */
 export interface Connection {
@@ -19,4 +19,20 @@ export function untilReady(client: Connection): Promise<void> {
     client.once("ready", ready);
     client.once("end", ended);
   });
+}
+
+/** Why the latest attempt to connect failed: the server was not there, or did not let us in. */
+export class ConnectionFailure {
+  reason: string | undefined;
+
+  /** Takes note of an error event. A connection that was cut is no failed attempt. */
+  note(error: unknown): void {
+    const { message, syscall } = error as { message?: unknown; syscall?: unknown };
+    const isRefused = typeof message === "string" && /^[A-Z][A-Z0-9]+ /.test(message);
+    if (syscall === "connect" || isRefused) this.reason = String(message);
+  }
+
+  forget(): void {
+    this.reason = undefined;
+  }
 }
