@@ -180,7 +180,8 @@ class StoreLimiter implements Limiter<false> {
       throw new SluiceError("SLUICE_NOTHING_TO_ACQUIRE", `got ${this.#limitNames()}`);
     }
     const moment = this.#moment(nowMs);
-    const charges = this.#charges(key, options, moment);
+    const charged = this.#charges(key, options, moment);
+    const charges = verb === "acquire" ? charged.map(heldIfPermit) : charged;
     const requestId = toRequestId(options?.requestId);
     const how = { hold: verb !== "check", blockNowMs: moment.clockNowMs };
     return this.#store.decide(charges, requestId === undefined ? how : { ...how, requestId });
@@ -217,7 +218,6 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #toPermit(outcome: Outcome): Permit<false> {
-    // Only the place is given back: what the other limits charged stays spent.
     const receipts = outcome.receipts.filter((receipt) => isConcurrency(receipt.counter));
     return new HeldPermit(toDecision(outcome), (kept, nowMs) =>
       this.#settle(receipts, kept, nowMs),
@@ -278,6 +278,11 @@ function toShortWay({ counters, store }: LimiterSetup): ShortWay | undefined {
 
 function isQuota(counter: Counter): boolean {
   return counter.limit.algorithm === "quota";
+}
+
+/** Only the place of a permit is given back: what its request pays besides is final. */
+function heldIfPermit(charge: Charge): Charge {
+  return isConcurrency(charge.counter) ? charge : { ...charge, isFinal: true };
 }
 
 function isConcurrency(counter: Counter): boolean {

@@ -500,6 +500,26 @@ describe("while the exchange fails", () => {
     },
   );
 
+  it("units that a slow store hears each time are told twice at most", async () => {
+    class Slow extends Failing {
+      override debit(charges: readonly Charge[]) {
+        const standings = inner.debit(charges);
+        if (this.mode === "work") return standings as never;
+        return new Promise<never>((resolve) =>
+          clock.after(1_100, () => resolve(standings as never)),
+        );
+      }
+    }
+    const store = new Slow(inner);
+    const local = node(store);
+    expect(take(local, 20)).toBe(true);
+    await pass(20_000);
+    expect(usedInStore()).toBe(20);
+    store.mode = "work";
+    await pass(2_500);
+    expect(usedInStore()).toBeLessThanOrEqual(40);
+  });
+
   it("the others are believed to go on for ten exchanges, and no longer", async () => {
     const big = counterOf(fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }));
     const store = new Failing(inner);

@@ -186,6 +186,7 @@ export class EventualStore extends ForwardingStore {
     for (const view of this.#lookAll(charges)) {
       view.deltaUnits = 0;
       view.sentUnits = 0;
+      view.unsureUnits = 0;
       view.assumedUnits = 0;
       view.assumedSinceUnits = 0;
       view.version++;
@@ -256,8 +257,9 @@ export class EventualStore extends ForwardingStore {
  *
  * While the exchange fails each process decides alone; what it admitted is kept, for at most
  * `keysMax` keys, and told again every `syncMs`. An exchange whose answer was lost may have counted,
- * so telling it again may count it twice: that refuses early and never overshoots. Units given back
- * are for the same reason told once only.
+ * so telling it again may count it twice: that refuses early and never overshoots. Where no answer
+ * comes at all its units wait for the store to answer, and are told once more only. Units given back
+ * are for the same reason told once.
  *
  * A `requestId` counts once in this process, not across processes. Refunds, resets and blocks by
  * other processes are seen within `syncMs`, blocks within a second more. What was spent at the end

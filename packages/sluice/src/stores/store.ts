@@ -33,6 +33,8 @@ export interface Charge {
   readonly cost: number;
   /** The time by the limit's clock. A store with a clock of its own ignores it. */
   readonly nowMs: number;
+  /** Not held, even if the request is: what a permit's request pays besides is spent. */
+  readonly isFinal?: boolean;
   /** A shadow charge is counted if it passes, and never refuses the others. */
   readonly shadow?: boolean;
   /** Who asks, where the key is shared by many: routes between the shards of a split limit. */

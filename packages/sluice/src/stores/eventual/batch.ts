@@ -47,6 +47,10 @@ export class Batch {
     for (const view of this.views) {
       units += Math.abs(view.sentUnits);
       view.sentUnits = 0;
+      if (view.unsureUnits === 0) continue;
+      view.deltaUnits += view.unsureUnits;
+      view.unsureUnits = 0;
+      view.isTouched = true;
     }
     return units;
   }
@@ -59,6 +63,18 @@ export class Batch {
       const nowMs = Math.max(view.nowMs, clockMs + view.skewMs);
       const sentAtMs = this.charges[i].nowMs;
       learnStanding(view, this.#setup, { standing: standings[i], sentAtMs, nowMs });
+    }
+  }
+
+  /**
+   * No answer came, so nobody knows. Told again and again, units that were heard each time would add
+   * up to a debt without bound; so they wait until the store answers something, and are told once more.
+   */
+  putAside(): void {
+    for (const view of this.views) {
+      view.unsureUnits += Math.max(0, view.sentUnits);
+      view.sentUnits = 0;
+      view.isTouched = true;
     }
   }
 

@@ -16,6 +16,8 @@ const CHARGES_MAX = 1_000;
 const FIRST_MS = 5;
 /** A call without an answer for so long has failed. */
 const ANSWER_MS_MAX = 1_000;
+/** What is not answered for so long may well have been heard, by a store that is slow. */
+const SILENCE_MS = ANSWER_MS_MAX / 2;
 /** The most new keys that are exchanged early; more wait for the next round. */
 const NEW_MAX = 10_000;
 /** How often a key's blocks are looked for. */
@@ -145,7 +147,9 @@ export class Exchange {
     const goOn = () => this.#sendFrom(views, start + CHARGES_MAX);
     const fail = () => {
       this.counts.failures++;
-      batch.takeBack();
+      const sinceMs = this.#setup.clock.now() - batch.sentAtMs;
+      if (sinceMs >= SILENCE_MS) batch.putAside();
+      else batch.takeBack();
       goOn();
     };
     this.counts.exchanges++;

@@ -23,6 +23,8 @@ export class View {
   deltaUnits = 0;
   /** Told in the exchange that is under way. */
   sentUnits = 0;
+  /** Units that were told without an answer: they may have been heard. */
+  unsureUnits = 0;
   /** Whether it was asked for since it was exchanged last, and so is to be exchanged. */
   isTouched = false;
   /** Changed by what makes the answer to an exchange under way outdated. */

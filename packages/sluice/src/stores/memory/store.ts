@@ -277,7 +277,7 @@ export class MemoryStore implements SyncStore {
       const slot = cells.table.find(at.low, at.high);
       cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0, at.nowMs);
     }
-    if (hold === false) return;
+    if (hold === false || at.charge.isFinal === true) return;
     const { mark, before } = taken;
     const proof = this.#open.make(at, { cost, atMs: at.nowMs, mark, before });
     if (hold === true) this.#open.add(proof);

@@ -28,8 +28,8 @@ const noteIds = new WeakMap<object, string>();
  * Under what it is noted that this receipt, held briefly, was settled. Of a request with an id all
  * answers are the same receipt, known by its record.
  */
-export function noteIdOf(proof: object, record: string): string {
-  if (record !== "") return record.slice(record.indexOf("}") + 1);
+export function noteIdOf(proof: object, { record, atMs }: RedisProof): string {
+  if (record !== "") return `${atMs}${record.slice(record.indexOf("}") + 1)}`;
   const known = noteIds.get(proof);
   if (known !== undefined) return known;
   const id = crypto.randomUUID();

@@ -4,6 +4,7 @@
 
 import { atEndOfTurn } from "../../clock.js";
 import { SluiceError, show } from "../../errors.js";
+import { isShaper } from "../../limits.js";
 import type { Charge, DecideOptions, Outcome } from "../store.js";
 import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
@@ -210,7 +211,7 @@ export class Decisions {
       numbers.push(
         charge.shadow === true ? 1 : 0,
         shiftMsOf(counter.limit, key),
-        hold === true ? writer.open(counter, key, tags[i]) : 0,
+        hold === true && charge.isFinal !== true ? writer.open(counter, key, tags[i]) : 0,
       );
     }
     const isTold = hold !== false || record !== "";
@@ -266,7 +267,10 @@ function printOf(
   tags: readonly string[],
   hold: boolean | "briefly",
 ): string {
-  const parts = charges.map(({ counter, cost }, i) => [counter.scope, counter.part, tags[i], cost]);
+  // The kind of a limit too: it says how an answer that is kept reads.
+  const parts = charges.map(({ counter: { scope, part, limit }, cost }, i) => {
+    return [scope, part, limit.algorithm, isShaper(limit), tags[i], cost];
+  });
   // Whether it is held briefly is the store's affair, not its caller's.
   return JSON.stringify([hold === true, ...parts]);
 }

@@ -23,7 +23,8 @@ const KEY_LENGTH_MAX = 200;
 const UNSAFE_IN_TAG = /[%{}\s\p{Cc}\p{Cs}]/gu;
 const UNSAFE_IN_PART = /[%{}:\s\p{Cc}\p{Cs}]/gu;
 const IS_SAFE = /^[\w.:@/+=~-]+$/;
-const SECRET_KINDS = /^(api[-_]?key|token|access[-_]?token|secret|session|jwt|bearer|password):/i;
+const SECRET_KINDS =
+  /^((x[-_])?api[-_]?key|((access|refresh|id|auth)[-_]?)?token|secret|session([-_]?id)?|jwt|bearer|password|authorization|cookie):/i;
 
 /** Whether a key says of itself that it is a secret: `apiKey:…`, `token:…`, `session:…`. */
 export function looksSecret(key: string): boolean {

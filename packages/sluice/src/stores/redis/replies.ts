@@ -86,8 +86,11 @@ export class ReplyReader {
     // Of a request that is answered again: when it was admitted.
     const atMs = this.#next();
     const { isWanted, keepMs, record } = held;
+    if (!isWanted || !isAdmitted) {
+      return { isAdmitted, verdicts: told.map(({ verdict }) => verdict), receipts: [] };
+    }
     const receipts = told
-      .filter(({ verdict }) => isWanted && isAdmitted && verdict.allowed)
+      .filter(({ verdict, charge }) => verdict.allowed && charge.isFinal !== true)
       .map(({ charge: { counter, key, cost }, mark, before }) => {
         const proof: RedisProof = { name, atMs, mark, before, keepMs, record };
         return { counter, key, cost, proof };

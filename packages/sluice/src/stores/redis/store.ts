@@ -193,7 +193,7 @@ export class RedisStore implements Store {
     writer.numbers.push(
       writer.counter(counter, key, tag),
       proof.name === ""
-        ? writer.note(counter, tag, noteIdOf(receipt.proof as object, proof.record))
+        ? writer.note(counter, tag, noteIdOf(receipt.proof as object, proof))
         : writer.open(counter, key, tag),
       proof.record === "" ? 0 : writer.name(proof.record),
       writer.limit(counter.limit),

@@ -1,9 +1,9 @@
--- The mark of a block in front of a limiter's first value: an x, when the block ends (-1: never) and
--- how long it was meant to last. So a check needs to read nothing but its counter.
+-- The mark of a block in front of a limiter's first value: an x, when the block ends (-1: never), how
+-- long it was meant to last and until when the value behind it has to be kept. So a check needs to read nothing but its counter.
 
 -- @include whole
 
-local MARK, MARK_LENGTH = "<c1dd", 17
+local MARK, MARK_LENGTH = "<c1ddd", 25
 -- A block without an end is kept for a hundred years.
 local MARK_MS_MAX = 3155760000000
 
@@ -18,12 +18,14 @@ local function left_of(finish, length, now)
   return max(0, min(finish - now, length))
 end
 
--- Takes a value apart: what is behind the mark or nothing, the mark, and for how long it lasts.
+-- Takes a value apart: what is behind the mark or nothing, a mark anew for a value that is kept until
+-- then, for how long the block lasts, and until when the value is kept.
 local function unmark(value, now)
-  if not is_marked(value) then return value, nil, 0 end
-  local _, finish, length = struct.unpack(MARK, value)
+  if not is_marked(value) then return value, nil, 0, 0 end
+  local _, finish, length, kept_until_ms = struct.unpack(MARK, value)
   local rest = #value > MARK_LENGTH and string.sub(value, MARK_LENGTH + 1) or false
   local left = left_of(finish, length, now)
-  if left == 0 then return rest, nil, 0 end
-  return rest, string.sub(value, 1, MARK_LENGTH), left
+  if left == 0 then return rest, nil, 0, kept_until_ms end
+  local function mark_until(until_ms) return struct.pack(MARK, "x", finish, length, until_ms) end
+  return rest, mark_until, left, kept_until_ms
 end

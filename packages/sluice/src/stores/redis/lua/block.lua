@@ -7,15 +7,16 @@
 
 local key, slack_ms, length = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local value = redis.call("GET", key)
-local rest = unmark(value, now)
+local rest, _, _, kept_until_ms = unmark(value, now)
+if value and not is_marked(value) then kept_until_ms = now + redis.call("PTTL", key) end
+local kept_ms = rest and kept_until_ms - now or 0
 if length < 0 then
-  if is_marked(value) and rest then redis.call("SET", key, rest, "KEEPTTL")
+  if is_marked(value) and kept_ms > 0 then redis.call("SET", key, rest, "PX", text(kept_ms + slack_ms))
   elseif is_marked(value) then redis.call("DEL", key) end
   return { now }
 end
 local finish, ttl = -1, MARK_MS_MAX
 if length > 0 then finish, ttl = now + length, length + slack_ms end
--- What is in use behind the mark keeps its time.
-ttl = max(ttl, redis.call("PTTL", key))
-redis.call("SET", key, struct.pack(MARK, "x", finish, length) .. (rest or ""), "PX", text(ttl))
+local mark = struct.pack(MARK, "x", finish, length, now + kept_ms)
+redis.call("SET", key, mark .. (rest or ""), "PX", text(max(ttl, kept_ms)))
 return { now }

@@ -22,7 +22,8 @@ end
 
 -- What is in use carries over to other numbers, rounded up and clipped to full.
 local function carry(c, debt, ticks_per_unit, limit, now)
-  c.debt = min(ceil(debt / ticks_per_unit * limit.ticksPerUnit), limit.fullTicks)
+  c.debt = ceil(debt / ticks_per_unit * limit.ticksPerUnit)
+  if not c.keeps_all then c.debt = min(c.debt, limit.fullTicks) end
   c.at = now
   c.dirty, c.carried = true, true
 end

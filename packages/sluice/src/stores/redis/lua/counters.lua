@@ -32,7 +32,7 @@ local function save(c, limit)
   local value, ttl = algorithm.write(c, limit, now)
   if c.block_mark then
     if type(value) == "number" then value = text(value) end
-    value = c.block_mark .. (ttl > 0 and value or "")
+    value = c.block_mark(now + ttl) .. (ttl > 0 and value or "")
     ttl = c.block_ms < 0 and MARK_MS_MAX or max(ttl, c.block_ms)
   end
   -- What is not kept is not there, for those that come behind it in this call either.

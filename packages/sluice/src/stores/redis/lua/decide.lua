@@ -45,7 +45,7 @@ local function take(w, delay, name, keep_ms)
   -- A permit's time starts when its request goes on.
   if limit.kind == "concurrency" then w.mark = w.mark + ceil(delay) end
   if w.cost > 0 then limit.algorithm.take(w, limit, w.cost, now, w.before, w.mark) end
-  if not name then return end
+  if not name or w.open == 0 then return end
   local receipt = { id = name, cost = w.cost, at = now, before = w.before, lowered = 0 }
   receipts.open(KEYS[w.open], w.mark, receipt, keep_ms + SLACK_MS)
 end

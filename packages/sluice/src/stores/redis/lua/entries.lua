@@ -79,7 +79,7 @@ function entries.read(c, _, limit, now)
     latest(c)
     add(c, latest_ms, cost)
   end
-  if tonumber(under) ~= limit.limit and c.used > limit.limit then
+  if tonumber(under) ~= limit.limit and c.used > limit.limit and not c.keeps_all then
     drop_oldest(c, c.used - limit.limit)
   end
 end

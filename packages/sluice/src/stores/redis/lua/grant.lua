@@ -14,9 +14,10 @@ for at = 1, #numbers, CHARGE_FIELDS do
   local limit, cost, shift = limits[numbers[at + 2]], numbers[at + 3], numbers[at + 4]
   if cost < 0 then
     -- All is forgotten but a block.
-    local _, mark, left = unmark(values[place], now)
+    local _, mark_until, left = unmark(values[place], now)
     redis.call("DEL", KEYS[place])
-    values[place], ttls[place] = mark or false, mark and (left < 0 and MARK_MS_MAX or left)
+    values[place] = mark_until and mark_until(now) or false
+    ttls[place] = mark_until and (left < 0 and MARK_MS_MAX or left)
   end
   load(c, place, limit, shift)
   if cost > 0 then limit.algorithm.grant(c, limit, cost, now) end

@@ -27,6 +27,8 @@ local function settle(at)
     return
   end
   receipt.mark = mark
+  -- Under other numbers than those of now what was used stays as it is.
+  c.keeps_all = true
   load(c, numbers[at], limit, numbers[at + 10])
   local algorithm = limit.algorithm
   if kept > receipt.cost then

@@ -42,7 +42,7 @@ function sliding.read(c, value, limit, now)
     return
   end
   slide(c, width, finish)
-  if under ~= limit.limit then
+  if under ~= limit.limit and not c.keeps_all then
     c.current, c.previous = min(c.current, limit.limit), min(c.previous, limit.limit)
     c.dirty = true
   end

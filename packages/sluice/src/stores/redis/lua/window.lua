@@ -38,8 +38,9 @@ function window.read(c, value, limit, now)
   if finish <= now then return end
   c.used = used
   -- Beyond its own limit use is debt and stays; beyond another's it is clipped.
-  if under ~= limit.limit and used > limit.limit then c.used = limit.limit end
-  c.dirty = c.used ~= used or finish ~= c.finish
+  -- Only seen so: a limiter with a larger limit may go on counting, as while servers are replaced.
+  if under ~= limit.limit and used > limit.limit and not c.keeps_all then c.used = limit.limit end
+  c.dirty = finish ~= c.finish
 end
 
 function window.write(c, limit, now)
