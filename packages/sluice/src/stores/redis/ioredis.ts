@@ -61,14 +61,14 @@ class IoredisPort implements RedisPort {
   readonly #client: Ioredis;
   readonly #isOwn: boolean;
   readonly #failure = new ConnectionFailure();
+  readonly #stopListening: () => void;
 
   constructor(given: Ioredis) {
     this.isCluster = given.isCluster === true;
     this.#isOwn = !isCareful(given);
     this.#client = this.#isOwn ? duplicateCarefully(given) : given;
     // Without a listener ioredis prints every failed attempt; failures show in answers.
-    this.#client.on("error", (error) => this.#failure.note(error));
-    this.#client.on("ready", () => this.#failure.forget());
+    this.#stopListening = this.#failure.listenTo(this.#client);
     if (this.#client.status === "wait") this.#client.connect().catch(() => {});
   }
 
@@ -106,6 +106,7 @@ class IoredisPort implements RedisPort {
 
   async close(): Promise<void> {
     if (this.#isOwn) this.#client.disconnect();
+    else this.#stopListening();
   }
 }
 

@@ -28,13 +28,13 @@ class NodeRedisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: NodeRedis;
   readonly #failure = new ConnectionFailure();
+  readonly #stopListening: () => void;
 
   constructor(client: NodeRedis) {
     this.isCluster = typeof client.nodeClient === "function";
     this.#client = client;
     // An error event without a listener would end the process; failures show in answers.
-    client.on("error", (error) => this.#failure.note(error));
-    client.on("ready", () => this.#failure.forget());
+    this.#stopListening = this.#failure.listenTo(client);
   }
 
   get reason(): string | undefined {
@@ -75,6 +75,7 @@ class NodeRedisPort implements RedisPort {
   }
 
   async close(): Promise<void> {
-    // The user's client, closed by its user.
+    // The user's client is closed by its user.
+    this.#stopListening();
   }
 }

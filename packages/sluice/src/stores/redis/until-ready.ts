@@ -6,6 +6,12 @@ export interface Connection {
   off(event: string, listener: () => void): void;
 }
 
+/** What tells of errors. */
+export interface Listened {
+  on(event: string, listener: (error: unknown) => void): void;
+  off(event: string, listener: (error: unknown) => void): void;
+}
+
 /** Resolves at the event `ready`, rejects at `end`; no listener stays behind. */
 export function untilReady(client: Connection): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -32,7 +38,17 @@ export class ConnectionFailure {
     if (syscall === "connect" || isRefused) this.reason = String(message);
   }
 
-  forget(): void {
-    this.reason = undefined;
+  /** Listens to a client; returns what ends that. */
+  listenTo(client: Listened): () => void {
+    const note = (error: unknown) => this.note(error);
+    const forget = () => {
+      this.reason = undefined;
+    };
+    client.on("error", note);
+    client.on("ready", forget);
+    return () => {
+      client.off("error", note);
+      client.off("ready", forget);
+    };
   }
 }
