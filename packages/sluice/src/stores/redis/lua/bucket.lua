@@ -46,7 +46,7 @@ function bucket.read(c, value, limit, now)
     end
     return
   end
-  if not is(value, letter_of(limit), FIVE) then return end
+  if not is(value, letter_of(limit), FIVE_LENGTH) then return end
   local _, debt, at, rate, unit, full = struct.unpack(FIVE, value)
   c.debt, c.at = debt, at
   if rate ~= limit.ticksPerMs or unit ~= limit.ticksPerUnit or full ~= limit.fullTicks then

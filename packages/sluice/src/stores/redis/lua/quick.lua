@@ -55,7 +55,7 @@ function quick.slidingWindowCounter(value, limit, cost, now)
   local left = width - now % width
   local finish, current, before = now + left, 0, 0
   if value then
-    if not is(value, "s", FIVE) then return end
+    if not is(value, "s", FIVE_LENGTH) then return end
     local _, counted, previous, ended, under_ms, under = struct.unpack(FIVE, value)
     if under_ms ~= width or under ~= most or ended > finish then return end
     if ended == finish then current, before = counted, previous

@@ -31,7 +31,7 @@ function sliding.read(c, value, limit, now)
   local width = limit.windowMs
   local finish = finish_at(limit, now)
   c.current, c.previous, c.finish = 0, 0, finish
-  if not value or not is(value, "s", FIVE) then return end
+  if not value or not is(value, "s", FIVE_LENGTH) then return end
   local _, current, previous, ended, under_ms, under = struct.unpack(FIVE, value)
   c.current, c.previous, c.finish = current, previous, ended
   if under_ms ~= width then

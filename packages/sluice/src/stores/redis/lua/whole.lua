@@ -57,7 +57,7 @@ local function unpack_value(value, number)
 end
 
 -- What does not fit that: a letter that tells what it is, and doubles.
-local THREE, FIVE = "<c1ddd", "<c1ddddd"
+local THREE, THREE_LENGTH, FIVE, FIVE_LENGTH = "<c1ddd", 25, "<c1ddddd", 41
 
 -- Whether a value begins with this letter.
 local function is_text(value, letter)
@@ -65,6 +65,6 @@ local function is_text(value, letter)
 end
 
 -- Whether a value is of this kind: another algorithm may have left its own under the name.
-local function is(value, letter, form)
-  return is_text(value, letter) and #value == struct.size(form)
+local function is(value, letter, length)
+  return is_text(value, letter) and #value == length
 end

@@ -32,7 +32,7 @@ function window.read(c, value, limit, now)
     under = max(used, limit.limit)
   else
     local _
-    if not is(value, limit.ends and "q" or "w", THREE) then return end
+    if not is(value, limit.ends and "q" or "w", THREE_LENGTH) then return end
     _, used, finish, under = struct.unpack(THREE, value)
   end
   if finish <= now then return end
