@@ -4,6 +4,7 @@
 import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
 import { type Period, periodAt } from "./calendar.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
+import { spreadHash } from "./spread-hash.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 
 /** The state of one key: what was used in which window. */
@@ -32,11 +33,7 @@ export const window: Algorithm<WindowState, WindowLimit> = {
  * that processes that share a store agree. Add it to the time that the algorithm is given.
  */
 export function keyOffsetMs(key: string, windowMs: number): number {
-  // FNV-1a with a final mix: spread matters here, secrecy does not.
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
-  return Math.floor(((hash ^ (hash >>> 15)) >>> 0) * (windowMs / 2 ** 32));
+  return Math.floor(spreadHash(key) * (windowMs / 2 ** 32));
 }
 
 function charge(

@@ -31,6 +31,7 @@ export function spreadVerdicts(
   );
 }
 
-function isSameCounter(a: Charge, b: Charge): boolean {
+/** Whether two charges of a request are charged together. */
+export function isSameCounter(a: Charge, b: Charge): boolean {
   return a.counter === b.counter && a.key === b.key && a.shadow === b.shadow;
 }

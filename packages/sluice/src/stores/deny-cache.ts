@@ -8,7 +8,7 @@ import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, orDefault, whole } from "../options.js";
-import { mergeEqual, spreadVerdicts } from "./charges.js";
+import { isSameCounter, mergeEqual, spreadVerdicts } from "./charges.js";
 import { Denials, isCacheable, type Sending } from "./denials.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import { guardedFor } from "./guarded.js";
@@ -111,7 +111,7 @@ export class DenyCacheStore extends ForwardingStore {
     const sending = { clockMs, clears: this.#denials.clears };
     return this.#learnFrom(super.decide(charges, options), ({ isAdmitted, verdicts }) => {
       for (const charge of merged) {
-        const verdict = verdicts[charges.findIndex((other) => isSame(other, charge))];
+        const verdict = verdicts[charges.findIndex((other) => isSameCounter(other, charge))];
         // One that passes alone is not charged if another refuses: it changes nothing.
         if (isAdmitted || !verdict.allowed) this.#learn(charge, verdict, sending);
       }
@@ -230,10 +230,6 @@ export function denyCache(store: Store, options?: DenyCacheOptions): DenyCacheSt
 interface Touched {
   readonly counter: Pick<Counter, "scope">;
   readonly key: string;
-}
-
-function isSame(a: Charge, b: Charge): boolean {
-  return a.counter === b.counter && a.key === b.key && a.shadow === b.shadow;
 }
 
 /** Stands for a charge that nobody asked the store about. */

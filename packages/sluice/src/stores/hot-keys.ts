@@ -10,6 +10,7 @@ import { asOptions, type OptionSite, orDefault, refuse, whole } from "../options
 import { ForwardingStore } from "./forwarding-store.js";
 import { guardedFor } from "./guarded.js";
 import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
+import { KEY_CHARS_MAX } from "./lease/books.js";
 import { isLeasable } from "./lease/leasable.js";
 import type { LeasedOptions } from "./lease/options.js";
 import { Reading } from "./lease/reading.js";
@@ -79,8 +80,6 @@ const SITE: OptionSite = { name: "hotKeys", code: "SLUICE_OPTION_INVALID" };
 const PERIOD_MS = 1000;
 /** A hot key cools below this share of what made it hot, so that it does not flicker. */
 const COOL_SHARE = 0.5;
-/** A longer key is not watched. */
-const KEY_CHARS_MAX = 512;
 
 /** A store in front of another one that leases hot keys. Made by {@link hotKeys}. */
 export class HotKeysStore extends ForwardingStore {

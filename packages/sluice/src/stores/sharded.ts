@@ -2,6 +2,7 @@
 // Cluster spreads a hot key over its nodes. Each caller always meets the same shard. The parts add up
 // to the limit, so it is never exceeded; a caller whose shard is full is refused early.
 
+import { spreadHash } from "../algorithms/spread-hash.js";
 import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
@@ -146,12 +147,7 @@ export class ShardedStore extends ForwardingStore {
   }
 
   #shardOf(caller: string): number {
-    // FNV-1a with a final mix, the same in every process: spread matters here, secrecy does not.
-    let hash = 0x811c9dc5;
-    for (let i = 0; i < caller.length; i++)
-      hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193);
-    hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
-    return ((hash ^ (hash >>> 15)) >>> 0) % this.#shards;
+    return spreadHash(caller) % this.#shards;
   }
 
   // At the end, where the kind of a key stays readable. Every key of a split limit has such an end,

@@ -18,7 +18,7 @@ export interface Book extends Leasable {
 }
 
 /** A longer key is never leased. */
-const KEY_CHARS_MAX = 512;
+export const KEY_CHARS_MAX = 512;
 
 /** All books of a store. */
 export class Books {

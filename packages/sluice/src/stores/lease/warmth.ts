@@ -2,6 +2,8 @@
 // cleared every so often. Keys that share a count warm each other, which costs a lease too many and
 // never a decision.
 
+import { spreadHash } from "../../algorithms/spread-hash.js";
+
 const SLOTS = 2 ** 16;
 
 /** Counts of the present period, for all keys of a store. */
@@ -30,9 +32,6 @@ export class Warmth {
 }
 
 function slotOf(key: string, salt: number): number {
-  // FNV-1a: spread matters here; whoever makes keys collide only gets leases.
-  let hash = 0x811c9dc5 ^ salt;
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
-  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
+  // Whoever makes keys collide only gets leases.
+  return spreadHash(key, salt) & (SLOTS - 1);
 }

@@ -10,7 +10,7 @@ import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
 import { type Calls, LostReply, PeriodUnknown } from "./calls.js";
 import type { KeyNames } from "./keys.js";
-import { shiftMsOf } from "./limit-numbers.js";
+import { isList, isShifted, shiftMsOf } from "./limit-numbers.js";
 import { type Script, scripts } from "./lua/scripts.js";
 import { type HeldAs, ReplyReader } from "./replies.js";
 
@@ -164,15 +164,7 @@ export class Decisions {
   #writeRequest(writer: CallWriter, { request, isPlain }: Asked): HeldAs | undefined {
     const { charges, tags } = request;
     if (!isPlain) return this.#writeWhole(writer, request);
-    for (let i = 0; i < charges.length; i++) {
-      const { counter, key, cost } = charges[i];
-      writer.numbers.push(
-        writer.counter(counter, key, tags[i]),
-        writer.first(counter, key, tags[i]),
-        writer.limit(counter.limit),
-        cost,
-      );
-    }
+    for (let i = 0; i < charges.length; i++) writeCharge(writer, charges[i], tags[i]);
     // Below 0 it is the last one of its request.
     writer.numbers[writer.numbers.length - 2] *= -1;
     return undefined;
@@ -200,13 +192,8 @@ export class Decisions {
       numbers.push(writer.name(record), writer.text(printOf(charges, tags, hold), FIXED_ARGS));
     }
     for (const [i, charge] of charges.entries()) {
-      const { counter, key, cost } = charge;
-      numbers.push(
-        writer.counter(counter, key, tags[i]),
-        writer.first(counter, key, tags[i]),
-        writer.limit(counter.limit),
-        cost,
-      );
+      const { counter, key } = charge;
+      writeCharge(writer, charge, tags[i]);
       if (!hasMore) continue;
       numbers.push(
         charge.shadow === true ? 1 : 0,
@@ -221,6 +208,16 @@ export class Decisions {
   #newName(): string {
     return `${this.#namePrefix}-${(this.#nameSequence++).toString(36)}`;
   }
+}
+
+/** What both scripts read of a charge. */
+function writeCharge(writer: CallWriter, { counter, key, cost }: Charge, tag: string): void {
+  writer.numbers.push(
+    writer.counter(counter, key, tag),
+    writer.first(counter, key, tag),
+    writer.limit(counter.limit),
+    cost,
+  );
 }
 
 function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {
@@ -246,8 +243,7 @@ function isPlain({ charges, options: { requestId, hold } }: Request): boolean {
 
 /** Whether there is nothing more to tell of it than its numbers. */
 function isPlainCharge({ counter: { limit }, shadow }: Charge): boolean {
-  if (limit.algorithm === "slidingWindowLog" || limit.algorithm === "concurrency") return false;
-  return shadow !== true && !(limit.algorithm === "fixedWindow" && limit.align === "key");
+  return shadow !== true && !isList(limit) && !isShifted(limit);
 }
 
 function byTag(queue: readonly Asked[]): Iterable<Asked[]> {

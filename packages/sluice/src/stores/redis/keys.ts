@@ -4,8 +4,8 @@
 
 import { createHash, createHmac } from "node:crypto";
 import { SluiceError } from "../../errors.js";
-import type { Limit } from "../../limits.js";
 import type { Counter } from "../store.js";
+import { isList } from "./limit-numbers.js";
 
 /** How keys are named. */
 export interface KeyNaming {
@@ -66,6 +66,7 @@ export class KeyNames {
     const first = toFirst(counter.scope);
     const name = counter.part === 0 ? first : `${first}:${counter.part}`;
     const suffixes = {
+      // Apart, or a list would hide the value that a block marks.
       counter: isList(counter.limit) ? `${name}:list` : name,
       first,
       open: `${name}:open`,
@@ -98,11 +99,6 @@ export class KeyNames {
 
 function toFirst(scope: string): string {
   return `:${escapePart(scope)}`;
-}
-
-/** Whether a counter is a list, and so no value: it has a name apart, or one would hide the other. */
-function isList({ algorithm }: Limit): boolean {
-  return algorithm === "slidingWindowLog" || algorithm === "concurrency";
 }
 
 function escapePart(text: string): string {

@@ -6,7 +6,7 @@ import { periodAt } from "../../algorithms/calendar.js";
 import { lifeMs } from "../../algorithms/entries.js";
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import { UNITS_MAX } from "../../algorithms/numbers.js";
-import { isShaper, type Limit, type QuotaLimit } from "../../limits.js";
+import { type FixedWindowLimit, isShaper, type Limit, type QuotaLimit } from "../../limits.js";
 
 const written = new WeakMap<Limit, string>();
 const quotas = new WeakMap<QuotaLimit, { startMs: number; endMs: number; json: string }>();
@@ -23,8 +23,17 @@ export function toJson(limit: Limit, nowMs: number): string {
 
 /** By how much the windows of this key are shifted; 0 for most limits. */
 export function shiftMsOf(limit: Limit, key: string): number {
-  const isShifted = limit.algorithm === "fixedWindow" && limit.align === "key";
-  return isShifted ? keyOffsetMs(key, limit.windowMs) : 0;
+  return isShifted(limit) ? keyOffsetMs(key, limit.windowMs) : 0;
+}
+
+/** Whether each key has windows of its own. */
+export function isShifted(limit: Limit): limit is FixedWindowLimit {
+  return limit.algorithm === "fixedWindow" && limit.align === "key";
+}
+
+/** Whether a counter of this limit is a list of entries, and so no single value. */
+export function isList({ algorithm }: Limit): boolean {
+  return algorithm === "slidingWindowLog" || algorithm === "concurrency";
 }
 
 function numbersOf(limit: Exclude<Limit, QuotaLimit>): Record<string, unknown> {
