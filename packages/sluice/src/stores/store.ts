@@ -38,7 +38,7 @@ export interface Charge {
   /** A shadow charge is counted if it passes, and never refuses the others. */
   readonly shadow?: boolean;
   /** Who asks, where the key is shared by many: routes between the shards of a split limit. */
-  readonly caller?: string;
+  readonly caller?: string | undefined;
 }
 
 /** How a counter stands: a verdict on a cost of nothing, with what is in use. */

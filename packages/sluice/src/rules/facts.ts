@@ -1,0 +1,27 @@
+// Facts: what is known of a request. The HTTP doors read them off a request; anything else that asks
+// a policy, a queue or a test, writes them down itself.
+
+/** What is known of a request. What is left out is not known, and no rule may count by it. */
+export interface Facts {
+  /** `"GET"`, in any case. */
+  readonly method: string;
+  /** The path as it was sent, with or without its query: it is normalised once, by the policy. */
+  readonly path: string;
+  readonly host?: string | undefined;
+  /** The client's address in any notation, already found behind proxies. */
+  readonly ip?: string | undefined;
+  readonly user?: string | undefined;
+  /** Never the API key itself but a hash of it. */
+  readonly apiKey?: string | undefined;
+  readonly tenant?: string | undefined;
+  /** Which of a rule's tiers holds. */
+  readonly tier?: string | undefined;
+  /** By lower-case name, as `node:http` has them. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
+  /** By name; the values are secrets and are hashed before anything is counted by them. */
+  readonly cookies?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Top-level fields of a JSON or form body. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** Anything else: an ASN, a country, what a function in code found. */
+  readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;
+}

@@ -1,0 +1,94 @@
+// Lanes: the stores of a policy, one for each consistency and number of shards, in the order in which a
+// request passes them. The cheapest comes first, so that what it refuses troubles no other.
+
+import type { Clock } from "../clock.js";
+import { DenyCacheStore, denyCache } from "../stores/deny-cache.js";
+import { eventual } from "../stores/eventual.js";
+import { ForwardingStore } from "../stores/forwarding-store.js";
+import { toGuarded } from "../stores/guarded.js";
+import { leased } from "../stores/leased.js";
+import { memoryStore } from "../stores/memory/store.js";
+import { sharded } from "../stores/sharded.js";
+import type { Store } from "../stores/store.js";
+import type { Consistency } from "./rule.js";
+
+/** A store, and its place in the order. */
+export interface Lane {
+  readonly store: Store;
+  readonly order: number;
+}
+
+const ORDER: Readonly<Record<Consistency, number>> = {
+  local: 0,
+  eventual: 1,
+  leased: 2,
+  strict: 3,
+};
+
+/** The lanes over one store, each made when a rule first needs it. They outlive any set of rules. */
+export class Lanes {
+  readonly #base: Store;
+  readonly #clock: Clock;
+  readonly #stores = new Map<Consistency, Store>();
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(base: Store, clock: Clock) {
+    this.#base = base;
+    this.#clock = clock;
+  }
+
+  /** Whether decisions may have to be waited for. */
+  get isRemote(): boolean {
+    return this.#base.isRemote === true;
+  }
+
+  /** The lane of a rule. Over a store in this process all are one: it is exact and never waits. */
+  of({ consistency, shards }: { consistency: Consistency; shards: number }): Lane {
+    const kind = this.#base.isRemote === true ? consistency : "strict";
+    const name = `${kind}/${shards}`;
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const store = this.#storeOf(kind);
+    const lane = {
+      store: shards === 1 ? store : sharded(store, { shards }),
+      order: ORDER[kind] + shards / 10_000,
+    };
+    this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #storeOf(consistency: Consistency): Store {
+    const known = this.#stores.get(consistency);
+    if (known !== undefined) return known;
+    const store = this.#make(consistency);
+    this.#stores.set(consistency, store);
+    return store;
+  }
+
+  #make(consistency: Consistency): Store {
+    const base = this.#base;
+    const clock = this.#clock;
+    if (base.isRemote !== true) return base;
+    if (consistency === "local") return memoryStore();
+    const store = new BorrowedStore(toGuarded(base, { clock }));
+    switch (consistency) {
+      case "eventual":
+        return eventual(store, { clock });
+      case "leased":
+        return leased(store, { clock });
+      case "strict":
+        return base instanceof DenyCacheStore ? store : denyCache(store, { clock });
+    }
+  }
+
+  /** Returns what is leased and exchanges what is counted. The store itself is its owner's to close. */
+  async close(): Promise<void> {
+    if (!this.isRemote) return;
+    await Promise.all([...this.#stores.values()].map((store) => store.close()));
+  }
+}
+
+/** A store that several lanes are built on: none of them may close it. */
+class BorrowedStore extends ForwardingStore {
+  override close(): void {}
+}

@@ -1,0 +1,121 @@
+// What a policy answers: a decision that names the rule that bound, with what each rule said. If
+// something is still to be settled, finishing the request settles it.
+
+import type { Decision, Source, Verdict } from "../decision.js";
+import type { MaybePromise } from "../maybe-promise.js";
+import type { RuleCharge } from "./charge.js";
+import { withDelay } from "./delay.js";
+import type { Held } from "./held.js";
+
+/** Why a request was refused: over a limit, no identity to count by, or no store that answers. */
+export type RefusalReason = "limit" | "identity" | "store";
+
+/** What one limit of a rule said. */
+export interface RuleResult {
+  readonly charge: RuleCharge;
+  readonly verdict: Verdict;
+}
+
+/** How a request ended. */
+export interface RequestEnd {
+  /** The status of the response; absent if there was none. */
+  readonly status?: number | undefined;
+  /** The real cost, where a rule settles by code. */
+  readonly cost?: number | undefined;
+  /** Bytes of the response's body, where a rule settles by them. */
+  readonly bytes?: number | undefined;
+  /** A header of the response, by lower-case name, where a rule settles by one. */
+  readonly header?: ((name: string) => string | undefined) | undefined;
+}
+
+const NOTHING = Number.POSITIVE_INFINITY;
+
+/** The answer of a policy. If no rule matched it allows, and its numbers are infinite. */
+export class PolicyDecision implements Decision {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+  readonly resetMs: number;
+  readonly delayMs: number;
+  readonly source: Source;
+  /** The rule that bound: that refused, or that has the smallest share left. */
+  readonly rule: string | undefined;
+  /** Undefined if allowed. */
+  readonly reason: RefusalReason | undefined;
+  /** The version of the rules that decided. */
+  readonly version: string;
+  /** What each limit of each matching rule said, shadow ones included, in the order of the rules. */
+  readonly results: readonly RuleResult[];
+  /** What is settled when the request ends; undefined if nothing is. */
+  readonly #held: Held | undefined;
+
+  constructor(
+    version: string,
+    results: readonly RuleResult[],
+    held: Held | undefined,
+    missing?: string,
+  ) {
+    const bound = missing === undefined ? toBound(results) : undefined;
+    const verdict = bound?.verdict;
+    this.allowed = missing === undefined && (verdict?.allowed ?? true);
+    this.limit = verdict?.limit ?? NOTHING;
+    this.remaining = verdict?.remaining ?? (missing === undefined ? NOTHING : 0);
+    this.retryAfterMs = verdict?.retryAfterMs ?? (missing === undefined ? 0 : NOTHING);
+    this.resetMs = verdict?.resetMs ?? 0;
+    this.delayMs = this.allowed ? longestDelay(results) : 0;
+    this.source = verdict?.source ?? "memory";
+    this.rule = missing ?? bound?.charge.rule.rule.id;
+    this.reason = this.allowed ? undefined : toReason(bound);
+    this.version = version;
+    this.results = results;
+    this.#held = held;
+  }
+
+  /** Whether `finish` has something to settle: a permit, a reservation, a rule that counts by status. */
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Settles what is held, once. To be called when the response is there or the client is gone. */
+  finish(end: RequestEnd = {}): MaybePromise<void> {
+    return this.#held?.settle(end);
+  }
+}
+
+/** The limit whose state the decision shows, of those that are enforced. */
+function toBound(results: readonly RuleResult[]): RuleResult | undefined {
+  let bound: RuleResult | undefined;
+  for (const result of results) {
+    if (result.charge.shadow) continue;
+    if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
+  }
+  return bound;
+}
+
+function bindsMore(a: Verdict, b: Verdict): boolean {
+  if (a.allowed !== b.allowed) return !a.allowed;
+  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
+  return a.remaining / a.limit < b.remaining / b.limit;
+}
+
+function longestDelay(results: readonly RuleResult[]): number {
+  let longest = 0;
+  for (const { charge, verdict } of results) {
+    if (!charge.shadow && verdict.delayMs > longest) longest = verdict.delayMs;
+  }
+  return longest;
+}
+
+function toReason(bound: RuleResult | undefined): RefusalReason {
+  if (bound === undefined) return "identity";
+  const { charge, verdict } = bound;
+  const isClosed = charge.counter.onStoreFailure === "closed";
+  return isClosed && verdict.source === "fallback" ? "store" : "limit";
+}
+
+/** A store's verdict as the rule has it. */
+export function toResult(charge: RuleCharge, verdict: Verdict): RuleResult {
+  const { limit } = charge.ruleLimit;
+  return { charge, verdict: withDelay(verdict, limit, charge.counter.limit) };
+}

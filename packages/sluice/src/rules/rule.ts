@@ -1,0 +1,121 @@
+// Rules as the rest of the library knows them: parsed, every default filled in, nothing left to check.
+// `parse.ts` makes them and nothing else does.
+
+import type { Limit } from "../limits.js";
+import type { FailurePolicy } from "../stores/store.js";
+import type { CidrList } from "./cidr.js";
+
+/** Where a rule is decided; see shared stores and leases. */
+export type Consistency = "strict" | "leased" | "eventual" | "local";
+
+/** One part of a key. */
+export type Dimension =
+  | { readonly kind: "user" | "apiKey" | "tenant" | "ip" | "endpoint" | "global" }
+  /** Addresses counted together by the first bits of each family. */
+  | { readonly kind: "subnet"; readonly ipv4: number; readonly ipv6: number }
+  | { readonly kind: "header" | "cookie" | "body" | "attribute"; readonly name: string };
+
+/** Which requests a rule is about. An empty list or map asks for nothing. */
+export interface Match {
+  /** Patterns: `/users/:id`, `*` for one segment, a last `*` for everything below. */
+  readonly paths: readonly string[];
+  /** In upper case. GET stands for HEAD too. */
+  readonly methods: readonly string[];
+  /** In lower case: `api.example.com`, or `*.example.com` for all below it. */
+  readonly hosts: readonly string[];
+  /** By lower-case name: the values that fit, or none if being there is enough. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  /** The same for attributes; `user`, `tenant` and `tier` are the facts of that name. */
+  readonly attributes: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What a request costs before it is answered. */
+export type Cost =
+  | { readonly kind: "constant"; readonly units: number }
+  | {
+      readonly kind: "method";
+      readonly byMethod: ReadonlyMap<string, number>;
+      readonly otherwise: number;
+    }
+  /** What the header says, from `min` to `max`; `otherwise` if it says nothing usable. */
+  | {
+      readonly kind: "header";
+      readonly name: string;
+      readonly min: number;
+      readonly max: number;
+      readonly otherwise: number;
+    }
+  /** A function in code, by the name under which the policy was given it. */
+  | { readonly kind: "function"; readonly name: string };
+
+/** Where the real cost comes from, once the response is there. */
+export type SettleBy =
+  | { readonly kind: "code" }
+  | { readonly kind: "bytes" }
+  | { readonly kind: "header"; readonly name: string };
+
+/** Which responses are counted: `isCounted` says whether the listed ones are, or all others. */
+export interface When {
+  /** Whole statuses, and classes as 1 to 5. */
+  readonly statuses: readonly number[];
+  readonly isCounted: boolean;
+}
+
+/** Who is never counted. */
+export interface Exempt {
+  readonly ips: CidrList | undefined;
+  /** Keys as they are counted: `user:42`. */
+  readonly keys: ReadonlySet<string>;
+}
+
+/** One rule. */
+export interface Rule {
+  /** Letters, digits, `_`, `-` and `.`: it names counters, headers and metrics. */
+  readonly id: string;
+  readonly isEnabled: boolean;
+  readonly match: Match;
+  readonly key: readonly Dimension[];
+  /** What happens to a request that lacks a dimension of the key. */
+  readonly onMissing: "skip" | "refuse" | "ip";
+  /** All hold, all or nothing. */
+  readonly limits: readonly Limit[];
+  /** Instead of `limits`, by the tier of the facts. An empty list is no limit. */
+  readonly tiers: ReadonlyMap<string, readonly Limit[]>;
+  /** Instead of both, by key. */
+  readonly overrides: ReadonlyMap<string, readonly Limit[]>;
+  readonly cost: Cost;
+  /** Present: the cost is reserved, and settled when the response is there. */
+  readonly settle: SettleBy | undefined;
+  /** Present: reserved, and given back if the response is not one of these. */
+  readonly when: When | undefined;
+  readonly onExceed: "reject" | "delay" | "shadow";
+  /** The longest wait under `onExceed: "delay"`. */
+  readonly delayMsMax: number;
+  /** The share of keys that the rule is about, 0 to 100. */
+  readonly rolloutPercent: number;
+  readonly consistency: Consistency;
+  readonly onStoreFailure: FailurePolicy | undefined;
+  readonly timeoutMs: number | undefined;
+  /** Rules with a higher one are listed first, and bind first where two refuse alike. */
+  readonly priority: number;
+  /** Whether responses tell of it. */
+  readonly isExposed: boolean;
+  /** Into how many counters a limit that many share is cut; 1 is not at all. */
+  readonly shards: number;
+  readonly exempt: Exempt;
+  /** Where it stands in its file, as `sluice.yaml:14`; undefined if it comes from code. */
+  readonly place: string | undefined;
+}
+
+/** A file of rules, parsed. */
+export interface RuleSet {
+  /** A hash of what the rules say: the same on every node, and after a reload that changes nothing. */
+  readonly version: string;
+  /** False: every request passes, and nothing is counted. */
+  readonly isEnabled: boolean;
+  /** How many bits of an IPv6 address are one client; default 64. */
+  readonly ipv6Prefix: number;
+  /** Of every rule. */
+  readonly exempt: Exempt;
+  readonly rules: readonly Rule[];
+}
