@@ -1,0 +1,568 @@
+// One list of guarantees that every framework keeps, run against real servers: what responses carry,
+// who is counted, and that whatever a request holds is settled however it ends. Time is moved by a
+// ManualClock only.
+
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { CancelTimer } from "../../src/clock.js";
+import { concurrency, fixedWindow, type Limit, tokenBucket } from "../../src/limits.js";
+import { parseRules } from "../../src/rules/parse.js";
+import { createPolicy } from "../../src/rules/policy.js";
+import { ManualClock } from "../../src/testing/manual-clock.js";
+import type {
+  CaseHandler,
+  CaseReply,
+  CaseRequest,
+  FrameworkHarness,
+  LimitArguments,
+  RunningServer,
+} from "./framework-harness.js";
+
+const START_MS = Date.UTC(2026, 0, 1);
+const three = () => fixedWindow({ limit: 3, windowMs: 60_000 });
+const one = () => fixedWindow({ limit: 1, windowMs: 60_000 });
+
+/** A clock that says how many timers are waiting on it. */
+class WatchedClock extends ManualClock {
+  pending = 0;
+
+  override after(delayMs: number, task: () => void): CancelTimer {
+    this.pending += 1;
+    let isDone = false;
+    const end = () => {
+      if (!isDone) this.pending -= 1;
+      isDone = true;
+    };
+    const cancel = super.after(delayMs, () => {
+      end();
+      task();
+    });
+    return () => {
+      end();
+      cancel();
+    };
+  }
+}
+
+/** What a case works with. */
+interface Stage {
+  readonly clock: WatchedClock;
+  /** Requests that reached the handler. */
+  readonly seen: CaseRequest[];
+  /** Starts a server over a policy of these rules. */
+  serveRules(rules: readonly object[], handle?: CaseHandler, http?: object): Promise<Caller>;
+  /** Starts a server over the options of the simple case. */
+  serve(options: object, handle?: CaseHandler): Promise<Caller>;
+}
+
+/** Sends a request to the server of the case. */
+type Caller = (path?: string, init?: RequestInit) => Promise<Response>;
+
+type Case = readonly [name: string, run: (stage: Stage) => Promise<void>];
+
+/** Runs all cases that the framework can have. */
+export function describeFramework(harness: FrameworkHarness): void {
+  const { without = {} } = harness;
+  describe(`rateLimit in ${harness.name}`, () => {
+    const running: RunningServer[] = [];
+    afterEach(async () => {
+      await Promise.all(running.splice(0).map((server) => server.close()));
+    });
+    const names = cases.map(([name]) => name);
+    it("leaves out only cases that there are", () => {
+      expect(names).toEqual(expect.arrayContaining(Object.keys(without)));
+    });
+    const present = cases.filter(([name]) => !Object.hasOwn(without, name));
+    it.each(present)("%s", async (_name, run) => run(toStage(harness, running)));
+  });
+}
+
+function toStage(harness: FrameworkHarness, running: RunningServer[]): Stage {
+  const clock = new WatchedClock(START_MS);
+  const seen: CaseRequest[] = [];
+  const start = async (limit: LimitArguments, handle: CaseHandler): Promise<Caller> => {
+    const server = await harness.start(limit, (request) => {
+      seen.push(request);
+      return handle(request);
+    });
+    running.push(server);
+    return (path = "/", init = {}) => fetch(`${server.url}${path}`, init);
+  };
+  return {
+    clock,
+    seen,
+    serveRules: (rules, handle = greet, http) => {
+      const policy = createPolicy({ rules: parseRules({ version: 1, rules }), clock });
+      return start(http === undefined ? [policy] : [policy, http], handle);
+    },
+    serve: (options, handle = greet) => start([{ clock, ...options }], handle),
+  };
+}
+
+const greet = (): CaseReply => ({ body: "hello" });
+
+/** The handler's answer to one request, given when the test says so. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Sends a request and hangs up once `when` is true. */
+async function hangUp(call: Caller, path: string, when: () => boolean): Promise<void> {
+  const controller = new AbortController();
+  const gone = call(path, { signal: controller.signal }).then(
+    (response) => response.text(),
+    () => "gone",
+  );
+  await vi.waitFor(() => expect(when()).toBe(true));
+  controller.abort();
+  await gone.catch(() => {});
+}
+
+/** Waits until the place that somebody held is free: the server learns of an end a little later. */
+function untilFree(call: Caller, path = "/"): Promise<void> {
+  return vi.waitFor(async () => expect((await call(path)).status).toBe(200), { timeout: 5_000 });
+}
+
+function post(body: object): RequestInit {
+  const headers = { "content-type": "application/json" };
+  return { method: "POST", headers, body: JSON.stringify(body) };
+}
+
+async function statuses(call: Caller, paths: readonly string[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const path of paths) {
+    const response = await call(path);
+    await response.arrayBuffer();
+    found.push(response.status);
+  }
+  return found;
+}
+
+const permits = (limit = 1): Limit => concurrency({ limit, permitMs: 60_000 });
+
+const cases: readonly Case[] = [
+  [
+    "tells an admitted caller what is left, and leaves the response as it is",
+    async ({ serve }) => {
+      const headers = { "x-own": "yes", "content-type": "text/plain; charset=utf-8" };
+      const call = await serve({ limit: three() }, () => ({ status: 201, headers, body: "made" }));
+      const response = await call();
+      expect(response.status).toBe(201);
+      expect(response.headers.get("x-own")).toBe("yes");
+      expect(response.headers.get("ratelimit-policy")).toBe('"default";q=3;w=60');
+      expect(response.headers.get("ratelimit")).toBe('"default";r=2;t=60');
+      expect(response.headers.get("x-ratelimit-limit")).toBe("3");
+      expect(response.headers.get("x-ratelimit-remaining")).toBe("2");
+      expect(response.headers.get("x-ratelimit-reset")).toBe(String(START_MS / 1000 + 60));
+      expect(response.headers.get("retry-after")).toBeNull();
+      expect(await response.text()).toBe("made");
+    },
+  ],
+  [
+    "refuses with 429, the fields and a problem body, and the handler never runs",
+    async ({ serve, seen }) => {
+      const call = await serve({ limit: three() });
+      expect(await statuses(call, ["/", "/", "/"])).toEqual([200, 200, 200]);
+      const response = await call();
+      expect(response.status).toBe(429);
+      expect(response.headers.get("retry-after")).toBe("60");
+      expect(response.headers.get("ratelimit")).toBe('"default";r=0;t=60');
+      expect(response.headers.get("x-ratelimit-remaining")).toBe("0");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+      const text = await response.text();
+      expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+      expect(JSON.parse(text)).toMatchObject({
+        type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+        status: 429,
+        code: "RATE_LIMIT_EXCEEDED",
+        "violated-policies": ["default"],
+      });
+      expect(seen).toHaveLength(3);
+    },
+  ],
+  [
+    "admits again exactly when Retry-After says so",
+    async ({ serve, clock }) => {
+      const call = await serve({ limit: one() });
+      expect(await statuses(call, ["/", "/"])).toEqual([200, 429]);
+      clock.advance(59_999);
+      expect(await statuses(call, ["/"])).toEqual([429]);
+      clock.advance(1);
+      expect(await statuses(call, ["/"])).toEqual([200]);
+    },
+  ],
+  [
+    "counts each caller apart, by what the rule says",
+    async ({ serveRules }) => {
+      const call = await serveRules([{ id: "by-key", key: "header:x-caller", limit: one() }]);
+      const as = async (caller: string) =>
+        (await call("/", { headers: { "x-caller": caller } })).status;
+      expect([await as("a"), await as("b"), await as("a"), await as("b")]).toEqual([
+        200, 200, 429, 429,
+      ]);
+    },
+  ],
+  [
+    "finds the client behind a proxy that is trusted, and not behind one that is not",
+    async ({ serveRules }) => {
+      const rules = [{ id: "by-ip", key: "ip", limit: one() }];
+      const trusting = await serveRules(rules, greet, {
+        identity: { trustedProxies: ["loopback"] },
+      });
+      const plain = await serveRules(rules);
+      const through = async (call: Caller, client: string) =>
+        (await call("/", { headers: { "x-forwarded-for": client } })).status;
+      expect(await through(trusting, "203.0.113.1")).toBe(200);
+      expect(await through(trusting, "203.0.113.2")).toBe(200);
+      expect(await through(trusting, "203.0.113.1")).toBe(429);
+      expect(await through(plain, "203.0.113.1")).toBe(200);
+      expect(await through(plain, "203.0.113.2")).toBe(429);
+    },
+  ],
+  [
+    "holds rules to their paths and methods, however the path is written",
+    async ({ serveRules }) => {
+      const match = { path: "/login", methods: ["GET"] };
+      const call = await serveRules([{ id: "login", match, limit: one() }]);
+      expect(await statuses(call, ["/", "/", "/login?next=/"])).toEqual([200, 200, 200]);
+      expect(await statuses(call, ["/login", "//login", "/login/", "/%6cogin"])).toEqual([
+        429, 429, 429, 429,
+      ]);
+      expect((await call("/login", { method: "POST" })).status).toBe(200);
+    },
+  ],
+  [
+    "counts by a function of the request, at once or later, and not at all where it says nothing",
+    async ({ serve }) => {
+      let key: unknown = "a";
+      const call = await serve({ limit: one(), key: () => key });
+      expect(await statuses(call, ["/", "/"])).toEqual([200, 429]);
+      key = Promise.resolve("b");
+      expect(await statuses(call, ["/", "/"])).toEqual([200, 429]);
+      key = undefined;
+      expect(await statuses(call, ["/", "/"])).toEqual([200, 200]);
+    },
+  ],
+  [
+    "lets pass what is skipped, without fields and without counting it",
+    async ({ serve }) => {
+      let isSkipped = true;
+      const call = await serve({ limit: one(), skip: () => isSkipped });
+      const response = await call();
+      expect([response.status, response.headers.get("ratelimit")]).toEqual([200, null]);
+      isSkipped = false;
+      expect(await statuses(call, ["/", "/"])).toEqual([200, 429]);
+    },
+  ],
+  [
+    "refuses a request that lacks what its rule counts by, if the rule says so",
+    async ({ serveRules, seen }) => {
+      const rule = { id: "keyed", key: "header:x-caller", onMissing: "refuse", limit: three() };
+      const call = await serveRules([rule]);
+      const response = await call();
+      expect(response.status).toBe(403);
+      expect(await response.json()).toMatchObject({ code: "IDENTITY_MISSING" });
+      expect(seen).toEqual([]);
+    },
+  ],
+  [
+    "gives a place back when the response is out",
+    async ({ serve }) => {
+      const call = await serve({ limit: permits() });
+      for (let i = 0; i < 5; i++) await untilFree(call);
+    },
+  ],
+  [
+    "holds a place while the handler works, and refuses the next",
+    async ({ serve, seen }) => {
+      const { opened, open } = gate();
+      const handle = async () => {
+        await opened;
+        return { body: "done" };
+      };
+      const call = await serve({ limit: permits() }, handle);
+      const first = call();
+      await vi.waitFor(() => expect(seen).toHaveLength(1));
+      expect((await call()).status).toBe(429);
+      open();
+      expect(await (await first).text()).toBe("done");
+      await untilFree(call);
+    },
+  ],
+  [
+    "gives a place back when the handler throws, and leaves the error to the framework",
+    async ({ serve }) => {
+      const call = await serve({ limit: permits() }, ({ target }) => {
+        if (target === "/broken") throw new Error("broken");
+        return greet();
+      });
+      expect(await statuses(call, ["/broken"])).toEqual([500]);
+      await untilFree(call);
+    },
+  ],
+  [
+    "gives a place back when the client hangs up while the handler works",
+    async ({ serve, seen }) => {
+      const { opened, open } = gate();
+      const call = await serve({ limit: permits() }, async ({ target }) => {
+        if (target === "/slow") await opened;
+        return greet();
+      });
+      await hangUp(call, "/slow", () => seen.length === 1);
+      await untilFree(call);
+      open();
+    },
+  ],
+  [
+    "holds a place while a response is streamed, and gives it back at its end",
+    async ({ serve }) => {
+      const { opened, open } = gate();
+      const call = await serve({ limit: permits() }, ({ target }) =>
+        target === "/stream" ? { body: pieces(opened) } : greet(),
+      );
+      const streamed = await call("/stream");
+      expect(streamed.status).toBe(200);
+      expect((await call()).status).toBe(429);
+      open();
+      expect(await streamed.text()).toBe("first;last");
+      await untilFree(call);
+    },
+  ],
+  [
+    "gives a place back when the client hangs up in the middle of a stream",
+    async ({ serve }) => {
+      const { opened, open } = gate();
+      const call = await serve({ limit: permits() }, ({ target }) =>
+        target === "/stream" ? { body: pieces(opened) } : greet(),
+      );
+      const controller = new AbortController();
+      const streamed = await call("/stream", { signal: controller.signal });
+      expect((await call()).status).toBe(429);
+      controller.abort();
+      await streamed.text().catch(() => {});
+      await untilFree(call);
+      open();
+    },
+  ],
+  [
+    "counts only the responses that `when` names",
+    async ({ serveRules }) => {
+      const rule = { id: "guesses", when: { status: [401] }, limit: one() };
+      const call = await serveRules([rule], ({ target }) => ({
+        status: target === "/wrong" ? 401 : 200,
+        body: "answer",
+      }));
+      for (let i = 0; i < 3; i++) await untilFree(call);
+      await vi.waitFor(async () => expect((await call("/wrong")).status).toBe(401));
+      expect(await statuses(call, ["/", "/"])).toEqual([429, 429]);
+    },
+  ],
+  [
+    "counts the status that the framework gives to an error",
+    async ({ serveRules }) => {
+      const rule = { id: "failures", when: { status: ["5xx"] }, limit: one() };
+      const call = await serveRules([rule], ({ target }) => {
+        if (target === "/broken") throw new Error("broken");
+        return greet();
+      });
+      for (let i = 0; i < 3; i++) await untilFree(call);
+      await vi.waitFor(async () => expect((await call("/broken")).status).toBe(500));
+      expect(await statuses(call, ["/", "/"])).toEqual([429, 429]);
+    },
+  ],
+  [
+    "charges the bytes that a response really had",
+    async ({ serveRules, clock }) => {
+      const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
+      const rule = { id: "bytes", settle: "bytes", limit };
+      const { opened, open } = gate();
+      open();
+      const call = await serveRules([rule], ({ target }) =>
+        target === "/stream" ? { body: pieces(opened) } : { body: "x".repeat(40) },
+      );
+      const left = async (path: string) => {
+        const response = await call(path);
+        await response.arrayBuffer();
+        return Number(response.headers.get("x-ratelimit-remaining"));
+      };
+      expect(await left("/")).toBe(99);
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(60));
+      expect(await left("/stream")).toBe(59);
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(50));
+      expect(clock.now()).toBe(START_MS);
+    },
+  ],
+  [
+    "charges what the handler says it really cost",
+    async ({ serveRules, seen }) => {
+      const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
+      const call = await serveRules([{ id: "tokens", settle: "code", limit }], (request) => {
+        request.rateLimit?.settle(30);
+        return greet();
+      });
+      await (await call()).text();
+      expect(seen[0].rateLimit).toMatchObject({ limit: 100, used: 1, remaining: 99 });
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(70));
+    },
+  ],
+  [
+    "delays what is beyond the limit until its turn",
+    async ({ serveRules, clock, seen }) => {
+      const call = await serveRules([slow]);
+      expect((await call()).status).toBe(200);
+      const second = call();
+      await vi.waitFor(() => expect(clock.pending).toBe(1));
+      expect(seen).toHaveLength(1);
+      clock.advance(999);
+      expect(seen).toHaveLength(1);
+      clock.advance(1);
+      expect((await second).status).toBe(200);
+      expect(seen).toHaveLength(2);
+    },
+  ],
+  [
+    "forgets a request that hangs up while it waits",
+    async ({ serveRules, clock, seen }) => {
+      const call = await serveRules([slow]);
+      expect((await call()).status).toBe(200);
+      await hangUp(call, "/", () => clock.pending === 1);
+      await vi.waitFor(() => expect(clock.pending).toBe(0));
+      clock.advance(1_000);
+      expect(seen).toHaveLength(1);
+    },
+  ],
+  [
+    "refuses what would wait beyond `delayedMax`",
+    async ({ serveRules, clock }) => {
+      const call = await serveRules([slow], greet, { delayedMax: 1 });
+      expect((await call()).status).toBe(200);
+      const second = call();
+      await vi.waitFor(() => expect(clock.pending).toBe(1));
+      expect((await call()).status).toBe(429);
+      clock.advance(1_000);
+      expect((await second).status).toBe(200);
+    },
+  ],
+  [
+    "counts by a field of the body, and the handler still reads every byte",
+    async ({ serveRules, seen }) => {
+      const call = await serveRules(
+        [{ id: "account", match: { methods: ["POST"] }, key: "body:account", limit: one() }],
+        async (request) => ({ body: await request.text() }),
+      );
+      const first = { account: "ann", note: "é".repeat(2_000) };
+      const response = await call("/", post(first));
+      expect([response.status, await response.json()]).toEqual([200, first]);
+      expect((await call("/", post({ account: "bob" }))).status).toBe(200);
+      expect((await call("/", post({ account: "ann" }))).status).toBe(429);
+      expect(seen).toHaveLength(2);
+    },
+  ],
+  [
+    "passes on a body that no rule asks for",
+    async ({ serve }) => {
+      const call = await serve({ limit: three() }, async (request) => ({
+        body: await request.text(),
+      }));
+      const sent = { text: "x".repeat(100_000) };
+      expect(await (await call("/", post(sent))).json()).toEqual(sent);
+    },
+  ],
+  [
+    "answers HEAD like GET, without a body, refusals too",
+    async ({ serve }) => {
+      const call = await serve({ limit: one() });
+      const head = () => call("/", { method: "HEAD" });
+      const [admitted, refused] = [await head(), await head()];
+      expect([admitted.status, refused.status]).toEqual([200, 429]);
+      expect(admitted.headers.get("ratelimit")).toBe('"default";r=0;t=60');
+      expect(refused.headers.get("retry-after")).toBe("60");
+      expect([await admitted.text(), await refused.text()]).toEqual(["", ""]);
+    },
+  ],
+  [
+    "adds its fields to responses without a body",
+    async ({ serve }) => {
+      const call = await serve({ limit: three() }, ({ target }) => ({
+        status: target === "/same" ? 304 : 204,
+      }));
+      for (const [path, status, left] of [
+        ["/", 204, 2],
+        ["/same", 304, 1],
+      ] as const) {
+        const response = await call(path);
+        expect(response.status).toBe(status);
+        expect(response.headers.get("ratelimit")).toBe(`"default";r=${left};t=60`);
+      }
+    },
+  ],
+  [
+    "adds its fields to the framework's response to an error",
+    async ({ serve }) => {
+      const call = await serve({ limit: three() }, () => {
+        throw new Error("broken");
+      });
+      const response = await call();
+      expect(response.status).toBe(500);
+      expect(response.headers.get("ratelimit")).toBe('"default";r=2;t=60');
+    },
+  ],
+  [
+    "replaces a field of its own name that the handler sets",
+    async ({ serve }) => {
+      const headers = { "x-ratelimit-limit": "1000000" };
+      const call = await serve({ limit: three() }, () => ({ headers, body: "hello" }));
+      expect((await call()).headers.get("x-ratelimit-limit")).toBe("3");
+    },
+  ],
+  [
+    "hands an error of a user's function to the framework, and goes on serving",
+    async ({ serve, seen }) => {
+      let failure: unknown;
+      const key = () => {
+        if (failure !== undefined) return Promise.reject(failure);
+        throw new Error("at once");
+      };
+      const call = await serve({ limit: three(), key });
+      expect((await call()).status).toBe(500);
+      failure = new Error("later");
+      expect((await call()).status).toBe(500);
+      expect(seen).toEqual([]);
+    },
+  ],
+  [
+    "shows the caller's state at GET /rate_limit without counting the question",
+    async ({ serve }) => {
+      const call = await serve({ limit: three() });
+      expect(await statuses(call, ["/", "/rate_limit", "/rate_limit"])).toEqual([200, 200, 200]);
+      const response = await call("/rate_limit");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+      expect(JSON.stringify(await response.json())).toContain('"remaining":2');
+    },
+  ],
+];
+
+/** At most one a second; what comes earlier waits up to five. */
+const slow = {
+  id: "slow",
+  onExceed: "delay",
+  delayMsMax: 5_000,
+  limit: tokenBucket({ capacity: 1, refillPerSecond: 1 }),
+};
+
+async function* pieces(opened: Promise<void>): AsyncGenerator<string> {
+  yield "first;";
+  await opened;
+  yield "last";
+}
+
+/** What is left, by the status route: asking costs nothing. */
+async function peekLeft(call: Caller): Promise<number> {
+  const text = await (await call("/rate_limit")).text();
+  return Number(/"remaining":(\d+)/.exec(text)?.[1]);
+}
