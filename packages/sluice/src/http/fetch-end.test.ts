@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { type BodyEnd, whenSent } from "./fetch-end.js";
+
+const get = new Request("http://api.example.com/");
+
+function watched(response: Response, request = get): { response: Response; ends: BodyEnd[] } {
+  const ends: BodyEnd[] = [];
+  return { response: whenSent(request, response, (end) => ends.push(end)), ends };
+}
+
+describe("whenSent", () => {
+  it("tells of the end once the last byte was taken, with the bytes, and changes nothing else", async () => {
+    const headers = { "content-type": "text/plain", "x-own": "yes" };
+    const { response, ends } = watched(new Response("héllo", { status: 203, headers }));
+    expect(ends).toEqual([]);
+    expect([response.status, response.headers.get("x-own")]).toEqual([203, "yes"]);
+    expect(await response.text()).toBe("héllo");
+    expect(ends).toEqual([{ bytes: 6, isWhole: true }]);
+  });
+
+  it("reads nothing ahead of its reader", async () => {
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          pulled += 1;
+          controller.enqueue(new Uint8Array(10));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const { response, ends } = watched(new Response(body));
+    expect(pulled).toBe(0);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    expect(pulled).toBe(1);
+    await reader?.cancel("enough");
+    expect(ends).toEqual([{ bytes: 10, isWhole: false }]);
+  });
+
+  it("passes a reader's cancel on to the body", async () => {
+    const reasons: unknown[] = [];
+    const body = new ReadableStream({ cancel: (reason) => void reasons.push(reason) });
+    const { response, ends } = watched(new Response(body));
+    await response.body?.cancel("gone");
+    expect(reasons).toEqual(["gone"]);
+    expect(ends).toEqual([{ bytes: 0, isWhole: false }]);
+  });
+
+  it("passes a body's failure on to the reader", async () => {
+    const body = new ReadableStream({
+      pull() {
+        throw new Error("source failed");
+      },
+    });
+    const { response, ends } = watched(new Response(body));
+    await expect(response.text()).rejects.toThrow("source failed");
+    expect(ends).toEqual([{ bytes: 0, isWhole: false }]);
+  });
+
+  it("tells at once where no body will be sent", () => {
+    const head = new Request("http://api.example.com/", { method: "HEAD" });
+    for (const { response, ends } of [
+      watched(new Response(null, { status: 204 })),
+      watched(new Response("never sent"), head),
+    ]) {
+      expect(response).toBeInstanceOf(Response);
+      expect(ends).toEqual([{ bytes: 0, isWhole: true }]);
+    }
+  });
+});
