@@ -6,10 +6,7 @@ import type { Charge } from "./store.js";
 
 /** Charges on the same counter and key are one charge of their costs together. */
 export function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
-  if (charges.length === 1) return charges;
-  const isUnique = (charge: Charge, i: number) =>
-    charges.findIndex((other) => isSameCounter(other, charge)) === i;
-  if (charges.every(isUnique)) return charges;
+  if (!hasEqual(charges)) return charges;
   const merged: Charge[] = [];
   for (const charge of charges) {
     const i = merged.findIndex((other) => isSameCounter(other, charge));
@@ -17,6 +14,15 @@ export function mergeEqual(charges: readonly Charge[]): readonly Charge[] {
     else merged[i] = { ...merged[i], cost: merged[i].cost + charge.cost };
   }
   return merged;
+}
+
+function hasEqual(charges: readonly Charge[]): boolean {
+  for (let i = 1; i < charges.length; i++) {
+    for (let before = 0; before < i; before++) {
+      if (isSameCounter(charges[before], charges[i])) return true;
+    }
+  }
+  return false;
 }
 
 /** The verdict of each charge, where several may have been merged into one. */

@@ -1,6 +1,7 @@
 // Keys that are blocked until a certain time, in a bounded table of their own, so that no flood
 // of ordinary keys can push a block out. When it is full, one that ends soon goes first.
 
+import type { Placement } from "./placements.js";
 import { Table } from "./table.js";
 
 /** Every block is of the same kind; a table needs some id that is not 0. */
@@ -26,6 +27,14 @@ export class Blocks {
 
   get isEmpty(): boolean {
     return this.#table === undefined || this.#table.isEmpty;
+  }
+
+  /** How long a key with this fingerprint under its counter is still blocked under its scope. */
+  leftMs(placement: Placement, low: number, high: number, nowMs: number): number {
+    if (this.isEmpty) return 0;
+    const blockLow = low ^ placement.saltLow ^ placement.blockSaltLow;
+    const blockHigh = high ^ placement.saltHigh ^ placement.blockSaltHigh;
+    return Math.max(0, this.untilMs(blockLow, blockHigh, nowMs) - nowMs);
   }
 
   /** Until when the fingerprint is blocked; 0 if it is not. */

@@ -29,6 +29,8 @@ export interface Cells {
   /** Tells this limit's slots from others' in the same table. */
   readonly id: number;
   readonly table: Table;
+  /** Whether the doubles of a slot are all there is to know of its key. */
+  readonly isAllInSlot: boolean;
   /** Decides a charge and takes nothing. `entriesWanted`: how many its request may add in all. */
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep;
   /** Decides a charge on a slot in use and takes it: the hot path. */
@@ -54,6 +56,7 @@ export class ValueCells implements Cells {
   readonly limit: ValueLimit;
   readonly id: number;
   readonly table: Table;
+  readonly isAllInSlot = true;
   readonly #codec: Codec<unknown, ValueLimit>;
 
   constructor(limit: ValueLimit, id: number, table: Table) {

@@ -69,6 +69,7 @@ export class EntryCells implements Cells {
   readonly limit: EntryLimit;
   readonly id: number;
   readonly table: Table;
+  readonly isAllInSlot = false;
   readonly #shelf: EntryShelf;
 
   constructor(limit: EntryLimit, id: number, table: Table, shelf: EntryShelf) {

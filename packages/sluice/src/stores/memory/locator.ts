@@ -4,6 +4,7 @@
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import type { Charge, Counter } from "../store.js";
 import type { Cells } from "./cells.js";
+import type { Columns } from "./columns.js";
 import type { KeyHash } from "./hash.js";
 import type { OpenReceipts } from "./open-receipts.js";
 import type { Placement, Placements } from "./placements.js";
@@ -45,12 +46,8 @@ export class Locator {
   }
 
   locate(charge: Charge): Located {
-    this.#hash.hash(charge.key);
-    return this.#locateHashed(charge);
-  }
-
-  #locateHashed(charge: Charge): Located {
     const placement = this.placementOf(charge.counter);
+    this.#hash.hash(charge.key);
     const low = this.#hash.low ^ placement.saltLow;
     const high = this.#hash.high ^ placement.saltHigh;
     const nowMs = timeFor(placement.cells, charge.key, charge.nowMs);
@@ -58,17 +55,38 @@ export class Locator {
     return { charge, placement, low, high, slot, nowMs };
   }
 
-  /** Locates the charges of one request together. */
-  locateAll(charges: readonly Charge[]): readonly Located[] {
+  /** Locates several charges, each by itself. */
+  locateEach(charges: readonly Charge[]): readonly Located[] {
     const movesBefore = this.#moves;
-    const located = charges.map((charge, i) => {
-      // The charges of a request mostly have the same key, which is then hashed once.
-      if (i === 0 || charge.key !== charges[i - 1].key) this.#hash.hash(charge.key);
-      return this.#locateHashed(charge);
-    });
+    const located = charges.map((charge) => this.locate(charge));
     if (this.#moves === movesBefore) return located;
     // Bringing one charge's state along may have moved another's slot.
     return located.map((at) => ({ ...at, slot: at.placement.cells.table.find(at.low, at.high) }));
+  }
+
+  /** Locates the charges of one request together, and writes down where they are. */
+  locateAll(charges: readonly Charge[], at: Columns): void {
+    const movesBefore = this.#moves;
+    for (let i = 0; i < charges.length; i++) {
+      const { counter, key, nowMs } = charges[i];
+      if (at.counters[i] !== counter) {
+        at.placements[i] = this.#placements.of(counter);
+        at.counters[i] = counter;
+      }
+      const placement = at.placements[i];
+      // Charges of a request often have the same key, which is then hashed once.
+      if (i === 0 || key !== charges[i - 1].key) this.#hash.hash(key);
+      const low = this.#hash.low ^ placement.saltLow;
+      const high = this.#hash.high ^ placement.saltHigh;
+      at.lows[i] = low;
+      at.highs[i] = high;
+      at.timesMs[i] = timeFor(placement.cells, key, nowMs);
+      at.slots[i] = this.find(placement, low, high, key, nowMs);
+    }
+    if (this.#moves === movesBefore) return;
+    for (let i = 0; i < charges.length; i++) {
+      at.slots[i] = at.placements[i].cells.table.find(at.lows[i], at.highs[i]);
+    }
   }
 
   /** The slot of a fingerprint with its state under the placement's numbers, or -1. */

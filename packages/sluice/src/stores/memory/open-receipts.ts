@@ -35,7 +35,10 @@ export class OpenReceipts {
   }
 
   /** A receipt that is out, known only to whoever has it until it is added. */
-  make({ low, high }: Located, { cost, atMs, mark, before }: Receipt): OpenReceipt {
+  make(
+    { low, high }: Pick<Located, "low" | "high">,
+    { cost, atMs, mark, before }: Receipt,
+  ): OpenReceipt {
     const sequence = this.#sequence++;
     const receipt = { cost, atMs, mark, before, lowered: 0 };
     return { sequence, low, high, receipt, state: "open" };

@@ -1,13 +1,12 @@
 // The memory store: every counter of one process in bounded typed arrays, answered at once. It
 // joins the table, the cells that know what a slot means, blocks and receipts; it decides nothing
-// itself. A single thread makes "all or nothing" simple: weigh every charge, then take them all.
+// itself. One charge has a short way of its own, lists of them are decided by AllOrNothing.
 
 import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
 import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type {
   Charge,
-  ChargeReceipt,
   Counter,
   DecideOptions,
   Outcome,
@@ -16,10 +15,11 @@ import type {
   Standing,
   SyncStore,
 } from "../store.js";
+import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
 import { Blocks } from "./blocks.js";
-import { type AnyStep, type Cells, toVerdict } from "./cells.js";
+import { toVerdict } from "./cells.js";
 import { KeyHash } from "./hash.js";
-import { type Located, Locator, timeFor } from "./locator.js";
+import { Locator, timeFor } from "./locator.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { type MemoryStoreOptions, toBounds } from "./options.js";
 import { Placements } from "./placements.js";
@@ -53,6 +53,7 @@ export class MemoryStore implements SyncStore {
   readonly #blocks: Blocks;
   readonly #requests: Requests;
   readonly #open: OpenReceipts;
+  readonly #lists: AllOrNothing;
   #evictions = 0;
   #debtGivenUp = 0;
   #isClosed = false;
@@ -69,6 +70,7 @@ export class MemoryStore implements SyncStore {
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
     });
     this.#locator = new Locator(this.#hash, this.#placements, this.#open);
+    this.#lists = new AllOrNothing(this.#locator, this.#blocks, this.#open);
   }
 
   get stats(): MemoryStoreStats {
@@ -102,7 +104,7 @@ export class MemoryStore implements SyncStore {
     this.#hash.hash(key);
     const low = this.#hash.low ^ placement.saltLow;
     const high = this.#hash.high ^ placement.saltHigh;
-    if (!this.#blocks.isEmpty && this.#blockedMs({ placement, low, high }, blockNowMs) > 0) {
+    if (!this.#blocks.isEmpty && this.#blocks.leftMs(placement, low, high, blockNowMs) > 0) {
       return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
     }
     const slot = this.#locator.find(placement, low, high, key, nowMs);
@@ -116,14 +118,26 @@ export class MemoryStore implements SyncStore {
 
   decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
     this.#mustBeOpen();
-    const located = this.#locator.locateAll(mergeEqual(charges));
-    const { requestId, hold = false } = options;
-    if (requestId === undefined) return this.#decideLocated(charges, located, options);
+    return options.requestId === undefined
+      ? this.#decideAll(charges, options)
+      : this.#decideOnce(charges, options, options.requestId);
+  }
+
+  #decideAll(charges: readonly Charge[], options: DecideOptions): Outcome {
+    const merged = mergeEqual(charges);
+    const outcome = this.#lists.decide(merged, options);
+    if (merged === charges) return outcome;
+    return { ...outcome, verdicts: spreadVerdicts(outcome.verdicts, charges, merged) };
+  }
+
+  /** Decides a request that may have been admitted before, and is then answered as it was. */
+  #decideOnce(charges: readonly Charge[], options: DecideOptions, requestId: string): Outcome {
+    const located = this.#locator.locateEach(mergeEqual(charges));
     const prints = located.map(toPrint);
-    const request = { requestId, prints, isHeld: hold === true, nowMs: located[0].nowMs };
+    const request = { requestId, prints, isHeld: options.hold === true, nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
-    const outcome = this.#decideLocated(charges, located, options);
+    const outcome = this.#decideAll(charges, options);
     if (outcome.isAdmitted) {
       const name = this.#requests.record(request, withoutKeys(outcome, charges));
       for (const { proof } of outcome.receipts) (proof as OpenReceipt).requestName = name;
@@ -131,15 +145,16 @@ export class MemoryStore implements SyncStore {
     return outcome;
   }
 
-  peek(charges: readonly Charge[], options: PeekOptions = {}): readonly Verdict[] {
+  peek(charges: readonly Charge[], { blockNowMs }: PeekOptions = {}): readonly Verdict[] {
     this.#mustBeOpen();
-    const located = this.#locator.locateAll(charges);
-    return located.map((at) => {
-      const { cells } = at.placement;
-      const step = asItStands(at, cells.weigh(at.slot, at.charge.cost, at.nowMs, 1));
-      const blockedMs = this.#blockedMs(at, options.blockNowMs ?? at.charge.nowMs);
-      return toBlocked(toVerdict(step, cells.limit.limit), blockedMs);
-    });
+    return this.#locator
+      .locateEach(charges)
+      .map(({ charge, placement, low, high, slot, nowMs }) => {
+        const { cells } = placement;
+        const verdict = toVerdict(cells.weigh(slot, charge.cost, nowMs, 1), cells.limit.limit);
+        const blockedMs = this.#blocks.leftMs(placement, low, high, blockNowMs ?? charge.nowMs);
+        return toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs);
+      });
   }
 
   debit(charges: readonly Charge[]): readonly Standing[] {
@@ -228,71 +243,6 @@ export class MemoryStore implements SyncStore {
     this.#isClosed = true;
   }
 
-  #decideLocated(
-    charges: readonly Charge[],
-    located: readonly Located[],
-    { hold = false, blockNowMs }: DecideOptions,
-  ): Outcome {
-    const steps = located.map((at) => {
-      const { cells } = at.placement;
-      return cells.weigh(at.slot, at.charge.cost, at.nowMs, countAlike(located, cells));
-    });
-    const blockedMs = located.map((at) => this.#blockedMs(at, blockNowMs ?? at.charge.nowMs));
-    const passes = steps.map((step, i) => step.allowed && blockedMs[i] === 0);
-    const isAdmitted = passes.every((pass, i) => pass || located[i].charge.shadow === true);
-    const verdicts = located.map((at, i) => {
-      const step = isAdmitted && passes[i] ? steps[i] : asItStands(at, steps[i]);
-      return toBlocked(toVerdict(step, at.placement.cells.limit.limit), blockedMs[i]);
-    });
-    const receipts: ChargeReceipt[] = [];
-    for (const [i, at] of located.entries()) {
-      if (at.slot < 0 || steps[i].allowed) continue;
-      at.placement.cells.keepRefused(at.slot, steps[i], at.nowMs);
-    }
-    if (isAdmitted) {
-      const delayMs = steps.reduce((longest, step) => Math.max(longest, step.delayMs), 0);
-      for (const [i, at] of located.entries()) {
-        if (passes[i]) this.#take(at, steps[i], delayMs, hold, receipts);
-      }
-    }
-    const merged = located.map(({ charge }) => charge);
-    return { isAdmitted, verdicts: spreadVerdicts(verdicts, charges, merged), receipts };
-  }
-
-  /** Takes a charge, and adds its receipt if one is wanted. */
-  #take(
-    at: Located,
-    step: AnyStep,
-    delayMs: number,
-    hold: boolean | "briefly",
-    receipts: ChargeReceipt[],
-  ): void {
-    const { cells } = at.placement;
-    const { counter, key, cost } = at.charge;
-    // A permit's time starts when its request goes on.
-    const isPermit = cells.limit.algorithm === "concurrency";
-    const taken = isPermit ? { ...step, mark: step.mark + Math.ceil(delayMs) } : step;
-    if (cost > 0) {
-      // Claiming a slot for an earlier charge of this request may have moved this one's.
-      const slot = cells.table.find(at.low, at.high);
-      cells.keep(slot >= 0 ? slot : this.#locator.claim(at), taken, cost, slot < 0, at.nowMs);
-    }
-    if (hold === false || at.charge.isFinal === true) return;
-    const { mark, before } = taken;
-    const proof = this.#open.make(at, { cost, atMs: at.nowMs, mark, before });
-    if (hold === true) this.#open.add(proof);
-    receipts.push({ counter, key, cost, proof });
-  }
-
-  /** How long the key is still blocked under its scope. */
-  #blockedMs(at: Pick<Located, "placement" | "low" | "high">, nowMs: number): number {
-    if (this.#blocks.isEmpty) return 0;
-    const { placement } = at;
-    const low = at.low ^ placement.saltLow ^ placement.blockSaltLow;
-    const high = at.high ^ placement.saltHigh ^ placement.blockSaltHigh;
-    return Math.max(0, this.#blocks.untilMs(low, high, nowMs) - nowMs);
-  }
-
   #forget(slot: number, id: number, nowMs: number): void {
     const cells = this.#placements.cellsById(id);
     const share = cells.share(slot, nowMs);
@@ -312,25 +262,4 @@ export class MemoryStore implements SyncStore {
 /** A store in the memory of this process, bounded by `keysMax`; see {@link MemoryStoreOptions}. */
 export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
   return new MemoryStore(options);
-}
-
-/** How many charges of the request may need an entry of the same arena. */
-function countAlike(located: readonly Located[], { limit }: Cells): number {
-  const isAlike = (at: Located) => at.placement.cells.limit.algorithm === limit.algorithm;
-  return located.length === 1 ? 1 : located.filter(isAlike).length;
-}
-
-/** The step of a charge that is not taken, with what is left and in use as they stand. */
-function asItStands(at: Located, step: AnyStep): AnyStep {
-  if (!step.allowed) return step;
-  // What is left now is what a charge of nothing would leave.
-  const { remaining, resetMs } = at.placement.cells.weigh(at.slot, 0, at.nowMs, 0);
-  return { ...step, remaining, resetMs };
-}
-
-function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
-  if (blockedMs === 0) return verdict;
-  const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
-  const resetMs = Math.max(blockedMs, verdict.resetMs);
-  return { ...verdict, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
 }

@@ -27,6 +27,9 @@ const ID_MASK = 0xffff;
 /** The largest id that a slot can carry; 0 marks a slot that is free. */
 export const ID_MAX: number = ID_MASK;
 
+/** The most doubles of state that a slot has. */
+export const STATE_DOUBLES_MAX = 3;
+
 /** What a table asks of those who keep state in it. */
 export interface SlotOwner {
   /** What it would cost to forget the slot: the share of its limit in use, 0 if nothing is. */
@@ -86,6 +89,20 @@ export class Table {
   /** Where the state of `slot` begins in `doubles`. */
   stateAt(slot: number): number {
     return slot * (this.#wordsPerSlot >> 1) + 1;
+  }
+
+  /** Copies the state of `slot` to `doubles` from `at` on. */
+  copyOut(slot: number, doubles: Float64Array, at: number): void {
+    const first = this.stateAt(slot);
+    const end = this.stateAt(slot + 1) - 1;
+    for (let from = first; from < end; from++) doubles[at + from - first] = this.doubles[from];
+  }
+
+  /** Makes the state of `slot` what was copied out before. */
+  copyIn(slot: number, doubles: Float64Array, at: number): void {
+    const first = this.stateAt(slot);
+    const end = this.stateAt(slot + 1) - 1;
+    for (let to = first; to < end; to++) this.doubles[to] = doubles[at + to - first];
   }
 
   /** The id under which `slot` was last written; 0 if it is free. */

@@ -1,0 +1,187 @@
+// Decides lists of charges, all or nothing. All are found first. Then each is taken on trial, and put
+// back as it was if an enforced one is refused; what can't be put back, or needs a receipt, is only
+// weighed, and taken when all have passed.
+
+import type { Verdict } from "../../decision.js";
+import type { Charge, ChargeReceipt, DecideOptions, Outcome } from "../store.js";
+import type { Blocks } from "./blocks.js";
+import { type AnyStep, type Cells, toVerdict } from "./cells.js";
+import { Columns } from "./columns.js";
+import type { Locator } from "./locator.js";
+import type { OpenReceipts } from "./open-receipts.js";
+
+/** Columns are kept for lists up to this length; a longer one gets its own. */
+const CHARGES_KEPT_MAX = 64;
+
+/** Decides the lists of one memory store. It calls nobody outside, so it is never entered twice. */
+export class AllOrNothing {
+  readonly #locator: Locator;
+  readonly #blocks: Blocks;
+  readonly #open: OpenReceipts;
+  readonly #columns = new Columns(CHARGES_KEPT_MAX);
+
+  constructor(locator: Locator, blocks: Blocks, open: OpenReceipts) {
+    this.#locator = locator;
+    this.#blocks = blocks;
+    this.#open = open;
+  }
+
+  /** Decides charges of which no two are on the same counter and key. */
+  decide(charges: readonly Charge[], { hold = false, blockNowMs }: DecideOptions): Outcome {
+    const { length } = charges;
+    const at = length > CHARGES_KEPT_MAX ? new Columns(length) : this.#columns;
+    this.#locator.locateAll(charges, at);
+    const verdicts: Verdict[] = [];
+    let isAdmitted = true;
+    let hasLate = false;
+    for (let i = 0; i < length; i++) {
+      const charge = charges[i];
+      const blockedMs = this.#blockedMs(at, i, blockNowMs ?? charge.nowMs);
+      const verdict =
+        blockedMs > 0 || mustWait(charge, at, i, hold)
+          ? weigh(charges, at, i, blockedMs)
+          : tryOne(charge, at, i);
+      if (!verdict.allowed && charge.shadow !== true) isAdmitted = false;
+      if (at.steps[i] !== undefined) hasLate = true;
+      verdicts.push(verdict);
+    }
+    if (!isAdmitted) return putBack(at, verdicts);
+    const receipts = hasLate ? this.#takeLate(charges, at, verdicts, hold) : NO_RECEIPTS;
+    return { isAdmitted, verdicts, receipts };
+  }
+
+  #blockedMs(at: Columns, i: number, nowMs: number): number {
+    if (this.#blocks.isEmpty) return 0;
+    return this.#blocks.leftMs(at.placements[i], at.lows[i], at.highs[i], nowMs);
+  }
+
+  /** Takes what was only weighed, and makes the receipts that are wanted. */
+  #takeLate(
+    charges: readonly Charge[],
+    at: Columns,
+    verdicts: readonly Verdict[],
+    hold: boolean | "briefly",
+  ): readonly ChargeReceipt[] {
+    const delayMs = longestDelayMs(verdicts);
+    const receipts: ChargeReceipt[] = [];
+    for (let i = 0; i < charges.length; i++) {
+      const weighed = at.steps[i];
+      if (weighed === undefined || !verdicts[i].allowed) continue;
+      const charge = charges[i];
+      const { cells } = at.placements[i];
+      const step = isPermit(cells) ? startLater(weighed, delayMs) : weighed;
+      if (charge.cost > 0) keep(charge, at, i, step);
+      if (isHeld(charge, hold)) receipts.push(this.#toReceipt(charge, at, i, step, hold));
+    }
+    return receipts;
+  }
+
+  #toReceipt(
+    { counter, key, cost }: Charge,
+    at: Columns,
+    i: number,
+    { mark, before }: AnyStep,
+    hold: boolean | "briefly",
+  ): ChargeReceipt {
+    const print = { low: at.lows[i], high: at.highs[i] };
+    const proof = this.#open.make(print, { cost, atMs: at.timesMs[i], mark, before });
+    if (hold === true) this.#open.add(proof);
+    return { counter, key, cost, proof };
+  }
+}
+
+const NO_RECEIPTS: readonly ChargeReceipt[] = Object.freeze([]);
+
+function isHeld(charge: Charge, hold: boolean | "briefly"): boolean {
+  return hold !== false && charge.isFinal !== true;
+}
+
+/** Whether a charge can be taken only once all others have passed. */
+function mustWait(charge: Charge, at: Columns, i: number, hold: boolean | "briefly"): boolean {
+  return at.slots[i] < 0 || isHeld(charge, hold) || !at.placements[i].cells.isAllInSlot;
+}
+
+/** Takes a charge if it passes alone. */
+function tryOne({ cost }: Charge, at: Columns, i: number): Verdict {
+  at.steps[i] = undefined;
+  at.save(i);
+  return at.placements[i].cells.decide(at.slots[i], cost, at.timesMs[i]);
+}
+
+/** Weighs a charge, which is taken later or never. */
+function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: number): Verdict {
+  const { cells } = at.placements[i];
+  const slot = at.slots[i];
+  const nowMs = at.timesMs[i];
+  const step = cells.weigh(slot, charges[i].cost, nowMs, countAlike(charges, cells));
+  at.steps[i] = step;
+  if (slot >= 0 && !step.allowed) cells.keepRefused(slot, step, nowMs);
+  const verdict = toVerdict(step, cells.limit.limit);
+  return blockedMs > 0 ? toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs) : verdict;
+}
+
+/** How many charges of the request may need an entry of the same arena. */
+function countAlike(charges: readonly Charge[], cells: Cells): number {
+  if (cells.isAllInSlot) return 1;
+  let alike = 0;
+  for (const { counter } of charges) {
+    if (counter.limit.algorithm === cells.limit.algorithm) alike++;
+  }
+  return alike;
+}
+
+/** The refusal of a list: what was taken on trial is put back, and nothing is taken. */
+function putBack(at: Columns, verdicts: Verdict[]): Outcome {
+  // The last one first: should two share a slot, the first has the state from before both.
+  for (let i = verdicts.length - 1; i >= 0; i--) {
+    if (verdicts[i].allowed && at.steps[i] === undefined) at.restore(i);
+  }
+  for (let i = 0; i < verdicts.length; i++) {
+    const { cells } = at.placements[i];
+    verdicts[i] = asItStands(verdicts[i], cells, at.slots[i], at.timesMs[i]);
+  }
+  return { isAdmitted: false, verdicts, receipts: NO_RECEIPTS };
+}
+
+/** Keeps a charge that was weighed, in a slot that is claimed for it if it has none. */
+function keep({ cost, nowMs }: Charge, at: Columns, i: number, step: AnyStep): void {
+  const { cells } = at.placements[i];
+  const { table } = cells;
+  // Claiming a slot for an earlier charge of this request may have moved this one's.
+  const found = table.find(at.lows[i], at.highs[i]);
+  // By the time that all keys share: what others' loss costs is not told by this key's own.
+  const slot = found >= 0 ? found : table.claim(at.lows[i], at.highs[i], cells.id, nowMs);
+  cells.keep(slot, step, cost, found < 0, at.timesMs[i]);
+}
+
+function isPermit({ limit }: Cells): boolean {
+  return limit.algorithm === "concurrency";
+}
+
+/** A permit's time starts when its request goes on. */
+function startLater(step: AnyStep, delayMs: number): AnyStep {
+  return delayMs === 0 ? step : { ...step, mark: step.mark + Math.ceil(delayMs) };
+}
+
+function longestDelayMs(verdicts: readonly Verdict[]): number {
+  let longest = 0;
+  for (const { delayMs } of verdicts) if (delayMs > longest) longest = delayMs;
+  return longest;
+}
+
+/** The verdict on a charge that is not taken, with what is left and in use as they stand. */
+export function asItStands(verdict: Verdict, cells: Cells, slot: number, nowMs: number): Verdict {
+  if (!verdict.allowed) return verdict;
+  // What is left now is what a charge of nothing would leave.
+  const { remaining, resetMs } = cells.weigh(slot, 0, nowMs, 0);
+  const { limit, delayMs, source } = verdict;
+  return { allowed: true, limit, remaining, retryAfterMs: 0, resetMs, delayMs, source };
+}
+
+/** The verdict on a charge of a key that is blocked for so long; 0: it is not. */
+export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
+  if (blockedMs === 0) return verdict;
+  const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
+  const resetMs = Math.max(blockedMs, verdict.resetMs);
+  return { ...verdict, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
+}

@@ -1,0 +1,41 @@
+// What is known of the charges of one request while they are decided: a column for each thing, used
+// again for the next request, so that a list of charges leaves no garbage but its answers.
+
+import type { Counter } from "../store.js";
+import type { AnyStep } from "./cells.js";
+import type { Placement } from "./placements.js";
+import { STATE_DOUBLES_MAX } from "./table.js";
+
+/** Where the charges of a request are, by their place in its list. */
+export class Columns {
+  /** Requests under the same limits have the same counters in the same places: found once. */
+  readonly counters: Counter[] = [];
+  readonly placements: Placement[] = [];
+  /** The fingerprint of each key under its counter. */
+  readonly lows: number[] = [];
+  readonly highs: number[] = [];
+  /** -1 if the key has none. */
+  readonly slots: number[] = [];
+  /** Now, by the time of each limit. */
+  readonly timesMs: number[] = [];
+  /** What was weighed and is taken when all have passed; undefined: taken already, on trial. */
+  readonly steps: (AnyStep | undefined)[] = [];
+  /** The states of slots as they were before the trial. */
+  readonly #saved: Float64Array;
+
+  constructor(chargesMax: number) {
+    this.#saved = new Float64Array(chargesMax * STATE_DOUBLES_MAX);
+  }
+
+  /** Keeps the state of a charge's slot as it is. */
+  save(i: number): void {
+    const { table } = this.placements[i].cells;
+    table.copyOut(this.slots[i], this.#saved, i * STATE_DOUBLES_MAX);
+  }
+
+  /** Makes the state what it was. */
+  restore(i: number): void {
+    const { table } = this.placements[i].cells;
+    table.copyIn(this.slots[i], this.#saved, i * STATE_DOUBLES_MAX);
+  }
+}
