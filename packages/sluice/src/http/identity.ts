@@ -1,12 +1,93 @@
-// Identity: facts read off a request.
+// Identity: the facts of a request, as far as they can be believed. What a request shows is read when a
+// rule asks for it; what costs more, a token, a function or the body, only once the rules that need
+// none of it have let the request pass.
 
+import type { Clock } from "../clock.js";
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
+import type { ReadsBody } from "./body.js";
+import { RequestFacts } from "./identity-facts.js";
+import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
+import { toIdentitySetup } from "./identity-setup.js";
+import { askFunction, type Claims, readClaim } from "./identity-sources.js";
 import type { RequestView } from "./request-view.js";
 
-/** Reads facts off requests. */
+export type { ClientAddressSource } from "./client-address.js";
+export { RequestFacts } from "./identity-facts.js";
+export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity-options.js";
+export type {
+  ClaimSource,
+  Claims,
+  FactFunction,
+  FactSource,
+  HeaderSource,
+} from "./identity-sources.js";
+
+/** What the rules that may match need besides who the caller is. */
+export interface Needs {
+  /** Whether one of them counts by a field of the body. */
+  readonly body: boolean;
+}
+
+const EVERYTHING: Needs = { body: true };
+
+/**
+ * Makes the identity of a door.
+ *
+ * @param clock - Bounds the time in which a body has to arrive. Default: the system's.
+ */
+export function toIdentity<Raw>(
+  options: IdentityOptions<Raw> | undefined,
+  clock?: Clock,
+): Identity {
+  return new Identity(toIdentitySetup(options, clock));
+}
+
+/** Reads facts off requests. Made by {@link toIdentity}. */
 export class Identity {
-  /** What the request shows at once. */
-  read(view: RequestView): Facts {
-    return { method: view.method, path: view.target, ip: view.peer, headers: view.headers };
+  readonly #setup: IdentitySetup;
+
+  constructor(setup: IdentitySetup) {
+    this.#setup = setup;
+  }
+
+  /** What the request shows. Each fact is read when it is asked for. */
+  read(view: RequestView): RequestFacts {
+    return new RequestFacts(this.#setup, view);
+  }
+
+  /**
+   * Finds out the rest about facts that `read` gave: claims of its token, what functions say, fields
+   * of its body. The same object, at once if nothing has to be waited for. Rejects with what a
+   * function in code threw.
+   */
+  identify(view: RequestView, facts: RequestFacts, needs: Needs = EVERYTHING): MaybePromise<Facts> {
+    const { claimSources, jwt, functions, body } = this.#setup;
+    const tasks: MaybePromise<void>[] = [];
+    for (const source of functions) {
+      const ask = () => askFunction(source.name, source.ask, view);
+      tasks.push(learnFrom(ask, (value) => facts.learn(source, value)));
+    }
+    if (jwt !== undefined && claimSources.length > 0) {
+      const learn = (claims: Claims | undefined) => {
+        for (const source of claimSources) facts.learn(source, readClaim(claims, source.path));
+      };
+      tasks.push(learnFrom(() => jwt.claimsOf(view), learn));
+    }
+    if (needs.body) {
+      const reader: ReadsBody = view;
+      const read = () => reader.readBody(body.bytesMax, body);
+      tasks.push(learnFrom(read, (fields) => facts.learnBody(fields)));
+    }
+    return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;
+  }
+}
+
+/** What is thrown becomes a rejection, so that nobody forgets the tasks that were started before it. */
+function learnFrom<T>(find: () => MaybePromise<T>, learn: (found: T) => void): MaybePromise<void> {
+  try {
+    return andThen(find(), learn);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

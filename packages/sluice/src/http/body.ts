@@ -1,0 +1,77 @@
+// Bodies, as far as rules count by their fields: the top level of a JSON object or of a form. This file
+// only parses; how the bytes are got, and given back, is a matter of each runtime.
+
+import type { Clock } from "../clock.js";
+import type { MaybePromise } from "../maybe-promise.js";
+
+/** Top-level fields of a body, by name. */
+export type BodyFields = Readonly<Record<string, unknown>>;
+
+/** How much of a body is waited for. */
+export interface BodyBounds {
+  readonly bytesMax: number;
+  /** How long it may take to arrive. */
+  readonly msMax: number;
+  readonly clock: Clock;
+}
+
+/** A view that can read the body of its request, bounded in size and, if it can, in time. */
+export interface ReadsBody {
+  readBody(bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined>;
+}
+
+/** A form of body that has fields. */
+export type BodyForm = "json" | "form";
+
+type Header = string | readonly string[] | undefined | null;
+
+/** Which form a body has; undefined if none that is read: other types, compressed, not in UTF-8. */
+export function toBodyForm(contentType: Header, contentEncoding: Header): BodyForm | undefined {
+  if (typeof contentType !== "string") return undefined;
+  if (typeof contentEncoding === "string" && contentEncoding.trim().toLowerCase() !== "identity") {
+    return undefined;
+  }
+  const [type, ...parameters] = contentType.toLowerCase().split(";");
+  if (!parameters.every(isUtf8)) return undefined;
+  const name = type.trim();
+  if (name === "application/x-www-form-urlencoded") return "form";
+  return name === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(name) ? "json" : undefined;
+}
+
+function isUtf8(parameter: string): boolean {
+  const [name, value = ""] = parameter.split("=");
+  if (name.trim() !== "charset") return true;
+  return /^"?(?:utf-?8|us-ascii)"?$/.test(value.trim());
+}
+
+/**
+ * The fields of a body; undefined if it is malformed or not an object. Of a name that a JSON object has
+ * twice the last counts, as for every user of `JSON.parse`. A name that a form has twice is left out:
+ * applications differ in which value they take. No name is special, `__proto__` neither.
+ */
+export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return form === "json" ? toFields(JSON.parse(text)) : parseForm(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a framework parsed, if it is an object with fields. */
+export function toFields(parsed: unknown): BodyFields | undefined {
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
+  // A copy without a prototype, or `constructor` would be a field of every body.
+  return Object.assign(Object.create(null), parsed);
+}
+
+function parseForm(text: string): BodyFields {
+  const fields: Record<string, string> = Object.create(null);
+  const repeated = new Set<string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (name in fields) repeated.add(name);
+    fields[name] = value;
+  }
+  for (const name of repeated) delete fields[name];
+  return fields;
+}

@@ -1,0 +1,101 @@
+// The client's address behind proxies. Only what a trusted proxy wrote is believed: the peer is one or
+// its fields are not read at all, and the list of addresses is walked from the right, from the proxy
+// that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
+// was written by somebody else, and anybody can write it.
+
+import { toBareAddress } from "../rules/address.js";
+import type { CidrList } from "../rules/cidr.js";
+import { readForwardedFor } from "./identity-forwarded.js";
+import type { RequestView } from "./request-view.js";
+
+/** Where proxies write the address of who asked them. */
+export type ClientAddressSource<Raw = unknown> =
+  | "x-forwarded-for"
+  | "forwarded"
+  /** A field with one address, such as `cf-connecting-ip` or `x-real-ip`. */
+  | { readonly header: string }
+  /** A function in code, of the framework's own request. What it throws fails the request. */
+  | ((raw: Raw) => string | undefined);
+
+/** Which peers are trusted to say for whom they ask. */
+export interface TrustedPeers {
+  /** Undefined: none. */
+  readonly proxies: CidrList | undefined;
+  /** Whether a peer that has no address is one: a Unix socket, or a platform that hides it. */
+  readonly isUnaddressedTrusted: boolean;
+}
+
+/** How many proxies may stand in a row; the walk ends at the last of so many. */
+export const HOPS_MAX = 32;
+
+/** Finds the addresses of clients. */
+export class ClientAddresses {
+  readonly #peers: TrustedPeers;
+  readonly #source: ClientAddressSource;
+
+  constructor(peers: TrustedPeers, source: ClientAddressSource) {
+    this.#peers = peers;
+    this.#source = source;
+  }
+
+  /** Whether fields that name a client, a user or a host are believed from this peer. */
+  isTrusted(peer: string | undefined): boolean {
+    const { proxies, isUnaddressedTrusted } = this.#peers;
+    if (peer === undefined) return isUnaddressedTrusted;
+    return proxies?.has(peer) === true;
+  }
+
+  /**
+   * The client's address, without brackets and port. It is the nearest one that is not trusted; if
+   * all are, the furthest. An entry that is blank, malformed, `unknown` or hidden ends the walk at
+   * the address before it, which is the peer's if there is none. Undefined only if the peer has no
+   * address and nothing else is known.
+   */
+  of(view: RequestView): string | undefined {
+    const source = this.#source;
+    if (typeof source === "function") return source(view.raw);
+    const { peer } = view;
+    if (!this.isTrusted(peer)) return peer;
+    if (source === "x-forwarded-for") {
+      return this.#walk(peer, joined(view.headers[source]), readListed);
+    }
+    if (source === "forwarded")
+      return this.#walk(peer, joined(view.headers[source]), readForwardedFor);
+    return toBareAddress(joined(view.headers[source.header])) ?? peer;
+  }
+
+  #walk(peer: string | undefined, text: string, readLast: ReadLast): string | undefined {
+    let known = peer;
+    let end = text.length;
+    for (let hops = 0; hops < HOPS_MAX && end > 0; hops++) {
+      const last = readLast(text, end);
+      const address = last.text === undefined ? undefined : toBareAddress(last.text);
+      if (address === undefined) break;
+      known = address;
+      if (this.#peers.proxies?.has(address) !== true) break;
+      end = last.start - 1;
+    }
+    return known;
+  }
+}
+
+/** The last entry of a list that is cut off at `end`. */
+export type ReadLast = (text: string, end: number) => LastEntry;
+
+/** An entry of a list, and where it starts: the comma that ends the one before it comes right there. */
+export interface LastEntry {
+  readonly start: number;
+  /** Undefined if it names nobody. */
+  readonly text: string | undefined;
+}
+
+function readListed(text: string, end: number): LastEntry {
+  const start = text.lastIndexOf(",", end - 1) + 1;
+  return { start, text: text.slice(start, end) };
+}
+
+/** All lines of a field as one. Reading only the first of them would read what a client wrote. */
+function joined(lines: string | readonly string[] | undefined): string {
+  if (lines === undefined) return "";
+  return typeof lines === "string" ? lines : lines.join(",");
+}
