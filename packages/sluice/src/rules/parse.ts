@@ -1,57 +1,82 @@
-// Rules, read once: from YAML or JSON text, or from an object in code.
+// Rules, read once: from YAML or JSON text, or from an object in code. Everything that is wrong is told
+// together; what comes out has every default filled in and needs no further checks.
 
 import { show } from "../errors.js";
-import { isLimit, type Limit } from "../limits.js";
-import { refuse } from "../options.js";
-import type { Dimension, Rule, RuleSet } from "./rule.js";
+import { asOptions, refuse } from "../options.js";
+import { fileFields } from "./parse/file-fields.js";
+import { withKeys } from "./parse/keys.js";
+import { Problems, type Source } from "./parse/problems.js";
+import { toSource } from "./parse/source.js";
+import { Spot, TooMuch, VALUES_MAX } from "./parse/spot.js";
+import { toExempt } from "./parse/to-rule.js";
+import { toVersion } from "./parse/version.js";
+import type { Rule, RuleSet } from "./rule.js";
+
+export { type RuleProblem, RulesError } from "./parse/problems.js";
 
 const SITE = { name: "parseRules", code: "SLUICE_OPTION_INVALID" } as const;
 
 /** Where the text comes from. */
 export interface ParseOptions {
-  /** The name of the file, for errors. */
+  /** The name of the file, for errors: `sluice.yaml:14`. Default: errors say `line 14`. */
   file?: string;
 }
 
-/** Parses rules. Throws an error that names the line, the rule and what was seen. */
-export function parseRules(source: string | object, _options: ParseOptions = {}): RuleSet {
-  const given = (typeof source === "string" ? JSON.parse(source) : source) as {
-    rules: { id: string; key?: string; limit: Limit }[];
-  };
-  return {
-    version: "thin",
-    isEnabled: true,
-    ipv6Prefix: 64,
-    exempt: { ips: undefined, keys: new Set() },
-    rules: given.rules.map(toRule),
-  };
+/**
+ * Parses rules: a text of YAML or JSON, or the same as an object in code, where a limit may also be one
+ * that a constructor made.
+ *
+ * @throws RulesError (`SLUICE_RULES_INVALID`) that tells every problem with its rule, its line and what
+ * was seen.
+ */
+export function parseRules(source: string | object, options: ParseOptions = {}): RuleSet {
+  const { file } = asOptions(SITE, options, ["file"]);
+  if (file !== undefined && typeof file !== "string") {
+    refuse(SITE, `file must be a text, got ${show(file)}`);
+  }
+  const read: Source =
+    typeof source === "string"
+      ? toSource(source, file)
+      : { value: source, file, locate: () => undefined };
+  return readRuleSet(read);
 }
 
-function toRule({ id, key = "ip", limit }: { id: string; key?: string; limit: Limit }): Rule {
-  if (!isLimit(limit)) refuse(SITE, `rule ${show(id)}: limit must be a limit, got ${show(limit)}`);
-  const none = new Map();
-  return {
-    id,
-    isEnabled: true,
-    match: { paths: [], methods: [], hosts: [], headers: none, attributes: none },
-    key: [{ kind: key } as Dimension],
-    onMissing: "ip",
-    limits: [limit],
-    tiers: none,
-    overrides: none,
-    cost: { kind: "constant", units: 1 },
-    settle: undefined,
-    when: undefined,
-    onExceed: "reject",
-    delayMsMax: 0,
-    rolloutPercent: 100,
-    consistency: "strict",
-    onStoreFailure: undefined,
-    timeoutMs: undefined,
-    priority: 0,
-    isExposed: true,
-    shards: 1,
-    exempt: { ips: undefined, keys: new Set() },
-    place: undefined,
+function readRuleSet(source: Source): RuleSet {
+  const problems = new Problems(source);
+  try {
+    const spot = new Spot({ problems, valueCount: 0 });
+    const ruleSet = toRuleSet(source.value, spot);
+    problems.throwIfAny();
+    if (ruleSet !== undefined) return ruleSet;
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    problems.add([], `the rules hold more than ${VALUES_MAX} values`);
+    problems.throwIfAny();
+  }
+  throw new Error("rules that can't be read have a problem that was told");
+}
+
+function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
+  const given = fileFields.read(value, spot);
+  if (given === undefined) return undefined;
+  const rules = {
+    isEnabled: given.enabled,
+    ipv6Prefix: given.ipv6Prefix,
+    exempt: toExempt(given.exempt, spot.in("exempt")),
+    rules: given.rules,
   };
+  checkIds(given.rules, spot.in("rules"));
+  const keyed = withKeys(rules, spot);
+  return { version: toVersion(keyed), ...keyed };
+}
+
+function checkIds(rules: readonly Rule[], spot: Spot): void {
+  const places = new Map<string, string | undefined>();
+  for (const [i, { id, place }] of rules.entries()) {
+    if (places.has(id)) {
+      const first = places.get(id);
+      spot.in(i).say(`has the id of an earlier rule${first === undefined ? "" : ` (${first})`}`);
+    }
+    places.set(id, place);
+  }
 }

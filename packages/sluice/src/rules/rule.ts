@@ -64,6 +64,8 @@ export interface When {
 /** Who is never counted. */
 export interface Exempt {
   readonly ips: CidrList | undefined;
+  /** The ranges of `ips` as they were written. */
+  readonly ranges: readonly string[];
   /** Keys as they are counted: `user:42`. */
   readonly keys: ReadonlySet<string>;
 }

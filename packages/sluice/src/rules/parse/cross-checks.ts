@@ -1,0 +1,136 @@
+// What the fields of one rule have to say together. Each check names the field and says why.
+
+import { isShaper, type Limit } from "../../limits.js";
+import type { Dimension, Rule } from "../rule.js";
+import { toDimensionText } from "./dimension.js";
+import type { Spot } from "./spot.js";
+
+/** What was written, where the rule itself does not tell any more. */
+export interface Given {
+  readonly delayMsMax: number | undefined;
+  readonly windowJitter: boolean;
+}
+
+/** Tells everything that does not go together. */
+export function checkRule(rule: Rule, given: Given, spot: Spot): void {
+  const all = allLimits(rule, spot);
+  checkKey(rule, spot);
+  checkLimits(rule, all, spot);
+  checkCost(rule, all, spot);
+  checkDelay(rule, given, all, spot);
+  checkLeases(rule, all);
+  checkShards(rule, all, spot);
+  checkJitter(given, all, spot);
+}
+
+/** A limit, and where it stands. */
+interface PlacedLimit {
+  readonly limit: Limit;
+  readonly spot: Spot;
+}
+
+function allLimits({ limits, tiers, overrides }: Rule, spot: Spot): readonly PlacedLimit[] {
+  const place = (list: readonly Limit[], at: Spot) =>
+    list.map((limit, i) => ({ limit, spot: list.length === 1 ? at : at.in(i) }));
+  const each = (lists: ReadonlyMap<string, readonly Limit[]>, at: Spot) =>
+    [...lists].flatMap(([name, list]) => place(list, at.in(name)));
+  return [
+    ...place(limits, spot.in("limit")),
+    ...each(tiers, spot.in("tiers")),
+    ...each(overrides, spot.in("overrides")),
+  ];
+}
+
+function checkKey({ key }: Rule, spot: Spot): void {
+  const repeated = findRepeated(key.map(toDimensionText));
+  if (repeated !== undefined) spot.in("key").say(`names ${repeated} twice`);
+}
+
+function checkLimits(
+  { limits, tiers, overrides }: Rule,
+  all: readonly PlacedLimit[],
+  spot: Spot,
+): void {
+  if (all.length === 0)
+    spot.in("limit").say("is unlimited, and no tier or override limits anything");
+  const checkList = (list: readonly Limit[], at: Spot) => {
+    const repeated = findRepeated(list.map((limit) => JSON.stringify(limit)));
+    if (repeated !== undefined) at.say("holds the same limit twice");
+  };
+  checkList(limits, spot.in("limit"));
+  for (const [name, list] of tiers) checkList(list, spot.in("tiers").in(name));
+  for (const [name, list] of overrides) checkList(list, spot.in("overrides").in(name));
+}
+
+/** A constant cost has to count, and has to fit. */
+function checkCost({ cost, settle }: Rule, all: readonly PlacedLimit[], spot: Spot): void {
+  if (cost.kind !== "constant") return;
+  const at = spot.in("cost");
+  if (cost.units === 0 && settle === undefined) {
+    at.say("is 0, so nothing would ever be counted; a cost of 0 needs settle");
+  }
+  for (const { limit } of all) {
+    if (limit.algorithm === "concurrency" || cost.units <= limit.limit) continue;
+    at.say(`is ${cost.units}, which a ${limit.algorithm} of ${limit.limit} units never admits`);
+    return;
+  }
+}
+
+function checkDelay(rule: Rule, given: Given, all: readonly PlacedLimit[], spot: Spot): void {
+  if (rule.onExceed !== "delay") {
+    if (given.delayMsMax !== undefined) spot.in("delayMsMax").say("needs onExceed: delay");
+    return;
+  }
+  const at = spot.in("onExceed");
+  if (given.delayMsMax === undefined) at.say("is delay, which needs delayMsMax");
+  if (rule.consistency !== "strict" && rule.consistency !== "local") {
+    at.say(`is delay, which needs consistency strict or local, got ${rule.consistency}`);
+  }
+  if (rule.shards > 1) at.say("is delay, which can't be split into shards");
+  for (const { limit, spot: place } of all) {
+    if (limit.algorithm === "tokenBucket") continue;
+    const why = isShaper(limit) ? "which delays by itself" : "which has no next slot to wait for";
+    place.say(`is a ${limit.algorithm}, ${why}; onExceed: delay needs a tokenBucket`);
+  }
+}
+
+function checkLeases({ consistency }: Rule, all: readonly PlacedLimit[]): void {
+  if (consistency !== "leased" && consistency !== "eventual") return;
+  for (const { limit, spot } of all) {
+    if (limit.algorithm !== "concurrency" && !isShaper(limit)) continue;
+    const what = isShaper(limit) ? "a leakyBucket that shapes" : "a concurrency limit";
+    spot.say(`is ${what}, which can't be ${consistency}; use consistency: strict or local`);
+  }
+}
+
+/** Kinds of keys that are one caller's own: all its requests would meet one shard. */
+const OWN_KINDS: readonly Dimension["kind"][] = ["user", "apiKey", "ip", "cookie", "body"];
+
+function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], spot: Spot): void {
+  if (shards === 1) return;
+  const own = key.find(({ kind }) => OWN_KINDS.includes(kind));
+  if (own !== undefined) {
+    const why =
+      "whose caller would only ever meet one of the shards; use them for keys that many share";
+    spot.in("shards").say(`can't split a key by ${toDimensionText(own)}, ${why}`);
+  }
+  const least = cost.kind === "constant" ? Math.max(1, cost.units) : 1;
+  for (const { limit, spot: place } of all) {
+    if (limit.algorithm === "fixedWindow" && limit.align === "key") {
+      place.say("is aligned by key, which can't be split into shards");
+    }
+    const part = Math.floor(limit.limit / shards);
+    const needed = limit.algorithm === "concurrency" ? 1 : least;
+    if (part >= needed) continue;
+    place.say(`has ${limit.limit} units, too few for ${shards} shards of at least ${needed} each`);
+  }
+}
+
+function checkJitter({ windowJitter }: Given, all: readonly PlacedLimit[], spot: Spot): void {
+  if (!windowJitter || all.some(({ limit }) => limit.algorithm === "fixedWindow")) return;
+  spot.in("windowJitter").say("needs a fixedWindow; other limits have no common border");
+}
+
+function findRepeated(texts: readonly string[]): string | undefined {
+  return texts.find((text, i) => texts.indexOf(text) !== i);
+}

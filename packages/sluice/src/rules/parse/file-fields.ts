@@ -1,0 +1,35 @@
+// The fields of a file of rules.
+
+import { object, optional, required, withDefault } from "./fields.js";
+import { exemptFields } from "./rule-fields.js";
+import { flag, listOf, type Shape, wholeNumber } from "./shape.js";
+import { rule } from "./to-rule.js";
+
+/** The most rules of a set. */
+export const RULES_MAX = 20_000;
+/** Fewer bits than a provider has would count strangers as one. */
+const IPV6_PREFIX = { min: 32, max: 128 };
+const VERSIONS = [1] as const;
+
+const schemaVersion: Shape<number> = {
+  schema: { enum: VERSIONS },
+  read: (value, spot) =>
+    VERSIONS.find((version) => version === value) ??
+    spot.refuse(`a known version (${VERSIONS.join(", ")})`, value),
+};
+
+/** A file. */
+export const fileFields = object({
+  version: required(schemaVersion, "The version of this format: 1."),
+  enabled: withDefault(flag, true, "False: every request passes, and nothing is counted."),
+  ipv6Prefix: withDefault(
+    wholeNumber(IPV6_PREFIX),
+    64,
+    "How many bits of an IPv6 address are one client.",
+  ),
+  exempt: optional(exemptFields, "Who is not counted by any rule."),
+  rules: required(
+    listOf(rule, { countMin: 0, countMax: RULES_MAX }),
+    "The rules, in the order in which they are listed and bind.",
+  ),
+});

@@ -1,0 +1,208 @@
+// Limits as a file writes them: one of the constructors by its name with its options, `100/minute` for
+// short, and in code a limit that a constructor made. The constructors have the last word; what they
+// refuse is told with its place.
+
+import { UNITS_MAX, WINDOW_MS_MAX } from "../../algorithms/numbers.js";
+import { errorCatalogue, SluiceError } from "../../errors.js";
+import {
+  concurrency,
+  fixedWindow,
+  isLimit,
+  type Limit,
+  leakyBucket,
+  quota,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limits.js";
+import { duration, RATE_PATTERN, toRatePer } from "./duration.js";
+import {
+  type Fields,
+  type ObjectShape,
+  object,
+  optional,
+  required,
+  withDefault,
+} from "./fields.js";
+import {
+  anyNumber,
+  anyText,
+  choice,
+  either,
+  isRecord,
+  oneOrMany,
+  positiveNumber,
+  type Shape,
+  text,
+  wholeNumber,
+} from "./shape.js";
+import type { Spot } from "./spot.js";
+
+/** The most limits that one rule may have at a time. */
+export const LIMITS_MAX = 8;
+
+const units = wholeNumber({ min: 1, max: UNITS_MAX });
+const windowMs = duration({ min: 1, max: WINDOW_MS_MAX });
+const limitUnits = required(units, "The most units in a window or period.");
+
+/** The options of each constructor. */
+const OPTIONS = {
+  tokenBucket: object(
+    {
+      capacity: required(units, "The most tokens, and so the largest burst."),
+      refillPerSecond: optional(positiveNumber, "Tokens that come back in a second."),
+      refill: optional(
+        object({
+          amount: required(units, "So many tokens come back …"),
+          everyMs: required(windowMs, "… in so much time."),
+        }),
+        "The same as a whole amount in a time: exact for any rate.",
+      ),
+    },
+    { oneOf: [{ required: ["refillPerSecond"] }, { required: ["refill"] }] },
+  ),
+  leakyBucket: object({
+    ratePerSecond: required(positiveNumber, "How many leave in a second."),
+    queueSize: required(wholeNumber({ min: 0, max: UNITS_MAX - 1 }), "How many may wait."),
+    mode: withDefault(
+      choice(["shape", "meter"]),
+      "shape",
+      "Whether those that wait are delayed, or pass at once.",
+    ),
+  }),
+  fixedWindow: object({
+    limit: limitUnits,
+    windowMs: required(windowMs, "How long a window is."),
+    align: withDefault(
+      choice(["epoch", "key"]),
+      "epoch",
+      "Whether all windows begin together, or those of each key at a time of its own.",
+    ),
+  }),
+  slidingWindowCounter: object({
+    limit: limitUnits,
+    windowMs: required(windowMs, "How long a window is."),
+  }),
+  slidingWindowLog: object({
+    limit: limitUnits,
+    windowMs: required(windowMs, "How long a window is."),
+  }),
+  concurrency: object({
+    limit: required(units, "The most requests at once."),
+    permitMs: required(windowMs, "When a request that did not end counts no more."),
+  }),
+  quota: object({
+    limit: limitUnits,
+    period: required(choice(["day", "week", "month"]), "How long it lasts, by the calendar."),
+    timeZone: withDefault(anyText(64), "UTC", "Whose calendar: the IANA name of a time zone."),
+    anchor: optional(
+      either("a number or a local date", [
+        { fits: (value) => typeof value === "number", shape: anyNumber({ min: 0, max: 31 }) },
+        {
+          fits: (value) => typeof value === "string",
+          shape: anyText(19) as Shape<number | string>,
+        },
+      ]),
+      "Where a period begins: the day of the month, the weekday (1 is Monday) or the hour; or a local date that has them.",
+    ),
+  }),
+} as const satisfies Record<Limit["algorithm"], ObjectShape<Fields>>;
+
+type Algorithm = keyof typeof OPTIONS;
+
+const MAKE: { readonly [A in Algorithm]: (options: never) => Limit } = {
+  tokenBucket,
+  leakyBucket,
+  fixedWindow,
+  slidingWindowCounter,
+  slidingWindowLog,
+  concurrency,
+  quota,
+};
+
+const ALGORITHMS = Object.keys(OPTIONS) as Algorithm[];
+const ABOUT: Readonly<Record<Algorithm, string>> = {
+  tokenBucket: "A burst, and a rate at which it comes back.",
+  leakyBucket: "A queue that leaves at a constant rate.",
+  fixedWindow: "So many in each window.",
+  slidingWindowCounter: "So many in any window, by two counters.",
+  slidingWindowLog: "So many in any window, exactly.",
+  concurrency: "So many at once.",
+  quota: "So many in a day, week or month.",
+};
+
+/** A limit by the name of its algorithm: exactly one of these fields. */
+export const limitByName: ObjectShape<Fields> = object(
+  Object.fromEntries(ALGORITHMS.map((name) => [name, optional(OPTIONS[name] as Shape<unknown>, ABOUT[name])])),
+  { minProperties: 1, maxProperties: 1 },
+);
+
+const RATE = "a rate such as 100/minute or 100/5m";
+const rate: Shape<Limit> = text({
+  what: RATE,
+  pattern: RATE_PATTERN,
+  lengthMax: 40,
+  toValue: (given) => {
+    const per = toRatePer(given);
+    const fits = per !== undefined && per.limit >= 1 && per.limit <= UNITS_MAX;
+    return fits && per.windowMs >= 1 && per.windowMs <= WINDOW_MS_MAX
+      ? slidingWindowCounter(per)
+      : undefined;
+  },
+});
+
+const made: Shape<Limit> = {
+  schema: limitByName.schema,
+  read: (value, spot) => {
+    const found = limitByName.read(value, spot);
+    if (found === undefined) return undefined;
+    const names = ALGORITHMS.filter((name) => found[name] !== undefined);
+    if (names.length !== 1) {
+      return spot.refuse(`exactly one of ${ALGORITHMS.join(", ")}`, value);
+    }
+    return make(names[0], found[names[0]], spot.in(names[0]));
+  },
+};
+
+function make(name: Algorithm, options: unknown, spot: Spot): Limit | undefined {
+  try {
+    return MAKE[name](options as never);
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    return tellRefusal(error, OPTIONS[name].fields, spot);
+  }
+}
+
+const SUMMARY_LENGTH = `${errorCatalogue.SLUICE_LIMIT_INVALID.summary}: `.length;
+
+/** The text of a constructor, `tokenBucket: capacity must be …`, at the field that it is about. */
+function tellRefusal({ message }: SluiceError, fields: Fields, spot: Spot): undefined {
+  const seen = message.slice(SUMMARY_LENGTH).replace(/^\w+(: |\.)/, "");
+  const [, field, rest] = /^(\w+) (.*)$/s.exec(seen) ?? [];
+  if (field !== undefined && Object.hasOwn(fields, field)) return spot.in(field).say(rest);
+  return spot.say(field === "needs" ? seen : `can't hold: ${seen}`);
+}
+
+const LIMIT = `${RATE}, or an object with one of ${ALGORITHMS.join(", ")}`;
+const written = either(LIMIT, [
+  { fits: (value) => typeof value === "string", shape: rate },
+  { fits: isRecord, shape: made },
+]);
+
+/** One limit. */
+export const limit: Shape<Limit> = {
+  schema: { $ref: "#/$defs/limit" },
+  read: (value, spot) => (isLimit(value) ? value : written.read(value, spot)),
+};
+
+/** What `limit.schema` refers to. */
+export const limitDefinition = written.schema;
+
+/** One limit or several, all of which hold; or `unlimited`, which is none. */
+export const limits: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
+  {
+    fits: (value) => value === "unlimited",
+    shape: { schema: { const: "unlimited" }, read: () => [] },
+  },
+  { fits: () => true, shape: oneOrMany(limit, { countMax: LIMITS_MAX }) },
+]);

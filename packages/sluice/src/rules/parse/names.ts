@@ -1,0 +1,78 @@
+// Texts with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
+
+import { toPattern } from "../pattern.js";
+import { type Shape, text } from "./shape.js";
+
+// RFC 9110, section 5.6.2.
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+
+function pattern<T>(
+  what: string,
+  source: string,
+  lengthMax: number,
+  toValue: (text: string) => T,
+): Shape<T> {
+  const expression = new RegExp(source);
+  return text({
+    what,
+    pattern: source,
+    lengthMax,
+    toValue: (value) => (expression.test(value) ? toValue(value) : undefined),
+  });
+}
+
+/** The id of a rule. */
+export const ruleId: Shape<string> = pattern(
+  "1 to 64 letters, digits, _, - or .",
+  "^[A-Za-z0-9_.-]+$",
+  64,
+  (id) => id,
+);
+
+/** The name of a header, in lower case. */
+export const headerName: Shape<string> = pattern(
+  "the name of a header",
+  `^${TOKEN}$`,
+  128,
+  (name) => name.toLowerCase(),
+);
+
+/** A method, in upper case. */
+export const method: Shape<string> = pattern("a method such as GET", `^${TOKEN}$`, 32, (name) =>
+  name.toUpperCase(),
+);
+
+/** A name of the file's own choice: a tier, an attribute, a function. */
+export const ownName: Shape<string> = pattern(
+  "a name of 1 to 128 characters without white space at its ends",
+  "^[^\\s](.*[^\\s])?$",
+  128,
+  (name) => name,
+);
+
+const LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
+
+/** A host, in lower case: `api.example.com`, or `*.example.com` for all below it. */
+export const host: Shape<string> = pattern(
+  "a host without a port, such as api.example.com or *.example.com",
+  `^(\\*\\.)?${LABEL}(\\.${LABEL})*$`,
+  253,
+  (name) => name.toLowerCase(),
+);
+
+const PATTERN_LENGTH_MAX = 1_024;
+
+/** A pattern of paths in its one form, so that `/Login/` and `/login` are one. */
+export const pathPattern: Shape<string> = {
+  schema: { type: "string", pattern: "^/[^?#;\\\\]*$", maxLength: PATTERN_LENGTH_MAX },
+  read: (value, spot) => {
+    if (typeof value !== "string" || value.length > PATTERN_LENGTH_MAX) {
+      return spot.refuse(`a path of at most ${PATTERN_LENGTH_MAX} characters`, value);
+    }
+    try {
+      return toPattern(value).text;
+    } catch (error) {
+      return spot.tell(error, "a path pattern ");
+    }
+  },
+};

@@ -1,0 +1,133 @@
+// What is wrong with a file of rules: every problem with the rule, the field and the line it is about,
+// collected while the file is read and thrown together. Who mends a file wants to see them all.
+
+import { SluiceError, show } from "../../errors.js";
+
+/** One thing that is wrong. */
+export interface RuleProblem {
+  /** The rule, the field and what was seen, without the line. */
+  readonly message: string;
+  /** The id of the rule, if it is about one whose id could be read. */
+  readonly rule?: string;
+  /** From 1; undefined if the rules did not come as text. */
+  readonly line?: number;
+  /** From 1. */
+  readonly column?: number;
+}
+
+/** Where something stands in a text, both from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The way to a value: names of fields and places in lists. */
+export type Path = readonly (string | number)[];
+
+/** What rules are read from. */
+export interface Source {
+  /** The rules as a plain value, still unknown. */
+  readonly value: unknown;
+  /** The name of the file, if it has one. */
+  readonly file: string | undefined;
+  /** Where the value at that path stands, or the closest thing around it. */
+  locate(path: Path): Position | undefined;
+}
+
+/** The most problems that an error carries. */
+export const PROBLEMS_MAX = 50;
+
+/** The rules can't be used. `problems` says why, the first {@link PROBLEMS_MAX} of them. */
+export class RulesError extends SluiceError {
+  readonly problems: readonly RuleProblem[];
+
+  constructor(problems: readonly RuleProblem[], options: { file?: string; more: number }) {
+    super("SLUICE_RULES_INVALID", toMessage(problems, options));
+    this.problems = problems;
+  }
+}
+
+function toMessage(
+  problems: readonly RuleProblem[],
+  { file, more }: { file?: string; more: number },
+): string {
+  const lines = problems.map((problem) => `${problem.message}${toPlaceNote(problem, file)}`);
+  if (lines.length === 1 && more === 0) return lines[0];
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return [`${problems.length + more} problems`, ...lines, ...rest].join("\n  ");
+}
+
+function toPlaceNote({ line }: RuleProblem, file: string | undefined): string {
+  const place = toPlace(line, file);
+  return place === undefined ? "" : ` (${place})`;
+}
+
+/** A line as people write it: `sluice.yaml:14`, or `line 14` of a text without a name. */
+export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
+  if (line === undefined) return file;
+  return file === undefined ? `line ${line}` : `${file}:${line}`;
+}
+
+/** Collects problems. */
+export class Problems {
+  readonly source: Source;
+  readonly #problems: RuleProblem[] = [];
+  #count = 0;
+
+  constructor(source: Source) {
+    this.source = source;
+  }
+
+  /** How many were told so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Tells one. Of those beyond the bound only the number is kept. */
+  add(path: Path, text: string): void {
+    this.#count += 1;
+    if (this.#problems.length >= PROBLEMS_MAX) return;
+    const rule = ruleIdAt(this.source.value, path);
+    const message = `${toLabel(path, rule)}${text}`;
+    this.#problems.push({
+      message,
+      ...(rule === undefined ? {} : { rule }),
+      ...this.source.locate(path),
+    });
+  }
+
+  /** Throws what was collected, if anything. */
+  throwIfAny(): void {
+    if (this.#count === 0) return;
+    const { file } = this.source;
+    const more = this.#count - this.#problems.length;
+    throw new RulesError(this.#problems, file === undefined ? { more } : { file, more });
+  }
+}
+
+/** Of a path into a rule whose id can be read, that id. */
+function ruleIdAt(value: unknown, [list, index]: Path): string | undefined {
+  if (list !== "rules" || typeof index !== "number") return undefined;
+  const rules = (value as { rules?: unknown } | null)?.rules;
+  const id = Array.isArray(rules) ? (rules[index] as { id?: unknown } | null)?.id : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+function toLabel(path: Path, rule: string | undefined): string {
+  const [list, index] = path;
+  if (list !== "rules" || typeof index !== "number") return toPathText(path);
+  const name = rule === undefined ? `rules[${index}]` : `rule ${show(rule)}`;
+  const rest = toPathText(path.slice(2));
+  return `${name}: ${rest}`;
+}
+
+/** `limit[1].tokenBucket.capacity`, and `overrides["user:42"]`; followed by a space unless empty. */
+function toPathText(path: Path): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else if (!/^[A-Za-z_][\w-]*$/.test(step)) text += `[${show(step)}]`;
+    else text += text === "" ? step : `.${step}`;
+  }
+  return text === "" ? "" : `${text} `;
+}

@@ -1,0 +1,239 @@
+// The fields of a rule as a file writes them: the one description that reads them, that the JSON Schema
+// is made of, and that the reference page is checked against.
+
+import { UNITS_MAX } from "../../algorithms/numbers.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilience/options.js";
+import type { Cost, SettleBy, When } from "../rule.js";
+import { dimension } from "./dimension.js";
+import { duration } from "./duration.js";
+import { object, optional, required, withDefault } from "./fields.js";
+import { limits } from "./limit.js";
+import { headerName, host, method, ownName, pathPattern, ruleId } from "./names.js";
+import {
+  anyNumber,
+  anyText,
+  as,
+  choice,
+  either,
+  flag,
+  isRecord,
+  listOf,
+  mapOf,
+  oneOrMany,
+  type Shape,
+  wholeNumber,
+} from "./shape.js";
+
+const PATTERNS_MAX = 100;
+const DIMENSIONS_MAX = 8;
+const NAMES_MAX = 64;
+const OVERRIDES_MAX = 10_000;
+const EXEMPT_MAX = 10_000;
+const KEY_LENGTH_MAX = 4_096;
+const DELAY_MS_MAX = 60_000;
+const SHARDS_MAX = 1_024;
+const PRIORITY_MAX = 1_000_000;
+
+const list = { countMax: PATTERNS_MAX };
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number";
+
+/** A value that is compared as text; numbers are written without quotes. */
+const value: Shape<string> = either("a text or a number", [
+  { fits: isText, shape: anyText(1_024) },
+  { fits: isNumber, shape: as(anyNumber({ min: -1e15, max: 1e15 }), String) },
+]);
+
+const wanted: Shape<readonly string[]> = either("true, a value or a list of values", [
+  {
+    fits: (given) => typeof given === "boolean",
+    shape: {
+      schema: { const: true },
+      read: (given, spot) =>
+        given === true ? [] : spot.refuse("true, a value or a list of values", given),
+    },
+  },
+  { fits: () => true, shape: oneOrMany(value, list) },
+]);
+
+/** Which requests a rule is about. */
+export const matchFields = object({
+  path: optional(
+    oneOrMany(pathPattern, list),
+    "One pattern or several: `/users/:id`, `*` for one segment, a last `*` for everything below.",
+  ),
+  methods: optional(oneOrMany(method, list), "One or several. GET stands for HEAD too."),
+  host: optional(oneOrMany(host, list), "One or several: `api.example.com`, `*.example.com`."),
+  headers: optional(
+    mapOf(headerName, wanted, { countMax: NAMES_MAX }),
+    "By name: a value, several of which one fits, or `true` if being there is enough.",
+  ),
+  attributes: optional(
+    mapOf(ownName, wanted, { countMax: NAMES_MAX }),
+    "The same for attributes; `user`, `tenant` and `tier` are the facts of that name.",
+  ),
+});
+
+/** Who is never counted. */
+export const exemptFields = object({
+  ips: optional(
+    listOf(anyText(64), { countMax: EXEMPT_MAX }),
+    "Addresses and ranges: `203.0.113.7`, `2001:db8::/32`.",
+  ),
+  keys: optional(
+    listOf(anyText(KEY_LENGTH_MAX), { countMax: EXEMPT_MAX }),
+    "Keys as they are counted: `user:42`.",
+  ),
+});
+
+const costUnits = wholeNumber({ min: 0, max: UNITS_MAX });
+const otherwise = withDefault(costUnits, 1, "What all others cost.");
+
+const costByMethod = object({
+  methods: required(mapOf(method, costUnits, { countMax: NAMES_MAX }), "Units by method."),
+  otherwise,
+});
+
+const costByHeader = object({
+  header: required(headerName, "The header that says it, as a whole number."),
+  min: withDefault(costUnits, 1, "The least that counts, whatever the header says."),
+  max: required(costUnits, "The most: a client must not choose its cost without bound."),
+  otherwise: withDefault(costUnits, 1, "Without a usable header."),
+});
+
+const costByFunction = object({
+  function: required(ownName, "The name of a function that the policy was given in `costs`."),
+});
+
+/** The forms of `cost` that are objects. */
+export const costForms = [costByMethod, costByHeader, costByFunction] as const;
+
+const cost: Shape<Cost> = either("a number or an object with methods, header or function", [
+  {
+    fits: isNumber,
+    shape: as(costUnits, (units): Cost => ({ kind: "constant", units })),
+  },
+  {
+    fits: (given) => isRecord(given) && "methods" in given,
+    shape: as(
+      costByMethod,
+      (given): Cost => ({ kind: "method", byMethod: given.methods, otherwise: given.otherwise }),
+    ),
+  },
+  {
+    fits: (given) => isRecord(given) && "header" in given,
+    shape: as(costByHeader, (given, spot): Cost | undefined => {
+      const { header, min, max } = given;
+      if (min > max) return spot.say(`min ${min} is above max ${max}`);
+      return { kind: "header", name: header, min, max, otherwise: given.otherwise };
+    }),
+  },
+  {
+    fits: (given) => isRecord(given) && "function" in given,
+    shape: as(costByFunction, (given): Cost => ({ kind: "function", name: given.function })),
+  },
+]);
+
+/** The form of `settle` that is an object. */
+export const settleFields = object({
+  header: required(headerName, "The header of the response that says the real cost."),
+});
+
+const settle: Shape<SettleBy> = either("code, bytes or an object with header", [
+  { fits: isText, shape: as(choice(["code", "bytes"]), (kind): SettleBy => ({ kind })) },
+  {
+    fits: isRecord,
+    shape: as(settleFields, ({ header }): SettleBy => ({ kind: "header", name: header })),
+  },
+]);
+
+const status: Shape<number> = either('a status from 100 to 599 or a class such as "4xx"', [
+  { fits: isNumber, shape: wholeNumber({ min: 100, max: 599 }) },
+  {
+    fits: isText,
+    shape: as(choice(["1xx", "2xx", "3xx", "4xx", "5xx"]), (name) => Number(name[0])),
+  },
+]);
+
+/** Which responses count. */
+export const whenFields = object(
+  {
+    status: optional(oneOrMany(status, list), "Only these statuses and classes count."),
+    statusNot: optional(oneOrMany(status, list), "All others count."),
+  },
+  { minProperties: 1, maxProperties: 1 },
+);
+
+const when: Shape<When> = as(whenFields, ({ status: only, statusNot }, spot) => {
+  if ((only === undefined) === (statusNot === undefined)) {
+    return spot.say("needs either status or statusNot");
+  }
+  return { statuses: only ?? statusNot ?? [], isCounted: only !== undefined };
+});
+
+/** A rule. */
+export const ruleFields = object({
+  id: required(ruleId, "Its name, unique: it names counters, headers and metrics."),
+  enabled: withDefault(flag, true, "Whether it is in force."),
+  match: withDefault(matchFields, {}, "Which requests it is about; left out: all."),
+  key: withDefault(
+    oneOrMany(dimension, { countMax: DIMENSIONS_MAX }),
+    "ip",
+    "By what it counts: one dimension or several together.",
+  ),
+  onMissing: withDefault(
+    choice(["ip", "skip", "refuse"]),
+    "ip",
+    "What happens to a request that lacks a dimension of the key: count by address, pass, be refused.",
+  ),
+  limit: required(limits, "One limit or several, decided all or nothing."),
+  tiers: optional(
+    mapOf(ownName, limits, { countMax: NAMES_MAX }),
+    "Instead of `limit`, by the caller's tier. `unlimited` is no limit.",
+  ),
+  overrides: optional(
+    mapOf(anyText(KEY_LENGTH_MAX), limits, { countMax: OVERRIDES_MAX }),
+    "Instead of both, by key as it is counted: `user:42`.",
+  ),
+  cost: withDefault(cost, 1, "What a request costs."),
+  settle: optional(settle, "Where the real cost comes from, once the response is there."),
+  when: optional(when, "Which responses count; left out: all."),
+  onExceed: withDefault(
+    choice(["reject", "delay", "shadow"]),
+    "reject",
+    "What happens beyond the limit. `shadow` counts and reports, and lets pass.",
+  ),
+  delayMsMax: optional(
+    duration({ min: 1, max: DELAY_MS_MAX }),
+    "The longest wait under `onExceed: delay`, which needs it.",
+  ),
+  rollout: withDefault(
+    anyNumber({ min: 0, max: 100 }),
+    100,
+    "The share of keys that it is about, in percent: always the same ones.",
+  ),
+  consistency: withDefault(
+    choice(["strict", "leased", "eventual", "local"]),
+    "strict",
+    "Where it is decided: in the shared store, out of leases, or in this process.",
+  ),
+  onStoreFailure: optional(choice(POLICIES), "What answers when the store does not."),
+  timeoutMs: optional(duration(TIMEOUT_BOUNDS), "How long the store may take for a decision."),
+  priority: withDefault(
+    wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),
+    0,
+    "Rules with a higher one are listed first, and bind first where two refuse alike.",
+  ),
+  expose: withDefault(flag, true, "Whether responses tell of it."),
+  shards: withDefault(
+    wholeNumber({ min: 1, max: SHARDS_MAX }),
+    1,
+    "Into how many counters a limit that many callers share is cut.",
+  ),
+  exempt: optional(exemptFields, "Who is not counted by this rule."),
+  windowJitter: withDefault(
+    flag,
+    false,
+    "Whether fixed windows begin at a time of each key's own.",
+  ),
+});

@@ -1,0 +1,75 @@
+// Where the reader of a file is: a value's path, and the problems that are told about it.
+
+import { SluiceError, show } from "../../errors.js";
+import { type Path, type Problems, toPlace } from "./problems.js";
+
+/** The most values that a set of rules may hold; names that stand for large parts count each time. */
+export const VALUES_MAX = 2_000_000;
+
+/** Thrown when there is too much to read; `parse.ts` makes a problem of it. */
+export class TooMuch extends Error {}
+
+/** What all spots of one reading share. */
+export interface Reading {
+  readonly problems: Problems;
+  /** Values read so far. */
+  valueCount: number;
+}
+
+/** A place in what is read. */
+export class Spot {
+  readonly #reading: Reading;
+  readonly #parent: Spot | undefined;
+  readonly #name: string | number;
+
+  constructor(reading: Reading, parent?: Spot, name: string | number = "") {
+    this.#reading = reading;
+    this.#parent = parent;
+    this.#name = name;
+    reading.valueCount += 1;
+    if (reading.valueCount > VALUES_MAX) throw new TooMuch();
+  }
+
+  /** The place of a field or an item. */
+  in(name: string | number): Spot {
+    return new Spot(this.#reading, this, name);
+  }
+
+  /** The names on the way here. */
+  get path(): Path {
+    return this.#parent === undefined ? [] : [...this.#parent.path, this.#name];
+  }
+
+  /** Where it stands, as `sluice.yaml:14`; undefined if it comes from code. */
+  get place(): string | undefined {
+    const { source } = this.#reading.problems;
+    const position = source.locate(this.path);
+    return position === undefined ? undefined : toPlace(position.line, source.file);
+  }
+
+  /** How many problems were told so far, anywhere. */
+  get problemCount(): number {
+    return this.#reading.problems.count;
+  }
+
+  /** Tells that the value must be something else. Returns undefined: there is nothing to go on with. */
+  refuse(what: string, seen: unknown): undefined {
+    return this.say(`must be ${what}, got ${show(seen)}`);
+  }
+
+  /** Tells a problem in its own words. */
+  say(text: string): undefined {
+    this.#reading.problems.add(this.path, text);
+    return undefined;
+  }
+
+  /**
+   * Tells what other code of the library said in an error, from behind `prefix` on: `this.path` says
+   * the rest. Errors that are not about what was written go on.
+   */
+  tell(error: unknown, prefix: string): undefined {
+    if (!(error instanceof SluiceError)) throw error;
+    const { message } = error;
+    return this.say(message.slice(Math.max(0, message.indexOf(prefix)) + prefix.length));
+  }
+}

@@ -1,0 +1,100 @@
+// A rule as it was read into the rule that the rest of the library knows.
+
+import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits.js";
+import { type CidrList, toCidrList } from "../cidr.js";
+import type { Exempt, Match, Rule } from "../rule.js";
+import { checkRule } from "./cross-checks.js";
+import type { ReadFields } from "./fields.js";
+import { type exemptFields, type matchFields, ruleFields } from "./rule-fields.js";
+import { as, type Shape } from "./shape.js";
+import type { Spot } from "./spot.js";
+
+type GivenRule = ReadFields<typeof ruleFields.fields>;
+type GivenMatch = ReadFields<typeof matchFields.fields>;
+/** `exempt` as it was read. */
+export type GivenExempt = ReadFields<typeof exemptFields.fields>;
+
+/** A rule, every default filled in, and checked for what its fields say together. */
+export const rule: Shape<Rule> = as(ruleFields, toRule);
+
+function toRule(given: GivenRule, spot: Spot): Rule | undefined {
+  const problemCount = spot.problemCount;
+  const toLimits = (limits: readonly Limit[]) =>
+    given.windowJitter ? limits.map(withJitter) : limits;
+  const made: Rule = {
+    id: given.id,
+    isEnabled: given.enabled,
+    match: toMatch(given.match),
+    key: given.key,
+    onMissing: given.onMissing,
+    limits: toLimits(given.limit),
+    tiers: toEach(given.tiers, toLimits),
+    overrides: toEach(given.overrides, toLimits),
+    cost: given.cost,
+    settle: given.settle,
+    when: given.when,
+    onExceed: given.onExceed,
+    delayMsMax: given.onExceed === "delay" ? (given.delayMsMax ?? 0) : 0,
+    rolloutPercent: given.rollout,
+    consistency: given.consistency,
+    onStoreFailure: given.onStoreFailure,
+    timeoutMs: given.timeoutMs,
+    priority: given.priority,
+    isExposed: given.expose,
+    shards: given.shards,
+    exempt: toExempt(given.exempt, spot.in("exempt")),
+    place: spot.place,
+  };
+  checkRule(made, given, spot);
+  return spot.problemCount > problemCount ? undefined : made;
+}
+
+function toMatch({ path, methods, host, headers, attributes }: GivenMatch): Match {
+  return {
+    paths: path ?? [],
+    methods: methods ?? [],
+    hosts: host ?? [],
+    headers: headers ?? new Map(),
+    attributes: attributes ?? new Map(),
+  };
+}
+
+function toEach<T>(
+  entries: ReadonlyMap<string, T> | undefined,
+  toValue: (value: T) => T,
+): ReadonlyMap<string, T> {
+  return new Map([...(entries ?? [])].map(([name, value]) => [name, toValue(value)]));
+}
+
+/** Fixed windows aligned by key; anything else has no windows that all keys begin together. */
+function withJitter(limit: Limit): Limit {
+  return limit.algorithm === "fixedWindow" ? alignByKey(limit) : limit;
+}
+
+function alignByKey({ limit, windowMs }: FixedWindowLimit): Limit {
+  return fixedWindow({ limit, windowMs, align: "key" });
+}
+
+/** Who is exempt. Keys are still as they were written: what they have to be depends on the rules. */
+export function toExempt(given: GivenExempt | undefined, spot: Spot): Exempt {
+  const ranges = given?.ips ?? [];
+  return { ips: toRanges(ranges, spot.in("ips")), ranges, keys: new Set(given?.keys) };
+}
+
+function toRanges(ranges: readonly string[], spot: Spot): CidrList | undefined {
+  if (ranges.length === 0) return undefined;
+  const good = ranges.filter((range, i) => isRange(range, spot.in(i)));
+  return toCidrList(good);
+}
+
+function isRange(range: string, spot: Spot): boolean {
+  try {
+    toCidrList([range], SITE);
+    return true;
+  } catch (error) {
+    spot.tell(error, `${SITE.name}: `);
+    return false;
+  }
+}
+
+const SITE = { name: "exempt.ips", code: "SLUICE_OPTION_INVALID" } as const;
