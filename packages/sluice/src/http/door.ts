@@ -1,53 +1,152 @@
 // A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
 // what the response carries; the adapter only moves these between its framework and here.
 
-import { andThen, type MaybePromise } from "../maybe-promise.js";
-import type { Policy } from "../rules/policy.js";
-import type { PolicyDecision, RequestEnd } from "../rules/policy-decision.js";
-import { toFields } from "./headers.js";
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Facts } from "../rules/facts.js";
+import type { AdmitOptions, Policy } from "../rules/policy.js";
+import { PolicyDecision } from "../rules/policy-decision.js";
+import { AttributedFacts, type Attributes } from "./attributed-facts.js";
+import { FieldWriter } from "./headers.js";
+import { PartitionKey } from "./headers-partition-key.js";
 import type { Identity } from "./identity.js";
-import { type Refusal, toRefusal } from "./refusal.js";
+import type { HttpSetup } from "./options.js";
+import { Passage, type PassageHost } from "./passage.js";
+import { RefusalWriter } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
+import { type Retry, toRetry } from "./retry-after.js";
+import type { Prepare } from "./simple-policy.js";
+import { type Wait, WaitingRoom } from "./waiting.js";
 
-/** What a door answers to a request. */
-export interface Passage {
-  readonly decision: PolicyDecision;
-  /** Names and values in turn, for every response: the RateLimit fields. */
-  readonly fields: readonly string[];
-  /** The response to send instead of going on; undefined if the request may go on. */
-  readonly refusal: Refusal | undefined;
-  /** How long the request has to wait before it goes on. */
-  readonly delayMs: number;
-  /** Whether `finish` has to be called when the response is there or the client is gone. */
-  readonly isHeld: boolean;
-  /** Settles what the request holds; once, later calls do nothing. */
-  finish(end: RequestEnd): MaybePromise<void>;
-}
+// Requests that any door of this process refused: what another door around it counts by the
+// response must not count our own.
+const refusedRequests = new WeakSet<object>();
 
 /** Decides requests of one server. */
-export class Door {
-  readonly #policy: Policy;
+export class Door implements PassageHost {
+  readonly policy: Policy;
+  readonly #setup: HttpSetup;
   readonly #identity: Identity;
+  readonly #prepare: Prepare | undefined;
+  readonly #fields: FieldWriter;
+  readonly #refusals: RefusalWriter;
+  readonly #room: WaitingRoom;
+  readonly #ownsPolicy: boolean;
 
-  constructor(policy: Policy, identity: Identity) {
-    this.#policy = policy;
-    this.#identity = identity;
+  /** @param simple - Of the simple case: what functions in code are asked first. The policy is the door's own. */
+  constructor(
+    policy: Policy,
+    setup: HttpSetup,
+    simple?: { readonly prepare: Prepare | undefined },
+  ) {
+    this.policy = policy;
+    this.#setup = setup;
+    this.#identity = setup.identity;
+    this.#prepare = simple?.prepare;
+    this.#ownsPolicy = simple !== undefined;
+    const { clock, headers, legacyReset, partitionSecret } = setup;
+    const partitionKey =
+      partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
+    this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
+    this.#refusals = new RefusalWriter(setup.body, (error) => this.onError(error));
+    this.#room = new WaitingRoom(clock, setup.delayedMax);
   }
 
-  /** Decides a request. */
+  /**
+   * Decides a request. Throws or rejects with what the framework's error handling has to see: an error
+   * of a store under `onStoreFailure: "throw"`, or of a function in code.
+   */
   enter(view: RequestView): MaybePromise<Passage> {
-    const facts = this.#identity.read(view);
-    return andThen(this.#policy.admit(facts), toPassage);
+    const prepare = this.#prepare;
+    if (prepare === undefined) return this.#admit(view, undefined);
+    return andThen(prepare(view.raw), (attributes) =>
+      attributes === undefined ? this.#passUncounted(view) : this.#admit(view, attributes),
+    );
+  }
+
+  /** Lets go of the policy, if the door made it. */
+  async close(): Promise<void> {
+    if (this.#ownsPolicy) await this.policy.close();
+  }
+
+  wallMs(): number {
+    const { clock } = this.#setup;
+    return clock.wall === undefined ? clock.now() : clock.wall();
+  }
+
+  isRefused(request: unknown): boolean {
+    return typeof request === "object" && request !== null && refusedRequests.has(request);
+  }
+
+  /** Tells the user of an error that no request waits for. What is thrown there is dropped. */
+  onError(error: unknown): void {
+    try {
+      const told = this.#setup.onError?.(error);
+      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+
+  #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
+    const shown = this.#identity.read(view);
+    const facts = withAttributes(shown, attributes);
+    const requestId = this.#setup.requestId?.(view.raw);
+    const identify = () =>
+      andThen(this.#identity.identify(view, shown), (known) => withAttributes(known, attributes));
+    const options: AdmitOptions = requestId === undefined ? { identify } : { identify, requestId };
+    const decided = this.policy.admit(facts, options);
+    if (isThenable(decided)) return decided.then((decision) => this.#toPassage(view, decision));
+    return this.#toPassage(view, decided);
+  }
+
+  #toPassage(view: RequestView, decision: PolicyDecision): Passage {
+    if (decision.allowed && decision.delayMs === 0) return this.#passNow(view, decision);
+    if (!decision.allowed) return this.#refuse(view, decision, decision.retryAfterMs);
+    const wait = this.#room.enter(decision.delayMs);
+    if (wait === undefined) return this.#turnAway(view, decision);
+    return this.#passNow(view, decision, wait);
+  }
+
+  #passNow(view: RequestView, decision: PolicyDecision, wait?: Wait): Passage {
+    const fields = this.#fields.write(decision, undefined);
+    return new Passage(this, view.raw, decision, fields, undefined, wait);
+  }
+
+  #passUncounted(view: RequestView): Passage {
+    const decision = new PolicyDecision(this.policy.version, [], undefined);
+    return new Passage(this, view.raw, decision, [], undefined, undefined);
+  }
+
+  /** No room to wait in: the slot that the request would have had tells it when to come back. */
+  #turnAway(view: RequestView, decision: PolicyDecision): Passage {
+    const passage = this.#refuse(view, decision, decision.delayMs);
+    passage.finish({});
+    return passage;
+  }
+
+  #refuse(view: RequestView, decision: PolicyDecision, retryAfterMs: number): Passage {
+    const { raw } = view;
+    const retry: Retry = toRetry(retryAfterMs, this.#setup.retryAfterJitterMs);
+    const fields = this.#fields.write(decision, retry);
+    const refusal = this.#refusals.write(decision, retry, raw);
+    const passage = new Passage(this, raw, decision, fields, refusal, undefined);
+    if (typeof raw === "object" && raw !== null) refusedRequests.add(raw);
+    this.#tellRefused(passage, raw);
+    return passage;
+  }
+
+  #tellRefused(passage: Passage, raw: unknown): void {
+    const { onRefused } = this.#setup;
+    if (onRefused === undefined) return;
+    try {
+      const told = onRefused(passage, raw);
+      if (isThenable(told)) Promise.resolve(told).catch((error) => this.onError(error));
+    } catch (error) {
+      this.onError(error);
+    }
   }
 }
 
-function toPassage(decision: PolicyDecision): Passage {
-  return {
-    decision,
-    fields: toFields(decision),
-    refusal: decision.allowed ? undefined : toRefusal(decision),
-    delayMs: decision.delayMs,
-    isHeld: decision.isHeld,
-    finish: (end) => decision.finish(end),
-  };
+function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
+  return attributes === undefined ? facts : new AttributedFacts(facts, attributes);
 }

@@ -1,10 +1,133 @@
-// The RateLimit fields of a response.
+// The rate limit fields of a response. The forms of draft-8 and later list every limit by name; older
+// ones, and X-RateLimit-*, tell the numbers of the limit that binds. Rules that are shadows or hide
+// themselves are in none, and of a limit whose state is not known only what it promises is told.
 
-import type { PolicyDecision } from "../rules/policy-decision.js";
+import type { Clock } from "../clock.js";
+import type { Verdict } from "../decision.js";
+import type { PolicyDecision, RuleResult } from "../rules/policy-decision.js";
+import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers-limit.js";
+import type { PartitionKey } from "./headers-partition-key.js";
+import type { Retry } from "./retry-after.js";
 
-/** Names and values in turn. */
-export function toFields(decision: PolicyDecision): readonly string[] {
-  if (decision.rule === undefined) return [];
-  const seconds = Math.ceil((decision.allowed ? decision.resetMs : decision.retryAfterMs) / 1000);
-  return ["RateLimit", `"${decision.rule}";r=${decision.remaining};t=${seconds}`];
+/** The forms of the RateLimit fields. `draft-8` and `draft-11` are written alike. */
+export const HEADER_FORMS = ["draft-11", "draft-8", "draft-7", "draft-6", "none"] as const;
+
+/** One of {@link HEADER_FORMS}. */
+export type HeaderForm = (typeof HEADER_FORMS)[number];
+
+/** What X-RateLimit-Reset counts: seconds since 1970, or from now. */
+export type LegacyReset = "epoch" | "delta";
+
+/** How fields are written. */
+export interface FieldOptions {
+  readonly clock: Clock;
+  readonly headers: HeaderForm;
+  readonly legacyReset: LegacyReset | undefined;
+  readonly partitionKey: PartitionKey | undefined;
+}
+
+/** Writes the fields of responses. */
+export class FieldWriter {
+  readonly #options: FieldOptions;
+  readonly #isNamed: boolean;
+
+  constructor(options: FieldOptions) {
+    this.#options = options;
+    this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
+  }
+
+  /** Names and values in turn; none if no rule that is shown matched. `retry` is that of a refusal. */
+  write(decision: PolicyDecision, retry: Retry | undefined): readonly string[] {
+    let policies = "";
+    let states = "";
+    let bound: RuleResult | undefined;
+    for (const result of decision.results) {
+      if (!isShown(result)) continue;
+      const texts = textsOf(result.charge);
+      const pk = this.#options.partitionKey?.parameterOf(result.charge) ?? "";
+      if (policies !== "") policies += ", ";
+      policies += this.#isNamed ? texts.namedPolicy + pk : texts.policy;
+      if (!isKnown(result)) continue;
+      if (this.#isNamed) {
+        if (states !== "") states += ", ";
+        states += toState(texts, result.verdict, retry) + pk;
+      }
+      if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
+    }
+    const fields: string[] = [];
+    if (policies === "") return fields;
+    if (this.#options.headers !== "none") fields.push("RateLimit-Policy", policies);
+    if (this.#isNamed && states !== "") fields.push("RateLimit", states);
+    if (bound !== undefined) this.#addNumbers(fields, bound, retry);
+    return fields;
+  }
+
+  /** The forms that tell one limit's numbers. */
+  #addNumbers(fields: string[], { charge, verdict }: RuleResult, retry: Retry | undefined): void {
+    const { headers, legacyReset } = this.#options;
+    const { limit } = textsOf(charge);
+    const remaining = `${clip(verdict.remaining)}`;
+    const seconds = secondsOf(verdict, retry);
+    if (headers === "draft-7") {
+      const reset = seconds === undefined ? "" : `, reset=${seconds}`;
+      fields.push("RateLimit", `limit=${limit}, remaining=${remaining}${reset}`);
+    } else if (headers === "draft-6") {
+      fields.push("RateLimit-Limit", limit, "RateLimit-Remaining", remaining);
+      if (seconds !== undefined) fields.push("RateLimit-Reset", `${seconds}`);
+    }
+    if (legacyReset === undefined) return;
+    fields.push("X-RateLimit-Limit", limit, "X-RateLimit-Remaining", remaining);
+    if (seconds === undefined) return;
+    fields.push(
+      "X-RateLimit-Reset",
+      `${legacyReset === "delta" ? seconds : this.#atEpoch(seconds)}`,
+    );
+  }
+
+  #atEpoch(seconds: number): number {
+    const { clock } = this.#options;
+    const wallMs = clock.wall === undefined ? clock.now() : clock.wall();
+    return Math.min(INTEGER_MAX, Math.ceil(wallMs / 1000) + seconds);
+  }
+}
+
+function isShown({ charge }: RuleResult): boolean {
+  return !charge.shadow && charge.rule.rule.isExposed;
+}
+
+/** A policy of failure that counts nothing knows nothing either. */
+function isKnown(result: RuleResult): boolean {
+  const { charge, verdict } = result;
+  if ((result as { isKnown?: boolean }).isKnown === false) return false;
+  return verdict.source !== "fallback" || charge.counter.onStoreFailure === "local";
+}
+
+/** A refusal before an admission, then the longest wait or the smallest share left. */
+function bindsMore(a: Verdict, b: Verdict): boolean {
+  if (a.allowed !== b.allowed) return !a.allowed;
+  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
+  return a.remaining / a.limit < b.remaining / b.limit;
+}
+
+function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined): string {
+  const state = texts.namedState + clip(verdict.remaining);
+  // Nobody can tell when a permit comes back.
+  const seconds = texts.isPermit ? undefined : secondsOf(verdict, retry);
+  return seconds === undefined ? state : `${state};t=${seconds}`;
+}
+
+/**
+ * Until there is more: of a limit that refused until it would pass, of others until the full quota is
+ * back. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if
+ * never.
+ */
+function secondsOf(verdict: Verdict, retry: Retry | undefined): number | undefined {
+  if (verdict.allowed) return clip(Math.ceil(verdict.resetMs / 1000));
+  if (verdict.retryAfterMs === Number.POSITIVE_INFINITY) return undefined;
+  if (verdict.retryAfterMs === retry?.withoutJitterMs) return retry.seconds;
+  return Math.max(1, clip(Math.ceil(verdict.retryAfterMs / 1000)));
+}
+
+function clip(integer: number): number {
+  return Math.min(INTEGER_MAX, integer);
 }

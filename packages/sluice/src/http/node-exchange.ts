@@ -3,9 +3,16 @@
 // client is gone.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { andThen, type MaybePromise } from "../maybe-promise.js";
-import type { Door, Passage } from "./door.js";
+import { SluiceError } from "../errors.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { RequestEnd } from "../rules/policy-decision.js";
+import type { Door } from "./door.js";
+import type { Passage, RateLimitInfo } from "./passage.js";
+import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
+
+/** A request that came through, with what was decided of it. */
+export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
 
 /** A `node:http` request as doors see it. */
 export class NodeView implements RequestView {
@@ -36,20 +43,127 @@ export class NodeView implements RequestView {
   }
 }
 
-/** Takes a request through a door. True if it may go on; if not, it was answered. */
+/** Answers a refused request. */
+export type Refuse = (passage: Passage, response: ServerResponse) => void;
+
+/**
+ * Takes a request through a door. The passage if the request may go on, now that its fields are set and
+ * its wait is over; undefined if it may not: it was answered by `refuse`, or its client is gone. Throws
+ * or rejects with what the framework's error handling has to see.
+ *
+ * @param refuse - Default: {@link sendRefusal}.
+ */
 export function passNode(
   door: Door,
   view: RequestView,
   response: ServerResponse,
-): MaybePromise<boolean> {
-  return andThen(door.enter(view), (passage) => answer(passage, response));
+  refuse: Refuse = sendRefusal,
+): MaybePromise<Passage | undefined> {
+  const entered = door.enter(view);
+  if (isThenable(entered)) return entered.then((passage) => goOn(passage, response, refuse));
+  return goOn(entered, response, refuse);
 }
 
-function answer(passage: Passage, response: ServerResponse): boolean {
-  const { fields, refusal } = passage;
+function goOn(
+  passage: Passage,
+  response: ServerResponse,
+  refuse: Refuse,
+): MaybePromise<Passage | undefined> {
+  setFields(response, passage.fields);
+  if (passage.refusal !== undefined) {
+    refuse(passage, response);
+    return undefined;
+  }
+  if (!passage.isHeld) return passage;
+  finishWithResponse(passage, response);
+  const waited = passage.waited();
+  if (!isThenable(waited)) return passage;
+  return waited.then((mayGoOn) => (mayGoOn ? passage : undefined));
+}
+
+/** Sets fields on a response; ours replace what is there. */
+export function setFields(response: ServerResponse, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
-  if (refusal === undefined) return true;
-  response.statusCode = refusal.status;
-  response.end(refusal.body);
-  return false;
+}
+
+/** Answers with the door's refusal. */
+export function sendRefusal({ refusal }: Passage, response: ServerResponse): void {
+  if (refusal !== undefined) sendReply(response, refusal);
+}
+
+/** Sends a whole response. */
+export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
+  response.statusCode = status;
+  setFields(response, fields);
+  response.end(body);
+}
+
+/** The response to an error, where no framework answers it: nobody is let in, and nothing is told. */
+export function toErrorReply(error: unknown): Reply {
+  const status = error instanceof SluiceError && error.status >= 500 ? error.status : 500;
+  return { status, fields: ["Cache-Control", "no-store", "Content-Length", "0"], body: "" };
+}
+
+/**
+ * Goes on with what `start` answers, now or later, or with its error. What `next` throws is not ours:
+ * it stays what it would be without us.
+ */
+export function goOnWith<T>(
+  start: () => MaybePromise<T>,
+  next: (value: T) => void,
+  fail: (error: unknown) => void,
+): void {
+  let started: MaybePromise<T>;
+  try {
+    started = start();
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  if (isThenable(started)) started.then(next, fail);
+  else next(started);
+}
+
+/** Finishes the passage once the response is out, or its client is gone. */
+export function finishWithResponse(passage: Passage, response: ServerResponse): void {
+  if (response.closed || response.destroyed) {
+    passage.finish({});
+    return;
+  }
+  const bytesOf = passage.needsBytes ? countBytes(response) : undefined;
+  response.once("close", () => passage.finish(toEnd(response, bytesOf?.())));
+}
+
+/** How a response ended. Without headers there was none: the client hung up before. */
+function toEnd(response: ServerResponse, bytes: number | undefined): RequestEnd {
+  if (!response.headersSent) return {};
+  return { status: response.statusCode, bytes, header: (name) => readHeader(response, name) };
+}
+
+function readHeader(response: ServerResponse, name: string): string | undefined {
+  const value = response.getHeader(name);
+  return value === undefined ? undefined : String(value);
+}
+
+/** Counts the bytes of the body that are handed to the response from now on. */
+function countBytes(response: ServerResponse): () => number {
+  let bytes = 0;
+  const { write, end } = response;
+  const count = (chunk: unknown, encoding: unknown) => {
+    if (typeof chunk === "string") bytes += Buffer.byteLength(chunk, toEncoding(encoding));
+    else if (chunk instanceof Uint8Array) bytes += chunk.byteLength;
+  };
+  response.write = ((chunk: unknown, ...rest: unknown[]) => {
+    count(chunk, rest[0]);
+    return write.apply(response, [chunk, ...rest] as Parameters<typeof write>);
+  }) as typeof write;
+  response.end = ((chunk: unknown, ...rest: unknown[]) => {
+    count(chunk, rest[0]);
+    return end.apply(response, [chunk, ...rest] as Parameters<typeof end>);
+  }) as typeof end;
+  return () => bytes;
+}
+
+function toEncoding(encoding: unknown): BufferEncoding {
+  return typeof encoding === "string" && Buffer.isEncoding(encoding) ? encoding : "utf8";
 }

@@ -1,15 +1,118 @@
-// The response to a request that is refused.
+// The response to a request that is refused: status, fields and body. It must never be stored by a
+// cache, and never tells a value that the request was counted by.
 
-import type { PolicyDecision } from "../rules/policy-decision.js";
+import type { PolicyDecision, RefusalReason } from "../rules/policy-decision.js";
+import { textsOf } from "./headers-limit.js";
+import { PROBLEMS, toDetail, toProblem } from "./problem.js";
+import type { Retry } from "./retry-after.js";
 
 /** A whole response, apart from the RateLimit fields. */
-export interface Refusal {
+export interface Reply {
   readonly status: number;
   /** Names and values in turn. */
   readonly fields: readonly string[];
   readonly body: string;
 }
 
-export function toRefusal(_decision: PolicyDecision): Refusal {
-  return { status: 429, fields: ["Cache-Control", "no-store"], body: "" };
+/** The response to a refused request. */
+export interface Refusal extends Reply {
+  readonly reason: RefusalReason;
+  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help. */
+  readonly retryAfterMs: number;
+}
+
+/** What a function that writes bodies is told. */
+export interface RefusalContext<Raw = unknown> {
+  readonly status: number;
+  readonly reason: RefusalReason;
+  /** The limits that refused, by the names that the RateLimit fields use; hidden rules left out. */
+  readonly rules: readonly string[];
+  /** Jitter included; Infinity if waiting does not help. */
+  readonly retryAfterMs: number;
+  readonly decision: PolicyDecision;
+  /** The request of the framework. */
+  readonly request: Raw;
+}
+
+/** A body, and its Content-Type. */
+export interface WrittenBody {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** How refusals are written. A function that throws is answered for by the problem body. */
+export type RefusalBody<Raw = unknown> =
+  | "problem"
+  | "text"
+  | "minimal"
+  | ((context: RefusalContext<Raw>) => WrittenBody);
+
+/** Writes refusals. */
+export class RefusalWriter {
+  readonly #body: RefusalBody;
+  readonly #onError: (error: unknown) => void;
+
+  constructor(body: RefusalBody, onError: (error: unknown) => void) {
+    this.#body = body;
+    this.#onError = onError;
+  }
+
+  write(decision: PolicyDecision, retry: Retry, request: unknown): Refusal {
+    const reason = decision.reason ?? "limit";
+    const { status } = PROBLEMS[reason];
+    const { type, text } = this.#toBody(decision, reason, retry, request);
+    const fields = ["Cache-Control", "no-store"];
+    if (text !== "") fields.push("Content-Type", type);
+    fields.push("Content-Length", `${bytesOf(text)}`);
+    if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
+    return { status, fields, body: text, reason, retryAfterMs: retry.ms };
+  }
+
+  #toBody(
+    decision: PolicyDecision,
+    reason: RefusalReason,
+    retry: Retry,
+    request: unknown,
+  ): WrittenBody {
+    const kind = PROBLEMS[reason];
+    const body = this.#body;
+    if (body === "minimal") return { type: "", text: "" };
+    if (body === "text") {
+      return { type: "text/plain; charset=utf-8", text: `${toDetail(kind, retry)}\n` };
+    }
+    const rules = namesOf(decision);
+    if (typeof body === "function") {
+      const { status } = kind;
+      try {
+        return toWritten(
+          body({ status, reason, rules, retryAfterMs: retry.ms, decision, request }),
+        );
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
+    return { type: "application/problem+json", text: toProblem(kind, rules, retry) };
+  }
+}
+
+function toWritten({ type, text }: WrittenBody): WrittenBody {
+  if (typeof type === "string" && typeof text === "string") return { type, text };
+  throw new TypeError("body must return { type, text }, both text");
+}
+
+/** The limits that refused, of rules that may be named. */
+function namesOf(decision: PolicyDecision): string[] {
+  const names: string[] = [];
+  for (const { charge, verdict } of decision.results) {
+    const isNamed = !verdict.allowed && !charge.shadow && charge.rule.rule.isExposed;
+    if (isNamed) names.push(textsOf(charge).name);
+  }
+  return names;
+}
+
+const ASCII = /^[\0-\x7f]*$/;
+const encoder = new TextEncoder();
+
+function bytesOf(text: string): number {
+  return ASCII.test(text) ? text.length : encoder.encode(text).length;
 }

@@ -1,0 +1,133 @@
+// A passage: what a door answered to one request, and the request's way on from there: waiting, going
+// on, ending. Handlers see it as the info on their request.
+
+import { toCost } from "../limiter-input.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { PolicyDecision, RequestEnd } from "../rules/policy-decision.js";
+import type { Refusal } from "./refusal.js";
+import type { Wait } from "./waiting.js";
+
+/** What a handler can learn and say about the limits of its request. */
+export interface RateLimitInfo {
+  readonly decision: PolicyDecision;
+  /** Of the limit that binds; Infinity if no rule matched. */
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** When the full quota is back. */
+  readonly resetTime: Date;
+  /** Says what the request really cost, in whole units, where a rule settles by code. The last call counts. */
+  settle(cost: number): void;
+}
+
+/** What a passage needs of its door. */
+export interface PassageHost {
+  /** The wall clock, in milliseconds since 1970. */
+  wallMs(): number;
+  /** Whether a door answered this request with a refusal. */
+  isRefused(request: unknown): boolean;
+  /** Told of errors that no request waits for. */
+  onError(error: unknown): void;
+}
+
+/** What a door answers to a request. */
+export class Passage implements RateLimitInfo {
+  readonly decision: PolicyDecision;
+  /** Names and values in turn, for every response: the RateLimit fields. */
+  readonly fields: readonly string[];
+  /** The response to send instead of going on; undefined if the request may go on. */
+  readonly refusal: Refusal | undefined;
+  readonly #wait: Wait | undefined;
+  readonly #host: PassageHost;
+  readonly #request: unknown;
+  #cost: number | undefined;
+
+  constructor(
+    host: PassageHost,
+    request: unknown,
+    decision: PolicyDecision,
+    fields: readonly string[],
+    refusal: Refusal | undefined,
+    wait: Wait | undefined,
+  ) {
+    this.#host = host;
+    this.#request = request;
+    this.decision = decision;
+    this.fields = fields;
+    this.refusal = refusal;
+    this.#wait = wait;
+    this.#cost = undefined;
+  }
+
+  /** Whether `finish` has to be called when the response is there or the client is gone. */
+  get isHeld(): boolean {
+    return this.#wait !== undefined || this.decision.isHeld;
+  }
+
+  /** Whether a rule settles by the bytes of the response's body. */
+  get needsBytes(): boolean {
+    return (
+      this.decision.isHeld &&
+      this.decision.results.some(({ charge }) => charge.rule.rule.settle?.kind === "bytes")
+    );
+  }
+
+  /** How long the request has to wait before it goes on; {@link waited} does it. */
+  get delayMs(): number {
+    return this.#wait === undefined ? 0 : this.decision.delayMs;
+  }
+
+  /**
+   * Waits for the request's slot. True when it may go on, at once if it need not wait; false if
+   * `finish` was called before: its client is gone. Never rejects.
+   */
+  waited(): MaybePromise<boolean> {
+    return this.#wait === undefined ? true : this.#wait.over;
+  }
+
+  /**
+   * Ends the request: settles what it holds and stops its wait. Once, later calls do nothing. Never
+   * throws or rejects: what fails goes to `onError`.
+   */
+  finish(end: RequestEnd): MaybePromise<void> {
+    this.#wait?.stop();
+    if (!this.decision.isHeld) return;
+    try {
+      const settled = this.decision.finish(this.#toEnd(end));
+      if (!isThenable(settled)) return;
+      return settled.catch((error: unknown) => this.#host.onError(error));
+    } catch (error) {
+      this.#host.onError(error);
+    }
+  }
+
+  get limit(): number {
+    return this.decision.limit;
+  }
+
+  get used(): number {
+    const { limit, remaining } = this.decision;
+    return limit === Number.POSITIVE_INFINITY ? 0 : limit - remaining;
+  }
+
+  get remaining(): number {
+    return this.decision.remaining;
+  }
+
+  get resetTime(): Date {
+    return new Date(this.#host.wallMs() + this.decision.resetMs);
+  }
+
+  settle(cost: number): void {
+    this.#cost = toCost(cost);
+  }
+
+  /** A refusal by another door on the same request is no response that a rule may count. */
+  #toEnd(end: RequestEnd): RequestEnd {
+    const isRefused = this.#host.isRefused(this.#request);
+    if (this.#cost === undefined && !isRefused) return end;
+    const { status, bytes, header, cost = this.#cost } = end;
+    const full: RequestEnd & { isRefused: boolean } = { status, bytes, header, cost, isRefused };
+    return full;
+  }
+}

@@ -1,0 +1,146 @@
+// The simple case: one limit in code, `rateLimit({ limit: tokenBucket(…) })`. It becomes a policy of
+// one rule, so that everything behind it knows one way only. What functions in code find out about a
+// request, its key and its cost, travels as attributes of its facts.
+
+import type { Clock } from "../clock.js";
+import { SluiceError, show } from "../errors.js";
+import type { Limit } from "../limits.js";
+import { andThen, type MaybePromise } from "../maybe-promise.js";
+import { type OptionSite, refuse } from "../options.js";
+import type { Facts } from "../rules/facts.js";
+import { parseRules } from "../rules/parse.js";
+import { createPolicy, type Policy } from "../rules/policy.js";
+import type { PolicyOptions } from "../rules/policy-options.js";
+import type { Consistency } from "../rules/rule.js";
+import type { FailurePolicy, Store } from "../stores/store.js";
+import type { Attributes } from "./attributed-facts.js";
+
+/** One rule from code. Fields that rule files have too mean and default to the same. */
+export interface SimpleOptions<Raw = unknown> {
+  /** One limit or several that all hold. */
+  limit: Limit | readonly Limit[];
+  /**
+   * What is counted by: dimensions as in rule files (`"ip"`, `["tenant", "user"]`, `"header:x-id"`;
+   * default `"ip"`), or a function whose answer is the key. Undefined: the request is not counted.
+   */
+  key?: string | readonly string[] | ((request: Raw) => MaybePromise<string | undefined>);
+  /** The rule's id in fields, counters and metrics; default `"default"`. */
+  name?: string;
+  /** Where the counters are. Default: in memory. */
+  store?: Store;
+  /** Default: monotonic time that started at the wall clock. */
+  clock?: Clock;
+  /** Whole units from 0; default 1. */
+  cost?: number | ((request: Raw) => MaybePromise<number>);
+  /** Requests that are not counted at all. */
+  skip?: (request: Raw) => MaybePromise<boolean>;
+  /** Of a request that lacks a dimension of its key; default `"ip"`: counted by address instead. */
+  onMissing?: "skip" | "refuse" | "ip";
+  /** Which responses count: `{ status: [401, "4xx"] }` or `{ statusNot: [304] }`. Default: all. */
+  when?: object;
+  /** Where the real cost comes from: `"code"`, `"bytes"` or `{ header: "x-cost" }`. */
+  settle?: string | object;
+  /** Default `"reject"`. */
+  onExceed?: "reject" | "delay" | "shadow";
+  /** The longest wait under `onExceed: "delay"`, in milliseconds. */
+  delayMsMax?: number;
+  /** Where it is decided, over a shared store. */
+  consistency?: Consistency;
+  /** What answers when the store does not; default `"local"`. */
+  onStoreFailure?: FailurePolicy;
+  /** How long the store may take, in milliseconds; default 50. */
+  timeoutMs?: number;
+}
+
+/** The names of {@link SimpleOptions}. */
+export const SIMPLE_OPTIONS = [
+  "limit",
+  "key",
+  "name",
+  "store",
+  "clock",
+  "cost",
+  "skip",
+  "onMissing",
+  "when",
+  "settle",
+  "onExceed",
+  "delayMsMax",
+  "consistency",
+  "onStoreFailure",
+  "timeoutMs",
+] as const;
+
+/** Asks the functions in code. Undefined: the request is not counted. */
+export type Prepare = (request: unknown) => MaybePromise<Attributes | undefined>;
+
+/** A policy of one rule, and the functions that have to be asked before it. */
+export interface SimplePolicy {
+  readonly policy: Policy;
+  readonly prepare: Prepare | undefined;
+}
+
+const COST = "cost";
+const KEY = "key";
+/** Fields of a rule that are passed on as they came. */
+const PASSED_ON = [
+  "onMissing",
+  "when",
+  "settle",
+  "onExceed",
+  "delayMsMax",
+  "consistency",
+  "timeoutMs",
+] as const;
+
+/** Makes the policy of the simple case. */
+export function toSimplePolicy<Raw>(site: OptionSite, options: SimpleOptions<Raw>): SimplePolicy {
+  const { limit, key = "ip", name = "default", cost = 1, store, clock, onStoreFailure } = options;
+  if (limit === undefined) refuse(site, "needs a limit such as tokenBucket(…), or a policy");
+  const rule: Record<string, unknown> = { id: name, limit };
+  for (const field of PASSED_ON) if (options[field] !== undefined) rule[field] = options[field];
+  const isKeyFound = typeof key === "function";
+  rule.key = isKeyFound ? `attribute:${KEY}` : key;
+  if (isKeyFound) rule.onMissing = "skip";
+  rule.cost = typeof cost === "function" ? { function: COST } : cost;
+  const setup: PolicyOptions = { rules: parseRules({ version: 1, rules: [rule] }) };
+  if (store !== undefined) setup.store = store;
+  if (clock !== undefined) setup.clock = clock;
+  if (onStoreFailure !== undefined) setup.onStoreFailure = onStoreFailure;
+  if (typeof cost === "function") setup.costs = { [COST]: costOf };
+  return { policy: createPolicy(setup), prepare: toPrepare(site, options) };
+}
+
+function costOf({ attributes }: Facts): number {
+  return attributes?.[COST] as number;
+}
+
+function toPrepare<Raw>(site: OptionSite, options: SimpleOptions<Raw>): Prepare | undefined {
+  const { skip, key, cost } = options;
+  if (skip !== undefined && typeof skip !== "function") {
+    refuse(site, `skip must be a function, got ${show(skip)}`);
+  }
+  const keyOf = typeof key === "function" ? key : undefined;
+  const costOfRequest = typeof cost === "function" ? cost : undefined;
+  if (skip === undefined && keyOf === undefined && costOfRequest === undefined) return undefined;
+  const found = (request: Raw, foundKey: string | undefined) => {
+    if (keyOf !== undefined && foundKey === undefined) return undefined;
+    if (keyOf !== undefined) checkKey(foundKey);
+    if (costOfRequest === undefined) return { [KEY]: foundKey };
+    return andThen(costOfRequest(request), (units) => ({ [KEY]: foundKey, [COST]: units }));
+  };
+  const counted = (request: Raw) =>
+    keyOf === undefined
+      ? found(request, undefined)
+      : andThen(keyOf(request), (foundKey) => found(request, foundKey));
+  return ((request: Raw) => {
+    if (skip === undefined) return counted(request);
+    return andThen(skip(request), (isSkipped) => (isSkipped ? undefined : counted(request)));
+  }) as Prepare;
+}
+
+/** An empty key would be one that nobody meant, shared by all who have it. */
+function checkKey(key: unknown): void {
+  if (typeof key === "string" && key !== "") return;
+  throw new SluiceError("SLUICE_KEY_INVALID", `the key function answered ${show(key)}`);
+}

@@ -1,0 +1,65 @@
+// Upgrades, as of WebSockets, through a door. There is no response object yet: a refusal is written to
+// the socket as it is. What an upgraded connection holds it holds until its socket closes.
+
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { isThenable } from "../maybe-promise.js";
+import type { Door } from "./door.js";
+import { goOnWith, type LimitedRequest, NodeView, toErrorReply } from "./node-exchange.js";
+import type { Passage } from "./passage.js";
+import type { Reply } from "./refusal.js";
+
+/** Takes an upgrade through a door: calls `goOn` if it may go on, else answers and ends the socket. */
+export function passUpgrade(
+  door: Door,
+  request: IncomingMessage,
+  socket: Duplex,
+  goOn: () => unknown,
+): void {
+  // Until a handler takes over nobody else listens, and an error without a listener ends the process.
+  socket.on("error", ignore);
+  const go = (passage: Passage) => {
+    socket.off("error", ignore);
+    (request as LimitedRequest).rateLimit = passage;
+    goOn();
+  };
+  const fail = (error: unknown) => {
+    door.onError(error);
+    endSocket(socket, toErrorReply(error), []);
+  };
+  goOnWith(
+    () => door.enter(new NodeView(request)),
+    (passage) => answer(passage, socket, go),
+    fail,
+  );
+}
+
+function answer(passage: Passage, socket: Duplex, go: (passage: Passage) => void): void {
+  if (passage.refusal !== undefined) {
+    endSocket(socket, passage.refusal, passage.fields);
+    return;
+  }
+  if (passage.isHeld) finishWithSocket(passage, socket);
+  const waited = passage.waited();
+  if (isThenable(waited)) waited.then((mayGoOn) => mayGoOn && go(passage));
+  else go(passage);
+}
+
+/** An upgraded connection has no response to count by: 101 stands for it. */
+function finishWithSocket(passage: Passage, socket: Duplex): void {
+  if (socket.destroyed) passage.finish({});
+  else socket.once("close", () => passage.finish({ status: 101 }));
+}
+
+/** Writes a whole response to the socket, and closes it. */
+function endSocket(socket: Duplex, reply: Reply, fields: readonly string[]): void {
+  if (socket.destroyed) return;
+  const { status } = reply;
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`;
+  for (const list of [fields, reply.fields]) {
+    for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`;
+  }
+  socket.end(`${head}\r\n${reply.body}`, () => socket.destroy());
+}
+
+function ignore(): void {}
