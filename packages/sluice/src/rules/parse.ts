@@ -4,8 +4,9 @@
 import { show } from "../errors.js";
 import { asOptions, refuse } from "../options.js";
 import { fileFields } from "./parse/file-fields.js";
-import { withKeys } from "./parse/keys.js";
+import { toAnyKey } from "./parse/keys.js";
 import { Problems, type Source } from "./parse/problems.js";
+import { isRecord } from "./parse/shape.js";
 import { toSource } from "./parse/source.js";
 import { Spot, TooMuch, VALUES_MAX } from "./parse/spot.js";
 import { toExempt } from "./parse/to-rule.js";
@@ -44,8 +45,8 @@ export function parseRules(source: string | object, options: ParseOptions = {}):
 function readRuleSet(source: Source): RuleSet {
   const problems = new Problems(source);
   try {
-    const spot = new Spot({ problems, valueCount: 0 });
-    const ruleSet = toRuleSet(source.value, spot);
+    const ipv6Prefix = peekIpv6Prefix(source);
+    const ruleSet = toRuleSet(source.value, new Spot({ problems, valueCount: 0, ipv6Prefix }));
     problems.throwIfAny();
     if (ruleSet !== undefined) return ruleSet;
   } catch (error) {
@@ -62,12 +63,22 @@ function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
   const rules = {
     isEnabled: given.enabled,
     ipv6Prefix: given.ipv6Prefix,
-    exempt: toExempt(given.exempt, spot.in("exempt")),
+    exempt: toExempt(given.exempt, toAnyKey, spot.in("exempt")),
     rules: given.rules,
   };
   checkIds(given.rules, spot.in("rules"));
-  const keyed = withKeys(rules, spot);
-  return { version: toVersion(keyed), ...keyed };
+  return { version: toVersion(rules), ...rules };
+}
+
+/**
+ * How many bits of an IPv6 address are one client: rules need it while they are read, wherever in the
+ * file it stands. A bad one is told when its turn comes.
+ */
+function peekIpv6Prefix(source: Source): number {
+  const { shape, byDefault } = fileFields.fields.ipv6Prefix;
+  const aside = new Spot({ problems: new Problems(source), valueCount: 0, ipv6Prefix: 0 });
+  const given = isRecord(source.value) ? source.value.ipv6Prefix : undefined;
+  return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }
 
 function checkIds(rules: readonly Rule[], spot: Spot): void {

@@ -1,8 +1,8 @@
 // What the fields of one rule have to say together. Each check names the field and says why.
 
 import { isShaper, type Limit } from "../../limits.js";
+import { describeKey } from "../key.js";
 import type { Dimension, Rule } from "../rule.js";
-import { toDimensionText } from "./dimension.js";
 import type { Spot } from "./spot.js";
 
 /** What was written, where the rule itself does not tell any more. */
@@ -42,7 +42,7 @@ function allLimits({ limits, tiers, overrides }: Rule, spot: Spot): readonly Pla
 }
 
 function checkKey({ key }: Rule, spot: Spot): void {
-  const repeated = findRepeated(key.map(toDimensionText));
+  const repeated = findRepeated(key.map((dimension) => describeKey([dimension])));
   if (repeated !== undefined) spot.in("key").say(`names ${repeated} twice`);
 }
 
@@ -112,7 +112,7 @@ function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], s
   if (own !== undefined) {
     const why =
       "whose caller would only ever meet one of the shards; use them for keys that many share";
-    spot.in("shards").say(`can't split a key by ${toDimensionText(own)}, ${why}`);
+    spot.in("shards").say(`can't split a key by ${describeKey([own])}, ${why}`);
   }
   const least = cost.kind === "constant" ? Math.max(1, cost.units) : 1;
   for (const { limit, spot: place } of all) {

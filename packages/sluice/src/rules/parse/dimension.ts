@@ -1,12 +1,12 @@
 // Dimensions of a key as a file writes them: `user`, `subnet:24/48`, `header:x-account`.
 
 import type { Dimension } from "../rule.js";
+import { isToken } from "./names.js";
 import { type Shape, text } from "./shape.js";
 
 const PLAIN = ["user", "apiKey", "tenant", "ip", "endpoint", "global"] as const;
 const NAMED = ["header", "cookie", "body", "attribute"] as const;
 const NAME_LENGTH_MAX = 128;
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** One dimension. */
 export const dimension: Shape<Dimension> = text({
@@ -25,9 +25,7 @@ function toDimension(given: string): Dimension | undefined {
   if (kind === "subnet") return toSubnet(rest);
   const named = NAMED.find((each) => each === kind);
   if (named === undefined || rest === "" || rest !== rest.trim()) return undefined;
-  if (named === "header" || named === "cookie") {
-    if (!TOKEN.test(rest)) return undefined;
-  }
+  if ((named === "header" || named === "cookie") && !isToken(rest)) return undefined;
   return Object.freeze({ kind: named, name: named === "header" ? rest.toLowerCase() : rest });
 }
 
@@ -35,10 +33,4 @@ function toSubnet(bits: string): Dimension | undefined {
   const [, ipv4, ipv6] = /^(\d{1,2})\/(\d{1,3})$/.exec(bits)?.map(Number) ?? [];
   if (ipv4 === undefined || ipv4 < 1 || ipv4 > 32 || ipv6 < 1 || ipv6 > 128) return undefined;
   return Object.freeze({ kind: "subnet", ipv4, ipv6 });
-}
-
-/** A dimension as a file writes it. */
-export function toDimensionText(dimension: Dimension): string {
-  if (dimension.kind === "subnet") return `subnet:${dimension.ipv4}/${dimension.ipv6}`;
-  return "name" in dimension ? `${dimension.kind}:${dimension.name}` : dimension.kind;
 }

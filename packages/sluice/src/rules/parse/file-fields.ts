@@ -2,7 +2,7 @@
 
 import { object, optional, required, withDefault } from "./fields.js";
 import { exemptFields } from "./rule-fields.js";
-import { flag, listOf, type Shape, wholeNumber } from "./shape.js";
+import { anyText, flag, listOf, type Shape, wholeNumber } from "./shape.js";
 import { rule } from "./to-rule.js";
 
 /** The most rules of a set. */
@@ -20,6 +20,7 @@ const schemaVersion: Shape<number> = {
 
 /** A file. */
 export const fileFields = object({
+  $schema: optional(anyText(1_024), "For editors of JSON: where this schema is."),
   version: required(schemaVersion, "The version of this format: 1."),
   enabled: withDefault(flag, true, "False: every request passes, and nothing is counted."),
   ipv6Prefix: withDefault(

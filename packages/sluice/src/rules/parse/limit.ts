@@ -30,6 +30,7 @@ import {
   choice,
   either,
   isRecord,
+  type JsonSchema,
   oneOrMany,
   positiveNumber,
   type Shape,
@@ -133,7 +134,9 @@ const ABOUT: Readonly<Record<Algorithm, string>> = {
 
 /** A limit by the name of its algorithm: exactly one of these fields. */
 export const limitByName: ObjectShape<Fields> = object(
-  Object.fromEntries(ALGORITHMS.map((name) => [name, optional(OPTIONS[name] as Shape<unknown>, ABOUT[name])])),
+  Object.fromEntries(
+    ALGORITHMS.map((name) => [name, optional(OPTIONS[name] as Shape<unknown>, ABOUT[name])]),
+  ),
   { minProperties: 1, maxProperties: 1 },
 );
 
@@ -196,13 +199,21 @@ export const limit: Shape<Limit> = {
 };
 
 /** What `limit.schema` refers to. */
-export const limitDefinition = written.schema;
+export const limitDefinition: JsonSchema = written.schema;
 
-/** One limit or several, all of which hold; or `unlimited`, which is none. */
-export const limits: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
+const several: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
   {
     fits: (value) => value === "unlimited",
     shape: { schema: { const: "unlimited" }, read: () => [] },
   },
   { fits: () => true, shape: oneOrMany(limit, { countMax: LIMITS_MAX }) },
 ]);
+
+/** One limit or several, all of which hold; or `unlimited`, which is none. */
+export const limits: Shape<readonly Limit[]> = {
+  schema: { $ref: "#/$defs/limits" },
+  read: several.read,
+};
+
+/** What `limits.schema` refers to. */
+export const limitsDefinition: JsonSchema = several.schema;

@@ -6,6 +6,13 @@ import { type Shape, text } from "./shape.js";
 // RFC 9110, section 5.6.2.
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 
+const IS_TOKEN = new RegExp(`^${TOKEN}$`);
+
+/** Whether it is a token, which names of headers and cookies are. */
+export function isToken(text: string): boolean {
+  return IS_TOKEN.test(text);
+}
+
 function pattern<T>(
   what: string,
   source: string,

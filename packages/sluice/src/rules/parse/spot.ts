@@ -14,6 +14,8 @@ export interface Reading {
   readonly problems: Problems;
   /** Values read so far. */
   valueCount: number;
+  /** How many bits of an IPv6 address are one client, by which keys are written. */
+  readonly ipv6Prefix: number;
 }
 
 /** A place in what is read. */
@@ -45,6 +47,11 @@ export class Spot {
     const { source } = this.#reading.problems;
     const position = source.locate(this.path);
     return position === undefined ? undefined : toPlace(position.line, source.file);
+  }
+
+  /** How many bits of an IPv6 address are one client, by which keys are written. */
+  get ipv6Prefix(): number {
+    return this.#reading.ipv6Prefix;
   }
 
   /** How many problems were told so far, anywhere. */

@@ -5,6 +5,7 @@ import { type CidrList, toCidrList } from "../cidr.js";
 import type { Exempt, Match, Rule } from "../rule.js";
 import { checkRule } from "./cross-checks.js";
 import type { ReadFields } from "./fields.js";
+import { toRuleKey, withRuleKeys } from "./keys.js";
 import { type exemptFields, type matchFields, ruleFields } from "./rule-fields.js";
 import { as, type Shape } from "./shape.js";
 import type { Spot } from "./spot.js";
@@ -29,7 +30,7 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     onMissing: given.onMissing,
     limits: toLimits(given.limit),
     tiers: toEach(given.tiers, toLimits),
-    overrides: toEach(given.overrides, toLimits),
+    overrides: withRuleKeys(toEach(given.overrides, toLimits), given, spot.in("overrides")),
     cost: given.cost,
     settle: given.settle,
     when: given.when,
@@ -42,7 +43,7 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     priority: given.priority,
     isExposed: given.expose,
     shards: given.shards,
-    exempt: toExempt(given.exempt, spot.in("exempt")),
+    exempt: toExempt(given.exempt, (text, at) => toRuleKey(text, given, at), spot.in("exempt")),
     place: spot.place,
   };
   checkRule(made, given, spot);
@@ -75,10 +76,19 @@ function alignByKey({ limit, windowMs }: FixedWindowLimit): Limit {
   return fixedWindow({ limit, windowMs, align: "key" });
 }
 
-/** Who is exempt. Keys are still as they were written: what they have to be depends on the rules. */
-export function toExempt(given: GivenExempt | undefined, spot: Spot): Exempt {
+/** Who is exempt. `toKey` brings a key to the form in which it is counted, or tells what is wrong. */
+export function toExempt(
+  given: GivenExempt | undefined,
+  toKey: (text: string, spot: Spot) => string | undefined,
+  spot: Spot,
+): Exempt {
   const ranges = given?.ips ?? [];
-  return { ips: toRanges(ranges, spot.in("ips")), ranges, keys: new Set(given?.keys) };
+  const keys = (given?.keys ?? []).map((text, i) => toKey(text, spot.in("keys").in(i)));
+  return {
+    ips: toRanges(ranges, spot.in("ips")),
+    ranges,
+    keys: new Set(keys.filter((key) => key !== undefined)),
+  };
 }
 
 function toRanges(ranges: readonly string[], spot: Spot): CidrList | undefined {
