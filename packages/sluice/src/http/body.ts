@@ -58,9 +58,11 @@ export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undef
   }
 }
 
-/** What a framework parsed, if it is an object with fields. */
+/** What a framework parsed, if it is a plain object: no list, no bytes, no stream. */
 export function toFields(parsed: unknown): BodyFields | undefined {
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  const prototype = Object.getPrototypeOf(parsed);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return undefined;
   // A copy without a prototype, or `constructor` would be a field of every body.
   return Object.assign(Object.create(null), parsed);
 }

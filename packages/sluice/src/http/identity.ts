@@ -57,11 +57,12 @@ export class Identity {
   }
 
   /**
-   * Finds out the rest about facts that `read` gave: claims of its token, what functions say, fields
-   * of its body. The same object, at once if nothing has to be waited for. Rejects with what a
-   * function in code threw.
+   * Finds out the rest about a request: claims of its token, what functions say, fields of its body.
+   * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
+   * be waited for. Rejects with what a function in code threw.
    */
-  identify(view: RequestView, facts: RequestFacts, needs: Needs = EVERYTHING): MaybePromise<Facts> {
+  identify(view: RequestView, known: Facts, needs: Needs = EVERYTHING): MaybePromise<Facts> {
+    const facts = known instanceof RequestFacts ? known : this.read(view);
     const { claimSources, jwt, functions, body } = this.#setup;
     const tasks: MaybePromise<void>[] = [];
     for (const source of functions) {
