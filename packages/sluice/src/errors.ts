@@ -35,6 +35,7 @@ export const errorCatalogue = {
   SLUICE_LIMIT_INVALID: { status: 500, summary: "the limit cannot hold" },
   SLUICE_OPTION_INVALID: { status: 500, summary: "the option is not usable" },
   SLUICE_RULES_INVALID: { status: 500, summary: "the rules can't be used" },
+  SLUICE_RULE_UNKNOWN: { status: 404, summary: "there is no rule of that id" },
   SLUICE_ACQUIRE_ONLY: {
     status: 500,
     summary: "a limiter with a concurrency limit can't check, reserve or refund alone: use acquire",

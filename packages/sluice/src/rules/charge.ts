@@ -1,10 +1,12 @@
-// The charges of a request: for each rule that matches and each of its limits, what is charged to whom.
+// The charges of a request: for each rule that matches and each of its limits, what is charged to whom;
+// or why a rule that matches is not charged.
 
 import type { Charge, Counter } from "../stores/store.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
-import type { CostFunctions } from "./cost.js";
-import { toUnits } from "./cost.js";
+import { type CostFunctions, toUnits } from "./cost.js";
+import { toDelayedCost } from "./delay.js";
 import { isInRollout } from "./rollout.js";
+import type { Exempt } from "./rule.js";
 import type { Subject } from "./subject.js";
 
 /** One charge, with the rule that it comes from. */
@@ -12,62 +14,77 @@ export interface RuleCharge extends Charge {
   readonly rule: CompiledRule;
   readonly ruleLimit: RuleLimit;
   readonly shadow: boolean;
+  /** Whether it is settled when the request has ended: permits, reservations, rules with `when`. */
+  readonly isHeld: boolean;
+  /** False if it has to be given back should something else refuse, or the request not go on. */
+  isFinal: boolean;
 }
 
-/** When a request happens, by both clocks. */
-export interface Moment {
+/** What charging needs to know besides the request. */
+export interface ChargeContext {
   readonly nowMs: number;
   /** By the wall clock, for quotas. */
   readonly wallMs: number;
-}
-
-/** A rule that refuses who does not say by what to count it. */
-export interface Missing {
-  readonly rule: CompiledRule;
+  readonly costs: CostFunctions;
 }
 
 /**
- * Adds the charges of one rule. Returns false if the rule refuses because the request lacks a
- * dimension of its key.
+ * Why a rule that matches is not charged: the caller's address or key is exempt, the request lacks
+ * what it is counted by (`refused`: and may not pass without), the key is not part of the rollout
+ * yet, or its tier or override has no limit.
  */
+export type NotCharged =
+  | "exempt-ip"
+  | "exempt-key"
+  | "missing"
+  | "refused"
+  | "rollout"
+  | "unlimited";
+
+/** Adds the charges of one rule; or returns why there are none. */
 export function addCharges(
   rule: CompiledRule,
   subject: Subject,
-  context: { readonly moment: Moment; readonly costs: CostFunctions; readonly isExemptIp: boolean },
+  context: ChargeContext,
   charges: RuleCharge[],
-): boolean {
+): NotCharged | undefined {
   const { rule: said } = rule;
-  let key = rule.keyOf(subject);
-  if (key === undefined) {
-    if (said.onMissing === "skip") return true;
-    const { address } = subject;
-    if (said.onMissing === "refuse" || address === undefined) return false;
-    key = `ip:${address}`;
-  }
-  if (said.exempt.keys.size > 0 && said.exempt.keys.has(key)) return true;
-  if (said.exempt.ips !== undefined && isExempt(said.exempt.ips, subject)) return true;
-  if (said.rolloutPercent < 100 && !isInRollout(said, key)) return true;
+  if (said.exempt.ips !== undefined && isExemptIp(said.exempt, subject)) return "exempt-ip";
+  const key = keyFor(rule, subject);
+  if (key === undefined) return refusesMissing(rule) ? "refused" : "missing";
+  if (isExemptKey(rule, key)) return "exempt-key";
+  if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
   const limits = limitsOf(rule, key, subject);
-  if (limits.length === 0) return true;
-  const cost = toUnits(said.cost, subject.facts, context.costs);
-  const { nowMs, wallMs } = context.moment;
-  for (const ruleLimit of limits) {
-    const charge = new ChargeOfRule(
-      ruleLimit.counter,
-      key,
-      ruleLimit.isPermit ? 1 : cost,
-      ruleLimit.isQuota ? wallMs : nowMs,
-      rule,
-      ruleLimit,
-    );
-    charges.push(charge);
+  if (limits.length === 0) return "unlimited";
+  const { cost: by } = said;
+  const cost = by.kind === "constant" ? by.units : toUnits(by, subject.facts, context.costs);
+  for (let i = 0; i < limits.length; i++) {
+    charges.push(new ChargeOfRule(rule, limits[i], key, cost, context, subject));
   }
-  return true;
+  return undefined;
 }
 
-function isExempt(ips: { has(address: string): boolean }, subject: Subject): boolean {
-  const { ip } = subject.facts;
-  return ip !== undefined && ips.has(ip);
+/** The key of a request, that of its address if the rule falls back to it. */
+export function keyFor(rule: CompiledRule, subject: Subject): string | undefined {
+  const key = rule.keyOf(subject);
+  if (key !== undefined || rule.rule.onMissing !== "ip") return key;
+  const { address } = subject;
+  return address === undefined ? undefined : `ip:${address}`;
+}
+
+/** Not even the address is known where a rule falls back to it: nothing is left but to refuse. */
+function refusesMissing({ rule, isShadow }: CompiledRule): boolean {
+  return rule.onMissing !== "skip" && !isShadow;
+}
+
+/** Whether the caller's address is in an exempt range. */
+export function isExemptIp({ ips }: Exempt, { facts: { ip } }: Subject): boolean {
+  return ips !== undefined && ip !== undefined && ips.has(ip);
+}
+
+function isExemptKey({ rule, exemptKeys }: CompiledRule, key: string): boolean {
+  const { keys } = rule.exempt;
+  return (keys.size > 0 && keys.has(key)) || (exemptKeys?.has(key) ?? false);
 }
 
 /** The limits that hold for a key: its own, else those of its tier, else the rule's. */
@@ -86,19 +103,42 @@ export function limitsOf(
 
 /** All fields are always there, so that every charge has the same shape. */
 class ChargeOfRule implements RuleCharge {
+  readonly counter: Counter;
+  readonly key: string;
+  readonly cost: number;
+  readonly nowMs: number;
+  readonly rule: CompiledRule;
+  readonly ruleLimit: RuleLimit;
   readonly shadow: boolean;
-  readonly isFinal: boolean;
+  readonly isHeld: boolean;
+  readonly caller: string | undefined;
+  isFinal: boolean;
 
   constructor(
-    readonly counter: Counter,
-    readonly key: string,
-    readonly cost: number,
-    readonly nowMs: number,
-    readonly rule: CompiledRule,
-    readonly ruleLimit: RuleLimit,
+    rule: CompiledRule,
+    ruleLimit: RuleLimit,
+    key: string,
+    cost: number,
+    context: ChargeContext,
+    subject: Subject,
   ) {
+    const { rule: said } = rule;
+    this.counter = ruleLimit.counter;
+    this.key = key;
+    this.cost = ruleLimit.isPermit ? 1 : cost;
+    if (ruleLimit.isEnlarged) this.cost = toDelayedCost(cost, ruleLimit.limit, this.counter.limit);
+    this.nowMs = ruleLimit.isQuota ? context.wallMs : context.nowMs;
+    this.rule = rule;
+    this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
-    this.isFinal =
-      !ruleLimit.isPermit && rule.rule.when === undefined && rule.rule.settle === undefined;
+    this.isHeld = ruleLimit.isPermit || said.when !== undefined || said.settle !== undefined;
+    this.caller = said.shards > 1 ? callerOf(subject) : undefined;
+    // Who waits and gives up before its turn gets its slot back.
+    this.isFinal = !this.isHeld && !ruleLimit.mayDelay;
   }
+}
+
+/** Who meets the same part of a limit that is cut into shards. */
+function callerOf({ facts, address }: Subject): string | undefined {
+  return facts.user ?? facts.apiKey ?? address;
 }

@@ -1,114 +1,223 @@
 // A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
 // request only looks them up.
 
+import { SluiceError } from "../errors.js";
 import type { Limit } from "../limits.js";
 import type { Counter, FailurePolicy } from "../stores/store.js";
+import type { CostFunctions } from "./cost.js";
 import { toDelayed } from "./delay.js";
 import { compileKey, type KeyOf, needsIdentity } from "./key.js";
 import type { Lane, Lanes } from "./lanes.js";
 import { Matcher } from "./matcher.js";
-import type { Match, Rule, RuleSet } from "./rule.js";
+import { KeySample } from "./policy-sample.js";
+import type { Dimension, Match, Rule, RuleSet } from "./rule.js";
 
 /** One limit of a rule, as it is charged. */
 export interface RuleLimit {
   readonly counter: Counter;
   /** The limit as the rule has it: what is counted differs from it where a rule delays. */
   readonly limit: Limit;
+  /** Whether it is the rule's own, that of a tier, or that of a single key. */
+  readonly from: "rule" | "tier" | "override";
   readonly isQuota: boolean;
   readonly isPermit: boolean;
+  /** Whether a request may have to wait for it. */
+  readonly mayDelay: boolean;
+  /** Whether a larger bucket is counted than the rule has. */
+  readonly isEnlarged: boolean;
 }
 
 /** A rule, ready to be charged. */
 export interface CompiledRule {
   readonly rule: Rule;
+  /** Its place in the order of rules: by priority, then as in the file. */
+  readonly order: number;
   readonly match: Match;
   readonly lane: Lane;
   readonly keyOf: KeyOf;
   readonly limits: readonly RuleLimit[];
   readonly tiers: ReadonlyMap<string, readonly RuleLimit[]>;
   readonly overrides: ReadonlyMap<string, readonly RuleLimit[]>;
-  /** Whether something of it is settled when the response is there. */
-  readonly isHeld: boolean;
+  /** Keys that the whole set exempts; undefined if there are none. */
+  readonly exemptKeys: ReadonlySet<string> | undefined;
   readonly isShadow: boolean;
+  /** False if the file or an operator switched it off. */
+  readonly isOn: boolean;
+  /** Watches whether keys come back, until that is known. */
+  sample: KeySample | undefined;
 }
 
-/** A set of rules, ready to decide. */
-export interface CompiledRules {
-  readonly ruleSet: RuleSet;
-  readonly isOn: boolean;
-  /** Rules that need no more than what every request shows. */
-  readonly early: Matcher<CompiledRule>;
-  /** Rules that need to know who the caller is, or what its body says. */
-  readonly late: Matcher<CompiledRule>;
+/** A rule without its conditions on path, method, host and headers. */
+export interface RuleOfCaller {
+  readonly match: Match;
+  readonly rule: CompiledRule;
 }
 
 /** What compiling needs besides the rules. */
 export interface CompileOptions {
   readonly lanes: Lanes;
-  readonly counters: CounterRegistry;
   readonly onStoreFailure: FailurePolicy;
+  readonly timeoutMs: number | undefined;
+  readonly costs: CostFunctions;
+  readonly seesResponses: boolean;
   /** Rules that are switched off, whatever the set says. */
   readonly off: ReadonlySet<string>;
+  /** Whether everything is. */
+  readonly isAllOff: boolean;
+  /** The rules in force so far: counters that say the same stay the same objects. */
+  readonly before: CompiledRules | undefined;
 }
 
-/** Makes rules ready. Of equal priority the first of the file comes first. */
-export function compileRules(ruleSet: RuleSet, options: CompileOptions): CompiledRules {
-  const enabled = ruleSet.rules.filter((rule) => rule.isEnabled && !options.off.has(rule.id));
-  const extraPermitMs = Math.max(0, ...enabled.map((rule) => rule.delayMsMax));
-  const compiled = enabled
-    .map((rule) => compileRule(rule, extraPermitMs, options))
-    .sort((a, b) => b.rule.priority - a.rule.priority);
-  return {
-    ruleSet,
-    isOn: ruleSet.isEnabled && compiled.length > 0,
-    early: new Matcher(compiled.filter(({ rule }) => !isLate(rule))),
-    late: new Matcher(compiled.filter(({ rule }) => isLate(rule))),
-  };
+/** A set of rules, ready to decide. */
+export class CompiledRules {
+  readonly ruleSet: RuleSet;
+  /** False: every request passes, and nothing is counted. */
+  readonly isOn: boolean;
+  /** By id, those that are switched off included. */
+  readonly byId: ReadonlyMap<string, CompiledRule>;
+  /** Counters by what they say. */
+  readonly counters = new Map<string, Counter>();
+  /** Rules that need to know who the caller is, or what its body says. */
+  readonly late: Matcher<CompiledRule>;
+  readonly #enabled: readonly CompiledRule[];
+  #early: Matcher<CompiledRule> | undefined;
+  #all: Matcher<CompiledRule> | undefined;
+  #byCaller: Matcher<RuleOfCaller> | undefined;
+
+  constructor(ruleSet: RuleSet, options: CompileOptions) {
+    for (const rule of ruleSet.rules) mustBeUsable(rule, options);
+    const extraPermitMs = ruleSet.rules.reduce(
+      (longest, { onExceed, delayMsMax }) =>
+        onExceed === "delay" ? Math.max(longest, delayMsMax) : longest,
+      0,
+    );
+    const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
+    const compiled = inOrder.map((rule, order) =>
+      this.#compile(rule, order, { extraPermitMs, ruleSet, options }),
+    );
+    this.ruleSet = ruleSet;
+    this.byId = new Map(compiled.map((rule) => [rule.rule.id, rule]));
+    this.#enabled = compiled.filter(({ isOn }) => isOn);
+    this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
+    this.late = new Matcher(this.#enabled.filter(({ rule }) => isLate(rule)));
+  }
+
+  // Either these two or `all` are asked, by whether requests come with more to find out about them.
+
+  /** Rules that need no more than what every request shows. */
+  get early(): Matcher<CompiledRule> {
+    this.#early ??= new Matcher(this.#enabled.filter(({ rule }) => !isLate(rule)));
+    return this.#early;
+  }
+
+  /** Both. */
+  get all(): Matcher<CompiledRule> {
+    this.#all ??= new Matcher(this.#enabled);
+    return this.#all;
+  }
+
+  /** All rules by what they ask of the caller, and not of what it asks for. */
+  get byCaller(): Matcher<RuleOfCaller> {
+    this.#byCaller ??= new Matcher(this.#enabled.map(toRuleOfCaller));
+    return this.#byCaller;
+  }
+
+  #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
+    const { options, ruleSet } = context;
+    const each = (
+      lists: ReadonlyMap<string, readonly Limit[]>,
+      from: RuleLimit["from"],
+      toScope: (name: string) => string,
+    ) =>
+      lists.size === 0
+        ? NO_LISTS
+        : new Map(
+            [...lists].map(([name, limits]) => [
+              name,
+              this.#limits(limits, { rule, from, scope: toScope(name), ...context }),
+            ]),
+          );
+    return {
+      rule,
+      order,
+      match: rule.match,
+      lane: options.lanes.of(rule),
+      keyOf: compileKey(rule.key, rule.match.paths),
+      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, ...context }),
+      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
+      overrides: each(rule.overrides, "override", () => rule.id),
+      exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
+      isShadow: rule.onExceed === "shadow",
+      isOn: rule.isEnabled && !options.off.has(rule.id),
+      sample: KeySample.of(rule),
+    };
+  }
+
+  #limits(
+    limits: readonly Limit[],
+    { rule, from, scope, extraPermitMs, options }: CompileContext & LimitContext,
+  ): readonly RuleLimit[] {
+    return limits.map((limit, part): RuleLimit => {
+      const counted = toDelayed(limit, rule, extraPermitMs);
+      const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
+      return {
+        counter: this.#counter({ scope, part, limit: counted }, rule, options),
+        limit,
+        from,
+        isQuota: limit.algorithm === "quota",
+        isPermit: limit.algorithm === "concurrency",
+        mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
+        isEnlarged,
+      };
+    });
+  }
+
+  /** The counter that says this, the one in use so far if there is one. */
+  #counter(
+    bare: Pick<Counter, "scope" | "part" | "limit">,
+    rule: Rule,
+    options: CompileOptions,
+  ): Counter {
+    const { scope, part, limit } = bare;
+    const onStoreFailure = rule.onStoreFailure ?? options.onStoreFailure;
+    const timeoutMs = rule.timeoutMs ?? options.timeoutMs;
+    const counter: Counter =
+      timeoutMs === undefined
+        ? { scope, part, limit, onStoreFailure }
+        : { scope, part, limit, onStoreFailure, timeoutMs };
+    const name = JSON.stringify(counter);
+    const known = options.before?.counters.get(name) ?? counter;
+    this.counters.set(name, known);
+    return known;
+  }
 }
+
+interface CompileContext {
+  readonly ruleSet: RuleSet;
+  readonly extraPermitMs: number;
+  readonly options: CompileOptions;
+}
+
+interface LimitContext {
+  readonly rule: Rule;
+  readonly from: RuleLimit["from"];
+  readonly scope: string;
+}
+
+function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
+  const { attributes } = rule.match;
+  return { match: { paths: [], methods: [], hosts: [], headers: new Map(), attributes }, rule };
+}
+
+const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
+const IDENTITIES = ["user", "tenant", "tier"];
 
 function isLate(rule: Rule): boolean {
-  const identities = ["user", "tenant", "tier"];
   return (
     rule.key.some(needsIdentity) ||
     rule.tiers.size > 0 ||
-    identities.some((name) => rule.match.attributes.has(name))
+    IDENTITIES.some((name) => rule.match.attributes.has(name))
   );
-}
-
-function compileRule(rule: Rule, extraPermitMs: number, options: CompileOptions): CompiledRule {
-  const { lanes, counters, onStoreFailure } = options;
-  const lane = lanes.of(rule);
-  const toRuleLimits = (limits: readonly Limit[], scope: string) =>
-    limits.map((limit, part): RuleLimit => {
-      const isPermit = limit.algorithm === "concurrency";
-      const counter = counters.of({
-        scope,
-        part,
-        limit: toDelayed(limit, rule, extraPermitMs),
-        onStoreFailure: rule.onStoreFailure ?? onStoreFailure,
-        ...(rule.timeoutMs === undefined ? {} : { timeoutMs: rule.timeoutMs }),
-      });
-      return { counter, limit, isQuota: limit.algorithm === "quota", isPermit };
-    });
-  const toEach = (
-    entries: ReadonlyMap<string, readonly Limit[]>,
-    toScope: (name: string) => string,
-  ) => new Map([...entries].map(([name, limits]) => [name, toRuleLimits(limits, toScope(name))]));
-  const limits = toRuleLimits(rule.limits, rule.id);
-  const hasPermits = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()].some(
-    (list) => list.some(({ algorithm }) => algorithm === "concurrency"),
-  );
-  return {
-    rule,
-    match: rule.match,
-    lane,
-    keyOf: compileKey(rule.key),
-    limits,
-    tiers: toEach(rule.tiers, (tier) => scopeOfTier(rule, tier)),
-    overrides: toEach(rule.overrides, () => rule.id),
-    isHeld: hasPermits || rule.when !== undefined || rule.settle !== undefined,
-    isShadow: rule.onExceed === "shadow",
-  };
 }
 
 /**
@@ -116,29 +225,35 @@ function compileRule(rule: Rule, extraPermitMs: number, options: CompileOptions)
  * identity takes it along to another tier. Where callers of several tiers share a key, an address
  * for one, each tier counts apart: taking turns would otherwise clip the use of the larger one.
  */
-export function scopeOfTier(rule: Rule, tier: string): string {
-  const isOwn = rule.key.some(
-    ({ kind }) => kind === "user" || kind === "apiKey" || kind === "tenant",
-  );
-  return isOwn ? rule.id : `${rule.id}/${tier}`;
+export function scopeOfTier({ id, key }: Pick<Rule, "id" | "key">, tier: string): string {
+  return key.some(isIdentity) ? id : `${id}/${tier}`;
 }
 
-/** Counters by what they say: equal ones are one object, also over a change of rules. */
-export class CounterRegistry {
-  #known = new Map<string, Counter>();
-  #next = new Map<string, Counter>();
+function isIdentity({ kind }: Dimension): boolean {
+  return kind === "user" || kind === "apiKey" || kind === "tenant";
+}
 
-  /** The counter that says the same, or this one. */
-  of(counter: Counter): Counter {
-    const name = JSON.stringify(counter);
-    const known = this.#known.get(name) ?? this.#next.get(name) ?? counter;
-    this.#next.set(name, known);
-    return known;
+/** Refuses a rule that this policy can't keep. */
+function mustBeUsable(rule: Rule, { costs, seesResponses }: CompileOptions): void {
+  const { cost } = rule;
+  if (cost.kind === "function" && !costs.has(cost.name)) {
+    const known = costs.size === 0 ? "none" : [...costs.keys()].join(", ");
+    refuseRule(rule, `cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
   }
+  if (seesResponses) return;
+  const what = needsResponse(rule);
+  if (what !== undefined) refuseRule(rule, `${what} needs a door that sees responses`);
+}
 
-  /** Forgets all that were not asked for since the last time. */
-  turn(): void {
-    this.#known = this.#next;
-    this.#next = new Map();
-  }
+function needsResponse(rule: Rule): string | undefined {
+  if (rule.when !== undefined) return "when";
+  if (rule.settle !== undefined) return "settle";
+  const lists = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()];
+  const hasPermits = lists.some((list) => list.some((limit) => limit.algorithm === "concurrency"));
+  return hasPermits ? "a concurrency limit" : undefined;
+}
+
+function refuseRule({ id, place }: Rule, why: string): never {
+  const where = place === undefined ? "" : ` (${place})`;
+  throw new SluiceError("SLUICE_RULES_INVALID", `rule ${JSON.stringify(id)}: ${why}${where}`);
 }

@@ -1,17 +1,16 @@
 // What a request costs, before it is answered.
 
-import { SluiceError, show } from "../errors.js";
 import { toCost } from "../limiter-input.js";
 import type { Facts } from "./facts.js";
 import type { Cost } from "./rule.js";
 
-/** A cost by code: whole units from 0. */
+/** A cost by code: whole units from 0. Anything else, and what it throws, is an error of the request. */
 export type CostFunction = (facts: Facts) => number;
 
 /** By the name that rules use. */
 export type CostFunctions = ReadonlyMap<string, CostFunction>;
 
-/** The units that a request costs under a rule. */
+/** The units that a request costs under a rule. The function that a rule names is there. */
 export function toUnits(cost: Cost, facts: Facts, functions: CostFunctions): number {
   switch (cost.kind) {
     case "constant":
@@ -20,18 +19,17 @@ export function toUnits(cost: Cost, facts: Facts, functions: CostFunctions): num
       return cost.byMethod.get(facts.method.toUpperCase()) ?? cost.otherwise;
     case "header":
       return fromHeader(cost, facts);
-    case "function": {
-      const found = functions.get(cost.name);
-      if (found === undefined) {
-        throw new SluiceError("SLUICE_OPTION_INVALID", `no cost function ${show(cost.name)}`);
-      }
-      return toCost(found(facts));
-    }
+    case "function":
+      return toCost(functions.get(cost.name)?.(facts));
   }
 }
 
 function fromHeader(cost: Cost & { kind: "header" }, facts: Facts): number {
-  const text = facts.headers?.[cost.name];
-  if (typeof text !== "string" || !/^\d{1,15}$/.test(text)) return cost.otherwise;
-  return Math.min(cost.max, Math.max(cost.min, Number(text)));
+  const units = toWholeUnits(facts.headers?.[cost.name]);
+  return units === undefined ? cost.otherwise : Math.min(cost.max, Math.max(cost.min, units));
+}
+
+/** The units that a header's text says; undefined if it is not a plain whole number. */
+export function toWholeUnits(text: unknown): number | undefined {
+  return typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,6 +1,7 @@
 // Delays: a rule with `onExceed: delay` on a token bucket lets a request take a slot that is still to
 // come. It counts in a bucket that is larger by what refills within the longest delay; a request that
-// goes beyond the bucket's own capacity waits until its slot is there.
+// goes beyond the bucket's own capacity waits until its slot is there. A wait is at most one
+// millisecond longer than it has to be, and never shorter.
 
 import type { Verdict } from "../decision.js";
 import { concurrency, type Limit, tokenBucket } from "../limits.js";
@@ -18,17 +19,35 @@ export function toDelayed(limit: Limit, rule: Rule, extraPermitMs: number): Limi
   return tokenBucket({ capacity: limit.capacity + ahead, refill: limit.refill });
 }
 
-/** The verdict under the rule's own numbers: what goes beyond its capacity waits. */
-export function withDelay(verdict: Verdict, limit: Limit, counted: Limit): Verdict {
-  if (limit === counted || limit.algorithm !== "tokenBucket") return verdict;
+/**
+ * The cost that is really charged. What is above the rule's own capacity never fits, though the
+ * larger bucket might hold it: no wait within any bound would make it a burst that the rule allows.
+ */
+export function toDelayedCost(cost: number, limit: Limit, counted: Limit): number {
+  return cost > limit.limit ? Math.max(cost, counted.limit + 1) : cost;
+}
+
+/**
+ * A verdict on the larger bucket, under the rule's own numbers: what goes beyond its capacity waits.
+ * `untaken` is what the verdict allows and has not charged: the cost under `peek`, else 0.
+ */
+export function withDelay(
+  verdict: Verdict,
+  { limit, counted, untaken }: { limit: Limit; counted: Limit; untaken: number },
+): Verdict {
+  if (limit.algorithm !== "tokenBucket") return verdict;
   const { amount, everyMs } = limit.refill;
-  const ahead = counted.limit - limit.limit;
-  const fullMs = (limit.capacity * everyMs) / amount;
-  const delayMs = verdict.allowed ? Math.max(0, Math.ceil(verdict.resetMs - fullMs)) : 0;
+  // A fallback decides under a share of the limit and of its rate, so its times are the same.
+  const share = verdict.limit / counted.limit;
+  const ahead = Math.ceil((counted.limit - limit.limit) * share);
+  const beyondMs = verdict.resetMs + ((untaken - limit.capacity) * everyMs) / amount;
   return {
-    ...verdict,
-    limit: limit.limit,
+    allowed: verdict.allowed,
+    limit: Math.max(1, verdict.limit - ahead),
     remaining: Math.max(0, verdict.remaining - ahead),
-    delayMs: Math.max(delayMs, verdict.delayMs),
+    retryAfterMs: verdict.retryAfterMs,
+    resetMs: verdict.resetMs,
+    delayMs: verdict.allowed ? Math.max(0, Math.ceil(beyondMs)) : 0,
+    source: verdict.source,
   };
 }

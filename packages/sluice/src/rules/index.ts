@@ -5,8 +5,17 @@
  * @module
  */
 
+export type { CidrList } from "./cidr.js";
+export type { CostFunction } from "./cost.js";
+export type {
+  ExplainedCondition,
+  ExplainedLimit,
+  ExplainedRule,
+  ExplainOptions,
+  Explanation,
+} from "./explain.js";
 export type { Facts } from "./facts.js";
-export { type ParseOptions, parseRules } from "./parse.js";
+export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";
 export type {
   PolicyDecision,
@@ -14,7 +23,15 @@ export type {
   RequestEnd,
   RuleResult,
 } from "./policy-decision.js";
-export type { PolicyOptions } from "./policy-options.js";
+export type {
+  PolicyEvent,
+  RuleSwitched,
+  RulesReplaced,
+  RuleUseless,
+  SettleFailed,
+} from "./policy-events.js";
+export type { PolicyOptions, RulesInput } from "./policy-options.js";
+export type { RuleState } from "./policy-peek.js";
 export type {
   Consistency,
   Cost,

@@ -3,9 +3,10 @@
 
 import type { Clock } from "../clock.js";
 import { DenyCacheStore, denyCache } from "../stores/deny-cache.js";
-import { eventual } from "../stores/eventual.js";
+import { type EventualOptions, eventual } from "../stores/eventual.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { toGuarded } from "../stores/guarded.js";
+import type { LeasedOptions } from "../stores/lease/options.js";
 import { leased } from "../stores/leased.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { sharded } from "../stores/sharded.js";
@@ -25,16 +26,23 @@ const ORDER: Readonly<Record<Consistency, number>> = {
   strict: 3,
 };
 
+/** What lanes are made with. */
+export interface LanesOptions {
+  readonly clock: Clock;
+  readonly leased: Omit<LeasedOptions, "clock">;
+  readonly eventual: Omit<EventualOptions, "clock">;
+}
+
 /** The lanes over one store, each made when a rule first needs it. They outlive any set of rules. */
 export class Lanes {
   readonly #base: Store;
-  readonly #clock: Clock;
+  readonly #options: LanesOptions;
   readonly #stores = new Map<Consistency, Store>();
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(base: Store, clock: Clock) {
+  constructor(base: Store, options: LanesOptions) {
     this.#base = base;
-    this.#clock = clock;
+    this.#options = options;
   }
 
   /** Whether decisions may have to be waited for. */
@@ -67,15 +75,15 @@ export class Lanes {
 
   #make(consistency: Consistency): Store {
     const base = this.#base;
-    const clock = this.#clock;
+    const { clock } = this.#options;
     if (base.isRemote !== true) return base;
     if (consistency === "local") return memoryStore();
     const store = new BorrowedStore(toGuarded(base, { clock }));
     switch (consistency) {
       case "eventual":
-        return eventual(store, { clock });
+        return eventual(store, { ...this.#options.eventual, clock });
       case "leased":
-        return leased(store, { clock });
+        return leased(store, { ...this.#options.leased, clock });
       case "strict":
         return base instanceof DenyCacheStore ? store : denyCache(store, { clock });
     }

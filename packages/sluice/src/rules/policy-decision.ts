@@ -14,6 +14,11 @@ export type RefusalReason = "limit" | "identity" | "store";
 export interface RuleResult {
   readonly charge: RuleCharge;
   readonly verdict: Verdict;
+  /**
+   * False if nobody asked how this limit stands, since another was known to refuse: `remaining` and
+   * `resetMs` say nothing then.
+   */
+  readonly isKnown: boolean;
 }
 
 /** How a request ended. */
@@ -77,17 +82,39 @@ export class PolicyDecision implements Decision {
     return this.#held !== undefined;
   }
 
-  /** Settles what is held, once. To be called when the response is there or the client is gone. */
-  finish(end: RequestEnd = {}): MaybePromise<void> {
+  /**
+   * Settles what is held, once. To be called when the response is there or the client is gone. Never
+   * throws nor rejects: a store that fails is told as an event, and a cost that is no whole number
+   * leaves what was reserved.
+   */
+  finish(end: RequestEnd = NO_END): MaybePromise<void> {
     return this.#held?.settle(end);
   }
+
+  /**
+   * Gives back what is held, once: for a request that was admitted and never went on, such as one
+   * whose client hung up while it was delayed. Charges that are not held stay. Never throws.
+   */
+  cancel(): MaybePromise<void> {
+    return this.#held?.cancel();
+  }
+
+  /** The decision without what each rule said. Infinity becomes null. */
+  toJSON(): Record<string, unknown> {
+    const { allowed, rule, reason, limit, remaining, retryAfterMs, resetMs, delayMs } = this;
+    const { source, version } = this;
+    const numbers = { limit, remaining, retryAfterMs, resetMs, delayMs };
+    return { allowed, rule, reason, ...numbers, source, version };
+  }
 }
+
+const NO_END: RequestEnd = {};
 
 /** The limit whose state the decision shows, of those that are enforced. */
 function toBound(results: readonly RuleResult[]): RuleResult | undefined {
   let bound: RuleResult | undefined;
   for (const result of results) {
-    if (result.charge.shadow) continue;
+    if (result.charge.shadow || !result.isKnown) continue;
     if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
   }
   return bound;
@@ -114,8 +141,26 @@ function toReason(bound: RuleResult | undefined): RefusalReason {
   return isClosed && verdict.source === "fallback" ? "store" : "limit";
 }
 
-/** A store's verdict as the rule has it. */
-export function toResult(charge: RuleCharge, verdict: Verdict): RuleResult {
-  const { limit } = charge.ruleLimit;
-  return { charge, verdict: withDelay(verdict, limit, charge.counter.limit) };
+/**
+ * A store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged: the
+ * cost under `peek`, else 0.
+ */
+export function toResult(charge: RuleCharge, verdict: Verdict, untaken: number): RuleResult {
+  const { limit, isEnlarged } = charge.ruleLimit;
+  const counted = charge.counter.limit;
+  return {
+    charge,
+    verdict: isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict,
+    // A deny cache only ever refuses: what it lets pass, it did not ask about.
+    isKnown: !verdict.allowed || verdict.source !== "deny-cache",
+  };
+}
+
+/** The result at a door where nobody can wait: who would have to is refused until then. */
+export function toRefusedIfDelayed(result: RuleResult): RuleResult {
+  const { charge, verdict, isKnown } = result;
+  if (!verdict.allowed || verdict.delayMs === 0) return result;
+  const { limit, resetMs, delayMs, source } = verdict;
+  const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
+  return { charge, verdict: { ...refused, delayMs: 0, source }, isKnown };
 }

@@ -10,6 +10,7 @@ const facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 describe("a policy over memory", () => {
   it("answers at once, and names the rule that bound", () => {
     const rules = parseRules({
+      version: 1,
       rules: [
         { id: "burst", limit: tokenBucket({ capacity: 3, refillPerSecond: 1 }) },
         { id: "all", key: "global", limit: fixedWindow({ limit: 2, windowMs: 1000 }) },

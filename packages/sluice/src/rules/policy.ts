@@ -1,45 +1,60 @@
-// A policy: decides requests under a set of rules that may be replaced at any time. Rules that need no
-// identity go first, then the cheaper stores before the dearer ones. A request is charged by all of
-// them or by none: what a later one refuses, the earlier ones get back.
+// A policy: decides requests under a set of rules that may be replaced at any time. This file lists its
+// verbs; what each does to a request is in policy-request.ts, policy-peek.ts and explain.ts.
 
-import { type Clock, toWholeMs } from "../clock.js";
-import { SluiceError } from "../errors.js";
-import { andThen, type MaybePromise } from "../maybe-promise.js";
-import type { DecideOptions, Outcome, Store } from "../stores/store.js";
-import { addCharges, type Moment, type RuleCharge } from "./charge.js";
-import { type CompiledRule, type CompiledRules, CounterRegistry, compileRules } from "./compile.js";
+import { SluiceError, show } from "../errors.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import { type CompiledRule, CompiledRules } from "./compile.js";
+import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import type { Facts } from "./facts.js";
-import { Held, type HeldCharge, settleAll } from "./held.js";
 import { Lanes } from "./lanes.js";
-import { PolicyDecision, type RuleResult, toResult } from "./policy-decision.js";
-import { type PolicyOptions, type PolicySetup, toPolicySetup } from "./policy-options.js";
+import type { PolicyDecision } from "./policy-decision.js";
+import { type PolicyEvent, tell } from "./policy-events.js";
+import { RuleKey, ruleOf } from "./policy-operator.js";
+import {
+  type PolicyOptions,
+  type PolicySetup,
+  type RulesInput,
+  toPolicySetup,
+  toRuleSet,
+} from "./policy-options.js";
+import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
+import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
 import type { RuleSet } from "./rule.js";
-import { Subject } from "./subject.js";
 
-/** How a request is put to a policy. */
-export interface AdmitOptions {
-  /**
-   * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match
-   * needs it, and only after the rules that don't have admitted the request.
-   */
-  readonly identify?: () => MaybePromise<Facts>;
-  /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
-  readonly requestId?: string;
-}
+export type { AdmitOptions } from "./policy-request.js";
+
+/** So many rules can be switched off at once, rules that are gone meanwhile included. */
+const OFF_MAX = 100_000;
 
 /** A policy over rules. Made by {@link createPolicy}. */
 export class Policy {
   readonly #setup: PolicySetup;
   readonly #lanes: Lanes;
-  readonly #counters = new CounterRegistry();
+  readonly #context: RequestContext;
+  /** Rules that an operator switched off. */
   readonly #off = new Set<string>();
+  #isAllOff = false;
   #compiled: CompiledRules;
   #isClosed = false;
 
   constructor(options: PolicyOptions) {
-    this.#setup = toPolicySetup(options);
-    this.#lanes = new Lanes(this.#setup.store, this.#setup.clock);
-    this.#compiled = this.#compile(this.#setup.rules);
+    const setup = toPolicySetup(options);
+    this.#setup = setup;
+    this.#lanes = new Lanes(setup.store, setup);
+    this.#context = {
+      clock: setup.clock,
+      costs: setup.costs,
+      seesResponses: setup.seesResponses,
+      onSettleFailed: (rules, error) => {
+        // A store that went with the policy has nothing left to settle.
+        if (!this.#isClosed) this.#tell({ kind: "settle-failed", rules, error });
+      },
+      onSampled: ({ rule }, { isUseless, keysSeen, seenTwice }) => {
+        if (!isUseless) return;
+        this.#tell({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
+      },
+    };
+    this.#compiled = this.#compile(setup.rules);
   }
 
   /** The version of the rules in force. */
@@ -47,198 +62,180 @@ export class Policy {
     return this.#compiled.ruleSet.version;
   }
 
-  /**
-   * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
-   * `finish` has to be called when the response is there or the client is gone.
-   */
-  admit(facts: Facts, options: AdmitOptions = NO_OPTIONS): MaybePromise<PolicyDecision> {
-    const compiled = this.#compiled;
-    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this policy");
-    if (!compiled.isOn) return new PolicyDecision(compiled.ruleSet.version, [], undefined);
-    const subject = new Subject(facts, compiled.ruleSet.ipv6Prefix);
-    const request = new Request(compiled, subject, this.#moment());
-    compiled.early.match(subject, request.rules);
-    const { identify } = options;
-    if (identify === undefined || !compiled.late.mayMatch(subject)) {
-      compiled.late.match(subject, request.rules);
-      return this.#decide(request, options, true);
-    }
-    return andThen(this.#decide(request, options, false), (early) => {
-      if (!early.allowed) return early;
-      return andThen(identify(), (known) => {
-        request.identified(new Subject(known, compiled.ruleSet.ipv6Prefix));
-        compiled.late.match(request.subject, request.rules);
-        return this.#decide(request, options, true);
-      });
-    });
+  /** The rules in force, those that are switched off included. */
+  get rules(): RuleSet {
+    return this.#compiled.ruleSet;
   }
 
-  /** Puts other rules in force at once. What was used of limits that stay is kept. */
-  replace(rules: RuleSet): void {
-    this.#compiled = this.#compile(rules);
+  /**
+   * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
+   * `finish` has to be called when the response is there or the client is gone. Answers at once
+   * where every rule is decided in process.
+   *
+   * @throws SluiceError `SLUICE_CLOSED` after `close`; what a cost function or `identify` throws, and
+   * what a store fails with under `onStoreFailure: throw`. Nothing is charged then.
+   */
+  admit(facts: Facts, options: AdmitOptions = NO_OPTIONS): MaybePromise<PolicyDecision> {
+    const request = this.#request(facts, options);
+    const { onDecision } = this.#setup;
+    const decision = request.admit();
+    if (onDecision === undefined) return decision;
+    if (isThenable(decision)) return decision.then((answer) => this.#report(answer, request));
+    return this.#report(decision, request);
+  }
+
+  /**
+   * What `admit` would answer, with what is left now and nothing charged. Takes all facts at once:
+   * there is nothing to find out later.
+   */
+  peek(facts: Facts): MaybePromise<PolicyDecision> {
+    return peekRequest(this.#request(facts));
+  }
+
+  /**
+   * How the caller stands under every rule that could count it and is exposed, whatever the path, the
+   * method, the host and the headers of the request that asks; at most 256 limits. Rules that count
+   * by endpoint are told of only if the request falls under them. Charges nothing.
+   */
+  state(facts: Facts): MaybePromise<readonly RuleState[]> {
+    return stateOf(this.#request(facts));
+  }
+
+  /**
+   * Why a request would be answered as it would: which rules match and why, what they count it by,
+   * how each counter stands, which rule would bind. Charges nothing. The answer is plain JSON.
+   */
+  explain(facts: Facts, options: ExplainOptions = {}): MaybePromise<Explanation> {
+    return explainRequest(this.#request(facts), options);
+  }
+
+  /**
+   * Puts other rules in force at once. What was used of limits that stay is kept, and what was used
+   * under other numbers carries over. Requests under way are decided and settled by the rules that
+   * they began with. Rules that can't be used are an error and change nothing.
+   */
+  replace(rules: RulesInput): void {
+    this.#mustBeOpen();
+    const from = this.version;
+    this.#compiled = this.#compile(toRuleSet(rules));
+    this.#tell({ kind: "replaced", from, to: this.version });
+  }
+
+  /**
+   * Switches a rule off at once, or all of them: requests pass it and nothing is counted. It stays off
+   * over a replacement of the rules, also one that leaves it out and one that brings it back.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule.
+   */
+  disable(ruleId?: string): void {
+    this.#mustBeOpen();
+    if (ruleId === undefined) this.#isAllOff = true;
+    else this.#switchOff(ruleOf(this.#compiled, ruleId));
+    this.#compiled = this.#compile(this.#compiled.ruleSet);
+    this.#tell({ kind: "disabled", rule: ruleId });
+  }
+
+  /**
+   * Switches on again what `disable` switched off: a rule, or all of them, which leaves those off
+   * that were switched off one by one. What the rules themselves disable stays off.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule and none of that name is off.
+   */
+  enable(ruleId?: string): void {
+    this.#mustBeOpen();
+    if (ruleId === undefined) this.#isAllOff = false;
+    else if (!this.#off.delete(ruleId)) ruleOf(this.#compiled, ruleId);
+    this.#compiled = this.#compile(this.#compiled.ruleSet);
+    this.#tell({ kind: "enabled", rule: ruleId });
+  }
+
+  /**
+   * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
+   * The key is written as it is counted: `user:42`.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_KEY_INVALID` if the rule counts no such key;
+   * so do the other verbs on a key.
+   */
+  block(ruleId: string, key: string, forMs: number): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).block(forMs);
+  }
+
+  /** Ends a block at once. */
+  unblock(ruleId: string, key: string): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).unblock();
+  }
+
+  /** Forgets what a key used under a rule, in every tier. Blocks stay. */
+  reset(ruleId: string, key: string): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).reset();
+  }
+
+  /** Grants a key units of every limit of a rule, at most what it used. Permits are not granted. */
+  refund(ruleId: string, key: string, cost: number): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).refund(cost);
   }
 
   /** Returns what is leased. The store is closed only if the policy made it. */
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#lanes.close();
     if (this.#setup.ownsStore) await this.#setup.store.close();
   }
 
-  #compile(rules: RuleSet): CompiledRules {
-    const compiled = compileRules(rules, {
+  #request(facts: Facts, options: AdmitOptions = NO_OPTIONS): PolicyRequest {
+    this.#mustBeOpen();
+    return new PolicyRequest(this.#context, this.#compiled, facts, options);
+  }
+
+  #keyOf(ruleId: string, key: string): RuleKey {
+    this.#mustBeOpen();
+    return new RuleKey(this.#compiled, ruleId, key, this.#setup.clock);
+  }
+
+  #compile(ruleSet: RuleSet): CompiledRules {
+    const { onStoreFailure, timeoutMs, costs, seesResponses } = this.#setup;
+    return new CompiledRules(ruleSet, {
       lanes: this.#lanes,
-      counters: this.#counters,
-      onStoreFailure: this.#setup.onStoreFailure,
+      onStoreFailure,
+      timeoutMs,
+      costs,
+      seesResponses,
       off: this.#off,
-    });
-    this.#counters.turn();
-    return compiled;
-  }
-
-  #moment(): Moment {
-    const { clock } = this.#setup;
-    const nowMs = toWholeMs(clock.now());
-    return { nowMs, wallMs: clock.wall === undefined ? nowMs : toWholeMs(clock.wall()) };
-  }
-
-  /** Charges what the rules found so far ask for. `isLast`: no more rules will come. */
-  #decide(request: Request, options: AdmitOptions, isLast: boolean): MaybePromise<PolicyDecision> {
-    const charges: RuleCharge[] = [];
-    const context = { moment: request.moment, costs: this.#setup.costs, isExemptIp: false };
-    for (const rule of request.rules) {
-      if (!addCharges(rule, request.subject, context, charges)) {
-        return andThen(this.#giveBack(request), () => request.refuse(rule.rule.id));
-      }
-    }
-    request.rules.length = 0;
-    if (charges.length === 0) return request.conclude(this.#setup.clock);
-    const [first] = charges;
-    const { store } = first.rule.lane;
-    if (
-      charges.length === 1 &&
-      isLast &&
-      first.isFinal &&
-      !first.shadow &&
-      store.decideOne !== undefined
-    ) {
-      const verdict = store.decideOne(
-        first.counter,
-        first.key,
-        first.cost,
-        first.nowMs,
-        request.moment.nowMs,
-      );
-      return andThen(verdict, (answer) => {
-        request.results.push(toResult(first, answer));
-        return answer.allowed ? request.conclude(this.#setup.clock) : this.#refuse(request);
-      });
-    }
-    return this.#decideLanes(request, toLanes(charges), options, isLast);
-  }
-
-  #decideLanes(
-    request: Request,
-    lanes: readonly RuleCharge[][],
-    options: AdmitOptions,
-    isLast: boolean,
-  ): MaybePromise<PolicyDecision> {
-    const [charges, ...others] = lanes;
-    if (charges === undefined) return request.conclude(this.#setup.clock);
-    const { store } = charges[0].rule.lane;
-    const isOnly = isLast && others.length === 0;
-    const outcome = store.decide(charges, toDecideOptions(charges, request, options, isOnly));
-    return andThen(outcome, (answer) => {
-      request.take(charges, answer, store);
-      if (!answer.isAdmitted) return this.#refuse(request);
-      return this.#decideLanes(request, others, options, isLast);
+      isAllOff: this.#isAllOff,
+      before: this.#compiled,
     });
   }
 
-  /** A refusal: what was charged before it is given back. */
-  #refuse(request: Request): MaybePromise<PolicyDecision> {
-    return andThen(this.#giveBack(request), () => request.conclude(this.#setup.clock));
+  #switchOff({ rule }: CompiledRule): void {
+    if (this.#off.size >= OFF_MAX && !this.#off.has(rule.id)) {
+      const seen = `rule ${show(rule.id)}: ${OFF_MAX} rules are switched off already`;
+      throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+    }
+    this.#off.add(rule.id);
   }
 
-  #giveBack(request: Request): MaybePromise<void> {
-    return settleAll(request.takeHeld(), this.#setup.clock, () => 0);
+  #report(decision: PolicyDecision, { subject }: PolicyRequest): PolicyDecision {
+    tell(this.#setup.onDecision, decision, subject.facts);
+    return decision;
   }
-}
 
-/** A policy over rules and a store; see {@link PolicyOptions}. */
-export function createPolicy(options: PolicyOptions): Policy {
-  return new Policy(options);
+  #tell(event: PolicyEvent): void {
+    tell(this.#setup.onEvent, event);
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this policy");
+  }
 }
 
 const NO_OPTIONS: AdmitOptions = {};
 
-/** A request on its way through the rules. */
-class Request {
-  readonly results: RuleResult[] = [];
-  /** Rules that matched and were not charged yet. */
-  readonly rules: CompiledRule[] = [];
-  #held: HeldCharge[] = [];
-
-  constructor(
-    readonly compiled: CompiledRules,
-    public subject: Subject,
-    readonly moment: Moment,
-  ) {}
-
-  identified(subject: Subject): void {
-    this.subject = subject;
-  }
-
-  take(charges: readonly RuleCharge[], outcome: Outcome, store: Store): void {
-    for (const [i, charge] of charges.entries()) {
-      this.results.push(toResult(charge, outcome.verdicts[i]));
-    }
-    for (const receipt of outcome.receipts) {
-      const charge = charges.find(
-        ({ counter, key }) => counter === receipt.counter && key === receipt.key,
-      );
-      if (charge !== undefined) this.#held.push({ charge, receipt, store });
-    }
-  }
-
-  takeHeld(): readonly HeldCharge[] {
-    const held = this.#held;
-    this.#held = [];
-    return held;
-  }
-
-  conclude(clock: Clock): PolicyDecision {
-    const kept =
-      this.#held.length === 0 ? this.#held : this.#held.filter(({ charge }) => !charge.isFinal);
-    const held = kept.length === 0 ? undefined : new Held(kept, clock);
-    return new PolicyDecision(this.compiled.ruleSet.version, this.results, held);
-  }
-
-  refuse(rule: string): PolicyDecision {
-    return new PolicyDecision(this.compiled.ruleSet.version, this.results, undefined, rule);
-  }
-}
-
-/** Charges by lane, the cheapest lane first. */
-function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
-  const lanes = new Map<unknown, RuleCharge[]>();
-  for (const charge of charges) {
-    const { lane } = charge.rule;
-    const list = lanes.get(lane);
-    if (list === undefined) lanes.set(lane, [charge]);
-    else list.push(charge);
-  }
-  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
-}
-
-function toDecideOptions(
-  charges: readonly RuleCharge[],
-  request: Request,
-  { requestId }: AdmitOptions,
-  isOnly: boolean,
-): DecideOptions {
-  const isHeld = charges.some(({ isFinal }) => !isFinal);
-  const hold = isHeld || (isOnly ? false : ("briefly" as const));
-  const options = { hold, blockNowMs: request.moment.nowMs };
-  return requestId === undefined ? options : { ...options, requestId };
+/**
+ * A policy over rules and a store; see {@link PolicyOptions}.
+ *
+ * @throws SluiceError if the rules or an option can't be used.
+ */
+export function createPolicy(options: PolicyOptions): Policy {
+  return new Policy(options);
 }

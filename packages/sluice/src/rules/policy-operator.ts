@@ -1,0 +1,100 @@
+// What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
+// places, one for each tier that counts apart: an operator, who names a rule and a key, means them all.
+
+import { type Clock, toWholeMs } from "../clock.js";
+import { SluiceError, show } from "../errors.js";
+import { toCost, toDurationMs } from "../limiter-input.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Charge } from "../stores/store.js";
+import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
+import { toKeyText } from "./key-text.js";
+
+/** One key of one rule. */
+export class RuleKey {
+  readonly #rule: CompiledRule;
+  readonly #key: string;
+  readonly #clock: Clock;
+
+  /** @throws SluiceError if there is no such rule, or the key is not of its kind. */
+  constructor(compiled: CompiledRules, ruleId: string, key: string, clock: Clock) {
+    this.#rule = ruleOf(compiled, ruleId);
+    this.#key = toCountedKey(this.#rule, key, compiled.ruleSet.ipv6Prefix);
+    this.#clock = clock;
+  }
+
+  block(forMs: number): MaybePromise<void> {
+    const nowMs = toWholeMs(this.#clock.now());
+    const untilMs = nowMs + toDurationMs(forMs);
+    const { store } = this.#rule.lane;
+    return all(this.#scopes().map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
+  }
+
+  unblock(): MaybePromise<void> {
+    const { store } = this.#rule.lane;
+    return all(this.#scopes().map((scope) => store.unblock(scope, this.#key)));
+  }
+
+  reset(): MaybePromise<void> {
+    return this.#rule.lane.store.reset(this.#charges(0, () => true));
+  }
+
+  refund(cost: number): MaybePromise<void> {
+    const units = toCost(cost);
+    // A permit is given back by who holds it.
+    const charges = this.#charges(units, ({ isPermit }) => !isPermit);
+    return charges.length === 0 ? undefined : this.#rule.lane.store.refund(charges);
+  }
+
+  #scopes(): string[] {
+    return [...new Set(this.#limits().map(({ counter }) => counter.scope))];
+  }
+
+  #charges(cost: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
+    const { clock, key } = { clock: this.#clock, key: this.#key };
+    return this.#limits()
+      .filter(isMeant)
+      .map(({ counter, isQuota }) => {
+        const nowMs = isQuota && clock.wall !== undefined ? clock.wall() : clock.now();
+        return { counter, key, cost, nowMs: toWholeMs(nowMs) };
+      });
+  }
+
+  /**
+   * One limit for each place in which the key may be counted. Of several numbers for one place the
+   * largest are used: touching it under smaller ones would clip what was used.
+   */
+  #limits(): RuleLimit[] {
+    const { limits, tiers, overrides } = this.#rule;
+    const largest = new Map<string, RuleLimit>();
+    for (const limit of overrides.get(this.#key) ?? [...limits, ...[...tiers.values()].flat()]) {
+      const { scope, part, limit: counted } = limit.counter;
+      const place = JSON.stringify([scope, part, counted.algorithm]);
+      const other = largest.get(place);
+      if (other === undefined || counted.limit > other.counter.limit.limit) {
+        largest.set(place, limit);
+      }
+    }
+    return [...largest.values()];
+  }
+}
+
+/** The rule of that id, switched off or not. */
+export function ruleOf({ byId }: CompiledRules, ruleId: string): CompiledRule {
+  const rule = byId.get(ruleId);
+  if (rule !== undefined) return rule;
+  throw new SluiceError("SLUICE_RULE_UNKNOWN", `got ${show(ruleId)}`);
+}
+
+/** The key as it is counted, also where the rule falls back to the address. */
+function toCountedKey({ rule }: CompiledRule, key: string, ipv6Prefix: number): string {
+  const own = toKeyText(rule.key, key, { ipv6Prefix });
+  if (own !== undefined) return own;
+  const byIp =
+    rule.onMissing === "ip" ? toKeyText([{ kind: "ip" }], key, { ipv6Prefix }) : undefined;
+  if (byIp !== undefined) return byIp;
+  throw new SluiceError("SLUICE_KEY_INVALID", `rule ${show(rule.id)} counts no key ${show(key)}`);
+}
+
+function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {
+  return calls.some(isThenable) ? Promise.all(calls).then(() => undefined) : undefined;
+}

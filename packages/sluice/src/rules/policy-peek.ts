@@ -1,0 +1,98 @@
+// Looking without charging: what a request would be answered, and how its caller stands under every
+// rule that responses may tell of.
+
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import { addCharges, type RuleCharge } from "./charge.js";
+import { describeKey } from "./key.js";
+import {
+  PolicyDecision,
+  type RuleResult,
+  toRefusedIfDelayed,
+  toResult,
+} from "./policy-decision.js";
+import { type PolicyRequest, toLanes } from "./policy-request.js";
+
+/** How a caller stands under one limit of a rule. It never shows the key. */
+export interface RuleState {
+  readonly rule: string;
+  /** What is counted: `ip`, `tenant|user`. */
+  readonly keyType: string;
+  /** The algorithm, such as `tokenBucket`. */
+  readonly algorithm: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the full quota is back, in milliseconds. */
+  readonly resetMs: number;
+  /** Until a request under this rule would pass, in milliseconds: 0 if it would now, Infinity if never. */
+  readonly retryAfterMs: number;
+}
+
+/** A request never shows more rules than this, however many there are. */
+const STATES_MAX = 256;
+
+/** What the request would be answered. */
+export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision> {
+  const { version } = request.compiled.ruleSet;
+  const charges: RuleCharge[] = [];
+  for (const rule of request.matching()) {
+    if (addCharges(rule, request.subject, request, charges) === "refused") {
+      return new PolicyDecision(version, [], undefined, rule.rule.id);
+    }
+  }
+  return andThen(
+    peekCharges(charges, request),
+    (results) => new PolicyDecision(version, results, undefined, undefined),
+  );
+}
+
+/** What each charge would be answered, in their order. */
+export function peekCharges(
+  charges: readonly RuleCharge[],
+  request: PolicyRequest,
+): MaybePromise<readonly RuleResult[]> {
+  const lanes = toLanes(charges);
+  const answers = lanes.map((lane) =>
+    lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs }),
+  );
+  const join = (verdicts: readonly Awaited<(typeof answers)[number]>[]) => {
+    const results = lanes.flatMap((lane, i) =>
+      lane.map((charge, j) => toPeeked(charge, verdicts[i][j], request)),
+    );
+    return results.sort((a, b) => charges.indexOf(a.charge) - charges.indexOf(b.charge));
+  };
+  return answers.some(isThenable)
+    ? Promise.all(answers).then(join)
+    : join(answers as Awaited<(typeof answers)[number]>[]);
+}
+
+function toPeeked(
+  charge: RuleCharge,
+  verdict: RuleResult["verdict"],
+  { context }: PolicyRequest,
+): RuleResult {
+  const result = toResult(charge, verdict, charge.cost);
+  return context.seesResponses || charge.shadow ? result : toRefusedIfDelayed(result);
+}
+
+/** How the caller stands under the rules that could count it and are exposed. */
+export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
+  const charges: RuleCharge[] = [];
+  for (const rule of request.standing()) {
+    if (charges.length >= STATES_MAX) break;
+    if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, request.subject, request, charges);
+  }
+  return andThen(peekCharges(charges, request), (results) => results.map(toState));
+}
+
+function toState({ charge, verdict }: RuleResult): RuleState {
+  const { rule } = charge.rule;
+  return {
+    rule: rule.id,
+    keyType: describeKey(rule.key),
+    algorithm: charge.ruleLimit.limit.algorithm,
+    limit: verdict.limit,
+    remaining: verdict.remaining,
+    resetMs: verdict.resetMs,
+    retryAfterMs: verdict.retryAfterMs,
+  };
+}

@@ -1,0 +1,319 @@
+// A request on its way through the rules of a policy. Rules that need no identity go first, then the
+// cheaper stores before the dearer ones. It is charged by all of them or by none: what a later one
+// refuses, the earlier ones get back.
+
+import { toWholeMs } from "../clock.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { DecideOptions, Outcome } from "../stores/store.js";
+import { addCharges, type ChargeContext, isExemptIp, type RuleCharge } from "./charge.js";
+import type { CompiledRule, CompiledRules, RuleOfCaller } from "./compile.js";
+import type { CostFunctions } from "./cost.js";
+import type { Facts } from "./facts.js";
+import { giveBackAll, Held, type HeldCharge, type SettleContext } from "./held.js";
+import type { Matcher } from "./matcher.js";
+import {
+  PolicyDecision,
+  type RuleResult,
+  toRefusedIfDelayed,
+  toResult,
+} from "./policy-decision.js";
+import type { SampleFinding } from "./policy-sample.js";
+import type { Dimension } from "./rule.js";
+import { Subject } from "./subject.js";
+
+/** How a request is put to a policy. */
+export interface AdmitOptions {
+  /**
+   * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match
+   * needs it, and only after the rules that don't have admitted the request. Its facts replace those
+   * that were there. If it throws or rejects nothing is charged, and the error is the caller's.
+   */
+  readonly identify?: (() => MaybePromise<Facts>) | undefined;
+  /**
+   * Makes the same request, sent twice, count once: at most 256 characters. Never take it from an
+   * untrusted client.
+   */
+  readonly requestId?: string | undefined;
+}
+
+/** What all requests of a policy share. */
+export interface RequestContext extends SettleContext {
+  readonly costs: CostFunctions;
+  /** Whether a request can wait, and be settled when its response is there. */
+  readonly seesResponses: boolean;
+  /** Told once enough keys of a rule were seen. */
+  readonly onSampled: (rule: CompiledRule, finding: SampleFinding) => void;
+}
+
+/** One request under one set of rules. */
+export class PolicyRequest implements ChargeContext {
+  /** The facts so far. */
+  subject: Subject;
+  readonly nowMs: number;
+  readonly costs: CostFunctions;
+  readonly context: RequestContext;
+  readonly compiled: CompiledRules;
+  readonly #options: AdmitOptions;
+  readonly #results: RuleResult[] = [];
+  #isInOrder = true;
+  /** How many results are of charges that were taken. */
+  #takenResults = 0;
+  #held: HeldCharge[] = NOTHING_HELD;
+  /** The rule that refuses because the request lacks what it is counted by. */
+  #missing: string | undefined;
+
+  constructor(
+    context: RequestContext,
+    compiled: CompiledRules,
+    facts: Facts,
+    options: AdmitOptions,
+  ) {
+    this.subject = new Subject(facts, compiled.ruleSet.ipv6Prefix);
+    this.nowMs = toWholeMs(context.clock.now());
+    this.costs = context.costs;
+    this.context = context;
+    this.compiled = compiled;
+    this.#options = options;
+  }
+
+  get wallMs(): number {
+    const { clock } = this.context;
+    return clock.wall === undefined ? this.nowMs : toWholeMs(clock.wall());
+  }
+
+  /** The rules that the request falls under by the facts so far, exempt addresses under none. */
+  matching(): readonly CompiledRule[] {
+    const rules: CompiledRule[] = [];
+    if (this.#isCounted()) this.compiled.all.match(this.subject, rules);
+    return rules;
+  }
+
+  /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
+  standing(): readonly CompiledRule[] {
+    const found: RuleOfCaller[] = [];
+    if (this.#isCounted()) this.compiled.byCaller.match(this.subject, found);
+    const matching = new Set(this.matching());
+    return found
+      .map(({ rule }) => rule)
+      .filter((rule) => matching.has(rule) || !rule.rule.key.some(isEndpoint));
+  }
+
+  #isCounted(): boolean {
+    const { isOn, ruleSet } = this.compiled;
+    return isOn && !isExemptIp(ruleSet.exempt, this.subject);
+  }
+
+  /** Decides the request. What was charged when something fails is given back. */
+  admit(): MaybePromise<PolicyDecision> {
+    try {
+      const isAdmitted = this.#passAll();
+      if (!isThenable(isAdmitted)) return this.#conclude(isAdmitted);
+      return isAdmitted
+        .then((answer) => this.#conclude(answer))
+        .catch((error) => this.#fail(error));
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  #passAll(): MaybePromise<boolean> {
+    const compiled = this.compiled;
+    const { identify } = this.#options;
+    if (!this.#isCounted()) return true;
+    if (identify === undefined) return this.#pass(compiled.all, true);
+    if (!compiled.late.mayMatch(this.subject)) return this.#pass(compiled.early, true);
+    const early = this.#pass(compiled.early, false);
+    if (isThenable(early))
+      return early.then((isAdmitted) => isAdmitted && this.#passLate(identify));
+    return early && this.#passLate(identify);
+  }
+
+  #passLate(identify: () => MaybePromise<Facts>): MaybePromise<boolean> {
+    const facts = identify();
+    if (isThenable(facts)) return Promise.resolve(facts).then((known) => this.#passKnown(known));
+    return this.#passKnown(facts);
+  }
+
+  #passKnown(facts: Facts): MaybePromise<boolean> {
+    this.subject = new Subject(facts, this.compiled.ruleSet.ipv6Prefix);
+    this.#isInOrder = false;
+    return this.#pass(this.compiled.late, true);
+  }
+
+  /** Charges the rules that match. `isLast`: no more will come. */
+  #pass(matcher: Matcher<CompiledRule>, isLast: boolean): MaybePromise<boolean> {
+    const rules: CompiledRule[] = [];
+    const charges: RuleCharge[] = [];
+    matcher.match(this.subject, rules);
+    for (let i = 0; i < rules.length; i++) {
+      if (addCharges(rules[i], this.subject, this, charges) === "refused") {
+        this.#missing = rules[i].rule.id;
+        return false;
+      }
+    }
+    if (charges.length === 0) return true;
+    this.#sample(charges);
+    if (charges.length === 1 && isLast && this.#isPlain(charges[0])) {
+      return this.#passOne(charges[0]);
+    }
+    if (isOneLane(charges)) return this.#passLane(charges, isLast);
+    this.#isInOrder = false;
+    return this.#passLanes(toLanes(charges), 0, isLast);
+  }
+
+  #sample(charges: readonly RuleCharge[]): void {
+    for (let i = 0; i < charges.length; i++) {
+      const { rule, key, ruleLimit } = charges[i];
+      if (rule.sample === undefined || ruleLimit.counter.part > 0) continue;
+      const finding = rule.sample.see(key, this.nowMs);
+      if (finding === undefined) continue;
+      rule.sample = undefined;
+      this.context.onSampled(rule, finding);
+    }
+  }
+
+  /** Whether one charge can go the shortest way. */
+  #isPlain(charge: RuleCharge): boolean {
+    const isBare = charge.isFinal && !charge.shadow && charge.caller === undefined;
+    return isBare && this.#options.requestId === undefined;
+  }
+
+  #passOne(charge: RuleCharge): MaybePromise<boolean> {
+    const { store } = charge.rule.lane;
+    if (store.decideOne === undefined) return this.#passLane([charge], true);
+    const { counter, key, cost, nowMs } = charge;
+    const verdict = store.decideOne(counter, key, cost, nowMs, this.nowMs);
+    if (isThenable(verdict)) {
+      return Promise.resolve(verdict).then((answer) => {
+        this.#results.push(toResult(charge, answer, 0));
+        return answer.allowed;
+      });
+    }
+    this.#results.push(toResult(charge, verdict, 0));
+    return verdict.allowed;
+  }
+
+  #passLanes(lanes: readonly RuleCharge[][], from: number, isLast: boolean): MaybePromise<boolean> {
+    for (let i = from; i < lanes.length; i++) {
+      const isAdmitted = this.#passLane(lanes[i], isLast && i === lanes.length - 1);
+      if (isThenable(isAdmitted)) {
+        return isAdmitted.then((answer) => answer && this.#passLanes(lanes, i + 1, isLast));
+      }
+      if (!isAdmitted) return false;
+    }
+    return true;
+  }
+
+  /** Charges one lane. `isLast`: nothing after it can refuse. */
+  #passLane(charges: readonly RuleCharge[], isLast: boolean): MaybePromise<boolean> {
+    const { store } = charges[0].rule.lane;
+    const outcome = store.decide(charges, this.#toOptions(charges, isLast));
+    return isThenable(outcome)
+      ? Promise.resolve(outcome).then((answer) => this.#take(charges, answer))
+      : this.#take(charges, outcome);
+  }
+
+  #toOptions(charges: readonly RuleCharge[], isLast: boolean): DecideOptions {
+    let hold: boolean | "briefly" = isLast ? false : "briefly";
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i];
+      if (!isLast) charge.isFinal = false;
+      if (charge.isHeld) hold = true;
+      else if (!charge.isFinal && hold === false) hold = "briefly";
+    }
+    const { requestId } = this.#options;
+    const blockNowMs = this.nowMs;
+    return requestId === undefined ? { hold, blockNowMs } : { hold, blockNowMs, requestId };
+  }
+
+  /** Notes what a lane said. Returns whether the request may go on. */
+  #take(charges: readonly RuleCharge[], outcome: Outcome): boolean {
+    const { isAdmitted, verdicts, receipts } = outcome;
+    let mayGoOn = isAdmitted;
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i];
+      let result = toResult(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
+      if (isAdmitted && !charge.shadow && !this.context.seesResponses) {
+        result = toRefusedIfDelayed(result);
+        mayGoOn &&= result.verdict.allowed;
+      }
+      this.#results.push(result);
+    }
+    if (isAdmitted) this.#takenResults = this.#results.length;
+    if (receipts.length > 0) this.#hold(charges, outcome);
+    return mayGoOn;
+  }
+
+  #hold(charges: readonly RuleCharge[], { receipts }: Outcome): void {
+    if (this.#held === NOTHING_HELD) this.#held = [];
+    const isBrief = !charges.some(({ isHeld }) => isHeld);
+    for (const receipt of receipts) {
+      // A decorator may count under another key or other numbers; scope and part stay.
+      const { scope, part } = receipt.counter;
+      const charge = charges.find(
+        ({ counter }) => counter.scope === scope && counter.part === part,
+      );
+      if (charge !== undefined) this.#held.push({ charge, receipt, isBrief });
+    }
+  }
+
+  #conclude(isAdmitted: boolean): MaybePromise<PolicyDecision> {
+    if (!isAdmitted) this.#forgetTaken();
+    if (!this.#isInOrder) this.#results.sort((a, b) => a.charge.rule.order - b.charge.rule.order);
+    const { version } = this.compiled.ruleSet;
+    if (isAdmitted) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
+    const given = giveBackAll(this.#held, this.context);
+    const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
+    return isThenable(given) ? given.then(() => decision) : decision;
+  }
+
+  /** What was charged and is given back stands otherwise than its verdict says. */
+  #forgetTaken(): void {
+    for (let i = 0; i < this.#takenResults; i++) {
+      const { charge, verdict } = this.#results[i];
+      if (verdict.allowed) this.#results[i] = { charge, verdict, isKnown: false };
+    }
+  }
+
+  /** What is settled at the end: nothing, unless something is held or has to be waited for. */
+  #toHeld(): Held | undefined {
+    if (this.#held.length === 0) return undefined;
+    const isHeld = this.#held.some(({ charge }) => charge.isHeld);
+    const isDelayed = this.#results.some(
+      ({ charge, verdict }) => !charge.shadow && verdict.delayMs > 0,
+    );
+    return isHeld || isDelayed ? new Held(this.#held, this.context) : undefined;
+  }
+
+  #fail(error: unknown): Promise<never> {
+    const given = giveBackAll(this.#held, this.context);
+    if (!isThenable(given)) throw error;
+    return given.then(() => {
+      throw error;
+    });
+  }
+}
+
+const NOTHING_HELD: HeldCharge[] = [];
+
+function isEndpoint({ kind }: Dimension): boolean {
+  return kind === "endpoint";
+}
+
+function isOneLane(charges: readonly RuleCharge[]): boolean {
+  const { lane } = charges[0].rule;
+  for (let i = 1; i < charges.length; i++) if (charges[i].rule.lane !== lane) return false;
+  return true;
+}
+
+/** Charges by lane, the cheapest lane first. */
+export function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
+  const lanes = new Map<unknown, RuleCharge[]>();
+  for (const charge of charges) {
+    const { lane } = charge.rule;
+    const list = lanes.get(lane);
+    if (list === undefined) lanes.set(lane, [charge]);
+    else list.push(charge);
+  }
+  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
+}
