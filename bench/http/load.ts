@@ -1,0 +1,63 @@
+// Servers under load: each in a process of its own on one processor, and wrk, which asks as fast as it
+// gets answers, on another. Only one server is asked at a time, so they share their processor fairly.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Side } from "./server.js";
+
+const SERVER_CPU = "0";
+const LOAD_CPU = "1";
+const CONNECTIONS = "32";
+
+const serverPath = fileURLToPath(new URL("server.js", import.meta.url));
+const run = promisify(execFile);
+
+/** One side of a benchmark, ready to be asked. */
+export interface RunningSide {
+  readonly side: Side;
+  /** Requests answered per second over so many seconds. Throws if any was refused. */
+  ask(seconds: number): Promise<number>;
+  stop(): void;
+}
+
+/** Starts the server of a side. */
+export async function startSide(side: Side): Promise<RunningSide> {
+  if (cpus().length < 2) throw new Error("needs two processors: one serves, the other one asks");
+  const child = spawn("taskset", ["-c", SERVER_CPU, process.execPath, serverPath, side], {
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+  const port = await Promise.race([
+    once(child, "message").then(([message]) => message as number),
+    failure(child, side),
+  ]);
+  return {
+    side,
+    ask: (seconds) => ask(side, `http://127.0.0.1:${port}/`, seconds),
+    stop: () => child.disconnect(),
+  };
+}
+
+async function failure(child: ChildProcess, side: Side): Promise<never> {
+  const [code] = await Promise.race([once(child, "exit"), once(child, "error")]);
+  throw new Error(`the server of ${side} did not start: ${code}`);
+}
+
+async function ask(side: Side, url: string, seconds: number): Promise<number> {
+  const load = ["wrk", "-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, url];
+  const { stdout } = await run("taskset", ["-c", LOAD_CPU, ...load]).catch((error: Error) => {
+    throw new Error(`wrk did not run; on Debian: apt-get install wrk (${error.message})`);
+  });
+  return readPerSec(stdout, side);
+}
+
+/** Reads the rate off the output of wrk. */
+export function readPerSec(output: string, side: string): number {
+  const trouble = /^\s*(?:Non-2xx or 3xx responses|Socket errors):.*$/m.exec(output);
+  if (trouble !== null) throw new Error(`${side}: ${trouble[0].trim()}`);
+  const rate = /^Requests\/sec:\s+([\d.]+)$/m.exec(output);
+  if (rate === null) throw new Error(`${side}: no rate in the output of wrk: ${output}`);
+  return Number(rate[1]);
+}

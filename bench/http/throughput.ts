@@ -1,0 +1,91 @@
+// What a limiter costs a server: requests per second with it, beside the same server without, in short
+// rounds that take turns. For a framework the figure is the share of throughput lost, over the share
+// that its usual limiter loses in the same rounds.
+
+import type { Bench, Finding } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import { type RunningSide, startSide } from "./load.js";
+import type { Side } from "./server.js";
+
+const ROUNDS = 11;
+const ROUND_SECONDS = 1;
+const WARM_UP_SECONDS = 3;
+
+/** Requests per second of each side, one figure for each round. */
+type Rates = readonly (readonly number[])[];
+
+export const http: Bench<Rates> = {
+  id: "http/node",
+  unit: "ratio",
+  bound: { is: "at least", bar: 0.93, goal: 0.98 },
+  parts: ["all"],
+  runPart: () => takeTurns(["node/sluice", "node/bare"]),
+  conclude: ([[limited, bare]]) => [
+    {
+      subject: "node:http with a memory rule",
+      reference: "node:http",
+      subjectPerSec: median(limited),
+      referencePerSec: median(bare),
+      ratio: median(limited) / median(bare),
+      value: median(limited) / median(bare),
+      spread: spreadOf(limited.map((perSec, round) => perSec / bare[round])),
+      note: "nothing refused",
+    },
+  ],
+};
+
+export const express: Bench<Rates> = compareLosses("express", "express-rate-limit");
+export const fastify: Bench<Rates> = compareLosses("fastify", "@fastify/rate-limit");
+
+function compareLosses(framework: "express" | "fastify", peer: string): Bench<Rates> {
+  const sides = [`${framework}/sluice`, `${framework}/${peer}`, `${framework}/bare`] as Side[];
+  return {
+    id: `http/${framework}`,
+    unit: "ratio",
+    bound: { is: "at most", bar: 0.4, goal: 0.15 },
+    parts: ["all"],
+    runPart: () => takeTurns(sides),
+    conclude: ([rates]) => [toFinding(framework, peer, rates)],
+  };
+}
+
+function toFinding(framework: string, peer: string, rates: Rates): Finding {
+  const [ours, theirs, bare] = rates.map(median);
+  const losses = rates[2].map((perSec, round) => ({
+    ours: 1 - rates[0][round] / perSec,
+    theirs: 1 - rates[1][round] / perSec,
+  }));
+  const lost = { ours: 1 - ours / bare, theirs: 1 - theirs / bare };
+  return {
+    subject: `sluice/${framework}`,
+    reference: peer,
+    subjectPerSec: ours,
+    referencePerSec: theirs,
+    value: lost.ours / lost.theirs,
+    spread: spreadOf(losses.map((loss) => loss.ours / loss.theirs)),
+    note: `lost ${toPercent(lost.ours)} and ${toPercent(lost.theirs)} of ${Math.round(bare)} requests/s; nothing refused`,
+  };
+}
+
+function toPercent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+async function takeTurns(names: readonly Side[]): Promise<Rates> {
+  const sides: RunningSide[] = [];
+  try {
+    for (const name of names) sides.push(await startSide(name));
+    for (const side of sides) await side.ask(WARM_UP_SECONDS);
+    const rates = sides.map((): number[] => []);
+    for (let round = 0; round < ROUNDS; round++) {
+      // Nobody is always the one that runs after the other.
+      const order = [...sides.keys()];
+      for (const i of round % 2 === 0 ? order : order.toReversed()) {
+        rates[i].push(await sides[i].ask(ROUND_SECONDS));
+      }
+    }
+    return rates;
+  } finally {
+    for (const side of sides) side.stop();
+  }
+}

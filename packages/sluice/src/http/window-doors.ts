@@ -1,0 +1,72 @@
+// Doors to fixed windows, as express-rate-limit and @fastify/rate-limit have them: so many requests in
+// each window. Where a function chooses the numbers for each request, each pair of numbers is a rule of
+// its own: one caller under two of them has two counters, and neither clips what the other one counted.
+
+import { show } from "../errors.js";
+import { fixedWindow } from "../limits.js";
+import { type OptionSite, refuse } from "../options.js";
+import { memoryStore } from "../stores/memory/store.js";
+import type { Door } from "./door.js";
+import { type RateLimitOptions, toDoor } from "./options.js";
+
+/** At most so many requests in each window. */
+export interface WindowSize {
+  /** A whole number from 0; with 0 every request is refused. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Everything that a door is told, but the limit. */
+export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
+
+/** No limit holds nothing, so with a limit of 0 each request costs more than the one unit there is. */
+const REFUSE_ALL = { cost: 2, headers: "none", legacyHeaders: false } as const;
+
+/** A door with these numbers. Windows are shifted for each key, so that not all end at once. */
+export function toWindowDoor<Raw>(
+  site: OptionSite,
+  options: WindowOptions<Raw>,
+  { limit, windowMs }: WindowSize,
+): Door {
+  if (!Number.isInteger(limit) || limit < 0) {
+    refuse(site, `a limit must be a whole number from 0, got ${show(limit)}`);
+  }
+  const window = fixedWindow({ limit: Math.max(1, limit), windowMs, align: "key" });
+  return toDoor(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
+}
+
+/** So many pairs of numbers are kept ready; beyond it the one that was made first is made anew. */
+const DOORS_MAX = 1_000;
+
+/** The doors of one limiter, made when their numbers are first asked for. */
+export class WindowDoors<Raw> {
+  readonly #site: OptionSite;
+  readonly #options: WindowOptions<Raw>;
+  readonly #doors = new Map<string, Door>();
+
+  constructor(site: OptionSite, options: WindowOptions<Raw>) {
+    this.#site = site;
+    // One store for all: a door that is made anew finds what it has counted.
+    this.#options = { ...options, store: options.store ?? memoryStore() };
+  }
+
+  /** The door of these numbers. Throws if they are no limit. */
+  of(size: WindowSize): Door {
+    const numbers = `${size.limit}-${size.windowMs}`;
+    const known = this.#doors.get(numbers);
+    if (known !== undefined) return known;
+    const name = `${this.#options.name ?? "default"}-${numbers}`;
+    const door = toWindowDoor(this.#site, { ...this.#options, name }, size);
+    for (const [oldest] of this.#doors) {
+      if (this.#doors.size < DOORS_MAX) break;
+      this.#doors.delete(oldest);
+    }
+    this.#doors.set(numbers, door);
+    return door;
+  }
+
+  /** Lets go of all doors. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#doors.values()].map((door) => door.close()));
+  }
+}
