@@ -31,32 +31,39 @@ export class AllOrNothing {
     const { length } = charges;
     const at = length > CHARGES_KEPT_MAX ? new Columns(length) : this.#columns;
     this.#locator.locateAll(charges, at);
-    const verdicts: Verdict[] = [];
+    const isPlain = hold === false && this.#blocks.isEmpty;
+    // Of its length at once: an array that grows has room for many more.
+    const verdicts = new Array<Verdict>(length);
     let isAdmitted = true;
-    let hasLate = false;
     for (let i = 0; i < length; i++) {
       const charge = charges[i];
-      const blockedMs = this.#blockedMs(at, i, blockNowMs ?? charge.nowMs);
       const verdict =
-        blockedMs > 0 || mustWait(charge, at, i, hold)
-          ? weigh(charges, at, i, blockedMs)
-          : tryOne(charge, at, i);
+        isPlain && canUndo(at, i)
+          ? takeOnTrial(charge, at, i)
+          : this.#takeOrWeigh(charges, at, i, hold, blockNowMs ?? charge.nowMs);
       if (!verdict.allowed && charge.shadow !== true) isAdmitted = false;
-      if (at.steps[i] !== undefined) hasLate = true;
-      verdicts.push(verdict);
+      verdicts[i] = verdict;
     }
     if (!isAdmitted) return putBack(at, verdicts);
-    const receipts = hasLate ? this.#takeLate(charges, at, verdicts, hold) : NO_RECEIPTS;
+    const receipts = at.isAnyWeighed ? this.#takeWeighed(charges, at, verdicts, hold) : NO_RECEIPTS;
     return { isAdmitted, verdicts, receipts };
   }
 
-  #blockedMs(at: Columns, i: number, nowMs: number): number {
-    if (this.#blocks.isEmpty) return 0;
-    return this.#blocks.leftMs(at.placements[i], at.lows[i], at.highs[i], nowMs);
+  /** A charge that may be blocked, or held, or without a slot. */
+  #takeOrWeigh(
+    charges: readonly Charge[],
+    at: Columns,
+    i: number,
+    hold: boolean | "briefly",
+    blockNowMs: number,
+  ): Verdict {
+    const blockedMs = this.#blocks.leftMs(at.placements[i], at.lows[i], at.highs[i], blockNowMs);
+    const isTaken = blockedMs === 0 && canUndo(at, i) && !isHeld(charges[i], hold);
+    return isTaken ? takeOnTrial(charges[i], at, i) : weigh(charges, at, i, blockedMs);
   }
 
   /** Takes what was only weighed, and makes the receipts that are wanted. */
-  #takeLate(
+  #takeWeighed(
     charges: readonly Charge[],
     at: Columns,
     verdicts: readonly Verdict[],
@@ -96,13 +103,13 @@ function isHeld(charge: Charge, hold: boolean | "briefly"): boolean {
   return hold !== false && charge.isFinal !== true;
 }
 
-/** Whether a charge can be taken only once all others have passed. */
-function mustWait(charge: Charge, at: Columns, i: number, hold: boolean | "briefly"): boolean {
-  return at.slots[i] < 0 || isHeld(charge, hold) || !at.placements[i].cells.isAllInSlot;
+/** Whether a charge can be put back as if it had never been taken. */
+function canUndo(at: Columns, i: number): boolean {
+  return at.slots[i] >= 0 && at.placements[i].cells.isAllInSlot;
 }
 
 /** Takes a charge if it passes alone. */
-function tryOne({ cost }: Charge, at: Columns, i: number): Verdict {
+function takeOnTrial({ cost }: Charge, at: Columns, i: number): Verdict {
   at.steps[i] = undefined;
   at.save(i);
   return at.placements[i].cells.decide(at.slots[i], cost, at.timesMs[i]);
@@ -115,6 +122,7 @@ function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: nu
   const nowMs = at.timesMs[i];
   const step = cells.weigh(slot, charges[i].cost, nowMs, countAlike(charges, cells));
   at.steps[i] = step;
+  at.isAnyWeighed = true;
   if (slot >= 0 && !step.allowed) cells.keepRefused(slot, step, nowMs);
   const verdict = toVerdict(step, cells.limit.limit);
   return blockedMs > 0 ? toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs) : verdict;

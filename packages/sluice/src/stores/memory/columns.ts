@@ -20,6 +20,7 @@ export class Columns {
   readonly timesMs: number[] = [];
   /** What was weighed and is taken when all have passed; undefined: taken already, on trial. */
   readonly steps: (AnyStep | undefined)[] = [];
+  isAnyWeighed = false;
   /** The states of slots as they were before the trial. */
   readonly #saved: Float64Array;
 

@@ -67,6 +67,7 @@ export class Locator {
   /** Locates the charges of one request together, and writes down where they are. */
   locateAll(charges: readonly Charge[], at: Columns): void {
     const movesBefore = this.#moves;
+    at.isAnyWeighed = false;
     for (let i = 0; i < charges.length; i++) {
       const { counter, key, nowMs } = charges[i];
       if (at.counters[i] !== counter) {
