@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type BodyEnd, whenSent } from "./fetch-end.js";
+import { whenSent } from "./fetch-end.js";
 
 const get = new Request("http://api.example.com/");
 
-function watched(response: Response, request = get): { response: Response; ends: BodyEnd[] } {
-  const ends: BodyEnd[] = [];
-  return { response: whenSent(request, response, (end) => ends.push(end)), ends };
+function watched(response: Response, request = get): { response: Response; ends: number[] } {
+  const ends: number[] = [];
+  return { response: whenSent(request, response, (bytes) => ends.push(bytes)), ends };
 }
 
 describe("whenSent", () => {
@@ -15,7 +15,7 @@ describe("whenSent", () => {
     expect(ends).toEqual([]);
     expect([response.status, response.headers.get("x-own")]).toEqual([203, "yes"]);
     expect(await response.text()).toBe("héllo");
-    expect(ends).toEqual([{ bytes: 6, isWhole: true }]);
+    expect(ends).toEqual([6]);
   });
 
   it("reads nothing ahead of its reader", async () => {
@@ -35,7 +35,7 @@ describe("whenSent", () => {
     await reader?.read();
     expect(pulled).toBe(1);
     await reader?.cancel("enough");
-    expect(ends).toEqual([{ bytes: 10, isWhole: false }]);
+    expect(ends).toEqual([10]);
   });
 
   it("passes a reader's cancel on to the body", async () => {
@@ -44,7 +44,7 @@ describe("whenSent", () => {
     const { response, ends } = watched(new Response(body));
     await response.body?.cancel("gone");
     expect(reasons).toEqual(["gone"]);
-    expect(ends).toEqual([{ bytes: 0, isWhole: false }]);
+    expect(ends).toEqual([0]);
   });
 
   it("passes a body's failure on to the reader", async () => {
@@ -55,7 +55,18 @@ describe("whenSent", () => {
     });
     const { response, ends } = watched(new Response(body));
     await expect(response.text()).rejects.toThrow("source failed");
-    expect(ends).toEqual([{ bytes: 0, isWhole: false }]);
+    expect(ends).toEqual([0]);
+  });
+
+  it("tells when the client is gone, though nobody cancels the body, and tells once", async () => {
+    const controller = new AbortController();
+    const request = new Request("http://api.example.com/", { signal: controller.signal });
+    const { response, ends } = watched(new Response("hello"), request);
+    controller.abort();
+    expect(ends).toEqual([0]);
+    expect(await response.text()).toBe("hello");
+    expect(ends).toEqual([0]);
+    expect(watched(new Response("late"), request).ends).toEqual([0]);
   });
 
   it("tells at once where no body will be sent", () => {
@@ -65,7 +76,7 @@ describe("whenSent", () => {
       watched(new Response("never sent"), head),
     ]) {
       expect(response).toBeInstanceOf(Response);
-      expect(ends).toEqual([{ bytes: 0, isWhole: true }]);
+      expect(ends).toEqual([0]);
     }
   });
 });

@@ -1,37 +1,40 @@
 // How a response ends that is a `Response`: nobody tells its maker, so its body is passed on through a
 // stream that knows when the last byte was taken, or that nobody will take it any more.
 
-/** What was seen of a response when it ended. */
-export interface BodyEnd {
-  /** Bytes of the body that were taken. */
-  readonly bytes: number;
-  /** Whether that was all of it. */
-  readonly isWhole: boolean;
-}
-
 /**
- * A response like this one that says once when its body is out, was given up by its reader, or failed.
- * A body that is not there, or is not sent as the request was a HEAD, has its end at once.
+ * A response like this one that tells once of its end, with the bytes of the body that were taken: its
+ * body is out, was given up by its reader, failed, or the client is gone. A body that is not there, or
+ * is not sent as the request was a HEAD, has its end at once.
  */
 export function whenSent(
   request: Request,
   response: Response,
-  onEnd: (end: BodyEnd) => void,
+  onEnd: (bytes: number) => void,
 ): Response {
   const { body } = response;
   if (body === null || request.method === "HEAD") {
-    onEnd({ bytes: 0, isWhole: true });
+    onEnd(0);
     return response;
   }
-  return new Response(watch(body, onEnd), response);
+  return new Response(watch(body, request.signal, onEnd), response);
 }
 
 function watch(
   body: ReadableStream<Uint8Array>,
-  onEnd: (end: BodyEnd) => void,
+  signal: AbortSignal,
+  onEnd: (bytes: number) => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let bytes = 0;
+  let hasEnded = false;
+  const end = () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    signal.removeEventListener("abort", end);
+    onEnd(bytes);
+  };
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -42,14 +45,13 @@ function watch(
             return controller.enqueue(value);
           }
           controller.close();
-          onEnd({ bytes, isWhole: true });
         } catch (error) {
           controller.error(error);
-          onEnd({ bytes, isWhole: false });
         }
+        end();
       },
       cancel(reason) {
-        onEnd({ bytes, isWhole: false });
+        end();
         return reader.cancel(reason);
       },
     },

@@ -78,3 +78,15 @@ export async function listen(server: Listener): Promise<RunningServer> {
       }),
   };
 }
+
+/** A body as fetch handlers answer it. */
+export function toBody(body: CaseReply["body"]): string | ReadableStream<Uint8Array> | null {
+  if (body === undefined || typeof body === "string") return body ?? null;
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async start(controller) {
+      for await (const piece of body) controller.enqueue(encoder.encode(piece));
+      controller.close();
+    },
+  });
+}
