@@ -1,0 +1,83 @@
+// Matches, made findable: by path first, then by what else they ask for.
+
+import { type PathPattern, toPattern } from "../pattern.js";
+import type { Match } from "../rule.js";
+import type { Subject } from "../subject.js";
+import { type Collector, type Open, toCollector } from "./collector.js";
+import { Fields } from "./field.js";
+import { PathTrie } from "./trie.js";
+
+/** An entry, with its place in the order. */
+export class Placed<T> {
+  constructor(
+    readonly entry: T,
+    readonly order: number,
+  ) {}
+}
+
+/** Entries by their matches. */
+export class MatchIndex<T> {
+  /** Entries that are about every path. */
+  readonly #everywhere: Collector<Placed<T>>;
+  /** Undefined if no entry asks for a path, so that none has to be read. */
+  readonly #trie: PathTrie<Placed<T>> | undefined;
+
+  constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
+    const fields = new Fields(entries.map(toMatch));
+    const everywhere: Open<Placed<T>>[] = [];
+    const groups = new Groups<Placed<T>>();
+    for (const [order, entry] of entries.entries()) {
+      const match = toMatch(entry);
+      const open = { candidate: new Placed(entry, order), conditions: fields.toConditions(match) };
+      if (match.paths.length === 0) everywhere.push(open);
+      for (const path of match.paths) groups.add(path, open);
+    }
+    this.#everywhere = toCollector(everywhere);
+    this.#trie = groups.toTrie();
+  }
+
+  /** The entries that a request falls under, in their order, each once. */
+  find(subject: Subject): readonly Placed<T>[] {
+    const found: Placed<T>[] = [];
+    this.#everywhere.collect(subject, found);
+    if (this.#trie !== undefined) {
+      const { segments, unresolved } = subject.path;
+      this.#trie.collect(segments, subject, found);
+      if (unresolved !== undefined) this.#trie.collect(unresolved, subject, found);
+    }
+    return isInOrder(found) ? found : toOrdered(found);
+  }
+}
+
+/** Candidates by path pattern; patterns that fit the same paths are one. */
+class Groups<C> {
+  readonly #groups = new Map<string, { readonly pattern: PathPattern; readonly open: Open<C>[] }>();
+
+  add(path: string, open: Open<C>): void {
+    const pattern = toPattern(path);
+    const shape = JSON.stringify([pattern.literals, pattern.isOpen]);
+    const group = this.#groups.get(shape);
+    if (group === undefined) this.#groups.set(shape, { pattern, open: [open] });
+    else group.open.push(open);
+  }
+
+  toTrie(): PathTrie<C> | undefined {
+    if (this.#groups.size === 0) return undefined;
+    const trie = new PathTrie<C>();
+    for (const { pattern, open } of this.#groups.values()) trie.set(pattern, toCollector(open));
+    return trie;
+  }
+}
+
+function isInOrder(found: readonly Placed<unknown>[]): boolean {
+  for (let i = 1; i < found.length; i++) {
+    if (found[i - 1].order >= found[i].order) return false;
+  }
+  return true;
+}
+
+/** Sorted, and without repetitions: two patterns of one rule may both fit. */
+function toOrdered<T>(found: Placed<T>[]): readonly Placed<T>[] {
+  found.sort((a, b) => a.order - b.order);
+  return found.filter((placed, i) => i === 0 || placed !== found[i - 1]);
+}
