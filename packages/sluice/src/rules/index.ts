@@ -43,3 +43,4 @@ export type {
   SettleBy,
   When,
 } from "./rule.js";
+export { type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

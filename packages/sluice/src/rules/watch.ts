@@ -1,0 +1,153 @@
+// Watches a file of rules and puts what it says in force. By looking every second, not by the system's
+// notices: editors that rename, and mounted directories whose links change, are seen alike. A file that
+// is still being written, is gone or can't be used changes nothing.
+
+import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
+import { SluiceError, show } from "../errors.js";
+import { asOptions, orDefault, refuse, whole } from "../options.js";
+import { parseRules } from "./parse.js";
+import type { Policy } from "./policy.js";
+import { tell } from "./policy-events.js";
+
+/** Options of {@link watchRules}. */
+export interface WatchOptions {
+  /** How often the file is looked at, in whole milliseconds from 10 to 3,600,000; default 1,000. */
+  pollMs?: number;
+  /**
+   * Told why a file can't be used, once for each content, and once while it can't be read. Default: the
+   * process warns. What it throws is dropped.
+   */
+  onError?: (error: unknown) => unknown;
+  /** Whose timers are used; default: the system's. */
+  clock?: Clock;
+}
+
+/** A file that is watched. */
+export interface RulesWatch {
+  /** Looks at once, without waiting for the file to be at rest. Returns whether it put rules in force. */
+  check(): boolean;
+  /** Looks no more. The rules in force stay. */
+  close(): void;
+}
+
+const SITE = { name: "watchRules", code: "SLUICE_OPTION_INVALID" } as const;
+const POLL_MS = { min: 10, max: 3_600_000 };
+
+/**
+ * Replaces the rules of a policy whenever a file says others. The file is looked at once now and every
+ * `pollMs`; a change is taken when the file has not changed between two looks, so that one which is half
+ * written is not. What the file says already is not put in force again.
+ */
+export function watchRules(file: string, policy: Policy, options: WatchOptions = {}): RulesWatch {
+  const given = asOptions(SITE, options, ["pollMs", "onError", "clock"]);
+  if (typeof file !== "string" || file === "") refuse(SITE, `needs a file, got ${show(file)}`);
+  if (given.onError !== undefined && typeof given.onError !== "function") {
+    refuse(SITE, `onError must be a function, got ${show(given.onError)}`);
+  }
+  const pollMs = whole(SITE, "pollMs", orDefault(given.pollMs, 1_000), POLL_MS);
+  return new FileWatch(file, policy, {
+    pollMs,
+    clock: toClock(SITE, given.clock),
+    onError: options.onError ?? warn,
+  });
+}
+
+class FileWatch implements RulesWatch {
+  readonly #file: string;
+  readonly #policy: Policy;
+  readonly #options: Required<WatchOptions>;
+  readonly #fs = fileSystem();
+  /** How the file looked the last time, how when it was read, and the text that was read. */
+  #mark = "";
+  #readMark = "";
+  #text: string | undefined;
+  #isUnreadable = false;
+  #stop: CancelTimer | undefined;
+
+  constructor(file: string, policy: Policy, options: Required<WatchOptions>) {
+    this.#file = file;
+    this.#policy = policy;
+    this.#options = options;
+    this.check();
+    this.#wait();
+  }
+
+  check(): boolean {
+    try {
+      this.#mark = this.#look();
+      return this.#read();
+    } catch (error) {
+      this.#complain(error);
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  #wait(): void {
+    this.#stop = startTimer(this.#options.clock, this.#options.pollMs, () => {
+      this.#poll();
+      // Closed meanwhile, by who was told of the new rules.
+      if (this.#stop !== undefined) this.#wait();
+    });
+  }
+
+  #poll(): void {
+    try {
+      const mark = this.#look();
+      const isAtRest = mark === this.#mark;
+      this.#mark = mark;
+      if (isAtRest && mark !== this.#readMark) this.#read();
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** What changes when the file does: which one it is, its length, when it was written. */
+  #look(): string {
+    const { dev, ino, size, mtimeMs } = this.#fs.statSync(this.#file);
+    return `${dev}/${ino}/${size}/${mtimeMs}`;
+  }
+
+  #read(): boolean {
+    const text = this.#fs.readFileSync(this.#file, "utf8");
+    // Looked at before it was read: should it have changed in between, it is read again.
+    this.#readMark = this.#mark;
+    this.#isUnreadable = false;
+    if (text === this.#text) return false;
+    // Before anything can fail: a text that can't be used is complained of once.
+    this.#text = text;
+    try {
+      const rules = parseRules(text, { file: this.#file });
+      if (rules.version === this.#policy.version) return false;
+      this.#policy.replace(rules);
+      return true;
+    } catch (error) {
+      tell(this.#options.onError, error);
+      return false;
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.#mark = "";
+    this.#readMark = "";
+    if (this.#isUnreadable) return;
+    this.#isUnreadable = true;
+    tell(this.#options.onError, error);
+  }
+}
+
+/** Asked for only when a file is watched: where there are no files, rules work all the same. */
+function fileSystem(): Pick<typeof import("node:fs"), "readFileSync" | "statSync"> {
+  const fs = globalThis.process?.getBuiltinModule?.("node:fs");
+  if (fs !== undefined) return fs;
+  throw new SluiceError("SLUICE_OPTION_INVALID", "watchRules needs a platform with files");
+}
+
+function warn(error: unknown): void {
+  const text = `sluice: the rules stay as they are: ${error instanceof Error ? error.message : error}`;
+  globalThis.process?.emitWarning?.(text, { type: "SluiceWarning", code: "SLUICE_RULES" });
+}
