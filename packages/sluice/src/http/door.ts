@@ -3,15 +3,16 @@
 
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
-import type { AdmitOptions, Policy } from "../rules/policy.js";
+import type { Policy } from "../rules/policy.js";
 import { PolicyDecision } from "../rules/policy-decision.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { FieldWriter } from "./headers.js";
 import { PartitionKey } from "./headers-partition-key.js";
-import type { Identity } from "./identity.js";
+import type { Identity, RequestFacts } from "./identity.js";
 import type { HttpSetup } from "./options.js";
 import { Passage, type PassageHost } from "./passage.js";
-import { RefusalWriter } from "./refusal.js";
+import { toStatusReply } from "./rate-limit-endpoint.js";
+import { RefusalWriter, type Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 import { type Retry, toRetry } from "./retry-after.js";
 import type { Prepare } from "./simple-policy.js";
@@ -63,6 +64,21 @@ export class Door implements PassageHost {
     );
   }
 
+  /** The answer to `GET /rate_limit`: how the caller stands. Charges nothing; fails as `enter` does. */
+  status(view: RequestView): MaybePromise<Reply> {
+    const prepare = this.#prepare;
+    if (prepare === undefined) return this.#toStatus(view, undefined);
+    return andThen(prepare(view.raw), (attributes) =>
+      attributes === undefined ? toStatusReply([]) : this.#toStatus(view, attributes),
+    );
+  }
+
+  #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
+    const identified = this.#identify(view, this.#identity.read(view), attributes);
+    const states = andThen(identified, (facts) => this.policy.state(facts));
+    return andThen(states, toStatusReply);
+  }
+
   /** Lets go of the policy, if the door made it. */
   async close(): Promise<void> {
     if (this.#ownsPolicy) await this.policy.close();
@@ -89,14 +105,21 @@ export class Door implements PassageHost {
 
   #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
     const shown = this.#identity.read(view);
-    const facts = withAttributes(shown, attributes);
+    const identify = () => this.#identify(view, shown, attributes);
     const requestId = this.#setup.requestId?.(view.raw);
-    const identify = () =>
-      andThen(this.#identity.identify(view, shown), (known) => withAttributes(known, attributes));
-    const options: AdmitOptions = requestId === undefined ? { identify } : { identify, requestId };
-    const decided = this.policy.admit(facts, options);
+    const decided = this.policy.admit(withAttributes(shown, attributes), { identify, requestId });
     if (isThenable(decided)) return decided.then((decision) => this.#toPassage(view, decision));
     return this.#toPassage(view, decided);
+  }
+
+  #identify(
+    view: RequestView,
+    shown: RequestFacts,
+    attributes: Attributes | undefined,
+  ): MaybePromise<Facts> {
+    return andThen(this.#identity.identify(view, shown), (known) =>
+      withAttributes(known, attributes),
+    );
   }
 
   #toPassage(view: RequestView, decision: PolicyDecision): Passage {
@@ -119,9 +142,8 @@ export class Door implements PassageHost {
 
   /** No room to wait in: the slot that the request would have had tells it when to come back. */
   #turnAway(view: RequestView, decision: PolicyDecision): Passage {
-    const passage = this.#refuse(view, decision, decision.delayMs);
-    passage.finish({});
-    return passage;
+    decision.cancel();
+    return this.#refuse(view, decision, decision.delayMs);
   }
 
   #refuse(view: RequestView, decision: PolicyDecision, retryAfterMs: number): Passage {

@@ -98,7 +98,7 @@ function isShown({ charge }: RuleResult): boolean {
 /** A policy of failure that counts nothing knows nothing either. */
 function isKnown(result: RuleResult): boolean {
   const { charge, verdict } = result;
-  if ((result as { isKnown?: boolean }).isKnown === false) return false;
+  if (!result.isKnown) return false;
   return verdict.source !== "fallback" || charge.counter.onStoreFailure === "local";
 }
 

@@ -6,7 +6,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { SluiceError } from "../errors.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { RequestEnd } from "../rules/policy-decision.js";
+import type { BodyBounds, BodyFields } from "./body.js";
+import { readNodeBody } from "./body-node.js";
 import type { Door } from "./door.js";
+import { joinHead, readField, watchHead } from "./node-head.js";
 import type { Passage, RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
@@ -38,8 +41,8 @@ export class NodeView implements RequestView {
     return this.raw.socket.remoteAddress;
   }
 
-  readBody(_bytesMax: number): undefined {
-    return undefined;
+  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
+    return bounds === undefined ? undefined : readNodeBody(this.raw, bounds);
   }
 }
 
@@ -69,7 +72,7 @@ function goOn(
   response: ServerResponse,
   refuse: Refuse,
 ): MaybePromise<Passage | undefined> {
-  setFields(response, passage.fields);
+  joinHead(response, passage.fields);
   if (passage.refusal !== undefined) {
     refuse(passage, response);
     return undefined;
@@ -81,7 +84,7 @@ function goOn(
   return waited.then((mayGoOn) => (mayGoOn ? passage : undefined));
 }
 
-/** Sets fields on a response; ours replace what is there. */
+/** Sets fields on a response at once. */
 export function setFields(response: ServerResponse, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
 }
@@ -93,8 +96,7 @@ export function sendRefusal({ refusal }: Passage, response: ServerResponse): voi
 
 /** Sends a whole response. */
 export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
-  response.statusCode = status;
-  setFields(response, fields);
+  response.writeHead(status, [...fields]);
   response.end(body);
 }
 
@@ -130,6 +132,7 @@ export function finishWithResponse(passage: Passage, response: ServerResponse): 
     passage.finish({});
     return;
   }
+  watchHead(response);
   const bytesOf = passage.needsBytes ? countBytes(response) : undefined;
   response.once("close", () => passage.finish(toEnd(response, bytesOf?.())));
 }
@@ -137,12 +140,7 @@ export function finishWithResponse(passage: Passage, response: ServerResponse): 
 /** How a response ended. Without headers there was none: the client hung up before. */
 function toEnd(response: ServerResponse, bytes: number | undefined): RequestEnd {
   if (!response.headersSent) return {};
-  return { status: response.statusCode, bytes, header: (name) => readHeader(response, name) };
-}
-
-function readHeader(response: ServerResponse, name: string): string | undefined {
-  const value = response.getHeader(name);
-  return value === undefined ? undefined : String(value);
+  return { status: response.statusCode, bytes, header: (name) => readField(response, name) };
 }
 
 /** Counts the bytes of the body that are handed to the response from now on. */

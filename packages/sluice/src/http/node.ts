@@ -41,6 +41,8 @@ export interface NodeRateLimit {
   wrapUpgrade(
     handler: UpgradeHandler,
   ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** A handler for `GET /rate_limit`: the caller's state as JSON, without counting the question. */
+  status(request: IncomingMessage, response: ServerResponse): void;
   readonly policy: Policy;
   /** Lets go of a policy that was made for this middleware; one that was given stays open. */
   close(): Promise<void>;
@@ -63,6 +65,12 @@ export function rateLimit(
     next: (error?: unknown) => void,
   ) => passOn(door, request, response, () => next(), next);
   return Object.assign(middleware, {
+    status: (request: IncomingMessage, response: ServerResponse) =>
+      goOnWith(
+        () => door.status(new NodeView(request)),
+        (reply) => sendReply(response, reply),
+        (error) => sendError(door, response, error),
+      ),
     policy: door.policy,
     close: () => door.close(),
     wrap: (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) =>

@@ -105,7 +105,7 @@ export function toDoor<Raw>(
   }
   asOptions(site, first, [...SIMPLE_OPTIONS, ...HTTP_OPTIONS]);
   const simple = toSimplePolicy(site, first);
-  const setup = toHttpSetup(site, first, clockOf(simple.policy));
+  const setup = toHttpSetup(site, first, first.clock ?? systemClock);
   return new Door(simple.policy, setup, simple);
 }
 

@@ -2,7 +2,7 @@
 // on, ending. Handlers see it as the info on their request.
 
 import { toCost } from "../limiter-input.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { MaybePromise } from "../maybe-promise.js";
 import type { PolicyDecision, RequestEnd } from "../rules/policy-decision.js";
 import type { Refusal } from "./refusal.js";
 import type { Wait } from "./waiting.js";
@@ -26,8 +26,6 @@ export interface PassageHost {
   wallMs(): number;
   /** Whether a door answered this request with a refusal. */
   isRefused(request: unknown): boolean;
-  /** Told of errors that no request waits for. */
-  onError(error: unknown): void;
 }
 
 /** What a door answers to a request. */
@@ -86,19 +84,16 @@ export class Passage implements RateLimitInfo {
   }
 
   /**
-   * Ends the request: settles what it holds and stops its wait. Once, later calls do nothing. Never
-   * throws or rejects: what fails goes to `onError`.
+   * Ends the request: settles what it holds, or gives it back if it never went on because its client
+   * left while it waited or another door refused it. Once, later calls do nothing. Never throws or
+   * rejects.
    */
   finish(end: RequestEnd): MaybePromise<void> {
-    this.#wait?.stop();
-    if (!this.decision.isHeld) return;
-    try {
-      const settled = this.decision.finish(this.#toEnd(end));
-      if (!isThenable(settled)) return;
-      return settled.catch((error: unknown) => this.#host.onError(error));
-    } catch (error) {
-      this.#host.onError(error);
-    }
+    const hasLeft = this.#wait?.stop() === true;
+    if (hasLeft || this.#host.isRefused(this.#request)) return this.decision.cancel();
+    if (this.#cost === undefined) return this.decision.finish(end);
+    const { status, bytes, header } = end;
+    return this.decision.finish({ status, bytes, header, cost: end.cost ?? this.#cost });
   }
 
   get limit(): number {
@@ -120,14 +115,5 @@ export class Passage implements RateLimitInfo {
 
   settle(cost: number): void {
     this.#cost = toCost(cost);
-  }
-
-  /** A refusal by another door on the same request is no response that a rule may count. */
-  #toEnd(end: RequestEnd): RequestEnd {
-    const isRefused = this.#host.isRefused(this.#request);
-    if (this.#cost === undefined && !isRefused) return end;
-    const { status, bytes, header, cost = this.#cost } = end;
-    const full: RequestEnd & { isRefused: boolean } = { status, bytes, header, cost, isRefused };
-    return full;
   }
 }

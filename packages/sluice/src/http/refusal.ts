@@ -113,6 +113,7 @@ function namesOf(decision: PolicyDecision): string[] {
 const ASCII = /^[\0-\x7f]*$/;
 const encoder = new TextEncoder();
 
-function bytesOf(text: string): number {
+/** The length of a text as it is sent. */
+export function bytesOf(text: string): number {
   return ASCII.test(text) ? text.length : encoder.encode(text).length;
 }

@@ -1,10 +1,10 @@
 // A request as any framework shows it. Each adapter makes one of these, and everything behind it, from
 // the client's address to the body, reads nothing else.
 
-import type { MaybePromise } from "../maybe-promise.js";
+import type { ReadsBody } from "./body.js";
 
 /** What a framework knows of a request before anything was decided. */
-export interface RequestView {
+export interface RequestView extends ReadsBody {
   readonly method: string;
   /** The request target as it was sent: path and query, or a whole URL. */
   readonly target: string;
@@ -14,9 +14,4 @@ export interface RequestView {
   readonly peer: string | undefined;
   /** The framework's own request, for functions in code. */
   readonly raw: unknown;
-  /**
-   * The top-level fields of a JSON or form body; undefined if there is none, it is larger than
-   * `bytesMax`, or it is malformed. The body can still be read afterwards.
-   */
-  readBody(bytesMax: number): MaybePromise<Readonly<Record<string, unknown>> | undefined>;
 }

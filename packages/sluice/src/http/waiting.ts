@@ -46,9 +46,11 @@ export class Wait {
     this.#cancelTimer = startTimer(clock, delayMs, () => this.#end?.(true));
   }
 
-  /** Gives up, if it still waits. */
-  stop(): void {
+  /** Gives up; false if there is no wait any more. */
+  stop(): boolean {
+    if (this.#end === undefined) return false;
     this.#cancelTimer();
-    this.#end?.(false);
+    this.#end(false);
+    return true;
   }
 }
