@@ -64,18 +64,24 @@ function toValue(document: Document, file: string | undefined): unknown {
   }
 }
 
+/** Something that YAML allows or not, and a file of rules does not. */
+interface Misuse {
+  readonly text: string;
+  readonly offset: number;
+}
+
 function checkDocument(
   document: Document,
   at: (offset: number) => Position,
   file: string | undefined,
 ): void {
-  const found = [...document.errors, ...document.warnings].map((error) => ({
-    text: error.code === "MULTIPLE_DOCS" ? "the text holds several documents" : toLine(error),
-    offset: error.pos[0],
-  }));
-  if (found.length === 0) found.push(...findRepeats(document));
-  const first = found.at(0);
-  if (first === undefined) return;
+  const found = [...document.errors, ...document.warnings].map(
+    (error): Misuse => ({
+      text: error.code === "MULTIPLE_DOCS" ? "the text holds several documents" : toLine(error),
+      offset: error.pos[0],
+    }),
+  );
+  if (found.length === 0) found.push(...findMisuse(document));
   const positions = found.map(({ offset }) => at(offset));
   let next = 0;
   const problems = new Problems({ value: undefined, file, locate: () => positions[next++] });
@@ -83,18 +89,21 @@ function checkDocument(
   problems.throwIfAny();
 }
 
-/** Keys that one map has twice, and more aliases than the bound. */
-function findRepeats(document: Document): { text: string; offset: number }[] {
-  const found: { text: string; offset: number }[] = [];
+/** Keys that one map has twice, aliases of nothing, and more of them than the bound. */
+function findMisuse(document: Document): Misuse[] {
+  const found: Misuse[] = [];
+  const anchors = new Set<string>();
   let aliasCount = 0;
   visit(document, {
-    Map: (_key, map) => {
-      found.push(...findRepeatsOf(map));
-    },
     Node: (_key, node) => {
-      if (isAlias(node) || node.anchor !== undefined) aliasCount += 1;
-      if (aliasCount <= ALIASES_MAX) return undefined;
+      if (isMap(node)) found.push(...findRepeats(node));
       const offset = node.range?.[0] ?? 0;
+      if (isAlias(node) && !anchors.has(node.source)) {
+        found.push({ text: `the alias *${node.source} stands for nothing before it`, offset });
+      }
+      if (isAlias(node) || node.anchor !== undefined) aliasCount += 1;
+      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+      if (aliasCount <= ALIASES_MAX) return undefined;
       found.push({ text: `more than ${ALIASES_MAX} anchors and aliases`, offset });
       return visit.BREAK;
     },
@@ -102,9 +111,9 @@ function findRepeats(document: Document): { text: string; offset: number }[] {
   return found;
 }
 
-function findRepeatsOf(map: YAMLMap): { text: string; offset: number }[] {
+function findRepeats(map: YAMLMap): Misuse[] {
   const seen = new Set<string>();
-  const found: { text: string; offset: number }[] = [];
+  const found: Misuse[] = [];
   for (const { key } of map.items as Pair<Node, Node | null>[]) {
     const name = toKeyName(key);
     if (name === undefined || name === "<<") continue;
