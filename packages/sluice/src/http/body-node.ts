@@ -91,7 +91,7 @@ function readAhead(
       const body = Buffer.concat(chunks, bytes);
       if (bytes > 0 && !request.destroyed) request.unshift(body);
       // What nobody has read, Node itself takes off the wire once the response is out.
-      (request as { _consumed?: boolean })._consumed = false;
+      (request as { _consuming?: boolean })._consuming = false;
       resolve(isWhole ? body : undefined);
     }
   });

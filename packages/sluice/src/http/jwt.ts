@@ -55,6 +55,7 @@ export interface JwtOptions extends JwtKeyOptions {
 export type TokenRejection =
   | "too-long"
   | "malformed"
+  | "unsupported"
   | "algorithm"
   | "key"
   | "signature"
@@ -237,10 +238,10 @@ function toRejection(error: unknown): TokenRejection {
   if (error instanceof errors.JOSEAlgNotAllowed) return "algorithm";
   if (error instanceof errors.JWTClaimValidationFailed)
     return CLAIM_REJECTIONS[error.claim] ?? "claims";
+  if (error instanceof errors.JOSENotSupported) return "unsupported";
   const isOfKeys =
     error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
-  // A TypeError tells of a key that does not go with the algorithm.
-  return isOfKeys || error instanceof TypeError ? "key" : "malformed";
+  return isOfKeys ? "key" : "malformed";
 }
 
 const CLAIM_REJECTIONS: Readonly<Record<string, TokenRejection>> = {

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type BodyForm, parseBody, toBodyForm, toFields } from "./body.js";
+
+function parse(form: BodyForm, text: string) {
+  const fields = parseBody(form, new TextEncoder().encode(text));
+  return fields === undefined ? undefined : { ...fields };
+}
+
+describe("the form of a body", () => {
+  it.each<[string | undefined, string | undefined, BodyForm | undefined]>([
+    ["application/json", undefined, "json"],
+    ["Application/JSON; charset=UTF-8", undefined, "json"],
+    ['application/json;charset="utf-8"', undefined, "json"],
+    ["application/problem+json", undefined, "json"],
+    ["application/x-www-form-urlencoded", undefined, "form"],
+    ["application/x-www-form-urlencoded; charset=utf8", "identity", "form"],
+    ["application/json; charset=utf-16", undefined, undefined],
+    ["application/json; a=b; charset=latin1", undefined, undefined],
+    ["application/json", "gzip", undefined],
+    ["multipart/form-data; boundary=x", undefined, undefined],
+    ["text/plain", undefined, undefined],
+    ["application/jsonx", undefined, undefined],
+    ["", undefined, undefined],
+    [undefined, undefined, undefined],
+  ])("of %j with encoding %j is %j", (type, encoding, form) => {
+    expect(toBodyForm(type, encoding)).toBe(form);
+  });
+});
+
+describe("the fields of a body", () => {
+  it.each<[BodyForm, string, Record<string, unknown> | undefined]>([
+    ["json", '{"account":"ann","n":1}', { account: "ann", n: 1 }],
+    ["json", '{"a":"1","a":"2"}', { a: "2" }],
+    ["json", '\ufeff{"a":1}', { a: 1 }],
+    ["json", "[1]", undefined],
+    ["json", "null", undefined],
+    ["json", '"a"', undefined],
+    ["json", "{", undefined],
+    ["json", "", undefined],
+    ["json", "[".repeat(16_000), undefined],
+    ["form", "account=ann&x=1+2&y=%C3%A9", { account: "ann", x: "1 2", y: "é" }],
+    ["form", "a=1&a=2&b=3", { b: "3" }],
+    ["form", "a=1&a=1&a=1", {}],
+    ["form", "%61=1&a=2", {}],
+    ["form", "", {}],
+    ["form", "a", { a: "" }],
+  ])("of the %s %j are %j", (form, text, fields) => {
+    expect(parse(form, text)).toEqual(fields);
+  });
+
+  it("are none if the bytes are not UTF-8", () => {
+    expect(parseBody("json", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d))).toBeUndefined();
+    expect(parseBody("form", Uint8Array.of(0x61, 0x3d, 0xff))).toBeUndefined();
+  });
+
+  it.each<[BodyForm, string]>([
+    ["json", '{"__proto__":{"admin":"yes"},"constructor":"c"}'],
+    ["form", "__proto__=p&constructor=c"],
+  ])("have no special names in %s", (form, text) => {
+    const fields = parseBody(form, new TextEncoder().encode(text));
+    expect(Object.keys(fields ?? {})).toEqual(["__proto__", "constructor"]);
+    expect(fields?.constructor).toBe("c");
+    expect(fields?.admin).toBeUndefined();
+    expect(fields?.toString).toBeUndefined();
+    expect({}).not.toHaveProperty("admin");
+  });
+
+  it("are read from what a framework parsed only if it is a plain object", () => {
+    expect({ ...toFields({ a: 1 }) }).toEqual({ a: 1 });
+    expect({ ...toFields(Object.create(null, { a: { value: 1, enumerable: true } })) }).toEqual({
+      a: 1,
+    });
+    for (const other of [[1], Buffer.from("a"), "a", 7, null, undefined, new Map(), new Date(0)]) {
+      expect(toFields(other)).toBeUndefined();
+    }
+  });
+
+  it("are those that JSON.parse sees, for any object", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const text = JSON.stringify(object);
+        expect(parse("json", text)).toEqual({ ...(JSON.parse(text) as object) });
+      }),
+    );
+  });
+
+  it("never throw, whatever the bytes are", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.constantFrom<BodyForm>("json", "form"), (bytes, form) => {
+        parseBody(form, bytes);
+      }),
+    );
+  });
+});

@@ -1,0 +1,16 @@
+// Requests for tests that need no server: a view made of what a test says.
+
+import type { RequestView } from "../../src/http/request-view.js";
+
+/** A view; by default a GET of `/` without fields, from a peer without an address. */
+export function viewOf(given: Partial<RequestView>): RequestView {
+  return {
+    method: "GET",
+    target: "/",
+    headers: {},
+    peer: undefined,
+    raw: undefined,
+    readBody: () => undefined,
+    ...given,
+  };
+}
