@@ -1,7 +1,7 @@
 // Text that callers send, brought to one form, so that no other way of writing a value escapes the
 // rule or the counter that is about it.
 
-/** Printable ASCII without the space and upper case: already in the form that everything is brought to. */
+// Printable ASCII without the space has no other form; without upper case no other case either.
 const IS_FOLDED = /^[!-@[-~]*$/;
 const IS_PLAIN = /^[!-~]*$/;
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
@@ -34,11 +34,11 @@ export function toLoginName(value: unknown): string | undefined {
 
 /**
  * The text without differences of case, in NFC. By way of upper case, since that is where `ς` and `σ`,
- * or `ſ` and `s`, meet.
+ * or `ß` and `ss`, meet; and before it by lower case, since `ẞ` has no other upper one.
  */
 export function foldCase(text: string): string {
   if (IS_FOLDED.test(text)) return text;
-  return text.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
+  return text.normalize("NFC").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
 /** Several lines of one header field count as one value, joined as proxies join them. */

@@ -1,0 +1,210 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeOnce, readPath, toPathSegments } from "./path.js";
+
+/** Ways to write the path of one rule, `/api/login`. */
+const SAME = [
+  "/api/login",
+  "/api/login/",
+  "/api/login//",
+  "//api/login",
+  "///api///login///",
+  "/api//login",
+  "/API/LOGIN",
+  "/Api/Login",
+  "/api/logiN/",
+  "/api/login?",
+  "/api/login?x=1",
+  "/api/login?next=/other/path",
+  "/api/login/?x",
+  "/api/login#top",
+  "/api/login/#/other",
+  "/api/login?a#b",
+  "/api/login#a?b",
+  "/./api/login",
+  "/api/./login",
+  "/api/login/.",
+  "/api/login/./",
+  "/api/x/../login",
+  "/api/x/y/../../login",
+  "/x/../api/login",
+  "/../api/login",
+  "/../../../api/login",
+  "/api/login/x/..",
+  "/api/login/x/../",
+  "/api/x/.././login",
+  "/api/%2e/login",
+  "/api/%2E/login",
+  "/api/x/%2e%2e/login",
+  "/api/x/.%2e/login",
+  "/api/x/%2E./login",
+  "/%61pi/login",
+  "/api/%6cogin",
+  "/api/%6Cogin",
+  "/api/%4Cogin",
+  "/%61%70%69/%6c%6f%67%69%6e",
+  "/%41%50%49/login",
+  "/api/login;v=1",
+  "/api;v=1/login",
+  "/api;a=1;b=2/login;c",
+  "/api/login;",
+  "/api/;/login",
+  "/api/;x=y/login",
+  "/api/x/..;/login",
+  "/api/x/..;v=1/login",
+  "/api/.;x/login",
+  "/api/login/;jsessionid=1",
+  "/api\\login",
+  "\\api\\login",
+  "/api/\\login\\",
+  "api/login",
+  "http://example.com/api/login",
+  "https://example.com:8443/api/login?x",
+  "HTTP://user:pass@EXAMPLE.com//API/login",
+  "http://[2001:db8::1]:80/api/login",
+  "http://example.com\\api\\login",
+  "coap+tcp://example.com/api/login",
+  "/api/login/%2e%2e/login",
+  "/api/%6C%6f%67in;x?y#z",
+  "/API/./x/%2E%2e;z//LOGIN/?q#f",
+];
+
+const OTHER = [
+  "/",
+  "",
+  "/api",
+  "/login",
+  "/api/logins",
+  "/api/login/x",
+  "/x/api/login",
+  "/api/x/login",
+  "/api/login/..",
+  "/api/../login",
+  "/api/login%20",
+  "/api/login%00",
+  "/api%2Flogin",
+  "/api%2flogin",
+  "/api%5Clogin",
+  "/api/%256cogin",
+  "/api/login%3Bx",
+  "/api/x/..%3B/login",
+  "/api/login%3Fx",
+  "/api/login%23",
+  "/api/login%2F",
+  "/api/%6/login",
+  "/api/lo%gin",
+  "/api/login.",
+  "/api/.../login",
+  "/?/api/login",
+  "/api?/login",
+  "http://example.com",
+  "http://example.com?/api/login",
+  "/http://example.com/api/login",
+];
+
+describe("a path", () => {
+  it.each(SAME)("written %j is /api/login", (target) => {
+    expect(toPathSegments(target)).toEqual(["api", "login"]);
+  });
+
+  it.each(OTHER)("written %j is another one", (target) => {
+    expect(toPathSegments(target)).not.toEqual(["api", "login"]);
+  });
+
+  it("keeps an escaped slash inside its segment", () => {
+    expect(toPathSegments("/a%2Fb/c%5cd")).toEqual(["a/b", "c\\d"]);
+  });
+
+  it("is the same in every Unicode form and case", () => {
+    const forms = ["/caf%C3%A9", "/cafe%CC%81", "/CAF%C3%89", "/café", "/cafe\u0301", "/CAFÉ"];
+    for (const form of forms) expect(toPathSegments(form)).toEqual(["café"]);
+    expect(toPathSegments("/%CE%9F%CE%94%CE%9F%CE%A3")).toEqual(toPathSegments("/οδοσ"));
+    expect(toPathSegments("/%E2%84%AAey")).toEqual(["key"]);
+  });
+
+  it("is also read as routers do that resolve no dots", () => {
+    expect(readPath("/proxy/a/../../x")).toEqual({
+      segments: ["x"],
+      unresolved: ["proxy", "a", "..", "..", "x"],
+    });
+    expect(readPath("/a/%2e").unresolved).toEqual(["a", "."]);
+    expect(readPath("/a.b/..c/c..").unresolved).toBeUndefined();
+  });
+
+  it("has one form: reading it again changes nothing", () => {
+    const part = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("..", ".", "%2e", "A", ";"),
+    );
+    fc.assert(
+      fc.property(fc.array(part), (parts) => {
+        const segments = toPathSegments(`/${parts.join("/")}`);
+        const again = toPathSegments(`/${segments.map(encodeLeniently).join("/")}`);
+        expect(again).toEqual(segments);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("decodes what decodeURIComponent does, and leaves the rest as it is", () => {
+    const escaped = fc
+      .integer({ min: 0, max: 255 })
+      .map((byte) => `%${byte.toString(16).padStart(2, "0")}`);
+    fc.assert(
+      fc.property(fc.array(fc.oneof(escaped, fc.string())), (parts) => {
+        const text = parts.join("");
+        expect(decodeOnce(text)).toBe(decodeOrLeave(text));
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(decodeOnce("%C0%AF%ED%A0%80%F5%80%80%80%e2%82%AC%f0%9f%98%80%")).toBe(
+      "%C0%AF%ED%A0%80%F5%80%80%80€😀%",
+    );
+  });
+
+  it("costs time in proportion to its length, however it is made", () => {
+    const hostile = [
+      "/a",
+      "/..",
+      "/%2e%2e",
+      "%ff",
+      "%",
+      ";",
+      "/é",
+      "/e\u0301",
+      "%C3%A9",
+      "\\",
+      "//",
+    ];
+    for (const piece of hostile) {
+      const target = `/${piece.repeat(65_536 / piece.length)}`;
+      const startMs = performance.now();
+      readPath(target);
+      expect(performance.now() - startMs).toBeLessThan(1_000);
+    }
+  });
+});
+
+function encodeLeniently(segment: string): string {
+  return segment.replace(/[%/\\;?#]/g, encodeURIComponent);
+}
+
+/** Piece by piece, each as long as the UTF-8 that starts there. */
+function decodeOrLeave(text: string): string {
+  let decoded = "";
+  for (let i = 0; i < text.length; ) {
+    const length = [3, 6, 9, 12].find((each) => decodes(text.slice(i, i + each), each)) ?? 0;
+    decoded += length === 0 ? text[i] : decodeURIComponent(text.slice(i, i + length));
+    i += Math.max(1, length);
+  }
+  return decoded;
+}
+
+function decodes(text: string, length: number): boolean {
+  if (!new RegExp(`^(%[0-9a-f]{2}){${length / 3}}$`, "i").test(text)) return false;
+  try {
+    return [...decodeURIComponent(text)].length === 1;
+  } catch {
+    return false;
+  }
+}
