@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { All, Controller, Module, Req, Res, type Type } from "@nestjs/common";
+import { All, Controller, type DynamicModule, Module, Req, Res, type Type } from "@nestjs/common";
 import type { AbstractHttpAdapter } from "@nestjs/core";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import { ExpressAdapter } from "@nestjs/platform-express";
@@ -16,7 +16,13 @@ import type {
   FrameworkHarness,
   RunningServer,
 } from "../../test/http/framework-harness.js";
-import { RateLimitGuard, RateLimitModule } from "./nest.js";
+import { Policy } from "../rules/policy.js";
+import {
+  type HttpOptions,
+  RateLimitGuard,
+  RateLimitModule,
+  type RateLimitOptions,
+} from "./nest.js";
 
 /** A request of Express or Fastify, as far as both are alike. */
 interface NestRequest {
@@ -28,6 +34,13 @@ interface NestRequest {
 
 /** How a platform answers. */
 type Answer = (response: never, reply: CaseReply) => unknown;
+
+/** What differs between the platforms. */
+interface Platform {
+  readonly toAdapter: () => AbstractHttpAdapter;
+  readonly anyPath: string;
+  readonly answer: Answer;
+}
 
 const onExpress = (response: ExpressResponse, { status = 200, headers = {}, body }: CaseReply) => {
   response.status(status).set(headers);
@@ -42,7 +55,7 @@ const onFastify = (reply: FastifyReply, { status = 200, headers = {}, body }: Ca
     .send(typeof body === "object" ? Readable.from(body) : body);
 
 /** A controller that hands every request to the case's handler. */
-function toController(handle: CaseHandler, answer: Answer): Type {
+function toController(handle: CaseHandler, { answer, anyPath }: Platform): Type {
   class Everything {
     async take(request: NestRequest, response: never): Promise<void> {
       const reply = await handle({
@@ -54,7 +67,7 @@ function toController(handle: CaseHandler, answer: Answer): Type {
       answer(response, reply);
     }
   }
-  decorate(Everything, "take", [All(["/", "*path"])], [Req(), Res()]);
+  decorate(Everything, "take", [All(["/", anyPath])], [Req(), Res()]);
   Controller()(Everything);
   return Everything;
 }
@@ -83,29 +96,39 @@ async function serve(metadata: object, adapter: AbstractHttpAdapter): Promise<Ru
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() };
 }
 
-function toHarness(
-  name: string,
-  toAdapter: () => AbstractHttpAdapter,
-  answer: Answer,
-): FrameworkHarness {
+function toHarness(name: string, platform: Platform): FrameworkHarness {
   return {
     name,
     start: ([first, second], handle) =>
       serve(
         {
-          imports: [
-            RateLimitModule.forRoot(first as never, {
-              ...(second as object),
-              statusPath: "rate_limit",
-            }),
-          ],
-          controllers: [toController(handle, answer)],
+          imports: [toModule(first, second)],
+          controllers: [toController(handle, platform)],
           providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
         },
-        toAdapter(),
+        platform.toAdapter(),
       ),
   };
 }
 
-describeFramework(toHarness("NestJS on Express", () => new ExpressAdapter(), onExpress));
-describeFramework(toHarness("NestJS on Fastify", () => new FastifyAdapter(), onFastify));
+function toModule(first: unknown, second: unknown): DynamicModule {
+  const statusPath = "rate_limit";
+  if (first instanceof Policy) {
+    return RateLimitModule.forRoot(first, { ...(second as HttpOptions), statusPath });
+  }
+  return RateLimitModule.forRoot({ ...(first as RateLimitOptions), statusPath });
+}
+
+const express: Platform = {
+  toAdapter: () => new ExpressAdapter(),
+  anyPath: "*path",
+  answer: onExpress,
+};
+const fastify: Platform = {
+  toAdapter: () => new FastifyAdapter(),
+  anyPath: "*",
+  answer: onFastify,
+};
+
+describeFramework(toHarness("NestJS on Express", express));
+describeFramework(toHarness("NestJS on Fastify", fastify));
