@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import express, { type Request, type Response } from "express";
-import express4 from "express4";
 import { describeFramework } from "../../test/http/framework-cases.js";
 import {
   type CaseReply,
@@ -12,9 +12,12 @@ import {
 } from "../../test/http/framework-harness.js";
 import { type ExpressRateLimit, rateLimit } from "./express.js";
 
+// It comes without types of its own.
+const express4 = createRequire(import.meta.url)("express4") as typeof express;
+
 for (const [name, makeApp] of [
   ["Express 5", express],
-  ["Express 4", express4 as unknown as typeof express],
+  ["Express 4", express4],
 ] as const) {
   const harness: FrameworkHarness = {
     name,

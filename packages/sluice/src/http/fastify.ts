@@ -1,0 +1,163 @@
+/**
+ * Rate limits for Fastify 5: for all routes, for single ones by `config.rateLimit`, and for requests
+ * that have none.
+ *
+ * @module
+ */
+
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  preHandlerHookHandler,
+} from "fastify";
+import { show } from "../errors.js";
+import { isThenable } from "../maybe-promise.js";
+import { type OptionSite, refuse } from "../options.js";
+import { Policy } from "../rules/policy.js";
+import { applyLimit, FIELDS, sendFields, tellStatus } from "./fastify-exchange.js";
+import { KEY } from "./fastify-key.js";
+import { type FastifyLimit, toPolicyLimit } from "./fastify-limit.js";
+import { FastifyLimits } from "./fastify-limits.js";
+import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify-options.js";
+import type { HttpOptions } from "./options.js";
+import type { RateLimitInfo } from "./passage.js";
+
+export type {
+  ErrorResponseContext,
+  FastifyHook,
+  FastifyLimitOptions,
+  FastifyOptions,
+} from "./fastify-options.js";
+export type { HttpOptions } from "./options.js";
+export type { RateLimitInfo } from "./passage.js";
+
+/** Options of the plugin over a policy. */
+export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {
+  /** Where in the life of a request it is counted; default `"onRequest"`. */
+  hook?: FastifyHook;
+};
+
+/** A plugin for `app.register`, with a handler for `GET /rate_limit`. */
+export interface FastifyRateLimit extends FastifyPluginCallback {
+  /** The caller's state, without counting: `app.get("/rate_limit", limit.status)`. */
+  readonly status: (request: FastifyRequest, reply: FastifyReply) => void;
+}
+
+/** The plugin, and what makes one. */
+export interface RateLimit {
+  /** A plugin over a policy: `app.register(rateLimit(policy))`. */
+  (policy: Policy, options?: FastifyPolicyOptions): FastifyRateLimit;
+  /** A plugin over one limit: `app.register(rateLimit({ limit }))`. */
+  (options: FastifyOptions): FastifyRateLimit;
+  /** The plugin itself: `app.register(rateLimit, { max: 100, timeWindow: "1 minute" })`. */
+  (app: FastifyInstance, options: FastifyOptions, done: (error?: Error) => void): void;
+}
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** A hook for a handler that has none of its own, such as that of 404; default: the plugin's limit. */
+    rateLimit(options?: FastifyLimitOptions): preHandlerHookHandler;
+  }
+  interface FastifyRequest {
+    /** What was decided; null if the request was not counted. */
+    rateLimit: RateLimitInfo | null;
+  }
+}
+
+const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/**
+ * Puts limits in front of an application and everything below it. Handlers find what was decided in
+ * `request.rateLimit`. Requests without a route count too: nobody can look for routes for free.
+ */
+export const rateLimit: RateLimit = asPlugin((...args: unknown[]): never => {
+  const [first, second, done] = args;
+  if (typeof done === "function") {
+    const plugin = toPlugin(new FastifyLimits(SITE, asOptions(second)));
+    return plugin(first as FastifyInstance, {}, done as () => void) as never;
+  }
+  return toPlugin(toLimits(first, second)) as never;
+});
+
+function toLimits(first: unknown, second: unknown): FastifyLimits {
+  if (first instanceof Policy) {
+    const base = toPolicyLimit(SITE, first, (second ?? {}) as FastifyPolicyOptions);
+    return new FastifyLimits(SITE, { base });
+  }
+  if (second !== undefined) refuse(SITE, `takes options alone; got ${show(second)} besides them`);
+  return new FastifyLimits(SITE, asOptions(first));
+}
+
+function asOptions(options: unknown): FastifyOptions {
+  if (typeof options === "object" && options !== null) return options;
+  refuse(SITE, `needs a policy or an object of options, got ${show(options)}`);
+}
+
+function toPlugin(limits: FastifyLimits): FastifyRateLimit {
+  const register: FastifyPluginCallback = (app, _options, done) => {
+    addTo(app, limits);
+    done();
+  };
+  return Object.assign(asPlugin(register), {
+    status: (request: FastifyRequest, reply: FastifyReply) => {
+      const told = tellStatus(limits.base, request, reply);
+      if (isThenable(told)) told.catch((error) => reply.send(error));
+    },
+  });
+}
+
+function addTo(app: FastifyInstance, limits: FastifyLimits): void {
+  const { base } = limits;
+  const counted: unique symbol = Symbol("sluice.counted");
+  if (!app.hasRequestDecorator("rateLimit")) {
+    app.decorateRequest("rateLimit", null);
+    app.decorateRequest(FIELDS, undefined);
+    app.decorateRequest(KEY, undefined);
+    app.addHook("onSend", sendFields);
+  }
+  app.decorateRequest(counted, false);
+  const toHook = (limitOf: (request: FastifyRequest) => FastifyLimit | undefined) =>
+    ((request, reply, done) => {
+      const limit = limitOf(request);
+      if (limit === undefined) return done();
+      applyLimit(limit, request, reply, done);
+    }) as preHandlerHookHandler;
+  const once = (request: FastifyRequest) => {
+    const marked = request as FastifyRequest & { [counted]: boolean };
+    if (marked[counted]) return undefined;
+    marked[counted] = true;
+    return base;
+  };
+  app.addHook("onRoute", (route) => {
+    const own = limits.addRoute(route);
+    if (own === undefined) return;
+    const before = route[own.hook] ?? [];
+    route[own.hook] = [...(Array.isArray(before) ? before : [before]), toHook(() => own)] as never;
+  });
+  app.addHook(
+    base.hook as "preHandler",
+    toHook((request) => {
+      const limit = limits.of(request);
+      return limit === base ? once(request) : limit;
+    }),
+  );
+  app.addHook("onClose", () => limits.close());
+  if (app.hasDecorator("rateLimit")) return;
+  let hooks = 0;
+  app.decorate("rateLimit", (options?: FastifyLimitOptions) => {
+    if (options === undefined) return toHook(once);
+    const own = limits.alone(options, `hook ${++hooks}`);
+    return toHook(() => own);
+  });
+}
+
+/** What a plugin decorates and hooks belongs to who registers it, and not to a scope of its own. */
+function asPlugin<T extends object>(plugin: T): T {
+  return Object.assign(plugin, {
+    [Symbol.for("skip-override")]: true,
+    [Symbol.for("fastify.display-name")]: "sluice/fastify",
+    [Symbol.for("plugin-meta")]: { name: "sluice/fastify", fastify: "5.x" },
+  });
+}
