@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ALIASES_MAX, TEXT_LENGTH_MAX } from "./parse/source.js";
+import { PROBLEMS_MAX } from "./parse/problems.js";
+import { ALIASES_MAX, MERGED_MAX, TEXT_LENGTH_MAX } from "./parse/source.js";
 import { parseRules, RulesError } from "./parse.js";
 
 const RULES = "version: 1\nrules:\n  - id: a\n    limit: 5/minute\n";
@@ -218,6 +219,23 @@ describe("a hostile text", () => {
     expect(problemsOf(`version: 1\nrules: \n  ${opening.repeat(20_000)}`).length).toBeGreaterThan(
       0,
     );
+  });
+
+  it("whose merge keys copy a large map again and again is refused at once", () => {
+    const fields = Array.from({ length: 50_000 }, (_, i) => `k${i}: 1`).join(", ");
+    const copies = "{ <<: *a }, ".repeat(5_000);
+    const problems = problemsOf(`version: 1\nx: &a { ${fields} }\nrules: [${copies}]\n`);
+    expect(problems).toEqual([
+      `5001 anchors and aliases of 50000 fields may add up to more than ${MERGED_MAX} (f:1)`,
+    ]);
+  });
+
+  it("that names a large part in many wrong places is not written out each time", () => {
+    const large = `&a [${"x, ".repeat(100_000)}]`;
+    const items = "*a, ".repeat(2_000);
+    const problems = problemsOf(`version: 1\nenabled: ${large}\nrules: [[${items}], ${items}]\n`);
+    expect(problems).toHaveLength(PROBLEMS_MAX + 1);
+    expect(Math.max(...problems.map(({ length }) => length))).toBeLessThan(600);
   });
 
   it("that names itself is refused", () => {

@@ -22,6 +22,8 @@ import { type Path, type Position, Problems, type Source } from "./problems.js";
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
 /** The most anchors and aliases together: finding what an alias stands for looks at all of them. */
 export const ALIASES_MAX = 10_000;
+/** The most fields that aliases could add up to by merge keys, which copy what they stand for. */
+export const MERGED_MAX = 20_000_000;
 
 /** Reads a text. Throws all problems of its YAML together. */
 export function toSource(text: string, file: string | undefined): Source {
@@ -94,9 +96,11 @@ function findMisuse(document: Document): Misuse[] {
   const found: Misuse[] = [];
   const anchors = new Set<string>();
   let aliasCount = 0;
+  let anchoredCount = 0;
   visit(document, {
     Node: (_key, node) => {
       if (isMap(node)) found.push(...findRepeats(node));
+      if (isMap(node) && node.anchor !== undefined) anchoredCount += node.items.length;
       const offset = node.range?.[0] ?? 0;
       if (isAlias(node) && !anchors.has(node.source)) {
         found.push({ text: `the alias *${node.source} stands for nothing before it`, offset });
@@ -108,6 +112,10 @@ function findMisuse(document: Document): Misuse[] {
       return visit.BREAK;
     },
   });
+  if (aliasCount * anchoredCount > MERGED_MAX) {
+    const seen = `${aliasCount} anchors and aliases of ${anchoredCount} fields`;
+    found.push({ text: `${seen} may add up to more than ${MERGED_MAX}`, offset: 0 });
+  }
   return found;
 }
 

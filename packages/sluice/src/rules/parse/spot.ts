@@ -61,7 +61,7 @@ export class Spot {
 
   /** Tells that the value must be something else. Returns undefined: there is nothing to go on with. */
   refuse(what: string, seen: unknown): undefined {
-    return this.say(`must be ${what}, got ${show(seen)}`);
+    return this.say(`must be ${what}, got ${show(glimpse(seen))}`);
   }
 
   /** Tells a problem in its own words. */
@@ -79,4 +79,28 @@ export class Spot {
     const { message } = error;
     return this.say(message.slice(Math.max(0, message.indexOf(prefix)) + prefix.length));
   }
+}
+
+// As many values as fit into what is shown of one, and more.
+const GLIMPSED_MAX = 100;
+
+/**
+ * The beginning of a value, all that is shown of it: parts that a file names many times over would
+ * take long to write out.
+ */
+function glimpse(value: unknown, budget: { left: number } = { left: GLIMPSED_MAX }): unknown {
+  budget.left -= 1;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (let i = 0; i < value.length && budget.left > 0; i++) items.push(glimpse(value[i], budget));
+    return items;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const name of Object.keys(value)) {
+    if (budget.left <= 0) break;
+    fields[name] = glimpse((value as Record<string, unknown>)[name], budget);
+  }
+  return fields;
 }
