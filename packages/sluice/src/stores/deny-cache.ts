@@ -154,6 +154,7 @@ export class DenyCacheStore extends ForwardingStore {
   }
 
   #findAny(charges: readonly Charge[], clockMs: number): readonly Verdict[] | undefined {
+    if (this.#denials.keys === 0) return undefined;
     const found = charges.map((charge) => {
       const { counter, key, cost, nowMs } = charge;
       return isCacheable(charge)

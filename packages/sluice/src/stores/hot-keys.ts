@@ -22,6 +22,7 @@ import type {
   DecideOptions,
   Outcome,
   PeekOptions,
+  Settling,
   Standing,
   Store,
 } from "./store.js";
@@ -142,12 +143,20 @@ export class HotKeysStore extends ForwardingStore {
   }
 
   override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
-    let isAnyHot = false;
+    let hot = 0;
     for (const { counter, key, nowMs } of charges) {
-      if (this.#watch(counter, key, options.blockNowMs ?? nowMs)) isAnyHot = true;
+      if (this.#watch(counter, key, options.blockNowMs ?? nowMs)) hot++;
     }
-    const isLeased = isAnyHot && charges.every(canBeHot);
-    return isLeased ? this.#leased.decide(charges, options) : this.inner.decide(charges, options);
+    if (hot === charges.length) return this.#leased.decide(charges, options);
+    // Of a request that is hot in part nothing new is leased; what is held already is not lacked.
+    const isLeased = hot > 0 && charges.every(canBeHot);
+    return isLeased
+      ? this.#leased.decideStrictly(charges, options)
+      : this.inner.decide(charges, options);
+  }
+
+  override settle(settlings: readonly Settling[]): MaybePromise<void> {
+    return this.#leased.settle(settlings);
   }
 
   override peek(

@@ -1,9 +1,11 @@
-// Leases under random traces: several holders over one store, calls that arrive in any order or
-// lose their replies, and holders that vanish with what they hold. Whatever happens, no more is
-// admitted than was promised. A failure names its trace, which runs again alone.
+// Leases under random traces: several holders over one store, requests of one charge or of two, some
+// given back in part, calls that arrive in any order or lose their replies, and holders that vanish
+// with what they hold. Whatever happens, no more is admitted than was promised. A failure names its
+// trace, which runs again alone.
 
 import { describe, expect, it } from "vitest";
 import { type Call, settled, Wire } from "../../test/wire.js";
+import type { Verdict } from "../decision.js";
 import {
   fixedWindow,
   type Limit,
@@ -17,15 +19,23 @@ import { Random } from "../testing/conformance/random.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { type LeasedStore, leased } from "./leased.js";
 import { type MemoryStore, memoryStore } from "./memory/store.js";
+import type { ChargeReceipt, Counter, Outcome } from "./store.js";
 
 const TRACES = 1_000;
 const STEPS = 120;
 const START_MS = Date.UTC(2024, 1, 29, 23, 59, 58);
 
-/** Units that were admitted, and when. */
+/** Units that were admitted and not given back, and when. */
 interface Admission {
   readonly atMs: number;
-  readonly cost: number;
+  cost: number;
+}
+
+/** Receipts that a request got, and what it was admitted with. */
+interface Reserved {
+  readonly holder: Holder;
+  readonly receipts: readonly ChargeReceipt[];
+  readonly admissions: readonly Admission[];
 }
 
 /** What is promised of all admissions of a trace; returns what was broken. */
@@ -106,12 +116,13 @@ class Trace {
   readonly #name: string;
   readonly #kind: Kind;
   readonly #random: Random;
-  readonly #limit: Limit;
+  readonly #counters: readonly Counter[];
   readonly #leaseMs: number;
   readonly #clock = new ManualClock(START_MS);
   readonly #shared: MemoryStore = memoryStore({ keysMax: 100 });
   readonly #ledger = { debited: 0, givenBack: 0 };
-  readonly #admitted: Admission[] = [];
+  readonly #admitted: readonly Admission[][] = [[], []];
+  readonly #reserved: Reserved[] = [];
   readonly #lateReplies: (() => void)[] = [];
   readonly #gone: Holder[] = [];
   #holders: Holder[];
@@ -120,7 +131,9 @@ class Trace {
     this.#name = name;
     this.#kind = kind;
     this.#random = new Random(name);
-    this.#limit = kind.draw(this.#random);
+    this.#counters = [0, 1].map((part) => {
+      return { scope: "trace", part, limit: kind.draw(this.#random) };
+    });
     this.#leaseMs = this.#random.pick([40, 200, 1000]);
     this.#holders = Array.from({ length: this.#random.between(1, 3) }, () => this.#join());
   }
@@ -145,26 +158,77 @@ class Trace {
     if (draw < 40) this.#askOften(random.pick(this.#holders));
     else if (draw < 78) this.#deliverSome(random.pick(this.#everybody()).wire);
     else if (draw < 82) this.#lateReplies.shift()?.();
+    else if (draw < 88) this.#giveBackSome();
     else if (draw < 99) this.#pass();
     else this.#crash();
   }
 
   #askOften(holder: Holder): void {
     const random = this.#random;
-    for (let n = random.between(1, 6); n > 0; n--) this.#ask(holder, random.pick([1, 1, 1, 2, 5]));
+    for (let n = random.between(1, 6); n > 0; n--) {
+      if (random.chance(0.5)) this.#ask(holder, random.pick([1, 1, 1, 2, 5]));
+      else this.#askForBoth(holder, random.pick([false, "briefly"] as const));
+    }
   }
 
   #ask(holder: Holder, cost: number): void {
     const { clock, store } = holder;
-    const counter = { scope: "trace", part: 0, limit: this.#limit };
-    const verdict = store.decideOne(counter, "key", cost, clock.now());
-    const count = ({ allowed }: { allowed: boolean }) => {
-      // Whoever has vanished lets nobody pass any more.
-      if (allowed && this.#holders.includes(holder))
-        this.#admitted.push({ atMs: this.#clock.now(), cost });
-    };
+    const verdict = store.decideOne(this.#counters[0], "key", cost, clock.now());
+    const count = ({ allowed }: Verdict) => this.#count(holder, allowed ? [cost] : []);
     if (verdict instanceof Promise) verdict.then(count, () => {});
     else count(verdict);
+  }
+
+  #askForBoth(holder: Holder, hold: false | "briefly"): void {
+    const { clock, store } = holder;
+    const costs = [this.#random.pick([1, 1, 2, 5]), 1];
+    const charges = costs.map((cost, i) => ({
+      counter: this.#counters[i],
+      key: "key",
+      cost,
+      nowMs: clock.now(),
+    }));
+    const outcome = store.decide(charges, { hold });
+    const count = ({ isAdmitted, receipts }: Outcome) => {
+      const admissions = this.#count(holder, isAdmitted ? costs : []);
+      if (admissions.length > 0) this.#reserved.push({ holder, receipts, admissions });
+    };
+    if (outcome instanceof Promise) outcome.then(count, () => {});
+    else count(outcome);
+  }
+
+  /** Counts units that were admitted, the first of part 0. */
+  #count(holder: Holder, costs: readonly number[]): readonly Admission[] {
+    // Whoever has vanished lets nobody pass any more.
+    if (!this.#holders.includes(holder)) return [];
+    return costs.map((cost, part) => {
+      const admission = { atMs: this.#clock.now(), cost };
+      this.#admitted[part].push(admission);
+      return admission;
+    });
+  }
+
+  /** A request turns out not to need all of its units, at once or later; some say so twice. */
+  #giveBackSome(): void {
+    const random = this.#random;
+    const { length } = this.#reserved;
+    if (length === 0) return;
+    const [reserved] = this.#reserved.splice(random.chance(0.7) ? length - 1 : 0, 1);
+    const { holder, receipts, admissions } = reserved;
+    if (!this.#holders.includes(holder)) return;
+    const settlings = receipts.map((receipt, i) => {
+      const kept = random.between(0, receipt.cost);
+      admissions[i].cost = kept;
+      return { receipt, kept, nowMs: holder.clock.now() };
+    });
+    const callsBefore = holder.wire.calls.length;
+    const settle = () => {
+      const settled = holder.store.settle(settlings);
+      if (settled instanceof Promise) settled.catch(() => {});
+    };
+    settle();
+    // Only leases are asked twice: the ledger of the wire adds up what it is told.
+    if (holder.wire.calls.length === callsBefore) settle();
   }
 
   /** Calls arrive in any order. */
@@ -191,7 +255,8 @@ class Trace {
 
   #pass(): void {
     const random = this.#random;
-    const windowMs = "windowMs" in this.#limit ? this.#limit.windowMs : 1000;
+    const { limit } = random.pick(this.#counters);
+    const windowMs = "windowMs" in limit ? limit.windowMs : 1000;
     const toBorderMs = windowMs - (this.#clock.now() % windowMs);
     const ms = random.pick([1, 5, random.between(0, this.#leaseMs), toBorderMs, toBorderMs - 1]);
     this.#clock.advance(ms);
@@ -219,8 +284,10 @@ class Trace {
   }
 
   #check(): void {
-    const broken = this.#kind.promised(this.#admitted, this.#limit, this.#leaseMs);
-    const admitted = this.#admitted.reduce((sum, { cost }) => sum + cost, 0);
+    const broken = this.#counters.flatMap(({ limit }, part) =>
+      this.#kind.promised(this.#admitted[part], limit, this.#leaseMs),
+    );
+    const admitted = this.#admitted.flat().reduce((sum, { cost }) => sum + cost, 0);
     const { debited, givenBack } = this.#ledger;
     if (admitted > debited - givenBack) broken.push(`${admitted} of ${debited} - ${givenBack}`);
     for (const { store } of this.#everybody()) {
@@ -230,7 +297,7 @@ class Trace {
       }
     }
     if (broken.length > 0) {
-      throw new Error(`trace "${this.#name}": ${broken[0]}; ${JSON.stringify(this.#limit)}`);
+      throw new Error(`trace "${this.#name}": ${broken[0]}; ${JSON.stringify(this.#counters)}`);
     }
   }
 }

@@ -108,14 +108,46 @@ export class Holding {
     }
   }
 
+  /** Whether the blocks at hand have enough, if they live. */
+  covers(cost: number): boolean {
+    return this.block !== NOTHING && cost <= this.left;
+  }
+
   /** Spends from the older block, then from the younger one; nothing if they have too little. */
   spend(cost: number): boolean {
+    if (!this.covers(cost)) return false;
     const { block, next } = this;
-    if (block === NOTHING || cost > this.left) return false;
     const first = Math.min(cost, block.left);
     block.left -= first;
     if (next !== undefined) next.left -= cost - first;
     return true;
+  }
+
+  /** Spends what is covered, and says of which blocks. */
+  spendNoted(cost: number): Taken {
+    const { block, next } = this;
+    const parts = [{ block, units: Math.min(cost, block.left) }];
+    if (next !== undefined && cost > block.left) {
+      parts.push({ block: next, units: cost - block.left });
+    }
+    this.spend(cost);
+    return { units: cost, parts };
+  }
+
+  /** Puts units back that were spent and then not used. Those whose block is gone stay spent. */
+  putBack({ parts }: Taken, units: number): void {
+    let left = units;
+    // The younger block first: it lives longer.
+    for (const { block, units: spent } of parts.toReversed()) {
+      const back = Math.min(left, spent);
+      if (block === this.block || block === this.next) block.left += back;
+      left -= back;
+    }
+  }
+
+  /** Whether it is time to ask for the next block. */
+  isLow(atMs: number): boolean {
+    return this.block.left < this.lowAt || atMs >= this.renewAtMs;
   }
 
   /** Sets everything that is left aside for one decision; undefined if that is nothing. */
