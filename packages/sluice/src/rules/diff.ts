@@ -86,7 +86,7 @@ const FIELD_NAMES: Readonly<Partial<Record<keyof Rule, string>>> = {
 function diffRule(before: Rule, after: Rule, isOtherPrefix: boolean): readonly RuleDiff[] {
   const names = (Object.keys(after) as (keyof Rule)[]).filter((name) => name !== "place");
   const fields = names
-    .filter((name) => toMeaning(before[name] ?? null) !== toMeaning(after[name] ?? null))
+    .filter((name) => toMeaning(before[name]) !== toMeaning(after[name]))
     .map((name) => FIELD_NAMES[name] ?? name);
   const limits = diffLimits(before, after, isOtherPrefix);
   if (fields.length === 0 && limits.length === 0) return [];

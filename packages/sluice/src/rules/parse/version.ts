@@ -11,23 +11,21 @@ export function toVersion(rules: Omit<RuleSet, "version">): string {
   return createHash("sha256").update(toMeaning(rules)).digest("hex").slice(0, VERSION_LENGTH);
 }
 
-/** What a value means, as text: the same for the same meaning. */
+/** What a value means, as text: the same for the same meaning, and for no other. */
 export function toMeaning(value: unknown): string {
-  return JSON.stringify(value, toOrdered);
+  if (value === undefined) return "none";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(toMeaning).join()}]`;
+  // Marked, so that no map or set means the same as a list.
+  if (value instanceof Map) return `map[${[...value].map(toEntry).sort().join()}]`;
+  if (value instanceof Set) return `set[${[...value].map(toMeaning).sort().join()}]`;
+  const fields = Object.entries(value).filter(([name]) => !MEANINGLESS.includes(name));
+  return `{${fields.map(toEntry).sort().join()}}`;
 }
 
-/** Fields that say where and how something was written, or are made of others. */
+/** Fields that say where something was written, or are made of others. */
 const MEANINGLESS: readonly string[] = ["place", "ips"];
 
-function toOrdered(this: unknown, name: string, value: unknown): unknown {
-  if (MEANINGLESS.includes(name)) return undefined;
-  // Marked, so that no map means the same as a list of pairs.
-  if (value instanceof Map) return { map: [...value].sort(byName) };
-  if (value instanceof Set) return { set: [...value].sort() };
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(byName));
-}
-
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
+function toEntry([name, value]: readonly [string, unknown]): string {
+  return `${JSON.stringify(name)}:${toMeaning(value)}`;
 }
