@@ -20,7 +20,7 @@ export interface WindowSize {
 export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
 /** No limit holds nothing, so with a limit of 0 each request costs more than the one unit there is. */
-const REFUSE_ALL = { cost: 2, headers: "none", legacyHeaders: false } as const;
+const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
 
 /** A door with these numbers. Windows are shifted for each key, so that not all end at once. */
 export function toWindowDoor<Raw>(
