@@ -173,6 +173,14 @@ describe.each(Object.entries(READERS))(
       expect(await post(port, ["\r\n"])).toEqual({ body: "" });
     });
 
+    it("if it was there, empty, before anybody asked", async () => {
+      const port = await listen(async (req, res) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return reading(reader)(req, res);
+      });
+      expect(await post(port, [`${CHUNKED}0\r\n\r\n`])).toEqual({ body: "" });
+    });
+
     it("if it is too large, said or not", async () => {
       const large = JSON.stringify({ account: "ann", note: "x".repeat(200_000) });
       const port = await listen(reading(reader));
@@ -290,7 +298,7 @@ describe("a body that was read ahead", () => {
   it("is given up when the client is gone", async () => {
     const reads: unknown[] = [];
     const port = await listen((req) => {
-      reads.push(readNodeBody(req, BOUNDS));
+      reads.push(readNodeBody(req, { ...BOUNDS, clock: new ManualClock() }));
       socket.destroy();
     });
     const socket = connect(port, "127.0.0.1");
@@ -319,6 +327,17 @@ describe("a body that was read ahead", () => {
     });
     const seen = await post(port, [BODY], withLength(BODY));
     expect(seen).toEqual({ fields: { during: true, after: true }, body: BODY });
+  });
+
+  it("is left to who has begun to read it", async () => {
+    const port = await listen(async (req, res) => {
+      await new Promise((resolve) => req.once("readable", resolve));
+      const first = req.read(5).toString();
+      const isLeft = readNodeBody(req, BOUNDS) === undefined;
+      res.end(JSON.stringify({ fields: { isLeft }, body: first + (await readAll(req)) }));
+    });
+    const seen = await post(port, [BODY], withLength(BODY));
+    expect(seen).toEqual({ fields: { isLeft: true }, body: BODY });
   });
 
   it("does not hold up the next request if nobody reads it", async () => {

@@ -69,6 +69,7 @@ function readAhead(
     request.on("close", onClose);
 
     function onReadable(): void {
+      // Not asked when it is empty: at its end that would make it say that it ended.
       while (request.readableLength > 0) {
         const chunk: Buffer = request.read();
         chunks.push(chunk);
@@ -76,8 +77,6 @@ function readAhead(
       }
       if (bytes > bytesMax) stop(false);
       else if (hasAll(request)) stop(true);
-      // Asks for more. Not when all is there: an empty stream that is asked then ends.
-      else request.read(0);
     }
 
     function onClose(): void {
