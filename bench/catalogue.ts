@@ -19,6 +19,8 @@ import { latency } from "./redis/latency.js";
 import { leased } from "./redis/leased.js";
 import { leasedCommands } from "./redis/leased-commands.js";
 import { strict, threeRules } from "./redis/strict.js";
+import { scale } from "./rules/scale.js";
+import { three } from "./rules/three.js";
 
 export const benches: readonly Bench[] = [
   overMap,
@@ -42,6 +44,8 @@ export const benches: readonly Bench[] = [
   eventual,
   bytes,
   latency,
+  three,
+  scale,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

@@ -1,0 +1,81 @@
+// What rules cost beside the limiters that one would write by hand: a request under three rules in
+// memory, over `check` of three limiters with the same keys and limits. The policy also finds the
+// rules by path, makes the keys and decides all or nothing; the limiters do none of it.
+
+import { createLimiter, fixedWindow } from "sluice";
+import { createPolicy, type PolicyDecision, parseRules } from "sluice/rules";
+import type { Bench } from "../bench.js";
+import { generousBucket } from "../contenders.js";
+import { type Comparison, type Contender, compare } from "../harness.js";
+import { RandomIds } from "../random.js";
+import { toTimeFinding } from "./time.js";
+
+const CALLERS = 100_000;
+const OPERATIONS = 300_000;
+/** All requests of a run share it, and must not exhaust it. */
+const SHARED = { limit: 1_000_000_000, windowMs: 3_600_000 };
+
+export const three: Bench<Comparison> = {
+  id: "rules/three",
+  unit: "ratio",
+  bound: { is: "at most", bar: 2, goal: 1.3 },
+  parts: ["all"],
+  runPart: () => compare(policyOfThree(), threeLimiters(), { operations: OPERATIONS }),
+  conclude: (parts) => parts.map(toTimeFinding),
+};
+
+function policyOfThree(): Contender {
+  const rules = parseRules({
+    version: 1,
+    rules: [
+      { id: "per-address", match: { path: "/api/*" }, key: "ip", limit: generousBucket },
+      { id: "per-user", match: { path: "/api/users/:id" }, key: "user", limit: generousBucket },
+      { id: "all", key: "global", limit: fixedWindow(SHARED) },
+    ],
+  });
+  const policy = createPolicy({ rules });
+  const admit = (id: number) =>
+    policy.admit({
+      method: "GET",
+      path: `/api/users/${id}`,
+      ip: toAddress(id),
+      user: `${id}`,
+    }) as PolicyDecision;
+  mustMatch(admit(0), rules.rules.length);
+  for (let id = 0; id < CALLERS; id++) admit(id);
+  const ids = new RandomIds(CALLERS);
+  const run = (operations: number) => {
+    let admitted = 0;
+    for (let i = 0; i < operations; i++) if (admit(ids.next()).allowed) admitted++;
+    return admitted;
+  };
+  return { name: "sluice policy, three rules in memory", run };
+}
+
+function threeLimiters(): Contender {
+  const perAddress = createLimiter({ limit: generousBucket });
+  const perUser = createLimiter({ limit: generousBucket });
+  const all = createLimiter({ limit: fixedWindow(SHARED) });
+  const check = (id: number) => {
+    const isAddressIn = perAddress.check(`ip:${toAddress(id)}`).allowed;
+    const isUserIn = perUser.check(`user:${id}`).allowed;
+    return all.check("global").allowed && isAddressIn && isUserIn;
+  };
+  for (let id = 0; id < CALLERS; id++) check(id);
+  const ids = new RandomIds(CALLERS);
+  const run = (operations: number) => {
+    let admitted = 0;
+    for (let i = 0; i < operations; i++) if (check(ids.next())) admitted++;
+    return admitted;
+  };
+  return { name: "three sluice checks in memory", run };
+}
+
+function toAddress(id: number): string {
+  return `10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`;
+}
+
+/** A policy that matched fewer rules would be fast for nothing. */
+export function mustMatch({ results }: PolicyDecision, rules: number): void {
+  if (results.length !== rules) throw new Error(`${results.length} rules matched, not ${rules}`);
+}
