@@ -1,7 +1,7 @@
 // API keys and tiers. A key is hashed as it is read: the same in a header and in the query, and never
 // kept. A function in code knows which plan a customer has.
 
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { rateLimit } from "sluice/node";
 import { createPolicy, parseRules } from "sluice/rules";
@@ -21,10 +21,7 @@ const limited = rateLimit(policy, {
   identity: {
     apiKey: { header: "x-api-key", query: "api_key" },
     keySecret: "the same on all servers",
-    tier: async (request) => {
-      const key = (request as IncomingMessage).headers["x-api-key"];
-      return plans.get(String(key));
-    },
+    tier: async (request) => plans.get(String(request.headers["x-api-key"])),
   },
 });
 const server = createServer(limited.wrap((_request, response) => response.end("hello")));
