@@ -1,0 +1,59 @@
+// What the tests of a door stand on: requests that come from nowhere, and their fields by name.
+
+import type { Door } from "../src/http/door.js";
+import { type HttpOptions, toDoor } from "../src/http/options.js";
+import type { Passage } from "../src/http/passage.js";
+import type { RequestView } from "../src/http/request-view.js";
+import type { MaybePromise } from "../src/maybe-promise.js";
+import type { OptionSite } from "../src/options.js";
+import { parseRules } from "../src/rules/parse.js";
+import { createPolicy } from "../src/rules/policy.js";
+import type { PolicyOptions } from "../src/rules/policy-options.js";
+import { ManualClock } from "../src/testing/manual-clock.js";
+
+/** When the clocks of these tests start. */
+export const START_MS = Date.UTC(2026, 0, 1);
+
+export const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/** A request that no framework made. */
+export function viewOf(view: Partial<RequestView> = {}): RequestView {
+  return {
+    method: "GET",
+    target: "/",
+    headers: {},
+    peer: "203.0.113.10",
+    raw: {},
+    readBody: () => undefined,
+    ...view,
+  };
+}
+
+/** A door over rules, on a clock that the test moves. */
+export function doorOf(
+  rules: readonly object[],
+  http: HttpOptions = {},
+  policy: Partial<PolicyOptions> = {},
+): { door: Door; clock: ManualClock; enter(view?: Partial<RequestView>): Passage } {
+  const clock = new ManualClock(START_MS);
+  const parsed = parseRules({ version: 1, rules });
+  const door = toDoor(SITE, createPolicy({ rules: parsed, clock, ...policy }), http);
+  return { door, clock, enter: (view) => now(door.enter(viewOf(view))) };
+}
+
+/** What is there at once. */
+export function now<T>(value: MaybePromise<T>): T {
+  if (value instanceof Promise) throw new Error("it was to be there at once");
+  return value as T;
+}
+
+/** Names in lower case and values in turn as an object. A name that comes twice is an error. */
+export function byName(fields: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i].toLowerCase();
+    if (name in found) throw new Error(`${name} twice`);
+    found[name] = fields[i + 1];
+  }
+  return found;
+}
