@@ -41,8 +41,25 @@ function answer(passage: Passage, socket: Duplex, go: (passage: Passage) => void
   }
   if (passage.isHeld) finishWithSocket(passage, socket);
   const waited = passage.waited();
-  if (isThenable(waited)) waited.then((mayGoOn) => mayGoOn && go(passage));
-  else go(passage);
+  if (!isThenable(waited)) {
+    go(passage);
+    return;
+  }
+  const stopWatching = watchEnd(socket);
+  waited.then((mayGoOn) => {
+    stopWatching();
+    if (mayGoOn) go(passage);
+  });
+}
+
+/** Closes a socket whose client leaves. One that nobody reads would not tell; no byte is taken from it. */
+function watchEnd(socket: Duplex): () => void {
+  const look = () => {
+    if (socket.readableLength === 0) socket.read(0);
+  };
+  const leave = () => socket.destroy();
+  socket.on("readable", look).on("end", leave);
+  return () => socket.off("readable", look).off("end", leave);
 }
 
 /** An upgraded connection has no response to count by: 101 stands for it. */

@@ -1,0 +1,265 @@
+import { describe, expect, it } from "vitest";
+import { byName, doorOf, now, SITE, START_MS, viewOf } from "../../test/door-stand.js";
+import { MoodyStore } from "../../test/resilient-stand.js";
+import { concurrency, fixedWindow, tokenBucket } from "../limits.js";
+import { memoryStore } from "../stores/memory/store.js";
+import { ManualClock } from "../testing/manual-clock.js";
+import { type RateLimitOptions, toDoor } from "./options.js";
+import type { Passage } from "./passage.js";
+
+const one = fixedWindow({ limit: 1, windowMs: 60_000 });
+const three = fixedWindow({ limit: 3, windowMs: 60_000 });
+
+function simple(options: Partial<RateLimitOptions>) {
+  const clock = new ManualClock(START_MS);
+  return toDoor(SITE, { limit: one, clock, ...options });
+}
+
+describe("a door", () => {
+  it("answers at once over memory, and finds out who the caller is only if a rule asks", () => {
+    let asked = 0;
+    const user = () => {
+      asked += 1;
+      return "ann";
+    };
+    const { enter } = doorOf(
+      [
+        { id: "by-ip", limit: three },
+        { id: "by-user", match: { path: "/mine" }, key: "user", limit: one },
+      ],
+      { identity: { user } },
+    );
+    expect(enter().refusal).toBeUndefined();
+    expect(asked).toBe(0);
+    expect(enter({ target: "/mine" }).refusal).toBeUndefined();
+    expect(enter({ target: "/mine" }).decision.rule).toBe("by-user");
+    expect(asked).toBe(2);
+    enter();
+    expect(enter({ target: "/mine" }).decision.rule).toBe("by-ip");
+    expect(asked).toBe(2);
+  });
+
+  it("never lets a refusal of its own count for a door around it", () => {
+    const outer = doorOf([{ id: "failures", when: { statusNot: [200] }, limit: one }]);
+    const inner = doorOf([{ id: "tight", limit: one }]);
+    inner.enter();
+    const attempt = (status: number) => {
+      const raw = {};
+      const around = outer.enter({ raw });
+      if (around.refusal !== undefined) return "outer";
+      const within = inner.enter({ raw });
+      around.finish({ status: within.refusal?.status ?? status });
+      return within.refusal === undefined ? "passed" : "inner";
+    };
+    expect([attempt(200), attempt(200), attempt(200)]).toEqual(["inner", "inner", "inner"]);
+    inner.clock.advance(60_000);
+    expect([attempt(401), attempt(200)]).toEqual(["passed", "outer"]);
+  });
+
+  it("tells onRefused of each refusal with the request, and of nothing else", () => {
+    const told: [Partial<Passage>, unknown][] = [];
+    const { enter } = doorOf([{ id: "r", limit: one }], {
+      onRefused: ({ limit, remaining }, request) => void told.push([{ limit, remaining }, request]),
+    });
+    const raw = { name: "the second" };
+    enter();
+    enter({ raw });
+    expect(told).toEqual([[{ limit: 1, remaining: 0 }, raw]]);
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("broken");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("broken"))],
+  ])("refuses as ever where onRefused %s, and onError hears of it", async (_how, onRefused) => {
+    const errors: unknown[] = [];
+    const { enter } = doorOf([{ id: "r", limit: one }], {
+      onRefused: onRefused as () => void,
+      onError: (error) => {
+        errors.push(error);
+        throw new Error("nobody hears this");
+      },
+    });
+    enter();
+    expect(enter().refusal?.status).toBe(429);
+    await expect.poll(() => errors).toMatchObject([{ message: "broken" }]);
+  });
+
+  it("hands on the id that makes a request count once", () => {
+    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }], {
+      requestId: (raw) => (raw as { id?: string }).id,
+    });
+    const left = (raw: object) => enter({ raw }).remaining;
+    expect([left({ id: "a" }), left({ id: "a" }), left({ id: "b" }), left({})]).toEqual([
+      2, 2, 1, 0,
+    ]);
+  });
+
+  it("lets the error of a store through where the rule says so", async () => {
+    const store = new MoodyStore(memoryStore());
+    store.mood = "failing";
+    const { door } = doorOf([{ id: "r", limit: one, onStoreFailure: "throw" }], {}, { store });
+    await expect(async () => door.enter(viewOf())).rejects.toMatchObject({
+      code: "SLUICE_STORE_UNAVAILABLE",
+      status: 503,
+    });
+  });
+
+  it("gives everything back for a request that there is no room to delay", () => {
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
+    const slow = { id: "slow", limit, onExceed: "delay", delayMsMax: 5_000 };
+    const busy = { id: "busy", limit: concurrency({ limit: 3, permitMs: 60_000 }) };
+    const { enter, clock } = doorOf([slow, busy], { delayedMax: 1 });
+    expect(enter().delayMs).toBe(0);
+    const waiting = enter();
+    expect(waiting.delayMs).toBe(1_000);
+    for (let i = 0; i < 3; i++) {
+      const { refusal } = enter();
+      expect(refusal).toMatchObject({ status: 429, retryAfterMs: 2_000 });
+    }
+    waiting.finish({});
+    expect(enter().delayMs).toBe(1_000);
+    clock.advance(1_000);
+    expect(enter().delayMs).toBe(1_000);
+  });
+});
+
+describe("a passage", () => {
+  it("is the info that handlers know from elsewhere", () => {
+    const { enter } = doorOf([{ id: "r", limit: three }]);
+    enter();
+    const info = enter();
+    expect(info).toMatchObject({ limit: 3, used: 2, remaining: 1 });
+    expect(info.resetTime).toEqual(new Date(START_MS + 60_000));
+    const none = doorOf([{ id: "r", match: { path: "/x" }, limit: one }]).enter();
+    expect([none.limit, none.used]).toEqual([Number.POSITIVE_INFINITY, 0]);
+    expect(none.isHeld).toBe(false);
+  });
+
+  it("charges what the handler said last, and refuses what is no cost", () => {
+    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }]);
+    const passage = enter();
+    expect(() => passage.settle(-1)).toThrow("cost must be a whole number");
+    passage.settle(1);
+    passage.settle(2);
+    passage.finish({ status: 200 });
+    passage.finish({ status: 200, cost: 0 });
+    expect(enter().remaining).toBe(0);
+  });
+
+  it("says whether it has to be finished, and whether by the bytes of the response", () => {
+    const held = (rule: object) => {
+      const passage = doorOf([{ id: "r", limit: three, ...rule }]).enter();
+      return [passage.isHeld, passage.needsBytes];
+    };
+    expect(held({})).toEqual([false, false]);
+    expect(held({ when: { status: [401] } })).toEqual([true, false]);
+    expect(held({ settle: "bytes" })).toEqual([true, true]);
+  });
+});
+
+describe("the simple case", () => {
+  it("is a rule called default that counts by address", () => {
+    const door = simple({});
+    const enter = (peer: string) => now(door.enter(viewOf({ peer })));
+    expect(enter("203.0.113.1").decision).toMatchObject({ allowed: true, rule: "default" });
+    expect(enter("203.0.113.1").decision).toMatchObject({ allowed: false, rule: "default" });
+    expect(enter("203.0.113.2").decision.allowed).toBe(true);
+  });
+
+  it("counts by dimensions, under a name, with several limits", () => {
+    const door = simple({ key: ["header:x-a", "ip"], name: "mine", limit: [three, one] });
+    const enter = (a: string) => now(door.enter(viewOf({ headers: { "x-a": a } })));
+    expect(byName(enter("1").fields).ratelimit).toBe('"mine";r=2;t=60, "mine/2";r=0;t=60');
+    expect([enter("1").decision.allowed, enter("2").decision.allowed]).toEqual([false, true]);
+  });
+
+  it("takes a cost, or a function that finds it", async () => {
+    expect(now(simple({ limit: three, cost: 2 }).enter(viewOf())).remaining).toBe(1);
+    const door = simple({ limit: three, cost: (raw) => (raw as { cost: number }).cost });
+    expect(now(door.enter(viewOf({ raw: { cost: 2 } }))).remaining).toBe(1);
+    const later = simple({ limit: three, cost: async () => 3 });
+    expect((await later.enter(viewOf())).remaining).toBe(0);
+    expect(() => door.enter(viewOf({ raw: { cost: -1 } }))).toThrow("cost must be a whole number");
+  });
+
+  it("asks for key and cost only if the request is not skipped", () => {
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return "a";
+    };
+    const door = simple({ skip: () => true, key: ask });
+    const passage = now(door.enter(viewOf()));
+    expect([passage.fields, passage.refusal, passage.isHeld, asked]).toEqual([
+      [],
+      undefined,
+      false,
+      0,
+    ]);
+  });
+
+  it.each([[""], [7], [null]])("refuses a key function that answers %j", (key) => {
+    const door = simple({ key: () => key as string });
+    expect(() => door.enter(viewOf())).toThrow(/the key function answered/);
+  });
+
+  it("keeps a key from a function apart from facts of other kinds", () => {
+    const door = simple({ key: (raw) => (raw as { key: string }).key });
+    const enter = (key: string) => now(door.enter(viewOf({ raw: { key } }))).decision.allowed;
+    expect([enter("a|b"), enter("a%7Cb"), enter("ip:203.0.113.10"), enter("__proto__")]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(enter("a|b")).toBe(false);
+  });
+
+  it("closes the policy that it made, and leaves one that was given", async () => {
+    const door = simple({});
+    await door.close();
+    expect(() => door.enter(viewOf())).toThrow("closed");
+    const given = doorOf([{ id: "r", limit: one }]);
+    await given.door.close();
+    expect(given.enter().refusal).toBeUndefined();
+  });
+});
+
+describe("GET /rate_limit", () => {
+  it("tells the caller's state under every exposed rule, charges nothing and is kept by no cache", () => {
+    const { door, enter } = doorOf([
+      { id: "a", limit: three },
+      { id: "b", match: { path: "/other" }, key: "global", limit: one },
+      { id: "hidden", limit: one, key: "header:x-id", expose: false },
+    ]);
+    enter();
+    const ask = () => now(door.status(viewOf({ target: "/rate_limit" })));
+    const { status, fields, body } = ask();
+    expect(status).toBe(200);
+    expect(byName(fields)).toEqual({
+      "cache-control": "no-store",
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(body.length),
+    });
+    expect(JSON.parse(body)).toMatchObject({
+      rules: [
+        { rule: "a", keyType: "ip", limit: 3, remaining: 2, resetMs: 60_000, retryAfterMs: 0 },
+        { rule: "b", keyType: "global", limit: 1, remaining: 1, resetMs: 0 },
+      ],
+    });
+    expect(ask()).toEqual(ask());
+    expect(body).not.toContain("203.0.113.10");
+  });
+
+  it("has nothing to tell of a request that is skipped", () => {
+    expect(now(simple({ skip: () => true }).status(viewOf())).body).toBe('{"rules":[]}');
+    const door = simple({ key: () => "a" });
+    door.enter(viewOf());
+    expect(now(door.status(viewOf())).body).toContain('"remaining":0');
+  });
+});
