@@ -102,13 +102,19 @@ function toHarness(name: string, platform: Platform): FrameworkHarness {
     start: ([first, second], handle) =>
       serve(
         {
-          imports: [toModule(first, second)],
-          controllers: [toController(handle, platform)],
+          // Express takes the first route that fits: the one for everything comes last.
+          imports: [toModule(first, second), toFeature(toController(handle, platform))],
           providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
         },
         platform.toAdapter(),
       ),
   };
+}
+
+function toFeature(...controllers: Type[]): Type {
+  class Feature {}
+  Module({ controllers })(Feature);
+  return Feature;
 }
 
 function toModule(first: unknown, second: unknown): DynamicModule {

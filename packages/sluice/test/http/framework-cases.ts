@@ -417,7 +417,7 @@ const cases: readonly Case[] = [
   [
     "delays what is beyond the limit until its turn",
     async ({ serveRules, clock, seen }) => {
-      const call = await serveRules([slow]);
+      const call = await serveRules([{ id: "slow", ...slow }]);
       expect((await call()).status).toBe(200);
       const second = call();
       await vi.waitFor(() => expect(clock.pending).toBe(1));
@@ -431,8 +431,8 @@ const cases: readonly Case[] = [
   ],
   [
     "forgets a request that hangs up while it waits",
-    async ({ serveRules, clock, seen }) => {
-      const call = await serveRules([slow]);
+    async ({ serve, clock, seen }) => {
+      const call = await serve(slow);
       expect((await call()).status).toBe(200);
       await hangUp(call, "/", () => clock.pending === 1);
       await vi.waitFor(() => expect(clock.pending).toBe(0));
@@ -442,8 +442,8 @@ const cases: readonly Case[] = [
   ],
   [
     "refuses what would wait beyond `delayedMax`",
-    async ({ serveRules, clock }) => {
-      const call = await serveRules([slow], greet, { delayedMax: 1 });
+    async ({ serve, clock }) => {
+      const call = await serve({ ...slow, delayedMax: 1 });
       expect((await call()).status).toBe(200);
       const second = call();
       await vi.waitFor(() => expect(clock.pending).toBe(1));
@@ -554,7 +554,6 @@ const cases: readonly Case[] = [
 
 /** At most one a second; what comes earlier waits up to five. */
 const slow = {
-  id: "slow",
   onExceed: "delay",
   delayMsMax: 5_000,
   limit: tokenBucket({ capacity: 1, refillPerSecond: 1 }),
