@@ -1,5 +1,6 @@
 // Servers under load: each in a process of its own on one processor, and wrk, which asks as fast as it
-// gets answers, on another. Only one server is asked at a time, so they share their processor fairly.
+// gets answers, on another. What counts is requests per second of the server's processor time: that is its
+// throughput when it has the processor to itself, and stays so when others are busy on the machine.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ const run = promisify(execFile);
 /** One side of a benchmark, ready to be asked. */
 export interface RunningSide {
   readonly side: Side;
-  /** Requests answered per second over so many seconds. Throws if any was refused. */
+  /** Requests for each second of processor time, asked for so long. Throws if any was refused. */
   ask(seconds: number): Promise<number>;
   stop(): void;
 }
@@ -35,7 +36,11 @@ export async function startSide(side: Side): Promise<RunningSide> {
   ]);
   return {
     side,
-    ask: (seconds) => ask(side, `http://127.0.0.1:${port}/`, seconds),
+    ask: async (seconds) => {
+      const before = await readCpuSeconds(child);
+      const requests = await ask(side, `http://127.0.0.1:${port}/`, seconds);
+      return requests / ((await readCpuSeconds(child)) - before);
+    },
     stop: () => child.disconnect(),
   };
 }
@@ -45,19 +50,25 @@ async function failure(child: ChildProcess, side: Side): Promise<never> {
   throw new Error(`the server of ${side} did not start: ${code}`);
 }
 
+async function readCpuSeconds(child: ChildProcess): Promise<number> {
+  child.send("cpu");
+  const [seconds] = await once(child, "message");
+  return seconds as number;
+}
+
 async function ask(side: Side, url: string, seconds: number): Promise<number> {
   const load = ["wrk", "-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, url];
   const { stdout } = await run("taskset", ["-c", LOAD_CPU, ...load]).catch((error: Error) => {
     throw new Error(`wrk did not run; on Debian: apt-get install wrk (${error.message})`);
   });
-  return readPerSec(stdout, side);
+  return readRequests(stdout, side);
 }
 
-/** Reads the rate off the output of wrk. */
-export function readPerSec(output: string, side: string): number {
+/** Reads off the output of wrk how many requests were answered. */
+export function readRequests(output: string, side: string): number {
   const trouble = /^\s*(?:Non-2xx or 3xx responses|Socket errors):.*$/m.exec(output);
   if (trouble !== null) throw new Error(`${side}: ${trouble[0].trim()}`);
-  const rate = /^Requests\/sec:\s+([\d.]+)$/m.exec(output);
-  if (rate === null) throw new Error(`${side}: no rate in the output of wrk: ${output}`);
-  return Number(rate[1]);
+  const answered = /^\s*(\d+) requests in /m.exec(output);
+  if (answered === null) throw new Error(`${side}: no number in the output of wrk: ${output}`);
+  return Number(answered[1]);
 }

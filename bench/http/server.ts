@@ -1,6 +1,6 @@
 // The process that serves requests for one side of a benchmark: `server.js express/sluice`. It tells
-// its port over the channel to its parent and serves until that goes away. Every side answers with the
-// same small body, and no limit is ever reached.
+// its port over the channel to its parent, then its processor time whenever it is asked, and serves until
+// that goes away. Every side answers with the same small body, and no limit is ever reached.
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -50,6 +50,10 @@ export type Side = keyof typeof sides;
 // Imported for its types it does nothing; forked it has somebody to report to.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on("disconnect", () => process.exit(0));
+  process.on("message", () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.((user + system) / 1e6);
+  });
   process.send(await sides[process.argv[2] as Side]());
 }
 

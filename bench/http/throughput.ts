@@ -1,4 +1,4 @@
-// What a limiter costs a server: requests per second with it, beside the same server without, in short
+// What a limiter costs a server: requests per processor second with it, beside the same server without, in short
 // rounds that take turns. For a framework the figure is the share of throughput lost, over the share
 // that its usual limiter loses in the same rounds.
 

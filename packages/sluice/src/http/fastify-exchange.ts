@@ -1,5 +1,5 @@
-// The way of a Fastify request through a door: fields added when the reply is sent, refusals answered,
-// delays waited for, and what is held settled when the response is out or the client is gone.
+// The way of a Fastify request through a door: fields put on its response, refusals answered, delays waited
+// for, and what is held settled when the response is out or the client is gone.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
@@ -7,17 +7,12 @@ import type { Door } from "./door.js";
 import type { FastifyLimit } from "./fastify-limit.js";
 import { FastifyView } from "./fastify-view.js";
 import { finishWithResponse } from "./node-exchange.js";
-import type { Passage, RateLimitInfo } from "./passage.js";
+import { joinHead } from "./node-head.js";
+import type { Passage } from "./passage.js";
 import type { Refusal, Reply } from "./refusal.js";
 
-/** Where the fields of a request's reply wait. Decorated, so that all requests have the same shape. */
-export const FIELDS: unique symbol = Symbol("sluice.fields");
-
-/** A request that went through a limit. */
-export type LimitedRequest = FastifyRequest & {
-  rateLimit: RateLimitInfo | null;
-  [FIELDS]: readonly string[] | undefined;
-};
+/** What a refusal says of its body. */
+const BODY_FIELDS = ["content-type", "content-length"];
 
 type Done = (error?: Error) => void;
 
@@ -31,7 +26,7 @@ export function applyLimit(
   const enter = (door: Door | undefined): MaybePromise<void> => {
     if (door === undefined) return done();
     return andThen(door.enter(new FastifyView(request, limit.knowsProxies)), (passage) =>
-      goOn(limit, door, passage, request as LimitedRequest, reply, done),
+      goOn(limit, door, passage, request, reply, done),
     );
   };
   try {
@@ -46,17 +41,17 @@ function goOn(
   limit: FastifyLimit,
   door: Door,
   passage: Passage,
-  request: LimitedRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   done: Done,
 ): MaybePromise<void> {
   const { refusal } = passage;
   request.rateLimit = passage;
   if (refusal !== undefined) {
-    request[FIELDS] = without(limit.hidden.refused, passage.fields);
+    joinHead(reply.raw, without(limit.hidden.refused, passage.fields));
     return refuse(limit, passage, refusal, request, reply, done);
   }
-  request[FIELDS] = without(limit.hidden.passed, passage.fields);
+  joinHead(reply.raw, without(limit.hidden.passed, passage.fields));
   if (limit.onPassed !== undefined) tell(door, () => limit.onPassed?.(request));
   if (!passage.isHeld) return done();
   finishWithResponse(passage, reply.raw);
@@ -77,13 +72,8 @@ function refuse(
   if (limit.refusals === undefined) return send(reply, refusal, refused);
   return andThen(limit.refusals.toError(passage, request), (error) => {
     if (error === undefined) return send(reply, refusal, refused);
-    const { fields } = refusal;
-    for (let i = 0; i < fields.length; i += 2) {
-      // Whatever answers the error writes a body of its own.
-      if (!fields[i].startsWith("Content-") && !refused.has(fields[i].toLowerCase())) {
-        reply.header(fields[i], fields[i + 1]);
-      }
-    }
+    // Whatever answers the error writes a body of its own.
+    setFields(reply, without(new Set([...refused, ...BODY_FIELDS]), refusal.fields));
     done(error as Error);
   });
 }
@@ -105,18 +95,6 @@ function tell(door: Door, callback: () => void): void {
   } catch (error) {
     door.onError(error);
   }
-}
-
-/** Adds the fields to a reply, as an `onSend` hook: later than any handler, so that ours count. */
-export function sendFields(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  done: (error: null, payload?: unknown) => void,
-): void {
-  const fields = (request as LimitedRequest)[FIELDS];
-  if (fields !== undefined) setFields(reply, fields);
-  done(null, payload);
 }
 
 /** Tells a caller its state under a limit, without counting. */

@@ -4,8 +4,7 @@
 import type { FastifyRequest } from "fastify";
 import { SluiceError, show } from "../errors.js";
 
-/** Where the key is kept. Decorated, so that all requests have the same shape. */
-export const KEY: unique symbol = Symbol("sluice.key");
+const KEY: unique symbol = Symbol("sluice.key");
 
 type Keyed = FastifyRequest & { [KEY]?: string | undefined };
 

@@ -16,8 +16,7 @@ import { show } from "../errors.js";
 import { isThenable } from "../maybe-promise.js";
 import { type OptionSite, refuse } from "../options.js";
 import { Policy } from "../rules/policy.js";
-import { applyLimit, FIELDS, sendFields, tellStatus } from "./fastify-exchange.js";
-import { KEY } from "./fastify-key.js";
+import { applyLimit, tellStatus } from "./fastify-exchange.js";
 import { type FastifyLimit, toPolicyLimit } from "./fastify-limit.js";
 import { FastifyLimits } from "./fastify-limits.js";
 import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify-options.js";
@@ -110,26 +109,7 @@ function toPlugin(limits: FastifyLimits): FastifyRateLimit {
 
 function addTo(app: FastifyInstance, limits: FastifyLimits): void {
   const { base } = limits;
-  const counted: unique symbol = Symbol("sluice.counted");
-  if (!app.hasRequestDecorator("rateLimit")) {
-    app.decorateRequest("rateLimit", null);
-    app.decorateRequest(FIELDS, undefined);
-    app.decorateRequest(KEY, undefined);
-    app.addHook("onSend", sendFields);
-  }
-  app.decorateRequest(counted, false);
-  const toHook = (limitOf: (request: FastifyRequest) => FastifyLimit | undefined) =>
-    ((request, reply, done) => {
-      const limit = limitOf(request);
-      if (limit === undefined) return done();
-      applyLimit(limit, request, reply, done);
-    }) as preHandlerHookHandler;
-  const once = (request: FastifyRequest) => {
-    const marked = request as FastifyRequest & { [counted]: boolean };
-    if (marked[counted]) return undefined;
-    marked[counted] = true;
-    return base;
-  };
+  if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
   app.addHook("onRoute", (route) => {
     const own = limits.addRoute(route);
     if (own === undefined) return;
@@ -138,19 +118,29 @@ function addTo(app: FastifyInstance, limits: FastifyLimits): void {
   });
   app.addHook(
     base.hook as "preHandler",
-    toHook((request) => {
-      const limit = limits.of(request);
-      return limit === base ? once(request) : limit;
-    }),
+    toHook((request) => limits.of(request)),
   );
   app.addHook("onClose", () => limits.close());
   if (app.hasDecorator("rateLimit")) return;
   let hooks = 0;
   app.decorate("rateLimit", (options?: FastifyLimitOptions) => {
-    if (options === undefined) return toHook(once);
+    // Who was counted on the way to this hook is not counted again.
+    if (options === undefined) {
+      return toHook((request) => (request.rateLimit === null ? base : undefined));
+    }
     const own = limits.alone(options, `hook ${++hooks}`);
     return toHook(() => own);
   });
+}
+
+function toHook(
+  limitOf: (request: FastifyRequest) => FastifyLimit | undefined,
+): preHandlerHookHandler {
+  return (request, reply, done) => {
+    const limit = limitOf(request);
+    if (limit === undefined) done();
+    else applyLimit(limit, request, reply, done);
+  };
 }
 
 /** What a plugin decorates and hooks belongs to who registers it, and not to a scope of its own. */
