@@ -148,9 +148,14 @@ describe("limit", () => {
   it("with windowJitter aligns fixed windows by key, wherever they stand", () => {
     const window = "{ fixedWindow: { limit: 5, windowMs: 1m } }";
     const rule = ruleOf(
-      `limit: [${window}, 50/day]\ntiers: { pro: ${window} }\nwindowJitter: true`,
+      `limit: [${window}, 50/day]\ntiers: { pro: ${window} }\noverrides: { "ip:203.0.113.7": ${window} }\nwindowJitter: true`,
     );
     const jittered = fixedWindow({ limit: 5, windowMs: 60_000, align: "key" });
+    expect(rule.limits[0]).toEqual(jittered);
+    expect(rule.limits[1].algorithm).toBe("slidingWindowCounter");
+    expect(rule.tiers.get("pro")).toEqual([jittered]);
+    expect(rule.overrides.get("ip:203.0.113.7")).toEqual([jittered]);
+  });
     expect(rule.limits[0]).toEqual(jittered);
     expect(rule.limits[1].algorithm).toBe("slidingWindowCounter");
     expect(rule.tiers.get("pro")).toEqual([jittered]);
