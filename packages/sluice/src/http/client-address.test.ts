@@ -71,6 +71,15 @@ describe("the client's address by X-Forwarded-For", () => {
     expect(ipOf({ forwarded: "for=203.0.113.7" }, {}, "127.0.0.1")).toBe("127.0.0.1");
   });
 
+  it("is judged for each peer, whoever asked before", () => {
+    const identity = toIdentity(PROXIES);
+    const headers = { "x-forwarded-for": "203.0.113.7" };
+    const peers = [peer, "198.51.100.9", peer, "198.51.100.9", "198.51.100.9", "127.0.0.1"];
+    const clients = peers.map((from) => identity.read(viewOf({ headers, peer: from })).ip);
+    const real = "203.0.113.7";
+    expect(clients).toEqual([real, "198.51.100.9", real, "198.51.100.9", "198.51.100.9", real]);
+  });
+
   it("trusts a peer in its mapped form too", () => {
     expect(ipOf({ "x-forwarded-for": "203.0.113.7" }, PROXIES, "::ffff:127.0.0.1")).toBe(
       "203.0.113.7",

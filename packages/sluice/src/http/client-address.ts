@@ -32,6 +32,9 @@ export const HOPS_MAX = 32;
 export class ClientAddresses {
   readonly #peers: TrustedPeers;
   readonly #source: ClientAddressSource;
+  // Most requests come from the peer of the one before them.
+  #latestPeer = "";
+  #isLatestTrusted = false;
 
   constructor(peers: TrustedPeers, source: ClientAddressSource) {
     this.#peers = peers;
@@ -42,7 +45,12 @@ export class ClientAddresses {
   isTrusted(peer: string | undefined): boolean {
     const { proxies, isUnaddressedTrusted } = this.#peers;
     if (peer === undefined) return isUnaddressedTrusted;
-    return proxies?.has(peer) === true;
+    if (proxies === undefined) return false;
+    if (peer !== this.#latestPeer) {
+      this.#isLatestTrusted = proxies.has(peer);
+      this.#latestPeer = peer;
+    }
+    return this.#isLatestTrusted;
   }
 
   /**

@@ -95,10 +95,10 @@ export function readKeyFile(site: OptionSite, path: string): Keys {
   return toKeySet(site, `jwksFile ${show(path)}`, parsed);
 }
 
-/** Changes when the file does; undefined if there is none. */
-export function stampOf(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.mtimeMs}:${stat.size}:${stat.ino}`;
+/** Changes when the file does. Throws if there is none. */
+export function stampOf(path: string): string {
+  const { mtimeMs, size, ino } = statSync(path);
+  return `${mtimeMs}:${size}:${ino}`;
 }
 
 function toKeySet(site: OptionSite, field: string, given: unknown): JWTVerifyGetKey {
