@@ -144,16 +144,16 @@ export function mapOf<T>(
         return spot.say(`must have 1 to ${countMax} entries, got ${entries.length}`);
       }
       const problemCount = spot.problemCount;
-      const read = new Map<string, T>();
+      const found = new Map<string, T>();
       for (const [key, given] of entries) {
         const at = spot.in(key);
         const known = name.read(key, at);
-        const item_ = item.read(given, at);
-        if (known === undefined || item_ === undefined) continue;
-        if (read.has(known)) at.say(`is there twice, as ${known}`);
-        read.set(known, item_);
+        const value = item.read(given, at);
+        if (known === undefined || value === undefined) continue;
+        if (found.has(known)) at.say(`is there twice, as ${known}`);
+        found.set(known, value);
       }
-      return spot.problemCount > problemCount ? undefined : read;
+      return spot.problemCount > problemCount ? undefined : found;
     },
   };
 }
