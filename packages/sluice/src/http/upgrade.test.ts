@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -21,9 +21,9 @@ afterEach(() => {
 });
 
 /** A server that upgrades whoever may, and tells what it saw. */
-async function serve(options: Omit<RateLimitOptions, "clock">) {
+async function serve(options: RateLimitOptions<IncomingMessage>) {
   const clock = new ManualClock(START_MS);
-  const limit = rateLimit({ ...options, clock } as RateLimitOptions<never>);
+  const limit = rateLimit({ ...options, clock });
   const upgraded: { request: LimitedRequest; socket: Duplex }[] = [];
   const server = createServer(limit.wrap((_request, response) => response.end("plain")));
   const upgrade = limit.wrapUpgrade((request, socket, head) => {
