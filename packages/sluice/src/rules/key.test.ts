@@ -175,6 +175,19 @@ describe("a key", () => {
     }
   });
 
+  it("holds a value of 256 characters, and the digest of a longer one", () => {
+    expect(keyOf([user], { user: "x".repeat(256) })).toBe(`user:${"x".repeat(256)}`);
+    expect(keyOf([user], { user: "x".repeat(257) })).toMatch(/^user:%h[\w-]{22}$/);
+    expect(keyOf([user], { user: "%".repeat(86) })).toMatch(/^user:%h[\w-]{22}$/);
+  });
+
+  it("by a secret is another for each half of a surrogate pair", () => {
+    const keys = ["\ud800", "\ud801", "\ufffd"].map((sid) =>
+      keyOf([named("cookie", "sid")], { cookies: { sid } }),
+    );
+    expect(new Set(keys).size).toBe(3);
+  });
+
   it("is the same only for the same normalised values, whatever they hold", () => {
     const odd = fc.constantFrom(
       "%",

@@ -264,6 +264,36 @@ describe("10,000 rules", () => {
     }));
     const one = { ...base, path: "/api", headers: { "x-id": "11" }, tenant: "t47" };
     expect(looks(both, one, "tenant") + looks(both, one, "headers")).toBeLessThan(10);
+    const alike = new Map(["a", "b", "c", "d", "e", "f"].map((name) => [name, ["1"]]));
+    const mostlyAlike = many((i) => ({
+      headers: alike,
+      attributes: new Map([["tenant", [`t${i}`]]]),
+    }));
+    const like = { a: "1", b: "1", c: "1", d: "1", e: "1", f: "1" };
+    expect(looks(mostlyAlike, { ...base, headers: like, tenant: "t4711" }, "tenant")).toBeLessThan(
+      5,
+    );
+  });
+
+  it("may each look at a header of its own, or for thousands of values", () => {
+    const own = many((i) => ({ headers: new Map([[`x-${i}`, ["1"]]]) }));
+    expect(looks(own, { ...base, headers: { "x-4711": "1" } }, "method")).toBe(0);
+    const startMs = performance.now();
+    const values = (prefix: string) => Array.from({ length: 500 }, (_, i) => `${prefix}${i}`);
+    const wide = Array.from({ length: 100 }, (_, i) => ({
+      hosts: values("h"),
+      methods: values("M"),
+      headers: new Map([["x", values("x")]]),
+      attributes: new Map([
+        ["asn", values("a")],
+        ["tenant", [`t${i}`, ...values("t-")]],
+      ]),
+    }));
+    const facts = { host: "h5", method: "m6", headers: { x: "x7" }, attributes: { asn: "a8" } };
+    expect(ids(wide, { ...facts, tenant: "t9" })).toEqual([9]);
+    expect(ids(wide, { ...facts, tenant: "t-9" })).toHaveLength(100);
+    // Each value of each under each of the others would take hours.
+    expect(performance.now() - startMs).toBeLessThan(20_000);
   });
 
   it("of every shape are decided in the time of a few", () => {
@@ -277,10 +307,13 @@ describe("10,000 rules", () => {
     const request = { ...base, path: "/api/r5/r6", host: "x.h7.example.com", method: "M8" };
     for (const shape of shapes) {
       const matcher = many(shape);
-      const startMs = performance.now();
-      for (let i = 0; i < 1_000; i++) matcher.match(new Subject(request, 64), []);
-      // One by one they would take a hundred times as long.
-      expect(performance.now() - startMs).toBeLessThan(100);
+      const roundsMs = [1, 2, 3, 4, 5].map(() => {
+        const startMs = performance.now();
+        for (let i = 0; i < 1_000; i++) matcher.match(new Subject(request, 64), []);
+        return performance.now() - startMs;
+      });
+      // The best round, since others want the processor too; one by one would take a hundred times as long.
+      expect(Math.min(...roundsMs)).toBeLessThan(100);
     }
   });
 

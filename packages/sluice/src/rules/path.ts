@@ -120,12 +120,13 @@ export function decodeOnce(text: string): string {
 function sequenceLength(byte: number): number {
   if (byte < 0) return 0;
   if (byte < 0x80) return 1;
-  if (byte < 0xc2) return 0;
+  if (byte < 0xc0) return 0;
   if (byte < 0xe0) return 2;
   if (byte < 0xf0) return 3;
   return byte < 0xf5 ? 4 : 0;
 }
 
+/** By length: what a shorter sequence spells already is not spelt by a longer one. */
 const LEAST = [0, 0, 0x80, 0x800, 0x10000];
 
 /** The code point of a sequence of escapes; -1 if it is no UTF-8. */

@@ -3,7 +3,7 @@
 import { type PathPattern, toPattern } from "../pattern.js";
 import type { Match } from "../rule.js";
 import type { Subject } from "../subject.js";
-import { type Collector, type Open, toCollector } from "./collector.js";
+import { type Collector, CollectorMaker, type Open } from "./collector.js";
 import { Fields } from "./field.js";
 import { PathTrie } from "./trie.js";
 
@@ -32,8 +32,9 @@ export class MatchIndex<T> {
       if (match.paths.length === 0) everywhere.push(open);
       for (const path of match.paths) groups.add(path, open);
     }
-    this.#everywhere = toCollector(everywhere);
-    this.#trie = groups.toTrie();
+    const maker = new CollectorMaker();
+    this.#everywhere = maker.make(everywhere);
+    this.#trie = groups.toTrie(maker);
   }
 
   /** The entries that a request falls under, in their order, each once. */
@@ -61,10 +62,10 @@ class Groups<C> {
     else group.open.push(open);
   }
 
-  toTrie(): PathTrie<C> | undefined {
+  toTrie(maker: CollectorMaker): PathTrie<C> | undefined {
     if (this.#groups.size === 0) return undefined;
     const trie = new PathTrie<C>();
-    for (const { pattern, open } of this.#groups.values()) trie.set(pattern, toCollector(open));
+    for (const { pattern, open } of this.#groups.values()) trie.set(pattern, maker.make(open));
     return trie;
   }
 }
