@@ -66,7 +66,7 @@ describe("Koa's own ways", () => {
     const seen: unknown[] = [];
     app.use(async (ctx, next) => {
       await next();
-      seen.push([ctx.status, ctx.type, ctx.response.has("Retry-After")]);
+      seen.push([ctx.status, ctx.type, ctx.res.hasHeader("retry-after")]);
     });
     app.use(rateLimit({ limit: one, clock: new ManualClock() }));
     app.use((ctx) => {
