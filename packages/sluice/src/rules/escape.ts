@@ -31,9 +31,6 @@ export function unescapeValue(text: string): string {
 
 function toEscape(character: string): string {
   // Half of a pair, alone, has no UTF-8.
-  return /\p{Cs}/u.test(character)
-    ? `%u${character.charCodeAt(0).toString(16).toUpperCase()}`
-    : character.codePointAt(0) === 0x2a
-      ? "%2A"
-      : encodeURIComponent(character);
+  if (/\p{Cs}/u.test(character)) return `%u${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return character === "*" ? "%2A" : encodeURIComponent(character);
 }
