@@ -8,6 +8,7 @@ import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, oneOf, refuse } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import type { Door } from "./door.js";
+import { type EitherOr, refuseBoth } from "./either-or.js";
 import type { ExpressOptions, ValueOf } from "./express-options.js";
 import { type Answer, toAnswer } from "./express-refusal.js";
 import type { HeaderForm } from "./headers.js";
@@ -53,23 +54,25 @@ const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
   "validate",
 ] as const;
 
-/** Two names for one thing: only one of them can be meant. */
-const EITHER_OR = [
-  ["limit", "max"],
-  ["key", "keyGenerator"],
-  ["key", "ipv6Subnet"],
-  ["keyGenerator", "ipv6Subnet"],
-  ["name", "identifier"],
-  ["headers", "standardHeaders"],
-  ["body", "message"],
-  ["body", "handler"],
-  ["when", "skipFailedRequests"],
-  ["when", "skipSuccessfulRequests"],
-  ["settle", "skipFailedRequests"],
-  ["settle", "skipSuccessfulRequests"],
-  ["skipFailedRequests", "skipSuccessfulRequests"],
-  ["onStoreFailure", "passOnStoreError"],
-] as const;
+const EITHER_OR: EitherOr<keyof ExpressOptions> = {
+  switches: ["skipFailedRequests", "skipSuccessfulRequests"],
+  pairs: [
+    ["limit", "max"],
+    ["key", "keyGenerator"],
+    ["key", "ipv6Subnet"],
+    ["keyGenerator", "ipv6Subnet"],
+    ["name", "identifier"],
+    ["headers", "standardHeaders"],
+    ["body", "message"],
+    ["body", "handler"],
+    ["when", "skipFailedRequests"],
+    ["when", "skipSuccessfulRequests"],
+    ["settle", "skipFailedRequests"],
+    ["settle", "skipSuccessfulRequests"],
+    ["skipFailedRequests", "skipSuccessfulRequests"],
+    ["onStoreFailure", "passOnStoreError"],
+  ],
+};
 
 const WINDOW_MS_DEFAULT = 60_000;
 const LIMIT_DEFAULT = 5;
@@ -87,9 +90,7 @@ export function toExpressSetup(
     const seen = `${show(options)}${second === undefined ? "" : ` and ${show(second)}`}`;
     refuse(site, `takes a policy and options, or options alone; got ${seen}`);
   }
-  for (const [one, other] of EITHER_OR) {
-    if (options[one] && options[other]) refuse(site, `takes ${one} or ${other}, not both`);
-  }
+  refuseBoth(site, options, EITHER_OR);
   checkStore(site, options.store);
   const own = toOwn(site, options);
   return {
@@ -97,7 +98,8 @@ export function toExpressSetup(
     answer: toAnswer(options),
     isCounted: toIsCounted(options),
     infoName: options.requestPropertyName ?? INFO_NAME,
-    knowsProxies: knowsProxies(options),
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies: typeof own.key === "function" || knowsProxies(options),
   };
 }
 

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Door } from "./door.js";
 import type { FastifyLimit } from "./fastify-limit.js";
+import { tell } from "./fastify-refusals.js";
 import { FastifyView } from "./fastify-view.js";
 import { finishWithResponse } from "./node-exchange.js";
 import { joinHead } from "./node-head.js";
@@ -49,10 +50,12 @@ function goOn(
   request.rateLimit = passage;
   if (refusal !== undefined) {
     joinHead(reply.raw, without(limit.hidden.refused, passage.fields));
-    return refuse(limit, passage, refusal, request, reply, done);
+    return refuse(limit, door, passage, refusal, request, reply, done);
   }
   joinHead(reply.raw, without(limit.hidden.passed, passage.fields));
-  if (limit.onPassed !== undefined) tell(door, () => limit.onPassed?.(request));
+  if (limit.onPassed !== undefined) {
+    tell(limit.onPassed, request, (error) => door.onError(error));
+  }
   if (!passage.isHeld) return done();
   finishWithResponse(passage, reply.raw);
   return andThen(passage.waited(), (mayGoOn) => {
@@ -62,6 +65,7 @@ function goOn(
 
 function refuse(
   limit: FastifyLimit,
+  door: Door,
   passage: Passage,
   refusal: Refusal,
   request: FastifyRequest,
@@ -70,7 +74,8 @@ function refuse(
 ): MaybePromise<void> {
   const { refused } = limit.hidden;
   if (limit.refusals === undefined) return send(reply, refusal, refused);
-  return andThen(limit.refusals.toError(passage, request), (error) => {
+  const onError = (error: unknown) => door.onError(error);
+  return andThen(limit.refusals.toError(passage, request, onError), (error) => {
     if (error === undefined) return send(reply, refusal, refused);
     // Whatever answers the error writes a body of its own.
     setFields(reply, without(new Set([...refused, ...BODY_FIELDS]), refusal.fields));
@@ -86,15 +91,6 @@ function send(
   reply.code(status);
   setFields(reply, without(hidden, fields));
   reply.send(body);
-}
-
-/** A callback that throws does not change what was decided. */
-function tell(door: Door, callback: () => void): void {
-  try {
-    callback();
-  } catch (error) {
-    door.onError(error);
-  }
 }
 
 /** Tells a caller its state under a limit, without counting. */

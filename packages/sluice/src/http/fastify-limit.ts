@@ -7,6 +7,7 @@ import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, oneOf, refuse } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import type { Door } from "./door.js";
+import { type EitherOr, refuseBoth } from "./either-or.js";
 import { keyIn, setKey } from "./fastify-key.js";
 import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
@@ -21,7 +22,7 @@ export interface FastifyLimit {
   readonly doorOf: (request: FastifyRequest) => MaybePromise<Door | undefined>;
   /** Undefined: a refusal is answered as the door says. */
   readonly refusals: FastifyRefusals | undefined;
-  readonly onPassed: ((request: FastifyRequest) => void) | undefined;
+  readonly onPassed: ((request: FastifyRequest, key: string) => void) | undefined;
   /** Fields that responses go without, by lower-case name. */
   readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
   /** Whether `identity` says which proxies are trusted; if not, the app's `trustProxy` does. */
@@ -49,18 +50,20 @@ const KNOWN_FROM_FASTIFY = [
   "groupId",
 ] as const;
 
-/** Two names for one thing: only one of them can be meant. */
-const EITHER_OR = [
-  ["limit", "max"],
-  ["limit", "timeWindow"],
-  ["limit", "ban"],
-  ["key", "keyGenerator"],
-  ["key", "ipv6Subnet"],
-  ["keyGenerator", "ipv6Subnet"],
-  ["headers", "enableDraftSpec"],
-  ["body", "errorResponseBuilder"],
-  ["onStoreFailure", "skipOnError"],
-] as const;
+const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
+  switches: ["enableDraftSpec"],
+  pairs: [
+    ["limit", "max"],
+    ["limit", "timeWindow"],
+    ["limit", "ban"],
+    ["key", "keyGenerator"],
+    ["key", "ipv6Subnet"],
+    ["keyGenerator", "ipv6Subnet"],
+    ["headers", "enableDraftSpec"],
+    ["body", "errorResponseBuilder"],
+    ["onStoreFailure", "skipOnError"],
+  ],
+};
 
 /** What can't be kept, and what to do instead. */
 const NOT_KEPT: Readonly<Record<string, string>> = {
@@ -96,9 +99,7 @@ export function toFastifyLimit(
   site: OptionSite,
   options: FastifyLimitOptions & Required<Pick<FastifyLimitOptions, "store" | "name">>,
 ): FastifyLimit {
-  for (const [one, other] of EITHER_OR) {
-    if (options[one] && options[other]) refuse(site, `takes ${one} or ${other}, not both`);
-  }
+  refuseBoth(site, options, EITHER_OR);
   for (const [name, instead] of Object.entries(NOT_KEPT)) {
     if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
   }
@@ -107,7 +108,7 @@ export function toFastifyLimit(
     ...toEntrance(site, options),
     hook: toHook(site, options.hook),
     refusals: FastifyRefusals.of(site, options),
-    onPassed: onExceeding && ((request) => onExceeding(request, keyIn(request))),
+    onPassed: onExceeding,
     hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
     knowsProxies: identity?.trustedProxies !== undefined,
   };

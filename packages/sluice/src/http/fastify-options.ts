@@ -12,6 +12,9 @@ export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHan
 /** A value that depends on the request and the key under which it is counted. */
 export type ValueByKey<T> = (request: FastifyRequest, key: string) => MaybePromise<T>;
 
+/** A number of milliseconds. */
+export type Milliseconds = number;
+
 /** What `errorResponseBuilder` is told. */
 export interface ErrorResponseContext {
   /** 429, or 403 for who is banned. */
@@ -20,8 +23,8 @@ export interface ErrorResponseContext {
   /** How long to wait, as "1 minute". */
   readonly after: string;
   readonly max: number;
-  /** How long to wait, in milliseconds. */
-  readonly ttl: number;
+  /** How long to wait. */
+  readonly ttl: Milliseconds;
 }
 
 /** Options of a limit, for all routes or in `config.rateLimit` of one. */

@@ -39,15 +39,23 @@ export class FastifyRefusals {
     this.#bans = bans;
   }
 
-  /** What Fastify's error handling has to answer; undefined: the door's own refusal. */
-  toError(passage: Passage, request: FastifyRequest): MaybePromise<object | undefined> {
-    this.#options.onExceeded?.(request, keyIn(request));
+  /**
+   * What Fastify's error handling has to answer; undefined: the door's own refusal. What callbacks throw
+   * goes to `onError`.
+   */
+  toError(
+    passage: Passage,
+    request: FastifyRequest,
+    onError: (error: unknown) => void,
+  ): MaybePromise<object | undefined> {
+    const { onExceeded, onBanReach } = this.#options;
+    tell(onExceeded, request, onError);
     const [result] = passage.decision.results;
     if (this.#bans === undefined || result === undefined) {
       return this.#build(passage, request, false);
     }
     return andThen(this.#bans.isReached(result.charge.key), (isBanned) => {
-      if (isBanned) this.#options.onBanReach?.(request, keyIn(request));
+      if (isBanned) tell(onBanReach, request, onError);
       return this.#build(passage, request, isBanned);
     });
   }
@@ -57,6 +65,19 @@ export class FastifyRefusals {
     if (errorResponseBuilder === undefined && !isBanned) return undefined;
     const context = toContext(passage, isBanned);
     return errorResponseBuilder?.(request, context) ?? new BannedError(context);
+  }
+}
+
+/** Tells a callback of a request. One that throws does not change what was decided. */
+export function tell(
+  callback: ((request: FastifyRequest, key: string) => void) | undefined,
+  request: FastifyRequest,
+  onError: (error: unknown) => void,
+): void {
+  try {
+    callback?.(request, keyIn(request));
+  } catch (error) {
+    onError(error);
   }
 }
 

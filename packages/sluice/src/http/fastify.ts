@@ -74,11 +74,23 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 export const rateLimit: RateLimit = asPlugin((...args: unknown[]): never => {
   const [first, second, done] = args;
   if (typeof done === "function") {
-    const plugin = toPlugin(new FastifyLimits(SITE, asOptions(second)));
-    return plugin(first as FastifyInstance, {}, done as () => void) as never;
+    return registerWith(first as FastifyInstance, second, done as Done) as never;
   }
   return toPlugin(toLimits(first, second)) as never;
 });
+
+type Done = (error?: Error) => void;
+
+/** Fastify waits for `done`, also where nothing can be registered. */
+function registerWith(app: FastifyInstance, options: unknown, done: Done): void {
+  try {
+    addTo(app, new FastifyLimits(SITE, asOptions(options)));
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
+}
 
 function toLimits(first: unknown, second: unknown): FastifyLimits {
   if (first instanceof Policy) {
