@@ -10,7 +10,6 @@ import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
-import { keepFields } from "./kept-fields.js";
 import { passNode } from "./node-exchange.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { Reply } from "./refusal.js";
@@ -44,7 +43,6 @@ export function rateLimit(
     return andThen(passNode(door, new KoaView(ctx), ctx.res, refuse), (passage) => {
       if (passage === undefined) return undefined;
       ctx.state.rateLimit = passage;
-      keepFields(ctx.res, passage.fields);
       return next();
     });
   };

@@ -6,7 +6,6 @@ import { Reflector } from "@nestjs/core";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
-import { keepFields } from "./kept-fields.js";
 import { OWN_LIMIT, type OwnLimit, SKIPPED } from "./nest-decorators.js";
 import { NestLimits } from "./nest-limits.js";
 import { fieldsBesidesBody, RateLimitException } from "./nest-refusal.js";
@@ -47,7 +46,6 @@ export class RateLimitGuard implements CanActivate {
     return andThen(passed, (passage) => {
       if (passage === undefined) return false;
       (exchange.req as { rateLimit?: Passage }).rateLimit = passage;
-      keepFields(response, passage.fields);
       return true;
     });
   }
