@@ -3,6 +3,7 @@
 
 import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
+import { express, fastify, node } from "./http/throughput.js";
 import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
 import { bytesBucket, bytesSliding } from "./memory/bytes.js";
@@ -46,6 +47,9 @@ export const benches: readonly Bench[] = [
   latency,
   three,
   scale,
+  node,
+  express,
+  fastify,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

@@ -14,7 +14,7 @@ const WARM_UP_SECONDS = 3;
 /** Requests per second of each side, one figure for each round. */
 type Rates = readonly (readonly number[])[];
 
-export const http: Bench<Rates> = {
+export const node: Bench<Rates> = {
   id: "http/node",
   unit: "ratio",
   bound: { is: "at least", bar: 0.93, goal: 0.98 },
