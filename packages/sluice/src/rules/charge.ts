@@ -1,6 +1,7 @@
 // The charges of a request: for each rule that matches and each of its limits, what is charged to whom;
 // or why a rule that matches is not charged.
 
+import type { Verdict } from "../decision.js";
 import type { Charge, Counter } from "../stores/store.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
@@ -9,7 +10,10 @@ import { isInRollout } from "./rollout.js";
 import type { Exempt } from "./rule.js";
 import type { Subject } from "./subject.js";
 
-/** One charge, with the rule that it comes from. */
+/**
+ * One charge, with the rule that it comes from; and once it is decided, what was answered to it. One
+ * object for both: a request under three rules makes three of them.
+ */
 export interface RuleCharge extends Charge {
   readonly rule: CompiledRule;
   readonly ruleLimit: RuleLimit;
@@ -18,6 +22,12 @@ export interface RuleCharge extends Charge {
   readonly isHeld: boolean;
   /** False if it has to be given back should something else refuse, or the request not go on. */
   isFinal: boolean;
+  /** The charge itself: of a result, what it is about. */
+  readonly charge: RuleCharge;
+  /** What was answered, under the rule's own numbers. */
+  verdict: Verdict;
+  /** Whether the verdict says how the limit stands. */
+  isKnown: boolean;
 }
 
 /** What charging needs to know besides the request. */
@@ -48,6 +58,12 @@ export function addCharges(
   context: ChargeContext,
   charges: RuleCharge[],
 ): NotCharged | undefined {
+  if (rule.isPlain) {
+    // Most rules, and so in as few steps as possible.
+    const key = rule.keyOf(subject);
+    if (key !== undefined)
+      return push(rule, rule.limits, key, rule.units, subject, context, charges);
+  }
   const { rule: said } = rule;
   if (said.exempt.ips !== undefined && isExemptIp(said.exempt, subject)) return "exempt-ip";
   const key = keyFor(rule, subject);
@@ -58,10 +74,21 @@ export function addCharges(
   if (limits.length === 0) return "unlimited";
   const { cost: by } = said;
   const cost = by.kind === "constant" ? by.units : toUnits(by, subject.facts, context.costs);
+  return push(rule, limits, key, cost, subject, context, charges);
+}
+
+function push(
+  rule: CompiledRule,
+  limits: readonly RuleLimit[],
+  key: string,
+  cost: number,
+  subject: Subject,
+  context: ChargeContext,
+  charges: RuleCharge[],
+): undefined {
   for (let i = 0; i < limits.length; i++) {
     charges.push(new ChargeOfRule(rule, limits[i], key, cost, context, subject));
   }
-  return undefined;
 }
 
 /** The key of a request, that of its address if the rule falls back to it. */
@@ -113,6 +140,8 @@ class ChargeOfRule implements RuleCharge {
   readonly isHeld: boolean;
   readonly caller: string | undefined;
   isFinal: boolean;
+  verdict: Verdict;
+  isKnown: boolean;
 
   constructor(
     rule: CompiledRule,
@@ -122,7 +151,6 @@ class ChargeOfRule implements RuleCharge {
     context: ChargeContext,
     subject: Subject,
   ) {
-    const { rule: said } = rule;
     this.counter = ruleLimit.counter;
     this.key = key;
     this.cost = ruleLimit.isPermit ? 1 : cost;
@@ -131,12 +159,28 @@ class ChargeOfRule implements RuleCharge {
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
-    this.isHeld = ruleLimit.isPermit || said.when !== undefined || said.settle !== undefined;
-    this.caller = said.shards > 1 ? callerOf(subject) : undefined;
+    this.isHeld = ruleLimit.isHeld;
+    this.caller = rule.lane.isSharded ? callerOf(subject) : undefined;
     // Who waits and gives up before its turn gets its slot back.
     this.isFinal = !this.isHeld && !ruleLimit.mayDelay;
+    this.verdict = UNDECIDED;
+    this.isKnown = false;
+  }
+
+  get charge(): RuleCharge {
+    return this;
   }
 }
+
+const UNDECIDED: Verdict = Object.freeze({
+  allowed: false,
+  limit: 0,
+  remaining: 0,
+  retryAfterMs: 0,
+  resetMs: 0,
+  delayMs: 0,
+  source: "memory",
+});
 
 /** Who meets the same part of a limit that is cut into shards. */
 function callerOf({ facts, address }: Subject): string | undefined {

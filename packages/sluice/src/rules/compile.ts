@@ -25,6 +25,8 @@ export interface RuleLimit {
   readonly mayDelay: boolean;
   /** Whether a larger bucket is counted than the rule has. */
   readonly isEnlarged: boolean;
+  /** Whether what is charged is settled when the request has ended. */
+  readonly isHeld: boolean;
 }
 
 /** A rule, ready to be charged. */
@@ -41,6 +43,10 @@ export interface CompiledRule {
   /** Keys that the whole set exempts; undefined if there are none. */
   readonly exemptKeys: ReadonlySet<string> | undefined;
   readonly isShadow: boolean;
+  /** Whether everybody with a key is charged alike: nobody is exempt, no tiers, a constant cost. */
+  readonly isPlain: boolean;
+  /** The cost, if it is constant. */
+  readonly units: number;
   /** False if the file or an operator switched it off. */
   readonly isOn: boolean;
   /** Watches whether keys come back, until that is known. */
@@ -148,6 +154,8 @@ export class CompiledRules {
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
       isShadow: rule.onExceed === "shadow",
+      isPlain: isPlain(rule, ruleSet),
+      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       isOn: rule.isEnabled && !options.off.has(rule.id),
       sample: KeySample.of(rule),
     };
@@ -159,15 +167,17 @@ export class CompiledRules {
   ): readonly RuleLimit[] {
     return limits.map((limit, part): RuleLimit => {
       const counted = toDelayed(limit, rule, extraPermitMs);
+      const isPermit = limit.algorithm === "concurrency";
       const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
       return {
         counter: this.#counter({ scope, part, limit: counted }, rule, options),
         limit,
         from,
         isQuota: limit.algorithm === "quota",
-        isPermit: limit.algorithm === "concurrency",
+        isPermit,
         mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
         isEnlarged,
+        isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
       };
     });
   }
@@ -218,6 +228,14 @@ function isLate(rule: Rule): boolean {
     rule.tiers.size > 0 ||
     IDENTITIES.some((name) => rule.match.attributes.has(name))
   );
+}
+
+function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
+  const { ips, keys } = rule.exempt;
+  const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
+  const isOneLimit = rule.tiers.size === 0 && rule.overrides.size === 0 && rule.limits.length > 0;
+  const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
+  return isNobodyExempt && isOneLimit && isForAll;
 }
 
 /**

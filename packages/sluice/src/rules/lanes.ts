@@ -17,6 +17,8 @@ import type { Consistency } from "./rule.js";
 export interface Lane {
   readonly store: Store;
   readonly order: number;
+  /** Whether its limits are cut into parts, of which each caller meets one. */
+  readonly isSharded: boolean;
 }
 
 const ORDER: Readonly<Record<Consistency, number>> = {
@@ -60,6 +62,7 @@ export class Lanes {
     const lane = {
       store: shards === 1 ? store : sharded(store, { shards }),
       order: ORDER[kind] + shards / 10_000,
+      isSharded: shards > 1,
     };
     this.#lanes.set(name, lane);
     return lane;

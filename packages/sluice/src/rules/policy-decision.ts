@@ -114,7 +114,7 @@ const NO_END: RequestEnd = {};
 function toBound(results: readonly RuleResult[]): RuleResult | undefined {
   let bound: RuleResult | undefined;
   for (const result of results) {
-    if (result.charge.shadow || !result.isKnown) continue;
+    if (result.charge.shadow) continue;
     if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
   }
   return bound;
@@ -142,25 +142,22 @@ function toReason(bound: RuleResult | undefined): RefusalReason {
 }
 
 /**
- * A store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged: the
- * cost under `peek`, else 0.
+ * Notes a store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged:
+ * the cost under `peek`, else 0.
  */
-export function toResult(charge: RuleCharge, verdict: Verdict, untaken: number): RuleResult {
+export function answer(charge: RuleCharge, verdict: Verdict, untaken: number): void {
   const { limit, isEnlarged } = charge.ruleLimit;
   const counted = charge.counter.limit;
-  return {
-    charge,
-    verdict: isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict,
-    // A deny cache only ever refuses: what it lets pass, it did not ask about.
-    isKnown: !verdict.allowed || verdict.source !== "deny-cache",
-  };
+  charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
+  // A deny cache only ever refuses: what it lets pass, it did not ask about.
+  charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
 }
 
-/** The result at a door where nobody can wait: who would have to is refused until then. */
-export function toRefusedIfDelayed(result: RuleResult): RuleResult {
-  const { charge, verdict, isKnown } = result;
-  if (!verdict.allowed || verdict.delayMs === 0) return result;
+/** At a door where nobody can wait, who would have to is refused until then. */
+export function refuseIfDelayed(charge: RuleCharge): void {
+  const { verdict } = charge;
+  if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;
   const { limit, resetMs, delayMs, source } = verdict;
   const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
-  return { charge, verdict: { ...refused, delayMs: 0, source }, isKnown };
+  charge.verdict = { ...refused, delayMs: 0, source };
 }

@@ -1,15 +1,11 @@
 // Looking without charging: what a request would be answered, and how its caller stands under every
 // rule that responses may tell of.
 
+import type { Verdict } from "../decision.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { addCharges, type RuleCharge } from "./charge.js";
 import { describeKey } from "./key.js";
-import {
-  PolicyDecision,
-  type RuleResult,
-  toRefusedIfDelayed,
-  toResult,
-} from "./policy-decision.js";
+import { answer, PolicyDecision, type RuleResult, refuseIfDelayed } from "./policy-decision.js";
 import { type PolicyRequest, toLanes } from "./policy-request.js";
 
 /** How a caller stands under one limit of a rule. It never shows the key. */
@@ -50,28 +46,24 @@ export function peekCharges(
   charges: readonly RuleCharge[],
   request: PolicyRequest,
 ): MaybePromise<readonly RuleResult[]> {
-  const lanes = toLanes(charges);
-  const answers = lanes.map((lane) =>
-    lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs }),
-  );
-  const join = (verdicts: readonly Awaited<(typeof answers)[number]>[]) => {
-    const results = lanes.flatMap((lane, i) =>
-      lane.map((charge, j) => toPeeked(charge, verdicts[i][j], request)),
-    );
-    return results.sort((a, b) => charges.indexOf(a.charge) - charges.indexOf(b.charge));
-  };
-  return answers.some(isThenable)
-    ? Promise.all(answers).then(join)
-    : join(answers as Awaited<(typeof answers)[number]>[]);
+  const waits: Promise<void>[] = [];
+  for (const lane of toLanes(charges)) {
+    const verdicts = lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs });
+    const noted = andThen(verdicts, (answers) => note(lane, answers, request));
+    if (isThenable(noted)) waits.push(noted);
+  }
+  return waits.length === 0 ? charges : Promise.all(waits).then(() => charges);
 }
 
-function toPeeked(
-  charge: RuleCharge,
-  verdict: RuleResult["verdict"],
+function note(
+  charges: readonly RuleCharge[],
+  verdicts: readonly Verdict[],
   { context }: PolicyRequest,
-): RuleResult {
-  const result = toResult(charge, verdict, charge.cost);
-  return context.seesResponses || charge.shadow ? result : toRefusedIfDelayed(result);
+): void {
+  for (const [i, charge] of charges.entries()) {
+    answer(charge, verdicts[i], charge.cost);
+    if (!context.seesResponses) refuseIfDelayed(charge);
+  }
 }
 
 /** How the caller stands under the rules that could count it and are exposed. */

@@ -11,12 +11,7 @@ import type { CostFunctions } from "./cost.js";
 import type { Facts } from "./facts.js";
 import { giveBackAll, Held, type HeldCharge, type SettleContext } from "./held.js";
 import type { Matcher } from "./matcher.js";
-import {
-  PolicyDecision,
-  type RuleResult,
-  toRefusedIfDelayed,
-  toResult,
-} from "./policy-decision.js";
+import { answer, PolicyDecision, refuseIfDelayed } from "./policy-decision.js";
 import type { SampleFinding } from "./policy-sample.js";
 import type { Dimension } from "./rule.js";
 import { Subject } from "./subject.js";
@@ -54,7 +49,8 @@ export class PolicyRequest implements ChargeContext {
   readonly context: RequestContext;
   readonly compiled: CompiledRules;
   readonly #options: AdmitOptions;
-  readonly #results: RuleResult[] = [];
+  /** What was decided so far. */
+  #results: readonly RuleCharge[] = NOTHING_DECIDED;
   #isInOrder = true;
   /** How many results are of charges that were taken. */
   #takenResults = 0;
@@ -154,7 +150,7 @@ export class PolicyRequest implements ChargeContext {
     if (charges.length === 0) return true;
     this.#sample(charges);
     if (charges.length === 1 && isLast && this.#isPlain(charges[0])) {
-      return this.#passOne(charges[0]);
+      return this.#passOne(charges);
     }
     if (isOneLane(charges)) return this.#passLane(charges, isLast);
     this.#isInOrder = false;
@@ -178,18 +174,20 @@ export class PolicyRequest implements ChargeContext {
     return isBare && this.#options.requestId === undefined;
   }
 
-  #passOne(charge: RuleCharge): MaybePromise<boolean> {
+  #passOne(charges: readonly RuleCharge[]): MaybePromise<boolean> {
+    const [charge] = charges;
     const { store } = charge.rule.lane;
-    if (store.decideOne === undefined) return this.#passLane([charge], true);
+    if (store.decideOne === undefined) return this.#passLane(charges, true);
+    this.#note(charges);
     const { counter, key, cost, nowMs } = charge;
     const verdict = store.decideOne(counter, key, cost, nowMs, this.nowMs);
     if (isThenable(verdict)) {
-      return Promise.resolve(verdict).then((answer) => {
-        this.#results.push(toResult(charge, answer, 0));
-        return answer.allowed;
+      return Promise.resolve(verdict).then((known) => {
+        answer(charge, known, 0);
+        return known.allowed;
       });
     }
-    this.#results.push(toResult(charge, verdict, 0));
+    answer(charge, verdict, 0);
     return verdict.allowed;
   }
 
@@ -215,30 +213,32 @@ export class PolicyRequest implements ChargeContext {
 
   #toOptions(charges: readonly RuleCharge[], isLast: boolean): DecideOptions {
     let hold: boolean | "briefly" = isLast ? false : "briefly";
+    let hasQuota = false;
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i];
       if (!isLast) charge.isFinal = false;
       if (charge.isHeld) hold = true;
       else if (!charge.isFinal && hold === false) hold = "briefly";
+      hasQuota ||= charge.ruleLimit.isQuota;
     }
     const { requestId } = this.#options;
-    const blockNowMs = this.nowMs;
-    return requestId === undefined ? { hold, blockNowMs } : { hold, blockNowMs, requestId };
+    if (requestId !== undefined) return { hold, blockNowMs: this.nowMs, requestId };
+    return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: this.nowMs };
   }
 
   /** Notes what a lane said. Returns whether the request may go on. */
   #take(charges: readonly RuleCharge[], outcome: Outcome): boolean {
     const { isAdmitted, verdicts, receipts } = outcome;
+    const mayWait = this.context.seesResponses;
     let mayGoOn = isAdmitted;
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i];
-      let result = toResult(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
-      if (isAdmitted && !charge.shadow && !this.context.seesResponses) {
-        result = toRefusedIfDelayed(result);
-        mayGoOn &&= result.verdict.allowed;
-      }
-      this.#results.push(result);
+      answer(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
+      if (mayWait || !isAdmitted) continue;
+      refuseIfDelayed(charge);
+      mayGoOn &&= charge.verdict.allowed || charge.shadow;
     }
+    this.#note(charges);
     if (isAdmitted) this.#takenResults = this.#results.length;
     if (receipts.length > 0) this.#hold(charges, outcome);
     return mayGoOn;
@@ -259,7 +259,7 @@ export class PolicyRequest implements ChargeContext {
 
   #conclude(isAdmitted: boolean): MaybePromise<PolicyDecision> {
     if (!isAdmitted) this.#forgetTaken();
-    if (!this.#isInOrder) this.#results.sort((a, b) => a.charge.rule.order - b.charge.rule.order);
+    if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
     if (isAdmitted) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
     const given = giveBackAll(this.#held, this.context);
@@ -270,9 +270,15 @@ export class PolicyRequest implements ChargeContext {
   /** What was charged and is given back stands otherwise than its verdict says. */
   #forgetTaken(): void {
     for (let i = 0; i < this.#takenResults; i++) {
-      const { charge, verdict } = this.#results[i];
-      if (verdict.allowed) this.#results[i] = { charge, verdict, isKnown: false };
+      const charge = this.#results[i];
+      if (charge.verdict.allowed) charge.isKnown = false;
     }
+  }
+
+  /** Adds what was decided. Never to a list that was put to a store, which may still look at it. */
+  #note(charges: readonly RuleCharge[]): void {
+    const isFirst = this.#results === NOTHING_DECIDED;
+    this.#results = isFirst ? charges : [...this.#results, ...charges];
   }
 
   /** What is settled at the end: nothing, unless something is held or has to be waited for. */
@@ -295,6 +301,13 @@ export class PolicyRequest implements ChargeContext {
 }
 
 const NOTHING_HELD: HeldCharge[] = [];
+const NOTHING_DECIDED: readonly RuleCharge[] = [];
+/** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
+const PLAIN: DecideOptions = { hold: false };
+
+function byOrder(a: RuleCharge, b: RuleCharge): number {
+  return a.rule.order - b.rule.order;
+}
 
 function isEndpoint({ kind }: Dimension): boolean {
   return kind === "endpoint";
