@@ -131,11 +131,25 @@ describe("costs that are known afterwards", () => {
   });
 
   it("of a quota are settled by the wall clock", () => {
-    const clock = { now: () => 5, wall: () => Date.UTC(2026, 0, 1) };
+    const clock = { now: () => Date.UTC(2027, 0, 1), wall: () => Date.UTC(2026, 0, 1) };
     const limit = quota({ limit: 100, period: "month" });
     const policy = policyOf([{ id: "q", limit, cost: 10, settle: "code" }], { clock });
     admit(policy).finish({ cost: 4 });
     expect(remaining(policy)).toEqual([96]);
+  });
+});
+
+describe("a refund by an operator while a request is under way", () => {
+  it("is not given back once more when the request ends", () => {
+    const rules = [{ id: "llm", limit: perMinute(100), cost: { function: "f" }, settle: "code" }];
+    let cost = 40;
+    const policy = policyOf(rules, { costs: { f: () => cost } });
+    const reserved = admit(policy);
+    policy.refund("llm", "ip:203.0.113.10", 40);
+    cost = 30;
+    admit(policy);
+    reserved.finish({ cost: 0 });
+    expect(remaining(policy)).toEqual([70]);
   });
 });
 
@@ -182,7 +196,12 @@ describe("what is held over several stores", () => {
       ],
       { store },
     );
-    await (await policy.admit(facts)).finish({ status: 200, cost: 1 });
+    const decision = await policy.admit(facts);
+    await decision.finish({ status: 200, cost: 1 });
+    const { settle } = store.calls;
+    await decision.finish({ status: 200, cost: 1 });
+    await decision.cancel();
+    expect([settle, store.calls.settle]).toEqual([1, 1]);
     const { results } = await policy.peek(facts);
     expect(results.map(({ verdict }) => verdict.remaining)).toEqual([5, 4, 4, 4]);
   });

@@ -117,6 +117,12 @@ describe("rules of several consistencies over one remote store", () => {
     expect((await late.peek(early)).results[0].verdict.remaining).toBe(97);
   });
 
+  it("send a caller to the same shard also where nothing else matches", async () => {
+    const { policy } = stand([{ id: "shield", key: "global", shards: 4, limit: perMinute(400) }]);
+    for (let i = 0; i < 8; i++) await policy.admit(facts);
+    expect(await remaining(policy)).toEqual([92]);
+  });
+
   it("give a log back out of the lease that it was charged to", async () => {
     const { policy } = stand([
       {

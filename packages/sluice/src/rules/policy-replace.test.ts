@@ -31,6 +31,16 @@ describe("replace", () => {
     expect(events).toEqual([{ kind: "replaced", from: version, to: version }]);
   });
 
+  it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {
+    const { policy } = stand({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(5) });
+    const counters = () =>
+      (policy.peek(facts) as PolicyDecision).results.map(({ charge }) => charge.counter);
+    const [a, b] = counters();
+    policy.replace(file({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(6) }));
+    expect(counters()[0]).toBe(a);
+    expect(counters()[1]).not.toBe(b);
+  });
+
   it("keeps what was used under other numbers, clipped to the new limit", () => {
     const { policy } = stand({ id: "a", limit: perMinute(10) });
     for (let i = 0; i < 6; i++) admit(policy);

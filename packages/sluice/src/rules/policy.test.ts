@@ -67,6 +67,14 @@ describe("a policy over memory", () => {
     ]);
   });
 
+  it("shows the rule with the smallest share left, not with the fewest units", () => {
+    const policy = policyOf([
+      { id: "large", limit: perMinute(100), cost: 60 },
+      { id: "small", limit: perMinute(10) },
+    ]);
+    expect(admit(policy)).toMatchObject({ rule: "large", limit: 100, remaining: 40 });
+  });
+
   it("lets everything pass where no rule matches, with infinite numbers", () => {
     const policy = policyOf([{ id: "login", match: { path: "/login" }, limit: "1/minute" }]);
     expect(admit(policy)).toMatchObject({ allowed: true, rule: undefined, remaining: Infinity });
