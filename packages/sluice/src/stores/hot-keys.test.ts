@@ -14,7 +14,7 @@ import { storeConformance } from "../testing/store-conformance.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import { type HotKeyEvent, type HotKeysOptions, type HotKeysStore, hotKeys } from "./hot-keys.js";
 import { memoryStore } from "./memory/store.js";
-import type { Counter } from "./store.js";
+import type { Counter, Outcome } from "./store.js";
 
 const limit = tokenBucket({ capacity: 100_000, refill: { amount: 1, everyMs: 3_600_000 } });
 const counters = new Map<Limit, Counter>();
@@ -110,6 +110,23 @@ describe("a key of a strict limit", () => {
       admitted += stand.ask(perSecond, "key", small).filter(({ allowed }) => allowed).length;
     }
     expect(admitted).toBe(500);
+  });
+
+  it("is leased in requests of several keys once all of them are hot, and none is before", () => {
+    const stand = new Stand({ hotPerSecond: 10 });
+    const ask = (...keys: string[]) => {
+      const nowMs = stand.clock.now();
+      const charges = keys.map((key) => ({ counter: counterOf(limit), key, cost: 1, nowMs }));
+      return stand.store.decide(charges, { hold: "briefly" }) as Outcome;
+    };
+    for (let n = 0; n < 20; n++) ask("busy", `seldom ${n}`);
+    expect(stand.store.stats).toMatchObject({ hotKeys: 1, lease: { leases: 0 } });
+    for (let n = 0; n < 10; n++) ask("busy", "other");
+    const { verdicts, receipts } = ask("busy", "other");
+    expect(verdicts.map(({ source }) => source)).toEqual(["lease", "lease"]);
+    const { unitsSpent } = stand.store.stats.lease;
+    stand.store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
+    expect(stand.store.stats.lease.unitsSpent).toBe(unitsSpent - 2);
   });
 
   it("is blocked and reset at once while it is hot", () => {
