@@ -47,14 +47,14 @@ export class Lanes {
     this.#options = options;
   }
 
-  /** Whether decisions may have to be waited for. */
-  get isRemote(): boolean {
-    return this.#base.isRemote === true;
+  /** Whether other processes may share the store: one with a guard in front is behind a network too. */
+  get #isShared(): boolean {
+    return this.#base.isRemote === true || this.#base.isGuarded === true;
   }
 
   /** The lane of a rule. Over a store in this process all are one: it is exact and never waits. */
   of({ consistency, shards }: { consistency: Consistency; shards: number }): Lane {
-    const kind = this.#base.isRemote === true ? consistency : "strict";
+    const kind = this.#isShared ? consistency : "strict";
     const name = `${kind}/${shards}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
@@ -79,7 +79,7 @@ export class Lanes {
   #make(consistency: Consistency): Store {
     const base = this.#base;
     const { clock } = this.#options;
-    if (base.isRemote !== true) return base;
+    if (!this.#isShared) return base;
     if (consistency === "local") return memoryStore();
     const store = new BorrowedStore(toGuarded(base, { clock }));
     switch (consistency) {
@@ -94,7 +94,7 @@ export class Lanes {
 
   /** Returns what is leased and exchanges what is counted. The store itself is its owner's to close. */
   async close(): Promise<void> {
-    if (!this.isRemote) return;
+    if (!this.#isShared) return;
     await Promise.all([...this.#stores.values()].map((store) => store.close()));
   }
 }

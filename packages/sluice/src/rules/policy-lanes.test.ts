@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RemoteStore } from "../../test/remote-store.js";
 import { fixedWindow, leakyBucket, slidingWindowLog, tokenBucket } from "../limits.js";
+import { resilient } from "../stores/resilient.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy, type Policy } from "./policy.js";
@@ -63,6 +64,23 @@ describe("rules of several consistencies over one remote store", () => {
     const { decide } = store.calls;
     for (let i = 0; i < 5; i++) expect(policy.admit(facts)).toMatchObject({ allowed: false });
     expect(store.calls.decide).toBe(decide);
+  });
+
+  it("have their lanes also over a store that its user has put a guard in front of", async () => {
+    const remote = new RemoteStore();
+    const { policy } = stand(
+      [
+        { id: "near", consistency: "local", limit: perMinute(1) },
+        { id: "far", consistency: "strict", limit: perMinute(9) },
+      ],
+      { store: resilient(remote) },
+    );
+    await policy.admit(facts);
+    const { decide } = remote.calls;
+    expect(policy.admit(facts)).toMatchObject({ allowed: false, rule: "near" });
+    expect(remote.calls.decide).toBe(decide);
+    await policy.close();
+    expect(remote.calls.close).toBe(0);
   });
 
   it("are told of in the order of the rules, not of the lanes", async () => {
