@@ -108,8 +108,8 @@ export class Door implements PassageHost {
     const identify = () => this.#identify(view, shown, attributes);
     const requestId = this.#setup.requestId?.(view.raw);
     const decided = this.policy.admit(withAttributes(shown, attributes), { identify, requestId });
-    if (isThenable(decided)) return decided.then((decision) => this.#toPassage(view, decision));
-    return this.#toPassage(view, decided);
+    if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
+    return decided.then((decision) => this.#toPassage(view, decision));
   }
 
   #identify(

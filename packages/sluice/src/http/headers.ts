@@ -41,6 +41,7 @@ export class FieldWriter {
     let policies = "";
     let states = "";
     let bound: RuleResult | undefined;
+    let boundLimit = "";
     for (const result of decision.results) {
       if (!isShown(result)) continue;
       const texts = textsOf(result.charge);
@@ -52,20 +53,21 @@ export class FieldWriter {
         if (states !== "") states += ", ";
         states += toState(texts, result.verdict, retry) + pk;
       }
-      if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
+      if (bound !== undefined && !bindsMore(result.verdict, bound.verdict)) continue;
+      bound = result;
+      boundLimit = texts.limit;
     }
     const fields: string[] = [];
     if (policies === "") return fields;
     if (this.#options.headers !== "none") fields.push("RateLimit-Policy", policies);
     if (this.#isNamed && states !== "") fields.push("RateLimit", states);
-    if (bound !== undefined) this.#addNumbers(fields, bound, retry);
+    if (bound !== undefined) this.#addNumbers(fields, boundLimit, bound.verdict, retry);
     return fields;
   }
 
   /** The forms that tell one limit's numbers. */
-  #addNumbers(fields: string[], { charge, verdict }: RuleResult, retry: Retry | undefined): void {
+  #addNumbers(fields: string[], limit: string, verdict: Verdict, retry: Retry | undefined): void {
     const { headers, legacyReset } = this.#options;
-    const { limit } = textsOf(charge);
     const remaining = `${clip(verdict.remaining)}`;
     const seconds = secondsOf(verdict, retry);
     if (headers === "draft-7") {

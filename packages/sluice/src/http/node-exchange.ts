@@ -10,7 +10,7 @@ import type { BodyBounds, BodyFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
 import type { Door } from "./door.js";
 import { joinHead, readField, watchHead } from "./node-head.js";
-import type { Passage, RateLimitInfo } from "./passage.js";
+import { Passage, type RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
@@ -63,8 +63,8 @@ export function passNode(
   refuse: Refuse = sendRefusal,
 ): MaybePromise<Passage | undefined> {
   const entered = door.enter(view);
-  if (isThenable(entered)) return entered.then((passage) => goOn(passage, response, refuse));
-  return goOn(entered, response, refuse);
+  if (entered instanceof Passage) return goOn(entered, response, refuse);
+  return entered.then((passage) => goOn(passage, response, refuse));
 }
 
 function goOn(
