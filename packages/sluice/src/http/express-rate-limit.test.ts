@@ -93,6 +93,16 @@ describe.each(kinds)("express-rate-limit over %s", (kind, makeStore) => {
     expect(await hits.increment("client")).toMatchObject({ totalHits: 1 });
   });
 
+  it("ends the windows of different keys at different instants", async () => {
+    const { hits } = setUp();
+    hits.init({ windowMs: WINDOW_MS, limit: 10 });
+    const ends = new Set<number | undefined>();
+    for (let n = 0; n < 10; n++) {
+      ends.add((await hits.increment(`client ${n}`)).resetTime?.getTime());
+    }
+    expect(ends.size).toBe(10);
+  });
+
   it("takes back the hits of requests that are not to be counted", async () => {
     const { hits } = setUp();
     const send = await serve({ limit: 2, store: hits, skipFailedRequests: true });
