@@ -7,6 +7,13 @@
 
 export type { CidrList } from "./cidr.js";
 export type { CostFunction } from "./cost.js";
+export {
+  type CounterFate,
+  diffRules,
+  type LimitDiff,
+  type RuleDiff,
+  type RulesDiff,
+} from "./diff.js";
 export type {
   ExplainedCondition,
   ExplainedLimit,
@@ -43,4 +50,5 @@ export type {
   SettleBy,
   When,
 } from "./rule.js";
+export { type JsonSchema, toJsonSchema } from "./schema.js";
 export { type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

@@ -2,6 +2,7 @@
 // back what was held. Whoever listens must not be able to break a decision.
 
 import { isThenable } from "../maybe-promise.js";
+import type { RulesDiff } from "./diff.js";
 
 /** Something that happened to a policy. `kind` says what. */
 export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | SettleFailed;
@@ -13,6 +14,8 @@ export interface RulesReplaced {
   readonly from: string;
   /** The version in force now; the same if nothing changed. */
   readonly to: string;
+  /** What changed, and what becomes of the counters. */
+  readonly diff: RulesDiff;
 }
 
 /** An operator switched a rule off or on, or everything if `rule` is undefined. */

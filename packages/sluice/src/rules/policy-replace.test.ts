@@ -28,7 +28,14 @@ describe("replace", () => {
     for (let i = 0; i < 4; i++) admit(policy);
     policy.replace(file({ id: "a", limit: perMinute(5) }));
     expect(remaining(policy)).toBe(1);
-    expect(events).toEqual([{ kind: "replaced", from: version, to: version }]);
+    expect(events).toMatchObject([{ kind: "replaced", from: version, to: version }]);
+    policy.replace(file({ id: "a", limit: perMinute(6) }, { id: "b", limit: perMinute(6) }));
+    expect(events[1]).toMatchObject({
+      kind: "replaced",
+      from: version,
+      to: policy.version,
+      diff: { added: ["b"], removed: [], changed: [{ id: "a" }] },
+    });
   });
 
   it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {

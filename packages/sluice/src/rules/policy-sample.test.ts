@@ -92,6 +92,16 @@ describe("ordinary traffic is not reported", () => {
     }
   });
 
+  it("of clients that come back within the window but seldom within the hour that is watched", () => {
+    const month = quota({ limit: 100, period: "month" });
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const random = randomOf(seed);
+      // 25,000 requests in an hour, by 1,500,000 clients: a dozen a month each.
+      const client = () => `c${Math.floor(random() * 1_500_000)}`;
+      expect(eventsOf(client, month, 3_700_000).events).toEqual([]);
+    }
+  });
+
   it("of a rule that counts everybody together", () => {
     const events: PolicyEvent[] = [];
     const rules = { version: 1, rules: [{ id: "a", key: "global", limit: perSecond }] };

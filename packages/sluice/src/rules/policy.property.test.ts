@@ -60,7 +60,7 @@ function toFile(rules: readonly RandomRule[]): object {
     id: `r${i}`,
     consistency: rule.consistency,
     key: rule.key,
-    limit: rule.units.map(LIMITS[rule.kind]),
+    limit: rule.units.map((units) => LIMITS[rule.kind](units)),
     onExceed: rule.isShadow ? "shadow" : "reject",
     ...(rule.path === undefined ? {} : { match: { path: rule.path } }),
     ...(rule.isFlat ? {} : { cost: { header: "x-cost", min: 0, max: 3 } }),

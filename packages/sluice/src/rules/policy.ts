@@ -4,6 +4,7 @@
 import { SluiceError, show } from "../errors.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import { type CompiledRule, CompiledRules } from "./compile.js";
+import { diffRules } from "./diff.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import type { Facts } from "./facts.js";
 import { Lanes } from "./lanes.js";
@@ -116,9 +117,12 @@ export class Policy {
    */
   replace(rules: RulesInput): void {
     this.#mustBeOpen();
-    const from = this.version;
+    const before = this.rules;
     this.#compiled = this.#compile(toRuleSet(rules));
-    this.#tell({ kind: "replaced", from, to: this.version });
+    // Comparing thousands of rules takes its time: only for who listens.
+    if (this.#setup.onEvent === undefined) return;
+    const diff = diffRules(before, this.rules);
+    this.#tell({ kind: "replaced", from: before.version, to: this.version, diff });
   }
 
   /**
