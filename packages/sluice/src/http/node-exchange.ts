@@ -64,7 +64,15 @@ export function passNode(
 ): MaybePromise<Passage | undefined> {
   const entered = door.enter(view);
   if (entered instanceof Passage) return goOn(entered, response, refuse);
-  return entered.then((passage) => goOn(passage, response, refuse));
+  return entered.then((passage) => {
+    if (!isGone(response)) return goOn(passage, response, refuse);
+    passage.finish({});
+    return undefined;
+  });
+}
+
+function isGone(response: ServerResponse): boolean {
+  return response.closed || response.destroyed;
 }
 
 function goOn(
@@ -128,7 +136,7 @@ export function goOnWith<T>(
 
 /** Finishes the passage once the response is out, or its client is gone. */
 export function finishWithResponse(passage: Passage, response: ServerResponse): void {
-  if (response.closed || response.destroyed) {
+  if (isGone(response)) {
     passage.finish({});
     return;
   }
