@@ -38,6 +38,15 @@ describe("operators' verbs on a key", () => {
     expect(admit(policy, { tier: "pro" }).allowed).toBe(true);
   });
 
+  it("block by the monotonic clock, quotas among the limits too", () => {
+    const clock = { now: () => 1_000, wall: () => Date.UTC(2026, 0, 1) };
+    const limit = [quota({ limit: 50, period: "day" }), perMinute(5)];
+    const policy = policyOf([{ id: "api", limit }], { clock });
+    policy.block("api", "ip:203.0.113.10", 5_000);
+    expect(admit(policy)).toMatchObject({ allowed: false, retryAfterMs: 5_000 });
+    expect(peek(policy)).toMatchObject({ allowed: false, retryAfterMs: 5_000 });
+  });
+
   it("reset and refund it in every tier", () => {
     const policy = policyOf(tiered);
     for (let i = 0; i < 6; i++) {
