@@ -2,7 +2,7 @@
 // memory, over `check` of three limiters with the same keys and limits. The policy also finds the
 // rules by path, makes the keys and decides all or nothing; the limiters do none of it.
 
-import { createLimiter, fixedWindow } from "sluice";
+import { createLimiter, fixedWindow, memoryStore } from "sluice";
 import { createPolicy, type PolicyDecision, parseRules } from "sluice/rules";
 import type { Bench } from "../bench.js";
 import { generousBucket } from "../contenders.js";
@@ -53,9 +53,11 @@ function policyOfThree(): Contender {
 }
 
 function threeLimiters(): Contender {
-  const perAddress = createLimiter({ limit: generousBucket });
-  const perUser = createLimiter({ limit: generousBucket });
-  const all = createLimiter({ limit: fixedWindow(SHARED) });
+  // One store, as the policy has: the tables are then as full on both sides.
+  const store = memoryStore();
+  const perAddress = createLimiter({ limit: generousBucket, store, name: "per-address" });
+  const perUser = createLimiter({ limit: generousBucket, store, name: "per-user" });
+  const all = createLimiter({ limit: fixedWindow(SHARED), store, name: "all" });
   const check = (id: number) => {
     const isAddressIn = perAddress.check(`ip:${toAddress(id)}`).allowed;
     const isUserIn = perUser.check(`user:${id}`).allowed;
