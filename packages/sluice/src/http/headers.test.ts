@@ -154,6 +154,22 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     }
   });
 
+  it("leave out how a limit stands that nobody asked because another was known to refuse", async () => {
+    const one = fixedWindow({ limit: 1, windowMs: 60_000 });
+    const rules = [
+      { id: "wide", limit: three },
+      { id: "tight", limit: one },
+    ];
+    const { door } = doorOf(rules, {}, { store: new MoodyStore(memoryStore()) });
+    for (let i = 0; i < 2; i++) await door.enter(viewOf());
+    const { decision, fields } = await door.enter(viewOf());
+    expect(decision.source).toBe("deny-cache");
+    const named = byName(fields);
+    expect(itemsOf(named["ratelimit-policy"]).map(([name]) => name)).toEqual(["wide", "tight"]);
+    expect(itemsOf(named.ratelimit)).toEqual([["tight", { r: 0, t: 60 }]]);
+    expect(named["x-ratelimit-limit"]).toBe("1");
+  });
+
   it("carry a partition key that tells counters apart and nothing else", () => {
     const secret = "a secret of the fleet";
     const { enter } = doorOf([{ id: "r", limit: three }], { partitionKey: { secret } });
