@@ -2,7 +2,6 @@
 // only parses; how the bytes are got, and given back, is a matter of each runtime.
 
 import type { Clock } from "../clock.js";
-import type { MaybePromise } from "../maybe-promise.js";
 
 /** Top-level fields of a body, by name. */
 export type BodyFields = Readonly<Record<string, unknown>>;
@@ -13,11 +12,6 @@ export interface BodyBounds {
   /** How long it may take to arrive. */
   readonly msMax: number;
   readonly clock: Clock;
-}
-
-/** A view that can read the body of its request, bounded in size and, if it can, in time. */
-export interface ReadsBody {
-  readBody(bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined>;
 }
 
 /** A form of body that has fields. */

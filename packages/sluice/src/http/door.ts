@@ -5,6 +5,7 @@ import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
 import type { Policy } from "../rules/policy.js";
 import { PolicyDecision } from "../rules/policy-decision.js";
+import type { Needs } from "../rules/policy-request.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { FieldWriter } from "./headers.js";
 import { PartitionKey } from "./headers-partition-key.js";
@@ -15,7 +16,7 @@ import { toStatusReply } from "./rate-limit-endpoint.js";
 import { RefusalWriter, type Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 import { type Retry, toRetry } from "./retry-after.js";
-import type { Prepare } from "./simple-policy.js";
+import type { Prepare, SimplePolicy } from "./simple-policy.js";
 import { type Wait, WaitingRoom } from "./waiting.js";
 
 // Requests that any door of this process refused: what another door around it counts by the
@@ -32,18 +33,17 @@ export class Door implements PassageHost {
   readonly #refusals: RefusalWriter;
   readonly #room: WaitingRoom;
   readonly #ownsPolicy: boolean;
+  /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
+  readonly #isKeyed: boolean;
 
   /** @param simple - Of the simple case: what functions in code are asked first. The policy is the door's own. */
-  constructor(
-    policy: Policy,
-    setup: HttpSetup,
-    simple?: { readonly prepare: Prepare | undefined },
-  ) {
+  constructor(policy: Policy, setup: HttpSetup, simple?: Omit<SimplePolicy, "policy">) {
     this.policy = policy;
     this.#setup = setup;
     this.#identity = setup.identity;
     this.#prepare = simple?.prepare;
     this.#ownsPolicy = simple !== undefined;
+    this.#isKeyed = simple?.isKeyed === true;
     const { clock, headers, legacyReset, partitionSecret } = setup;
     const partitionKey =
       partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
@@ -74,7 +74,7 @@ export class Door implements PassageHost {
   }
 
   #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
-    const identified = this.#identify(view, this.#identity.read(view), attributes);
+    const identified = this.#identify(view, this.#identity.read(view), attributes, NO_BODY);
     const states = andThen(identified, (facts) => this.policy.state(facts));
     return andThen(states, toStatusReply);
   }
@@ -105,7 +105,9 @@ export class Door implements PassageHost {
 
   #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
     const shown = this.#identity.read(view);
-    const identify = () => this.#identify(view, shown, attributes);
+    const identify = this.#isKeyed
+      ? undefined
+      : (needs: Needs) => this.#identify(view, shown, attributes, needs);
     const requestId = this.#setup.requestId?.(view.raw);
     const decided = this.policy.admit(withAttributes(shown, attributes), { identify, requestId });
     if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
@@ -116,8 +118,9 @@ export class Door implements PassageHost {
     view: RequestView,
     shown: RequestFacts,
     attributes: Attributes | undefined,
+    needs: Needs,
   ): MaybePromise<Facts> {
-    return andThen(this.#identity.identify(view, shown), (known) =>
+    return andThen(this.#identity.identify(view, shown, needs), (known) =>
       withAttributes(known, attributes),
     );
   }
@@ -168,6 +171,9 @@ export class Door implements PassageHost {
     }
   }
 }
+
+/** Who asks how it stands sends no body. */
+const NO_BODY: Needs = { body: false };
 
 function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
   return attributes === undefined ? facts : new AttributedFacts(facts, attributes);

@@ -35,9 +35,9 @@ export class FastifyView implements RequestView {
   }
 
   /** Parsed by Fastify if its turn was before ours, else read ahead. */
-  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw;
     if (body !== undefined) return toFields(body);
-    return bounds === undefined ? undefined : readNodeBody(this.raw.raw, bounds);
+    return readNodeBody(this.raw.raw, bounds);
   }
 }

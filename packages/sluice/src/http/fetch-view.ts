@@ -68,7 +68,7 @@ export class FetchView implements RequestView {
     return this.#peers.find(this.request, this.#rest);
   }
 
-  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
-    return bounds === undefined ? undefined : readFetchBody(this.request, bounds);
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    return readFetchBody(this.request, bounds);
   }
 }

@@ -89,15 +89,15 @@ class HonoView extends FetchView {
   }
 
   /** A body that somebody has read already is one that Hono remembers. */
-  override readBody(bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
-    if (!this.request.bodyUsed) return super.readBody(bytesMax, bounds);
+  override readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    if (!this.request.bodyUsed) return super.readBody(bounds);
     const { req } = this.raw as Context;
     const form = toBodyForm(req.header("content-type"), req.header("content-encoding"));
     if (form === undefined) return undefined;
     return req
       .arrayBuffer()
       .then((bytes) =>
-        bytes.byteLength > bytesMax ? undefined : parseBody(form, new Uint8Array(bytes)),
+        bytes.byteLength > bounds.bytesMax ? undefined : parseBody(form, new Uint8Array(bytes)),
       );
   }
 }

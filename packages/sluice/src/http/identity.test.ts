@@ -16,6 +16,8 @@ function verifierOf(claims: Record<string, unknown> | undefined): TokenVerifier 
   return { header: "authorization", claimsOf: () => claims };
 }
 
+const ALL = { body: true };
+
 describe("fields that name a caller", () => {
   const options: IdentityOptions = {
     trustedProxies,
@@ -87,7 +89,7 @@ describe("claims", () => {
     const view = viewOf({});
     const facts = identity.read(view);
     expect(facts.user).toBeUndefined();
-    expect(identity.identify(view, facts)).toBe(facts);
+    expect(identity.identify(view, facts, ALL)).toBe(facts);
     expect(facts.user).toBe(user);
   });
 
@@ -105,7 +107,7 @@ describe("claims", () => {
     const facts = identity.read(view);
     void [facts.user, facts.ip, facts.attributes];
     expect(asked).toBe(0);
-    identity.identify(view, facts);
+    identity.identify(view, facts, ALL);
     void [facts.user, facts.user];
     expect(asked).toBe(1);
   });
@@ -124,7 +126,7 @@ describe("functions in code", () => {
     };
     const identity = toIdentity(options);
     const view = viewOf({ raw: { session: "s1" } });
-    const facts = await identity.identify(view, identity.read(view));
+    const facts = await identity.identify(view, identity.read(view), ALL);
     expect([facts.user, facts.tenant]).toEqual(["s1", "tenant of s1"]);
     expect({ ...facts.attributes }).toEqual({ asn: "64496", none: undefined, empty: undefined });
   });
@@ -133,7 +135,7 @@ describe("functions in code", () => {
     const identity = toIdentity({ user: () => "42" });
     const view = viewOf({});
     const facts = identity.read(view);
-    expect(identity.identify(view, facts)).toBe(facts);
+    expect(identity.identify(view, facts, ALL)).toBe(facts);
     expect(facts.user).toBe("42");
   });
 
@@ -148,13 +150,13 @@ describe("functions in code", () => {
       tier: () => Promise.reject(new Error("third")),
     });
     const view = viewOf({});
-    await expect(identity.identify(view, identity.read(view))).rejects.toThrow(/first|second/);
+    await expect(identity.identify(view, identity.read(view), ALL)).rejects.toThrow(/first|second/);
   });
 
   it("may answer with text only, and errors don't show what they answered", async () => {
     const identity = toIdentity({ user: () => ({ password: "hunter2" }) as unknown as string });
     const view = viewOf({});
-    const failure = await Promise.resolve(identity.identify(view, identity.read(view))).catch(
+    const failure = await Promise.resolve(identity.identify(view, identity.read(view), ALL)).catch(
       String,
     );
     expect(failure).toContain(
@@ -185,13 +187,13 @@ describe("identify", () => {
     const seen: unknown[] = [];
     const view = viewOf({ readBody: (...bounds: unknown[]) => void seen.push(...bounds) });
     const identity = toIdentity({ bodyBytesMax: 100, bodyMsMax: 20 });
-    identity.identify(view, identity.read(view));
+    identity.identify(view, identity.read(view), ALL);
     expect(seen).toEqual([100, expect.objectContaining({ bytesMax: 100, msMax: 20 })]);
   });
 
   it("knows a request by its view too, if its facts were wrapped", () => {
     const identity = toIdentity({ user: () => "42" });
-    const facts = identity.identify(viewOf({}), { method: "GET", path: "/" }) as Facts;
+    const facts = identity.identify(viewOf({}), { method: "GET", path: "/" }, ALL) as Facts;
     expect(facts.user).toBe("42");
   });
 });

@@ -5,7 +5,7 @@
 import type { Clock } from "../clock.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
-import type { ReadsBody } from "./body.js";
+import type { Needs } from "../rules/policy-request.js";
 import { RequestFacts } from "./identity-facts.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
 import { toIdentitySetup } from "./identity-setup.js";
@@ -22,14 +22,6 @@ export type {
   FactSource,
   HeaderSource,
 } from "./identity-sources.js";
-
-/** What the rules that may match need besides who the caller is. */
-export interface Needs {
-  /** Whether one of them counts by a field of the body. */
-  readonly body: boolean;
-}
-
-const EVERYTHING: Needs = { body: true };
 
 /**
  * Makes the identity of a door.
@@ -61,7 +53,7 @@ export class Identity {
    * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
    * be waited for. Rejects with what a function in code threw.
    */
-  identify(view: RequestView, known: Facts, needs: Needs = EVERYTHING): MaybePromise<Facts> {
+  identify(view: RequestView, known: Facts, needs: Needs): MaybePromise<Facts> {
     const facts = known instanceof RequestFacts ? known : this.read(view);
     const { claimSources, jwt, functions, body } = this.#setup;
     const tasks: MaybePromise<void>[] = [];
@@ -76,8 +68,7 @@ export class Identity {
       tasks.push(learnFrom(() => jwt.claimsOf(view), learn));
     }
     if (needs.body) {
-      const reader: ReadsBody = view;
-      const read = () => reader.readBody(body.bytesMax, body);
+      const read = () => view.readBody(body);
       tasks.push(learnFrom(read, (fields) => facts.learnBody(fields)));
     }
     return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;

@@ -87,9 +87,9 @@ class KoaView implements RequestView {
     return this.raw.req.socket.remoteAddress;
   }
 
-  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw.request as { body?: unknown };
     if (body !== undefined) return toFields(body);
-    return bounds === undefined ? undefined : readNodeBody(this.raw.req, bounds);
+    return readNodeBody(this.raw.req, bounds);
   }
 }

@@ -99,9 +99,9 @@ export class NestView implements RequestView {
     return this.#request.socket.remoteAddress;
   }
 
-  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw as { body?: unknown };
     if (body !== undefined && body !== null) return toFields(body);
-    return bounds === undefined ? undefined : readNodeBody(this.#request, bounds);
+    return readNodeBody(this.#request, bounds);
   }
 }

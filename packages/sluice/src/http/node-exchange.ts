@@ -41,8 +41,8 @@ export class NodeView implements RequestView {
     return this.raw.socket.remoteAddress;
   }
 
-  readBody(_bytesMax: number, bounds?: BodyBounds): MaybePromise<BodyFields | undefined> {
-    return bounds === undefined ? undefined : readNodeBody(this.raw, bounds);
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    return readNodeBody(this.raw, bounds);
   }
 }
 

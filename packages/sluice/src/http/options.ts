@@ -98,7 +98,7 @@ export function toDoor<Raw>(
 ): Door {
   if (first instanceof Policy) {
     asOptions(site, second ?? {}, HTTP_OPTIONS);
-    return new Door(first, toHttpSetup(site, second ?? {}, clockOf(first)));
+    return new Door(first, toHttpSetup(site, second ?? {}, first.clock));
   }
   if (second !== undefined) {
     refuse(site, `takes a policy and options, or options alone; got ${show(second)} besides them`);
@@ -107,11 +107,6 @@ export function toDoor<Raw>(
   const simple = toSimplePolicy(site, first);
   const setup = toHttpSetup(site, first, first.clock ?? systemClock);
   return new Door(simple.policy, setup, simple);
-}
-
-/** The clock by which the policy decides: the door's waits run on it too. */
-function clockOf(policy: Policy): Clock {
-  return (policy as { clock?: Clock }).clock ?? systemClock;
 }
 
 function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Clock): HttpSetup {

@@ -1,10 +1,11 @@
 // A request as any framework shows it. Each adapter makes one of these, and everything behind it, from
 // the client's address to the body, reads nothing else.
 
-import type { ReadsBody } from "./body.js";
+import type { MaybePromise } from "../maybe-promise.js";
+import type { BodyBounds, BodyFields } from "./body.js";
 
 /** What a framework knows of a request before anything was decided. */
-export interface RequestView extends ReadsBody {
+export interface RequestView {
   readonly method: string;
   /** The request target as it was sent: path and query, or a whole URL. */
   readonly target: string;
@@ -14,4 +15,9 @@ export interface RequestView extends ReadsBody {
   readonly peer: string | undefined;
   /** The framework's own request, for functions in code. */
   readonly raw: unknown;
+  /**
+   * The top-level fields of a JSON or form body; undefined if there is none within the bounds, or it
+   * is malformed. The body can still be read afterwards.
+   */
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined>;
 }

@@ -78,10 +78,13 @@ export type Prepare = (request: unknown) => MaybePromise<Attributes | undefined>
 export interface SimplePolicy {
   readonly policy: Policy;
   readonly prepare: Prepare | undefined;
+  /** Whether a function in code says by what requests are counted. */
+  readonly isKeyed: boolean;
 }
 
 const COST = "cost";
-const KEY = "key";
+// Not "key": an attribute of that name would be taken for a secret and hashed.
+const KEY = "caller";
 /** Fields of a rule that are passed on as they came. */
 const PASSED_ON = [
   "onMissing",
@@ -108,7 +111,7 @@ export function toSimplePolicy<Raw>(site: OptionSite, options: SimpleOptions<Raw
   if (clock !== undefined) setup.clock = clock;
   if (onStoreFailure !== undefined) setup.onStoreFailure = onStoreFailure;
   if (typeof cost === "function") setup.costs = { [COST]: costOf };
-  return { policy: createPolicy(setup), prepare: toPrepare(site, options) };
+  return { policy: createPolicy(setup), prepare: toPrepare(site, options), isKeyed: isKeyFound };
 }
 
 function costOf({ attributes }: Facts): number {

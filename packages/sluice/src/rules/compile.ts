@@ -85,6 +85,8 @@ export class CompiledRules {
   readonly counters = new Map<string, Counter>();
   /** Rules that need to know who the caller is, or what its body says. */
   readonly late: Matcher<CompiledRule>;
+  /** Those of them that need the body. */
+  readonly byBody: Matcher<CompiledRule>;
   readonly #enabled: readonly CompiledRule[];
   #early: Matcher<CompiledRule> | undefined;
   #all: Matcher<CompiledRule> | undefined;
@@ -106,6 +108,7 @@ export class CompiledRules {
     this.#enabled = compiled.filter(({ isOn }) => isOn);
     this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
     this.late = new Matcher(this.#enabled.filter(({ rule }) => isLate(rule)));
+    this.byBody = new Matcher(this.#enabled.filter(({ rule }) => countsByBody(rule)));
   }
 
   // Either these two or `all` are asked, by whether requests come with more to find out about them.
@@ -220,14 +223,13 @@ function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
 }
 
 const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
-const IDENTITIES = ["user", "tenant", "tier"];
 
-function isLate(rule: Rule): boolean {
-  return (
-    rule.key.some(needsIdentity) ||
-    rule.tiers.size > 0 ||
-    IDENTITIES.some((name) => rule.match.attributes.has(name))
-  );
+function isLate({ key, tiers, match }: Rule): boolean {
+  return key.some(needsIdentity) || tiers.size > 0 || match.attributes.size > 0;
+}
+
+function countsByBody({ key }: Rule): boolean {
+  return key.some(({ kind }) => kind === "body");
 }
 
 function isPlain(rule: Rule, { exempt }: RuleSet): boolean {

@@ -169,7 +169,10 @@ function describe(dimension: Dimension): string {
   return "name" in dimension ? `${dimension.kind}:${escapeInKey(dimension.name)}` : dimension.kind;
 }
 
-/** Whether a dimension is known only once the caller has proved who it is, or its body was read. */
+/**
+ * Whether a dimension may be known only once the caller has proved who it is, a function in code was
+ * asked, or the body was read.
+ */
 export function needsIdentity({ kind }: Dimension): boolean {
-  return kind === "user" || kind === "tenant" || kind === "body";
+  return kind === "user" || kind === "tenant" || kind === "attribute" || kind === "body";
 }

@@ -16,6 +16,15 @@ import type { SampleFinding } from "./policy-sample.js";
 import type { Dimension } from "./rule.js";
 import { Subject } from "./subject.js";
 
+/** What rules need to know that a request does not show. */
+export interface Needs {
+  /** Whether a rule that may match counts by a field of the body. */
+  readonly body: boolean;
+}
+
+/** Finds out the rest about a request. */
+export type Identify = (needs: Needs) => MaybePromise<Facts>;
+
 /** How a request is put to a policy. */
 export interface AdmitOptions {
   /**
@@ -23,7 +32,7 @@ export interface AdmitOptions {
    * needs it, and only after the rules that don't have admitted the request. Its facts replace those
    * that were there. If it throws or rejects nothing is charged, and the error is the caller's.
    */
-  readonly identify?: (() => MaybePromise<Facts>) | undefined;
+  readonly identify?: Identify | undefined;
   /**
    * Makes the same request, sent twice, count once: at most 256 characters. Never take it from an
    * untrusted client.
@@ -124,8 +133,8 @@ export class PolicyRequest implements ChargeContext {
     return early && this.#passLate(identify);
   }
 
-  #passLate(identify: () => MaybePromise<Facts>): MaybePromise<boolean> {
-    const facts = identify();
+  #passLate(identify: Identify): MaybePromise<boolean> {
+    const facts = identify({ body: this.compiled.byBody.mayMatch(this.subject) });
     if (isThenable(facts)) return Promise.resolve(facts).then((known) => this.#passKnown(known));
     return this.#passKnown(facts);
   }

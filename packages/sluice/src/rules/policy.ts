@@ -1,6 +1,7 @@
 // A policy: decides requests under a set of rules that may be replaced at any time. This file lists its
 // verbs; what each does to a request is in policy-request.ts, policy-peek.ts and explain.ts.
 
+import type { Clock } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import { type CompiledRule, CompiledRules } from "./compile.js";
@@ -56,6 +57,11 @@ export class Policy {
       },
     };
     this.#compiled = this.#compile(setup.rules);
+  }
+
+  /** The time by which it decides. */
+  get clock(): Clock {
+    return this.#setup.clock;
   }
 
   /** The version of the rules in force. */
