@@ -105,8 +105,10 @@ function refusesMissing({ rule, isShadow }: CompiledRule): boolean {
 }
 
 /** Whether the caller's address is in an exempt range. */
-export function isExemptIp({ ips }: Exempt, { facts: { ip } }: Subject): boolean {
-  return ips !== undefined && ip !== undefined && ips.has(ip);
+export function isExemptIp({ ips }: Exempt, { facts }: Subject): boolean {
+  if (ips === undefined) return false;
+  const { ip } = facts;
+  return ip !== undefined && ips.has(ip);
 }
 
 function isExemptKey({ rule, exemptKeys }: CompiledRule, key: string): boolean {
@@ -137,7 +139,6 @@ class ChargeOfRule implements RuleCharge {
   readonly rule: CompiledRule;
   readonly ruleLimit: RuleLimit;
   readonly shadow: boolean;
-  readonly isHeld: boolean;
   readonly caller: string | undefined;
   isFinal: boolean;
   verdict: Verdict;
@@ -159,16 +160,19 @@ class ChargeOfRule implements RuleCharge {
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
-    this.isHeld = ruleLimit.isHeld;
     this.caller = rule.lane.isSharded ? callerOf(subject) : undefined;
     // Who waits and gives up before its turn gets its slot back.
-    this.isFinal = !this.isHeld && !ruleLimit.mayDelay;
+    this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay;
     this.verdict = UNDECIDED;
     this.isKnown = false;
   }
 
   get charge(): RuleCharge {
     return this;
+  }
+
+  get isHeld(): boolean {
+    return this.ruleLimit.isHeld;
   }
 }
 

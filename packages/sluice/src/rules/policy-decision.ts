@@ -35,25 +35,21 @@ export interface RequestEnd {
 
 const NOTHING = Number.POSITIVE_INFINITY;
 
-/** The answer of a policy. If no rule matched it allows, and its numbers are infinite. */
+/**
+ * The answer of a policy. If no rule matched it allows, and its numbers are infinite. All but `allowed`
+ * is looked up when it is asked for.
+ */
 export class PolicyDecision implements Decision {
   readonly allowed: boolean;
-  readonly limit: number;
-  readonly remaining: number;
-  readonly retryAfterMs: number;
-  readonly resetMs: number;
-  readonly delayMs: number;
-  readonly source: Source;
-  /** The rule that bound: that refused, or that has the smallest share left. */
-  readonly rule: string | undefined;
-  /** Undefined if allowed. */
-  readonly reason: RefusalReason | undefined;
   /** The version of the rules that decided. */
   readonly version: string;
   /** What each limit of each matching rule said, shadow ones included, in the order of the rules. */
   readonly results: readonly RuleResult[];
   /** What is settled when the request ends; undefined if nothing is. */
   readonly #held: Held | undefined;
+  /** The rule that refuses because the request lacks what it is counted by. */
+  readonly #missing: string | undefined;
+  #bound: RuleResult | undefined;
 
   constructor(
     version: string,
@@ -61,20 +57,53 @@ export class PolicyDecision implements Decision {
     held: Held | undefined,
     missing?: string,
   ) {
-    const bound = missing === undefined ? toBound(results) : undefined;
-    const verdict = bound?.verdict;
-    this.allowed = missing === undefined && (verdict?.allowed ?? true);
-    this.limit = verdict?.limit ?? NOTHING;
-    this.remaining = verdict?.remaining ?? (missing === undefined ? NOTHING : 0);
-    this.retryAfterMs = verdict?.retryAfterMs ?? (missing === undefined ? 0 : NOTHING);
-    this.resetMs = verdict?.resetMs ?? 0;
-    this.delayMs = this.allowed ? longestDelay(results) : 0;
-    this.source = verdict?.source ?? "memory";
-    this.rule = missing ?? bound?.charge.rule.rule.id;
-    this.reason = this.allowed ? undefined : toReason(bound);
+    this.allowed = missing === undefined && areAllowed(results);
     this.version = version;
     this.results = results;
     this.#held = held;
+    this.#missing = missing;
+    this.#bound = undefined;
+  }
+
+  /** The rule that bound: that refused, or that has the smallest share left. */
+  get rule(): string | undefined {
+    return this.#missing ?? this.#binding?.charge.rule.rule.id;
+  }
+
+  /** Undefined if allowed. */
+  get reason(): RefusalReason | undefined {
+    return this.allowed ? undefined : toReason(this.#binding);
+  }
+
+  get limit(): number {
+    return this.#binding?.verdict.limit ?? NOTHING;
+  }
+
+  get remaining(): number {
+    return this.#binding?.verdict.remaining ?? (this.allowed ? NOTHING : 0);
+  }
+
+  get retryAfterMs(): number {
+    return this.#binding?.verdict.retryAfterMs ?? (this.allowed ? 0 : NOTHING);
+  }
+
+  get resetMs(): number {
+    return this.#binding?.verdict.resetMs ?? 0;
+  }
+
+  /** The longest of all delays; 0 if refused. */
+  get delayMs(): number {
+    return this.allowed ? longestDelay(this.results) : 0;
+  }
+
+  get source(): Source {
+    return this.#binding?.verdict.source ?? "memory";
+  }
+
+  /** The limit that bound; undefined if none did. */
+  get #binding(): RuleResult | undefined {
+    if (this.#missing === undefined) this.#bound ??= toBound(this.results);
+    return this.#bound;
   }
 
   /** Whether `finish` has something to settle: a permit, a reservation, a rule that counts by status. */
@@ -109,6 +138,14 @@ export class PolicyDecision implements Decision {
 }
 
 const NO_END: RequestEnd = {};
+
+function areAllowed(results: readonly RuleResult[]): boolean {
+  for (let i = 0; i < results.length; i++) {
+    const { charge, verdict } = results[i];
+    if (!verdict.allowed && !charge.shadow) return false;
+  }
+  return true;
+}
 
 /** The limit whose state the decision shows, of those that are enforced. */
 function toBound(results: readonly RuleResult[]): RuleResult | undefined {
