@@ -1,12 +1,14 @@
 // The head of a `node:http` response, as it is about to be written. Our fields join it only then: a
-// handler's own fields of these names give way, and a response is spared five calls of setHeader, which
-// would cost more than everything else that a memory rule does (bench http/node).
+// handler's own fields of these names give way, whoever wraps `writeHead` meets nothing of ours, and a
+// response is spared five calls of setHeader, which would cost more than everything else that a memory
+// rule does (bench http/node).
 
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { ServerResponse } from "node:http";
 
 /** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
 
+type StoreHeader = (this: Carrier, firstLine: string, given: Given) => void;
 type WriteHead = (status: number, message?: string, given?: Given) => ServerResponse;
 
 /** What is known of a response's head. */
@@ -15,16 +17,19 @@ interface Head {
   fields: readonly string[];
   /** What was passed to `writeHead`, which `getHeader` does not show. */
   given: Given;
-  /** The response's own. */
-  readonly writeHead: WriteHead;
+  /** The response's own, where it had to be wrapped. */
+  readonly writeHead: WriteHead | undefined;
 }
 
 const HEAD = Symbol("sluice.head");
 
 interface Carrier extends ServerResponse {
   [HEAD]?: Head;
-  _header?: unknown;
+  /** Node's own step from a status line and fields to the text of a head. */
+  _storeHeader?: StoreHeader;
 }
+
+const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
 
 /**
  * Puts fields on the response, whenever and however its head is written. Those of a later door replace
@@ -42,72 +47,54 @@ export function watchHead(response: ServerResponse): void {
 
 /** A field of the response as it was written, by lower-case name. */
 export function readField(response: ServerResponse, name: string): string | undefined {
+  const set = response.getHeader(name);
+  if (set !== undefined) return String(set);
   const given = toPairs((response as Carrier)[HEAD]?.given);
-  const said = given.find(([key]) => key.toLowerCase() === name)?.[1] ?? response.getHeader(name);
+  const said = given.find(([key]) => key.toLowerCase() === name)?.[1];
   return said === undefined ? undefined : String(said);
 }
 
+// One function for all responses, here and below: a closure for each costs three times as much, most
+// of it in the garbage collector.
 function headOf(response: ServerResponse): Head {
   const carrier: Carrier = response;
   const known = carrier[HEAD];
   if (known !== undefined) return known;
+  if (storeHeader !== undefined && carrier._storeHeader === storeHeader) {
+    carrier._storeHeader = storeWithOurs;
+    carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead: undefined };
+    return carrier[HEAD];
+  }
+  // HTTP/2, and responses that tests and serverless hosts make up.
   const writeHead = response.writeHead as WriteHead;
-  const head: Head = { fields: NO_FIELDS, given: undefined, writeHead };
-  carrier[HEAD] = head;
-  // One function for all responses: a closure for each costs three times as much, most of it in the
-  // garbage collector.
   response.writeHead = writeWithOurs as ServerResponse["writeHead"];
-  return head;
+  carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead };
+  return carrier[HEAD];
+}
+
+function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
+  const head = this[HEAD] as Head;
+  const { fields } = head;
+  let lines = firstLine;
+  for (let i = 0; i < fields.length; i += 2) {
+    if (this.hasHeader(fields[i])) this.removeHeader(fields[i]);
+    lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  }
+  head.given = withoutOurs(given, head);
+  (storeHeader as StoreHeader).call(this, lines, head.given);
 }
 
 function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: Given): Carrier {
   const head = this[HEAD] as Head;
+  const { fields } = head;
   const message = typeof reason === "string" ? reason : undefined;
   head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, head);
-  const lines = canAppend(this) ? toLines(this, head) : setLines(this, head);
-  head.writeHead.call(this, status, message, head.given);
-  if (lines !== "") this._header = `${(this._header as string).slice(0, -2)}${lines}\r\n`;
+  for (let i = 0; i < fields.length; i += 2) this.setHeader(fields[i], fields[i + 1]);
+  (head.writeHead as WriteHead).call(this, status, message, head.given);
   return this;
 }
 
 const NO_FIELDS: readonly string[] = [];
-
-/** Our fields as lines of a head, in place of what the handler set. */
-function toLines(response: ServerResponse, { fields }: Head): string {
-  let lines = "";
-  for (let i = 0; i < fields.length; i += 2) {
-    if (response.hasHeader(fields[i])) response.removeHeader(fields[i]);
-    lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
-  }
-  return lines;
-}
-
-/** Sets our fields where lines can't be appended: no line is left to be. */
-function setLines(response: ServerResponse, { fields }: Head): "" {
-  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
-  return "";
-}
-
-/**
- * Whether the head of such a response is a text of lines that ends in an empty one, ready to be sent.
- * Others (HTTP/2, responses that tests and serverless hosts make up) take our fields by setHeader.
- */
-function canAppend(response: ServerResponse): boolean {
-  return response.constructor === ServerResponse && isHeadText();
-}
-
-let isText: boolean | undefined;
-
-function isHeadText(): boolean {
-  if (isText === undefined) {
-    const request = { method: "GET", httpVersionMajor: 1, httpVersionMinor: 1 };
-    const { _header: head } = new ServerResponse(request as IncomingMessage).writeHead(
-      200,
-    ) as Carrier;
-    isText = typeof head === "string" && head.endsWith("\r\n\r\n");
-  }
-  return isText;
-}
 
 /** What the handler passed, without what we say ourselves. */
 function withoutOurs(given: Given, { fields }: Head): Given {
