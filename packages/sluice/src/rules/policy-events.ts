@@ -14,8 +14,8 @@ export interface RulesReplaced {
   readonly from: string;
   /** The version in force now; the same if nothing changed. */
   readonly to: string;
-  /** What changed, and what becomes of the counters. */
-  readonly diff: RulesDiff;
+  /** What changed, and what becomes of the counters: compared when asked for, which takes its time. */
+  readonly diff: () => RulesDiff;
 }
 
 /** An operator switched a rule off or on, or everything if `rule` is undefined. */

@@ -34,7 +34,12 @@ describe("replace", () => {
       kind: "replaced",
       from: version,
       to: policy.version,
-      diff: { added: ["b"], removed: [], changed: [{ id: "a" }] },
+    });
+    const [, replaced] = events;
+    expect(replaced.kind === "replaced" && replaced.diff()).toMatchObject({
+      added: ["b"],
+      removed: [],
+      changed: [{ id: "a", counters: "carried" }],
     });
   });
 

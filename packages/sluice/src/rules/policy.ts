@@ -125,10 +125,9 @@ export class Policy {
     this.#mustBeOpen();
     const before = this.rules;
     this.#compiled = this.#compile(toRuleSet(rules));
-    // Comparing thousands of rules takes its time: only for who listens.
-    if (this.#setup.onEvent === undefined) return;
-    const diff = diffRules(before, this.rules);
-    this.#tell({ kind: "replaced", from: before.version, to: this.version, diff });
+    const after = this.rules;
+    const diff = () => diffRules(before, after);
+    this.#tell({ kind: "replaced", from: before.version, to: after.version, diff });
   }
 
   /**
