@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { RemoteStore } from "../../test/remote-store.js";
 import { fixedWindow, leakyBucket, slidingWindowLog, tokenBucket } from "../limits.js";
@@ -257,5 +259,41 @@ describe("a door that sees no response", () => {
       clock.advance(1);
       expect(policy.admit(facts)).toMatchObject({ allowed: true, delayMs: 0 });
     }
+  });
+});
+
+describe("the sample file", () => {
+  it("runs over a remote store: every request to it is decided, finished and given back", async () => {
+    const sample = join(import.meta.dirname, "../../../../examples/rules/sluice.yaml");
+    const store = new RemoteStore();
+    const clock = new ManualClock(Date.UTC(2026, 0, 1));
+    const policy = createPolicy({ rules: readFileSync(sample, "utf8"), store, clock });
+    const known = { ...facts, tenant: "acme", tier: "pro", body: { username: "ann" } };
+    const host = "api.example.com";
+    for (const path of ["/", "/login", "/api/chat/x", "/api/exports/1", "/api/search"]) {
+      for (const method of ["GET", "POST"]) {
+        for (let i = 0; i < 4; i++) {
+          const request = { ...known, path, method, host };
+          const early = { ...request, user: undefined, tenant: undefined, tier: undefined };
+          const decision = await policy.admit(early, { identify: async () => request });
+          await decision.finish({ status: 401, header: () => "300" });
+          expect(await policy.explain(request)).toMatchObject({ version: policy.version });
+        }
+      }
+    }
+    const { results } = await policy.peek({ ...known, path: "/api/chat/x", method: "POST", host });
+    const used = results.map(({ charge, verdict }) => [
+      charge.rule.rule.id,
+      verdict.limit - verdict.remaining,
+    ]);
+    // 24 requests below /api, half of them POST at 5; 4 chats of 300 tokens each, in both limits.
+    expect(used).toEqual([
+      ["shield", 40],
+      ["api", 72],
+      ["tenant-month", 24],
+      ["llm-tokens", 1_200],
+      ["llm-tokens", 1_200],
+    ]);
+    await policy.close();
   });
 });
