@@ -104,7 +104,10 @@ export function sendRefusal({ refusal }: Passage, response: ServerResponse): voi
 
 /** Sends a whole response. */
 export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
-  response.writeHead(status, [...fields]);
+  // By name: middleware that wraps writeHead may not know flat lists.
+  const named: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) named[fields[i]] = fields[i + 1];
+  response.writeHead(status, named);
   response.end(body);
 }
 

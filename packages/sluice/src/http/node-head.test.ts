@@ -9,6 +9,7 @@ import { connect as connectHttp2, createServer as createHttp2Server } from "node
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
+import { sendReply } from "./node-exchange.js";
 import { joinHead, readField, watchHead } from "./node-head.js";
 
 const OURS = ["RateLimit", '"r";r=2;t=60', "X-RateLimit-Limit", "3"];
@@ -241,6 +242,63 @@ describe("on one connection", () => {
     });
     expect(response.trailers).toEqual({ "x-end": "now" });
     expect(of("ratelimit")).toHaveLength(1);
+  });
+});
+
+describe("beside middleware that wraps writeHead", () => {
+  /** Sets what is passed to writeHead, and looks for it where most such middleware does. */
+  function wrap(response: ServerResponse): void {
+    const { writeHead } = response;
+    response.writeHead = ((status: number, ...rest: unknown[]) => {
+      const given = typeof rest[0] === "string" ? rest[1] : rest[0];
+      for (const [name, value] of Object.entries((given ?? {}) as Record<string, string>)) {
+        response.setHeader(name, value);
+      }
+      return writeHead.call(response, status);
+    }) as ServerResponse["writeHead"];
+  }
+
+  const join = (response: ServerResponse) => joinHead(response, OURS);
+
+  it.each([
+    ["before", [wrap, join]],
+    ["after", [join, wrap]],
+  ] as const)("keeps what a handler passes to writeHead, wrapped %s us", async (_when, steps) => {
+    const { of } = await call((response) => {
+      for (const step of steps) step(response);
+      response.writeHead(200, { "X-Mine": "yes", "x-ratelimit-limit": "1000" });
+      response.end("hello");
+    });
+    expect(of("x-mine")).toEqual(["yes"]);
+    expect(of("x-ratelimit-limit")).toEqual(["3"]);
+    expect(of("ratelimit")).toEqual(['"r";r=2;t=60']);
+  });
+
+  it("waits for a head that is put off", async () => {
+    const { of, body } = await call((response) => {
+      const { writeHead } = response;
+      response.writeHead = ((status: number) => {
+        response.statusCode = status;
+        return response;
+      }) as ServerResponse["writeHead"];
+      join(response);
+      response.writeHead(201);
+      response.writeHead = writeHead;
+      response.end("hello");
+    });
+    expect(body).toBe("hello");
+    expect(of("ratelimit")).toEqual(['"r";r=2;t=60']);
+  });
+
+  it("sends a refusal whole", async () => {
+    const { response, of } = await call((response) => {
+      wrap(response);
+      join(response);
+      sendReply(response, { status: 429, fields: ["Retry-After", "7"], body: "no" });
+    });
+    expect(response.statusCode).toBe(429);
+    expect(of("retry-after")).toEqual(["7"]);
+    expect(of("ratelimit")).toEqual(['"r";r=2;t=60']);
   });
 });
 

@@ -9,7 +9,7 @@ import { ServerResponse } from "node:http";
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
 
 type StoreHeader = (this: Carrier, firstLine: string, given: Given) => void;
-type WriteHead = (status: number, message?: string, given?: Given) => ServerResponse;
+type WriteHead = (status: number, reason?: string | Given, given?: Given) => ServerResponse;
 
 /** What is known of a response's head. */
 interface Head {
@@ -90,7 +90,10 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
   const message = typeof reason === "string" ? reason : undefined;
   head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, head);
   for (let i = 0; i < fields.length; i += 2) this.setHeader(fields[i], fields[i + 1]);
-  (head.writeHead as WriteHead).call(this, status, message, head.given);
+  const writeHead = head.writeHead as WriteHead;
+  // Without a reason the fields come second: who wraps writeHead looks for them there.
+  if (message === undefined) writeHead.call(this, status, head.given);
+  else writeHead.call(this, status, message, head.given);
   return this;
 }
 
@@ -99,9 +102,8 @@ const NO_FIELDS: readonly string[] = [];
 /** What the handler passed, without what we say ourselves. */
 function withoutOurs(given: Given, { fields }: Head): Given {
   if (given === undefined || !hasOurs(given, fields)) return given;
-  return toPairs(given)
-    .filter(([name]) => !isOurs(name, fields))
-    .flat();
+  const kept = toPairs(given).filter(([name]) => !isOurs(name, fields));
+  return Array.isArray(given) ? kept.flat() : Object.fromEntries(kept);
 }
 
 function hasOurs(given: NonNullable<Given>, fields: readonly string[]): boolean {
