@@ -100,16 +100,10 @@ function compileEndpoint(prefix: string, patterns: readonly PathPattern[]): KeyO
   };
 }
 
-function toEndpointPath(
-  { segments, unresolved }: ReadPath,
-  patterns: readonly PathPattern[],
-): string {
-  for (const pattern of patterns) {
-    if (fitsPattern(pattern, segments)) return fillPattern(pattern, segments);
-  }
-  if (unresolved !== undefined) {
+function toEndpointPath({ segments, others }: ReadPath, patterns: readonly PathPattern[]): string {
+  for (const reading of others.length === 0 ? [segments] : [segments, ...others]) {
     for (const pattern of patterns) {
-      if (fitsPattern(pattern, unresolved)) return fillPattern(pattern, unresolved);
+      if (fitsPattern(pattern, reading)) return fillPattern(pattern, reading);
     }
   }
   return toPathText(segments);

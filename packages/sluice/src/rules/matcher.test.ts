@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Facts } from "./facts.js";
 import { Matcher } from "./matcher.js";
-import { toPathSegments } from "./path.js";
+import { readPath } from "./path.js";
 import { fitsPattern, toPattern } from "./pattern.js";
 import type { Match } from "./rule.js";
 import { Subject } from "./subject.js";
@@ -174,9 +174,8 @@ function matchesNaively(match: Match, facts: Facts): boolean {
     });
   const method = facts.method.toUpperCase();
   const host = facts.host?.toLowerCase().replace(/:.*$/, "").replace(/\.$/, "");
-  const readings = [toPathSegments(facts.path)];
-  const raw = facts.path.toLowerCase().replaceAll("%61", "a").split("/");
-  readings.push(raw.filter((segment) => segment !== ""));
+  const { segments, others } = readPath(facts.path);
+  const readings = [segments, ...others];
   return (
     (match.paths.length === 0 ||
       match.paths.some((path) => readings.some((each) => fitsPattern(toPattern(path), each)))) &&

@@ -125,10 +125,25 @@ describe("a path", () => {
   it("is also read as routers do that resolve no dots", () => {
     expect(readPath("/proxy/a/../../x")).toEqual({
       segments: ["x"],
-      unresolved: ["proxy", "a", "..", "..", "x"],
+      others: [["proxy", "a", "..", "..", "x"], ["x"]],
     });
-    expect(readPath("/a/%2e").unresolved).toEqual(["a", "."]);
-    expect(readPath("/a.b/..c/c..").unresolved).toBeUndefined();
+    expect(readPath("/a/%2e").others).toContainEqual(["a", "."]);
+    expect(readPath("/a.b/..c/c..").others).toEqual([]);
+  });
+
+  it.each([
+    "/api//../login",
+    "/api/;/../login",
+    "/api/..;x/../login",
+    "/api/x/%2E./login",
+    "//host/api/login",
+    "\\\\host\\api\\login",
+    "//host/x/../api/login?y",
+  ])("are also read as the URL standard does: %s", (target) => {
+    const readings = [readPath(target).segments, ...readPath(target).others];
+    expect(readings).toContainEqual(["api", "login"]);
+    const { pathname } = new URL(target, "http://base");
+    expect(readings).toContainEqual(toPathSegments(pathname));
   });
 
   it("has one form: reading it again changes nothing", () => {

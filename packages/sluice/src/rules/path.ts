@@ -21,16 +21,17 @@ const BACKSLASH = 0x5c;
 const ASCII_MAX = 0x7f;
 
 const NONE: readonly string[] = [];
+const NO_OTHERS: ReadPath["others"] = [];
 
 /** A path as it is matched. */
 export interface ReadPath {
   /** The segments, none for `/`. A segment holds a slash only where it was escaped. */
   readonly segments: readonly string[];
   /**
-   * The segments with `.` and `..` left standing, if there were any: so a router reads them that
-   * resolves nothing, as most do. A rule is about a path if it is about either reading of it.
+   * What servers differ about: a path with dot segments, or with a host where the path should begin.
+   * A rule is about a path if it is about any reading of it.
    */
-  readonly unresolved: readonly string[] | undefined;
+  readonly others: readonly (readonly string[])[];
 }
 
 /** The segments of a request target: a path with or without a query, or a whole URL. */
@@ -65,16 +66,47 @@ export function readPath(target: string): ReadPath {
       isLower = false;
     }
   }
-  if (!hasDots) return { segments, unresolved: undefined };
-  return { segments: resolveDots(segments), unresolved: segments };
+  const others = hasDots ? [segments, toUrlSegments(target.slice(start))] : [];
+  if (startsWithHost(target)) others.push(toUrlSegments(target.slice(skipHost(target, 2))));
+  if (others.length === 0) return { segments, others: NO_OTHERS };
+  return { segments: hasDots ? resolveDots(segments) : segments, others };
+}
+
+/** `//host/path`: a path to most, and a URL without its scheme to `new URL(target, base)`. */
+function startsWithHost(target: string): boolean {
+  return isSlash(charCodeAt.call(target, 0)) && isSlash(charCodeAt.call(target, 1));
+}
+
+function isSlash(code: number): boolean {
+  return code === SLASH || code === BACKSLASH;
+}
+
+/**
+ * The segments as the URL standard resolves them. There an empty segment is one that `..` removes, and
+ * `..;x` is none of dots.
+ */
+function toUrlSegments(path: string): readonly string[] {
+  const end = path.search(/[?#]/);
+  const kept: string[] = [];
+  for (const written of (end < 0 ? path : path.slice(0, end)).split(/[/\\]/)) {
+    const plain = written.replace(/%2e/gi, ".");
+    if (plain === "..") kept.pop();
+    else if (plain !== ".") kept.push(written);
+  }
+  return kept.map((written) => toSegment(written, false, false)).filter((text) => text !== "");
 }
 
 /** Where the path starts in `http://host/path`; 0 if there is no scheme and authority. */
 function skipAuthority(target: string): number {
   const at = target.indexOf("://");
   if (at <= 0 || target.slice(0, at).search(/[^a-z\d+.-]/i) >= 0) return 0;
-  const length = target.slice(at + 3).search(/[/\\?#]/);
-  return length < 0 ? target.length : at + 3 + length;
+  return skipHost(target, at + 3);
+}
+
+/** Where the path starts behind a host that starts at a place. */
+function skipHost(target: string, at: number): number {
+  const length = target.slice(at).search(/[/\\?#]/);
+  return length < 0 ? target.length : at + length;
 }
 
 /** A segment in its one form; empty if nothing but parameters stands in it. */

@@ -15,6 +15,9 @@ export class Placed<T> {
   ) {}
 }
 
+/** Beyond so many entries for one request insertion would take longer than sorting. */
+const FEW_MAX = 32;
+
 /** Entries by their matches. */
 export class MatchIndex<T> {
   /** Entries that are about every path. */
@@ -42,11 +45,12 @@ export class MatchIndex<T> {
     const found: Placed<T>[] = [];
     this.#everywhere.collect(subject, found);
     if (this.#trie !== undefined) {
-      const { segments, unresolved } = subject.path;
+      const { segments, others } = subject.path;
       this.#trie.collect(segments, subject, found);
-      if (unresolved !== undefined) this.#trie.collect(unresolved, subject, found);
+      for (const other of others) this.#trie.collect(other, subject, found);
     }
-    return isInOrder(found) ? found : toOrdered(found);
+    if (!isInOrder(found)) putInOrder(found);
+    return found;
   }
 }
 
@@ -77,8 +81,20 @@ function isInOrder(found: readonly Placed<unknown>[]): boolean {
   return true;
 }
 
-/** Sorted, and without repetitions: two patterns of one rule may both fit. */
-function toOrdered<T>(found: Placed<T>[]): readonly Placed<T>[] {
-  found.sort((a, b) => a.order - b.order);
-  return found.filter((placed, i) => i === 0 || placed !== found[i - 1]);
+/**
+ * Sorted, and without repetitions: two patterns of one rule may both fit. By insertion, in place: the
+ * few that a request falls under come in two or three runs that are in order already.
+ */
+function putInOrder(found: Placed<unknown>[]): void {
+  if (found.length > FEW_MAX) found.sort((a, b) => a.order - b.order);
+  let kept = 0;
+  for (const placed of found) {
+    let at = kept;
+    while (at > 0 && found[at - 1].order > placed.order) at--;
+    if (at > 0 && found[at - 1] === placed) continue;
+    for (let i = kept; i > at; i--) found[i] = found[i - 1];
+    found[at] = placed;
+    kept++;
+  }
+  found.length = kept;
 }
