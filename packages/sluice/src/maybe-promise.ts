@@ -16,3 +16,18 @@ export function andThen<T, U>(
 ): MaybePromise<U> {
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }
+
+/**
+ * Calls a listener and waits for nothing. What it throws or rejects with goes to `onError`; default: it
+ * is dropped, for there is nobody left to tell.
+ */
+export function tell(call: () => unknown, onError: (error: unknown) => void = ignore): void {
+  try {
+    const done = call();
+    if (isThenable(done)) Promise.resolve(done).catch(onError);
+  } catch (error) {
+    onError(error);
+  }
+}
+
+function ignore(): void {}

@@ -1,7 +1,7 @@
 // A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
 // what the response carries; the adapter only moves these between its framework and here.
 
-import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
 import type { Policy } from "../rules/policy.js";
 import { PolicyDecision } from "../rules/policy-decision.js";
@@ -95,12 +95,7 @@ export class Door implements PassageHost {
 
   /** Tells the user of an error that no request waits for. What is thrown there is dropped. */
   onError(error: unknown): void {
-    try {
-      const told = this.#setup.onError?.(error);
-      if (isThenable(told)) Promise.resolve(told).catch(() => {});
-    } catch {
-      // There is nobody left to tell.
-    }
+    tell(() => this.#setup.onError?.(error));
   }
 
   #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
@@ -163,12 +158,10 @@ export class Door implements PassageHost {
   #tellRefused(passage: Passage, raw: unknown): void {
     const { onRefused } = this.#setup;
     if (onRefused === undefined) return;
-    try {
-      const told = onRefused(passage, raw);
-      if (isThenable(told)) Promise.resolve(told).catch((error) => this.onError(error));
-    } catch (error) {
-      this.onError(error);
-    }
+    tell(
+      () => onRefused(passage, raw),
+      (error) => this.onError(error),
+    );
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { errors, jwtVerify } from "jose";
-import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
 import { parseCookies } from "./cookies.js";
 import type { TokenVerifier } from "./identity-options.js";
 import type { Claims } from "./identity-sources.js";
@@ -106,12 +106,7 @@ export class JwtVerifier implements TokenVerifier {
 
   #reject(reason: TokenRejection): undefined {
     this.#stats.rejected++;
-    try {
-      const told = this.#setup.onRejected?.({ reason });
-      if (isThenable(told)) Promise.resolve(told).catch(() => {});
-    } catch {
-      // The request goes on without claims, whoever is told of it.
-    }
+    tell(() => this.#setup.onRejected?.({ reason }));
     return undefined;
   }
 

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { andThen, tell } from "./maybe-promise.js";
+
+describe("a value that is there", () => {
+  it("goes on in the same turn, one that is not goes on later", async () => {
+    expect(andThen(1, (value) => value + 1)).toBe(2);
+    expect(await andThen(Promise.resolve(1), (value) => value + 1)).toBe(2);
+  });
+});
+
+describe("a listener", () => {
+  const broken = new Error("broken");
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw broken;
+      },
+    ],
+    ["rejects", () => Promise.reject(broken)],
+  ])("that %s breaks nothing, and is told of where somebody listens", async (_how, call) => {
+    const errors: unknown[] = [];
+    tell(call, (error) => errors.push(error));
+    tell(call);
+    await new Promise((done) => setImmediate(done));
+    expect(errors).toEqual([broken]);
+  });
+
+  it("is not waited for", () => {
+    expect(tell(() => new Promise(() => {}))).toBeUndefined();
+  });
+});
