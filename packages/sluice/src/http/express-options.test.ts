@@ -144,6 +144,39 @@ describe("rateLimit in Express", () => {
     expect((await send()).status).toBe(429);
   });
 
+  it("counts a response if requestWasSuccessful answers late, and tells onError", async () => {
+    for (const options of [{ skipFailedRequests: true }, { skipSuccessfulRequests: true }]) {
+      for (const answer of [async () => true, () => Promise.reject(new Error("broken"))]) {
+        const onError = vi.fn();
+        const requestWasSuccessful = answer as unknown as () => boolean;
+        const send = await serve({ limit: 1, requestWasSuccessful, onError, ...options });
+        expect((await send()).status).toBe(200);
+        await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce());
+        expect((await send()).status).toBe(429);
+      }
+    }
+  });
+
+  it("tells the true Retry-After if a function answers with none", async () => {
+    for (const seconds of [Number.NaN, 0, -1, 1.5, "7\r\nx: y", 2 ** 40]) {
+      const send = await serve({ limit: one(), retryAfter: () => seconds as number });
+      await send();
+      expect(Number((await send()).headers.get("retry-after"))).toBeGreaterThan(50);
+    }
+  });
+
+  it("shows its policy, unless a function chooses among several", async () => {
+    const limit = rateLimit({ limit: 1 });
+    const app = express();
+    app.use(limit);
+    const send = await start(app);
+    await limit.policy?.block("default", "ip:127.0.0.1", 60_000);
+    expect((await send()).status).toBe(429);
+    const policy = createPolicy({ rules: { version: 1, rules: [{ id: "all", limit: one() }] } });
+    expect(rateLimit(policy).policy).toBe(policy);
+    expect(rateLimit({ limit: () => 1 }).policy).toBeUndefined();
+  });
+
   it("puts what was decided where requestPropertyName says", async () => {
     const app = express();
     app.use(rateLimit({ limit: 2, requestPropertyName: "quota" }));
@@ -179,6 +212,8 @@ describe("options of rateLimit in Express that can't be", () => {
     [{ limit: 1.5 }, "a limit must be a whole number from 0, got 1.5"],
     [{ limit: 1, windowMs: 0 }, "windowMs must be a whole number"],
     [{ limit, windowSize: 5 }, 'unknown option "windowSize"'],
+    [{ limit: 1, statusCode: 200 }, "statusCode must be a whole number from 400 to 599, got 200"],
+    [{ limit: 1, retryAfter: 0 }, "retryAfter must be a whole number from 1"],
     [{}, "needs a limit"],
   ])("%j", (options, message) => {
     expect(() => rateLimit(options as ExpressOptions)).toThrow(message);

@@ -18,8 +18,7 @@ export type RefusalHandler = (
 ) => unknown;
 
 /** Options of the Express middleware without a policy. */
-export interface ExpressOptions
-  extends Omit<RateLimitOptions<Request>, "limit" | "skip" | "requestId" | "onRefused"> {
+export interface ExpressOptions extends Omit<RateLimitOptions<Request>, "limit" | "skip"> {
   /**
    * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
    * function that chooses it. With 0 every request is refused. Default 5, if `windowMs` is given.
@@ -37,17 +36,23 @@ export interface ExpressOptions
   handler?: RefusalHandler;
   /** What `response.send` sends to refused requests, in place of `body`. */
   message?: unknown;
-  /** The status of refused requests; default 429. */
+  /** The status of refused requests, 400 to 599; default 429. */
   statusCode?: number;
   /** `true` is `"draft-6"`, `false` is `headers: "none"`. Default: as `headers` says. */
   standardHeaders?: boolean | "draft-6" | "draft-7" | "draft-8";
-  /** The Retry-After of refusals in seconds, in place of the true one. */
+  /**
+   * The Retry-After of refusals in whole seconds from 1, in place of the true one, which is told if a
+   * function answers anything else.
+   */
   retryAfter?: number | ValueOf<number>;
   /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */
   skipFailedRequests?: boolean;
   /** Counts only requests that fail. Default false. */
   skipSuccessfulRequests?: boolean;
-  /** What failing is; default: a status from 400. It has to answer at once. */
+  /**
+   * What failing is; default: a status from 400. It has to answer at once: with a promise the request
+   * counts, and `onError` is told.
+   */
   requestWasSuccessful?: (request: Request, response: Response) => boolean;
   /** Where handlers find what is left; default `"rateLimit"`: `req.rateLimit.remaining`. */
   requestPropertyName?: string;
@@ -59,8 +64,4 @@ export interface ExpressOptions
   passOnStoreError?: boolean;
   /** Accepted, without effect: options are always checked when they are given. */
   validate?: unknown;
-  /** An id that makes the same request, sent twice, count once. Never one that a client chose. */
-  requestId?: RateLimitOptions<Request>["requestId"];
-  /** Told of each refusal, before it is answered. */
-  onRefused?: RateLimitOptions<Request>["onRefused"];
 }

@@ -3,6 +3,7 @@
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
+import { type OptionSite, whole } from "../options.js";
 import type { ExpressOptions } from "./express-options.js";
 import { sendReply, setFields } from "./node-exchange.js";
 import type { Passage } from "./passage.js";
@@ -17,6 +18,8 @@ export type Answer = (
 ) => void;
 
 const STATUS_DEFAULT = 429;
+const STATUS = { min: 400, max: 599 };
+const RETRY_AFTER_SECONDS = { min: 1, max: 2 ** 31 };
 /** What `handler` is told if there is no `message`. */
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 
@@ -24,15 +27,18 @@ const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
 
 /** How these options answer refused requests; undefined: as the door says. */
-export function toAnswer(options: ExpressOptions): Answer | undefined {
+export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | undefined {
   const { statusCode, retryAfter } = options;
+  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
+  if (typeof retryAfter === "number") whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
   const secondsOf = typeof retryAfter === "function" ? retryAfter : () => retryAfter;
   return (passage, request, response, next) => {
     const refusal = passage.refusal as Refusal;
     const answer = (seconds: number | undefined): MaybePromise<unknown> => {
-      const fields = toFields(refusal, seconds, send !== undefined);
+      const told = isRetryAfter(seconds) ? seconds : undefined;
+      const fields = toFields(refusal, told, send !== undefined);
       if (send === undefined) {
         return sendReply(response, {
           status: statusCode ?? refusal.status,
@@ -53,6 +59,11 @@ export function toAnswer(options: ExpressOptions): Answer | undefined {
       next(error);
     }
   };
+}
+
+function isRetryAfter(seconds: unknown): boolean {
+  const { min, max } = RETRY_AFTER_SECONDS;
+  return Number.isInteger(seconds) && (seconds as number) >= min && (seconds as number) <= max;
 }
 
 function toSend(options: ExpressOptions): Send | undefined {

@@ -4,7 +4,7 @@
 import type { Request, Response } from "express";
 import { SluiceError, show } from "../errors.js";
 import { isLimit } from "../limits.js";
-import { andThen, type MaybePromise } from "../maybe-promise.js";
+import { andThen, isThenable, type MaybePromise, tell } from "../maybe-promise.js";
 import { type OptionSite, oneOf, refuse } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import type { Door } from "./door.js";
@@ -19,6 +19,8 @@ import { toWindowDoor, WindowDoors, type WindowSize } from "./window-doors.js";
 export interface Entrance {
   /** The door of a request; undefined if it is not to be counted. */
   readonly doorOf: (request: Request, response: Response) => MaybePromise<Door | undefined>;
+  /** Undefined if there is more than one. */
+  readonly policy: Policy | undefined;
   close(): Promise<void>;
 }
 
@@ -95,7 +97,7 @@ export function toExpressSetup(
   const own = toOwn(site, options);
   return {
     ...toEntrance(site, options, own),
-    answer: toAnswer(options),
+    answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
     infoName: options.requestPropertyName ?? INFO_NAME,
     // Nor is there an address to be found where a function says who is who.
@@ -158,7 +160,7 @@ function toEntrance(
 }
 
 function toOneDoor(door: Door): Entrance {
-  return { doorOf: () => door, close: () => door.close() };
+  return { doorOf: () => door, policy: door.policy, close: () => door.close() };
 }
 
 function toDoors(
@@ -175,7 +177,7 @@ function toDoors(
     andThen(skip?.(request) ?? false, (isSkipped) =>
       isSkipped ? undefined : choice(request, response),
     );
-  return { doorOf, close: () => doors.close() };
+  return { doorOf, policy: undefined, close: () => doors.close() };
 }
 
 /** The response of a request, which Express keeps there. */
@@ -200,9 +202,19 @@ function toForm(site: OptionSite, standardHeaders: unknown): HeaderForm {
 function toIsCounted(options: ExpressOptions): ExpressSetup["isCounted"] {
   const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
   if (requestWasSuccessful === undefined) return undefined;
-  if (skipFailedRequests) return requestWasSuccessful;
-  if (!skipSuccessfulRequests) return undefined;
-  return (request, response) => !requestWasSuccessful(request, response);
+  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
+  return (request, response) => {
+    const isSuccess: unknown = requestWasSuccessful(request, response);
+    if (isThenable(isSuccess)) refusePromise(isSuccess);
+    return Boolean(isSuccess) === Boolean(skipFailedRequests);
+  };
+}
+
+/** Nobody waits for it: what is held is settled in the same turn. */
+function refusePromise(late: Promise<unknown>): never {
+  tell(() => late);
+  const seen = "rateLimit: requestWasSuccessful answered with a promise, so the request counts";
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
 function checkStore(site: OptionSite, store: unknown): void {

@@ -45,7 +45,7 @@ function toRequest(request: Request): CaseRequest {
     method: request.method,
     target: request.originalUrl,
     text: () => text(request),
-    rateLimit: (request as Request & { rateLimit?: CaseRequest["rateLimit"] }).rateLimit,
+    rateLimit: request.rateLimit,
   };
 }
 

@@ -14,19 +14,30 @@ import { type ExpressSetup, toExpressSetup, toPolicySetup } from "./express-setu
 import { ExpressView } from "./express-view.js";
 import { passNode, sendReply } from "./node-exchange.js";
 import type { HttpOptions } from "./options.js";
-import type { Passage } from "./passage.js";
+import { Passage, type RateLimitInfo } from "./passage.js";
 
 export type { ExpressOptions, RefusalHandler, ValueOf } from "./express-options.js";
 export type { HttpOptions } from "./options.js";
 export type { RateLimitInfo } from "./passage.js";
 
-/** A middleware of Express. */
+/** A middleware of Express. Handlers find what was decided in `request.rateLimit`. */
 export interface ExpressRateLimit {
   (request: Request, response: Response, next: NextFunction): void;
   /** A handler for `app.get("/rate_limit", limit.status)`: the caller's state, without counting. */
   status(request: Request, response: Response, next: NextFunction): void;
+  /** Undefined if a function chooses `limit`: each number that it answers has a policy of its own. */
+  readonly policy: Policy | undefined;
   /** Lets go of what was made for this middleware; a policy or a store that was given stays open. */
   close(): Promise<void>;
+}
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** What was decided; undefined if the request did not come through a limit. */
+      rateLimit?: RateLimitInfo;
+    }
+  }
 }
 
 const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
@@ -43,16 +54,13 @@ export function rateLimit(
     first instanceof Policy
       ? toPolicySetup(SITE, first, second)
       : toExpressSetup(SITE, first, second);
-  const limit = throughDoor(setup, (door, request, response, next) =>
-    pass(setup, door, request, response, next),
-  );
-  const status = throughDoor(setup, (door, request, response) =>
-    tell(setup, door, request, response),
-  );
-  return Object.assign(limit, { status, close: () => setup.close() });
+  const limit = throughDoor(setup, pass);
+  const status = throughDoor(setup, tell);
+  return Object.assign(limit, { status, policy: setup.policy, close: () => setup.close() });
 }
 
 type Task = (
+  setup: ExpressSetup,
   door: Door,
   request: Request,
   response: Response,
@@ -60,13 +68,15 @@ type Task = (
 ) => MaybePromise<void>;
 
 /** Does something with the door of each request. What fails is Express's to answer. */
-function throughDoor({ doorOf }: ExpressSetup, task: Task) {
+function throughDoor(setup: ExpressSetup, task: Task) {
+  const enter: Enter = (door, request, response, next) =>
+    door === undefined ? next() : task(setup, door, request, response, next);
   return (request: Request, response: Response, next: NextFunction): void => {
-    const enter = (door: Door | undefined): MaybePromise<void> =>
-      door === undefined ? next() : task(door, request, response, next);
     try {
-      const door = doorOf(request, response);
-      const done = isThenable(door) ? door.then(enter) : enter(door);
+      const found = setup.doorOf(request, response);
+      const done = isThenable(found)
+        ? found.then((door) => enter(door, request, response, next))
+        : enter(found, request, response, next);
       if (isThenable(done)) done.catch(next);
     } catch (error) {
       next(error);
@@ -74,6 +84,14 @@ function throughDoor({ doorOf }: ExpressSetup, task: Task) {
   };
 }
 
+type Enter = (
+  door: Door | undefined,
+  request: Request,
+  response: Response,
+  next: NextFunction,
+) => MaybePromise<void>;
+
+/** Makes no closure for what is decided at once and not answered in a way of its own. */
 function pass(
   setup: ExpressSetup,
   door: Door,
@@ -90,13 +108,24 @@ function pass(
           setInfo(setup, request, passage);
           answer(passage, request, response, next);
         });
-  const goOn = (passage: Passage | undefined): void => {
-    if (passage === undefined) return;
-    setInfo(setup, request, passage);
-    if (setup.isCounted !== undefined) settleByCode(setup, door, passage, request, response);
-    next();
-  };
-  return isThenable(passed) ? passed.then(goOn) : goOn(passed);
+  if (passed === undefined) return;
+  if (passed instanceof Passage) return goOn(setup, door, passed, request, response, next);
+  return passed.then((passage) => {
+    if (passage !== undefined) goOn(setup, door, passage, request, response, next);
+  });
+}
+
+function goOn(
+  setup: ExpressSetup,
+  door: Door,
+  passage: Passage,
+  request: Request,
+  response: Response,
+  next: NextFunction,
+): void {
+  setInfo(setup, request, passage);
+  if (setup.isCounted !== undefined) settleByCode(setup, door, passage, request, response);
+  next();
 }
 
 /** Asks whether the response counts once it is out, which is before the door settles. */
