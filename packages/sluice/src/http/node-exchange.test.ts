@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MoodyStore } from "../../test/resilient-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../limits.js";
@@ -75,6 +75,49 @@ describe("a client that hangs up while the store is asked", () => {
     store.mood = "later";
     await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
     expect(handled).toBe(1);
+  });
+});
+
+describe("a connection that is cut while requests wait behind another one", () => {
+  const GET = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+  /** Cuts a connection with three requests on it, once `isReady`; how many of them were handled. */
+  async function cut(options: RateLimitOptions<IncomingMessage>, isReady: () => boolean) {
+    let handled = 0;
+    const { url } = await serve(options, () => {
+      handled += 1;
+    });
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write(GET.repeat(3));
+    await vi.waitFor(() => expect(isReady()).toBe(true));
+    socket.destroy();
+    await new Promise((done) => setTimeout(done, 20));
+    return () => handled;
+  }
+
+  it("ends their wait, and their handlers never run", async () => {
+    const clock = new ManualClock(0);
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
+    let asked = 0;
+    const skip = () => {
+      asked += 1;
+      return false;
+    };
+    const delay = { onExceed: "delay", delayMsMax: 5_000 } as const;
+    const handled = await cut({ limit, clock, skip, ...delay }, () => asked === 3);
+    clock.advance(5_000);
+    await new Promise((done) => setImmediate(done));
+    expect(handled()).toBe(1);
+  });
+
+  it("is seen by requests for which the store is still asked", async () => {
+    const store = new MoodyStore(memoryStore());
+    store.mood = "silent";
+    const limit = fixedWindow({ limit: 10, windowMs: 1_000 });
+    const handled = await cut({ limit, store, timeoutMs: 60_000 }, () => store.calls.length === 3);
+    for (const call of store.calls) call.answer();
+    await new Promise((done) => setTimeout(done, 20));
+    expect(handled()).toBe(0);
   });
 });
 

@@ -10,6 +10,7 @@ import type { BodyBounds, BodyFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
 import type { Door } from "./door.js";
 import { joinHead, readField, watchHead } from "./node-head.js";
+import { isGone, watchEnd } from "./node-socket.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
@@ -69,10 +70,6 @@ export function passNode(
     passage.finish({});
     return undefined;
   });
-}
-
-function isGone(response: ServerResponse): boolean {
-  return response.closed || response.destroyed;
 }
 
 function goOn(
@@ -145,7 +142,7 @@ export function finishWithResponse(passage: Passage, response: ServerResponse): 
   }
   watchHead(response);
   const bytesOf = passage.needsBytes ? countBytes(response) : undefined;
-  response.once("close", () => passage.finish(toEnd(response, bytesOf?.())));
+  watchEnd(response, () => passage.finish(toEnd(response, bytesOf?.())));
 }
 
 /** How a response ended. Without headers there was none: the client hung up before. */

@@ -2,6 +2,7 @@
 // who is counted, and that whatever a request holds is settled however it ends. Time is moved by a
 // ManualClock only.
 
+import { connect } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CancelTimer } from "../../src/clock.js";
 import { concurrency, fixedWindow, type Limit, tokenBucket } from "../../src/limits.js";
@@ -335,6 +336,22 @@ const cases: readonly Case[] = [
       open();
       expect(await streamed.text()).toBe("first;last");
       await untilFree(call);
+    },
+  ],
+  [
+    "gives places back that requests hold behind another one on a connection that is cut",
+    async ({ serve, seen }) => {
+      const never = new Promise<CaseReply>(() => {});
+      const call = await serve({ limit: permits(20) }, ({ target }) =>
+        target === "/first" ? never : greet(),
+      );
+      const places = async () => (await peekLeft(call)) === 20;
+      const socket = connect(Number(new URL((await call("/rate_limit")).url).port), "127.0.0.1");
+      const queued = "GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(15);
+      socket.write(`GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n${queued}`);
+      await vi.waitFor(() => expect(seen).toHaveLength(16));
+      socket.destroy();
+      await vi.waitFor(async () => expect(await places()).toBe(true), { timeout: 3_000 });
     },
   ],
   [
