@@ -1,7 +1,7 @@
 // The default clock: monotonic for rates, wall time that never goes back for calendars.
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { systemClock, TIME_MS_MAX, toWholeMs } from "./clock.js";
+import { countedMsOf, systemClock, TIME_MS_MAX, toWholeMs, wallMsOf } from "./clock.js";
 import { createLimiter } from "./limiter.js";
 import {
   concurrency,
@@ -83,6 +83,19 @@ describe("toWholeMs", () => {
         expect.objectContaining({ code: "SLUICE_TIME_INVALID" }),
       );
     }
+  });
+});
+
+describe("the wall clock", () => {
+  const stepped = { now: () => 5.5, wall: () => 1_000.9 };
+
+  it("is now where a clock has none of its own, in whole milliseconds", () => {
+    expect([wallMsOf(stepped), wallMsOf({ now: () => 5.5 })]).toEqual([1_000, 5]);
+    expect(() => wallMsOf({ now: () => 0, wall: () => Number.NaN })).toThrow(/got NaN/);
+  });
+
+  it("counts quotas and nothing else", () => {
+    expect([countedMsOf(stepped, true), countedMsOf(stepped, false)]).toEqual([1_000, 5]);
   });
 });
 

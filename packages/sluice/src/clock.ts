@@ -8,7 +8,10 @@ import { asGiven, type OptionSite, refuse } from "./options.js";
 export interface Clock {
   /** Milliseconds since 1970 that never step: rates, windows, permits and blocks run on them. */
   now(): number;
-  /** Wall-clock milliseconds since 1970, for calendar quotas. Absent: the same as `now`. */
+  /**
+   * Wall-clock milliseconds since 1970, for calendar quotas, times in responses and the expiry of
+   * tokens. Absent: the same as `now`.
+   */
   wall?(): number;
   /**
    * Runs `task` once, `delayMs` from now, unless the function that it returns is called before.
@@ -76,6 +79,16 @@ export function toWholeMs(nowMs: number): number {
     throw new SluiceError("SLUICE_TIME_INVALID", `got ${show(nowMs)}`);
   }
   return Math.floor(nowMs);
+}
+
+/** The wall clock, in whole milliseconds since 1970; throws if it shows no time Sluice can count. */
+export function wallMsOf(clock: Clock): number {
+  return toWholeMs(clock.wall === undefined ? clock.now() : clock.wall());
+}
+
+/** The time by which a limit is counted, in whole milliseconds: a quota's is that of the calendar. */
+export function countedMsOf(clock: Clock, isQuota: boolean): number {
+  return isQuota ? wallMsOf(clock) : toWholeMs(clock.now());
 }
 
 /** An explicit time, in milliseconds since 1970 by the limiter's clock. */

@@ -1,16 +1,26 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { errorCatalogue, SluiceError, type SluiceErrorCode, show } from "./errors.js";
+import { describe, expect, it, vi } from "vitest";
+import {
+  errorCatalogue,
+  SluiceError,
+  type SluiceErrorCode,
+  type SluiceWarningCode,
+  show,
+  warn,
+  warningCatalogue,
+} from "./errors.js";
 
 const page = readFileSync(
   join(import.meta.dirname, "../../../docs/reference/errors.md"),
   "utf8",
 ).replace(/^```[\s\S]*?^```$/gm, "");
+const warnings = Object.keys(warningCatalogue) as SluiceWarningCode[];
 const codes = Object.keys(errorCatalogue) as SluiceErrorCode[];
 
 describe("docs/reference/errors.md", () => {
-  const [, ...sections] = page.split(/^## /m);
+  const [errorsPage, warningsPage] = page.split(/^## Warnings$/m);
+  const [, ...sections] = errorsPage.split(/^## /m);
   const documented = new Map(sections.map((text) => [text.split("\n", 1)[0] as string, text]));
 
   it("has a section for every code, in the catalogue's order, and for nothing else", () => {
@@ -27,7 +37,14 @@ describe("docs/reference/errors.md", () => {
 
   it("names no code that does not exist", () => {
     const named = new Set(page.match(/SLUICE_\w+/g));
-    expect([...named].filter((code) => !(code in errorCatalogue))).toEqual([]);
+    const known = { ...errorCatalogue, ...warningCatalogue };
+    expect([...named].filter((code) => !(code in known))).toEqual([]);
+  });
+
+  it("has a section for every warning, with its summary, in the catalogue's order", () => {
+    const [, ...told] = warningsPage.split(/^### /m);
+    const heads = told.map((text) => text.split("\n\n", 2));
+    expect(heads).toEqual(warnings.map((code) => [code, warningCatalogue[code]]));
   });
 });
 
@@ -48,6 +65,28 @@ describe("SluiceError", () => {
     expect(error.status).toBe(400);
     expect(error.message).toBe('cost must be a whole number from 0 to 2^53 - 1: got "ten"');
     expect(String(error)).toBe(`SluiceError: ${error.message}`);
+  });
+});
+
+describe("warn", () => {
+  it("warns by way of the process, with the code, the summary and what was seen", () => {
+    const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    warn("SLUICE_RULES", "no such file");
+    expect(emit.mock.calls).toEqual([
+      ["the rules stay as they are: no such file", { type: "SluiceWarning", code: "SLUICE_RULES" }],
+    ]);
+    emit.mockRestore();
+  });
+
+  it("warns on the console where the platform has no process", () => {
+    const log = vi.spyOn(console, "warn").mockImplementation(() => {});
+    vi.stubGlobal("process", undefined);
+    warn("SLUICE_RULES", "no such file");
+    vi.unstubAllGlobals();
+    expect(log.mock.calls).toEqual([
+      ["[SLUICE_RULES] SluiceWarning: the rules stay as they are: no such file"],
+    ]);
+    log.mockRestore();
   });
 });
 

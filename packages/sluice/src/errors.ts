@@ -1,6 +1,7 @@
-// Every error that Sluice throws, in one catalogue. A denial is never here: it is a value.
-// An error means misuse or failure; its message says what was seen. docs/reference/errors.md
-// describes each code, and a test keeps the two equal.
+// Every error that Sluice throws and every warning that it gives, each in one catalogue. A denial is
+// never here: it is a value. An error means misuse or failure, a warning that nobody listens to what
+// should be heard; either says what was seen. docs/reference/errors.md describes each code, and a test
+// keeps the two equal.
 
 interface CatalogueEntry {
   /** The HTTP status that a service should answer when this error reaches its edge. */
@@ -36,6 +37,7 @@ export const errorCatalogue = {
   SLUICE_OPTION_INVALID: { status: 500, summary: "the option is not usable" },
   SLUICE_RULES_INVALID: { status: 500, summary: "the rules can't be used" },
   SLUICE_RULE_UNKNOWN: { status: 404, summary: "there is no rule of that id" },
+  SLUICE_RULE_KEY_INVALID: { status: 400, summary: "the rule counts no such key" },
   SLUICE_ACQUIRE_ONLY: {
     status: 500,
     summary: "a limiter with a concurrency limit can't check, reserve or refund alone: use acquire",
@@ -63,7 +65,7 @@ export const errorCatalogue = {
     status: 500,
     summary: "a concurrency limit or a leaky bucket that shapes can't be leased or be eventual",
   },
-  SLUICE_CLOSED: { status: 503, summary: "the limiter or its store was closed" },
+  SLUICE_CLOSED: { status: 503, summary: "it was used after it was closed" },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A code of the catalogue. */
@@ -84,6 +86,26 @@ export class SluiceError extends Error {
     this.code = code;
     this.status = errorCatalogue[code].status;
   }
+}
+
+/** The warnings: code → summary. Codes are stable; texts may improve. */
+export const warningCatalogue = {
+  SLUICE_FALLBACK: "decisions are made without the store",
+  SLUICE_REDIS: "the Redis server was not found fit",
+  SLUICE_RULES: "the rules stay as they are",
+  SLUICE_PEER_UNKNOWN: "a rule counts by address, and this runtime shows none",
+} as const satisfies Record<string, string>;
+
+/** A code of the warnings. */
+export type SluiceWarningCode = keyof typeof warningCatalogue;
+
+/** Warns by way of the process, or on the console of a platform that has none. `seen` as in an error. */
+export function warn(code: SluiceWarningCode, seen: string): void {
+  const text = `${warningCatalogue[code]}: ${seen}`;
+  const { process } = globalThis;
+  if (typeof process?.emitWarning === "function") {
+    process.emitWarning(text, { type: "SluiceWarning", code });
+  } else console.warn(`[${code}] SluiceWarning: ${text}`);
 }
 
 const SHOWN_LENGTH_MAX = 80;

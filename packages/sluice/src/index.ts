@@ -7,7 +7,13 @@
 export type { CalendarPeriod } from "./algorithms/calendar.js";
 export { type AtTime, type Clock, systemClock } from "./clock.js";
 export type { Decision, Source, Verdict } from "./decision.js";
-export { errorCatalogue, SluiceError, type SluiceErrorCode } from "./errors.js";
+export {
+  errorCatalogue,
+  SluiceError,
+  type SluiceErrorCode,
+  type SluiceWarningCode,
+  warningCatalogue,
+} from "./errors.js";
 export { createLimiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
 export type { Answer, Permit, Reservation } from "./limiter-reservation.js";

@@ -2,7 +2,7 @@
 // once. A verb and its form with an explicit time are one line each over a private method: without
 // a time, each limit reads its own clock.
 
-import { type AtTime, type Clock, toTime, toWholeMs } from "./clock.js";
+import { type AtTime, type Clock, countedMsOf, toTime, toWholeMs } from "./clock.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
 import { toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
@@ -237,9 +237,7 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #nowMs(counter: Counter): number {
-    const clock = this.#clock;
-    if (!isQuota(counter) || clock.wall === undefined) return this.#clockNowMs();
-    return toWholeMs(clock.wall());
+    return countedMsOf(this.#clock, isQuota(counter));
   }
 
   #clockNowMs(): number {

@@ -1,5 +1,6 @@
 // A `Request` as doors see it. Nothing is read off it before a rule asks.
 
+import { warn } from "../errors.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import type { BodyBounds, BodyFields } from "./body.js";
 import { readFetchBody } from "./body-fetch.js";
@@ -25,12 +26,8 @@ export class PeerFinder {
   #warn(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    const text =
-      "Sluice: a rule counts by address, and this runtime shows none. Pass the option peer, as in " +
-      "rateLimit({ peer: cloudflarePeer, … }). Until then the rule's onMissing decides.";
-    const { process } = globalThis;
-    if (process?.emitWarning === undefined) console.warn(text);
-    else process.emitWarning(text, { type: "SluiceWarning", code: "SLUICE_PEER_UNKNOWN" });
+    const advice = "pass the option peer, as in rateLimit({ peer: cloudflarePeer, … })";
+    warn("SLUICE_PEER_UNKNOWN", `${advice}. Until then the rule's onMissing decides.`);
   }
 }
 

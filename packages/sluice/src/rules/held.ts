@@ -2,7 +2,7 @@
 // known only from the response. Settling never fails towards who waits for the response: what a store
 // could not take is told as an event, and stays charged (a permit until it expires).
 
-import type { Clock } from "../clock.js";
+import { type Clock, countedMsOf } from "../clock.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../stores/store.js";
 import type { RuleCharge } from "./charge.js";
@@ -97,9 +97,7 @@ function settleAt(
 }
 
 function toSettling({ charge, receipt }: HeldCharge, kept: number, clock: Clock): Settling {
-  const { isQuota } = charge.ruleLimit;
-  const nowMs = isQuota && clock.wall !== undefined ? clock.wall() : clock.now();
-  return { receipt, kept, nowMs: Math.floor(nowMs) };
+  return { receipt, kept, nowMs: countedMsOf(clock, charge.ruleLimit.isQuota) };
 }
 
 function storeOf({ charge }: HeldCharge): Store {

@@ -110,7 +110,7 @@ describe("operators' verbs on a key", () => {
       expect(verb).toThrow(/there is no rule of that id: got "b"/);
     }
     expect(() => policy.reset("a", "ip:192.0.2.1")).toThrow(
-      /rule "a" counts no key "ip:192.0.2.1"/,
+      /the rule counts no such key: rule "a", key "ip:192.0.2.1"/,
     );
     expect(() => policy.block("a", "user:42", 0)).toThrow(/forMs must be/);
     expect(() => policy.refund("a", "user:42", -1)).toThrow(/cost must be/);

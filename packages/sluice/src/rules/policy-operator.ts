@@ -1,7 +1,7 @@
 // What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
 // places, one for each tier that counts apart: an operator, who names a rule and a key, means them all.
 
-import { type Clock, toWholeMs } from "../clock.js";
+import { type Clock, countedMsOf, toWholeMs } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { toCost, toDurationMs } from "../limiter-input.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
@@ -54,8 +54,7 @@ export class RuleKey {
     return this.#limits()
       .filter(isMeant)
       .map(({ counter, isQuota }) => {
-        const nowMs = isQuota && clock.wall !== undefined ? clock.wall() : clock.now();
-        return { counter, key, cost, nowMs: toWholeMs(nowMs) };
+        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota) };
       });
   }
 
@@ -92,7 +91,7 @@ function toCountedKey({ rule }: CompiledRule, key: string, ipv6Prefix: number): 
   const byIp =
     rule.onMissing === "ip" ? toKeyText([{ kind: "ip" }], key, { ipv6Prefix }) : undefined;
   if (byIp !== undefined) return byIp;
-  throw new SluiceError("SLUICE_KEY_INVALID", `rule ${show(rule.id)} counts no key ${show(key)}`);
+  throw new SluiceError("SLUICE_RULE_KEY_INVALID", `rule ${show(rule.id)}, key ${show(key)}`);
 }
 
 function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {

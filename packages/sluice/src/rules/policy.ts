@@ -162,7 +162,7 @@ export class Policy {
    * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
    * The key is written as it is counted: `user:42`.
    *
-   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_KEY_INVALID` if the rule counts no such key;
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such key;
    * so do the other verbs on a key.
    */
   block(ruleId: string, key: string, forMs: number): MaybePromise<void> {

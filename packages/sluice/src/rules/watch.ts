@@ -3,7 +3,7 @@
 // is still being written, is gone or can't be used changes nothing.
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
-import { SluiceError, show } from "../errors.js";
+import { SluiceError, show, warn } from "../errors.js";
 import { asOptions, orDefault, refuse, whole } from "../options.js";
 import { parseRules } from "./parse.js";
 import type { Policy } from "./policy.js";
@@ -48,7 +48,7 @@ export function watchRules(file: string, policy: Policy, options: WatchOptions =
   return new FileWatch(file, policy, {
     pollMs,
     clock: toClock(SITE, given.clock),
-    onError: options.onError ?? warn,
+    onError: options.onError ?? warnOf,
   });
 }
 
@@ -147,7 +147,6 @@ function fileSystem(): Pick<typeof import("node:fs"), "readFileSync" | "statSync
   throw new SluiceError("SLUICE_OPTION_INVALID", "watchRules needs a platform with files");
 }
 
-function warn(error: unknown): void {
-  const text = `sluice: the rules stay as they are: ${error instanceof Error ? error.message : error}`;
-  globalThis.process?.emitWarning?.(text, { type: "SluiceWarning", code: "SLUICE_RULES" });
+function warnOf(error: unknown): void {
+  warn("SLUICE_RULES", error instanceof Error ? error.message : String(error));
 }

@@ -2,7 +2,7 @@
 // reach the store and refuses in process what is beyond any honest use. It counts for itself, in
 // bounded memory, and knows neither costs nor what the store answers.
 
-import { type Clock, toClock, toWholeMs } from "../clock.js";
+import { type Clock, countedMsOf, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import { show } from "../errors.js";
 import { isLimit, isShaper, type Limit } from "../limits.js";
@@ -139,9 +139,7 @@ export class PrelimitStore extends ForwardingStore {
   }
 
   #nowMs(): number {
-    const clock = this.#clock;
-    const wallMs = this.#limit.algorithm === "quota" ? clock.wall?.() : undefined;
-    return toWholeMs(wallMs ?? clock.now());
+    return countedMsOf(this.#clock, this.#limit.algorithm === "quota");
   }
 }
 

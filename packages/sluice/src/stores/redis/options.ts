@@ -1,7 +1,7 @@
 // The options of a Redis store.
 
 import { type Clock, toClock } from "../../clock.js";
-import { show } from "../../errors.js";
+import { show, warn } from "../../errors.js";
 import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../options.js";
 import { type KeyNaming, looksSecret } from "./keys.js";
 
@@ -58,7 +58,7 @@ export function toSetup(options: RedisStoreOptions): RedisStoreSetup {
     idempotencyMs: whole(SITE, "idempotencyMs", idempotencyMs, { min: 1, max: DAY_MS }),
     clock: given.clock === undefined ? undefined : toClock(SITE, given.clock),
     slackMs: given.clock === undefined ? 0 : INJECTED_SLACK_MS,
-    onWarning: toFunction("onWarning", given.onWarning, warn),
+    onWarning: toFunction("onWarning", given.onWarning, warnOf),
   };
 }
 
@@ -90,6 +90,6 @@ function toFunction<F>(field: string, value: unknown, byDefault: F): F {
   refuse(SITE, `${field} must be a function, got ${show(value)}`);
 }
 
-function warn(message: string): void {
-  globalThis.process?.emitWarning?.(`sluice: ${message}`, { code: "SLUICE_REDIS" });
+function warnOf(message: string): void {
+  warn("SLUICE_REDIS", message);
 }

@@ -69,6 +69,6 @@ describe("events of a fallback", () => {
       await store.decide([charge]);
     }
     expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls[0][0]).toContain("without its store: connection refused");
+    expect(warn.mock.calls[0][0]).toContain("without the store: connection refused");
   });
 });

@@ -2,6 +2,7 @@
 // listens must not be able to break a decision.
 
 import { type CancelTimer, type Clock, startTimer } from "../../clock.js";
+import { warn } from "../../errors.js";
 import { isThenable } from "../../maybe-promise.js";
 import { reasonOf } from "./store-failure.js";
 
@@ -93,8 +94,6 @@ export class FallbackReporter {
   #warn(reason: string): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    const code = "SLUICE_FALLBACK";
-    const text = `Sluice decides without its store: ${reason}. Pass onEvent to resilient() to follow.`;
-    globalThis.process?.emitWarning?.(text, { type: "SluiceWarning", code });
+    warn("SLUICE_FALLBACK", `${reason}. Pass onEvent to resilient() to follow.`);
   }
 }
