@@ -2,7 +2,7 @@
 // as in a URL, by the bytes of its UTF-8. So no two values are written alike, and no value can break
 // a log line, hide or reorder what stands beside it.
 
-import { decodeOnce } from "./path.js";
+import { decodeOnce } from "./decode.js";
 
 // Everything but printable ASCII, and what separates the parts of a key or marks an escape.
 const IS_SAFE_IN_KEY = /^[!-$&-{}~]*$/;

@@ -1,10 +1,13 @@
 // Paths, normalised once, so that no other way of writing a path escapes the rule that is about it:
 // case, percent-escapes, doubled and trailing slashes, dot segments, `;parameters`, Unicode form, and
-// the scheme and host of a whole URL make no difference. The work is linear in the length of the path.
+// the scheme and host of a whole URL make no difference. Where servers differ about a path it has
+// further readings. The work is linear in the length of the path.
 //
 // An escaped slash stays part of its segment, as the routers of Express, Fastify and Hono have it.
 // Servers exist that take it for a slash: in front of those a rule should name the whole prefix.
 
+import { decodeOnce } from "./decode.js";
+import { toReadings } from "./readings.js";
 import { foldCase } from "./text.js";
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
@@ -28,7 +31,7 @@ export interface ReadPath {
   /** The segments, none for `/`. A segment holds a slash only where it was escaped. */
   readonly segments: readonly string[];
   /**
-   * What servers differ about: a path with dot segments, or with a host where the path should begin.
+   * What other servers take it for, if it is a path that servers differ about; see {@link toReadings}.
    * A rule is about a path if it is about any reading of it.
    */
   readonly others: readonly (readonly string[])[];
@@ -43,7 +46,9 @@ export function toPathSegments(target: string): readonly string[] {
 export function readPath(target: string): ReadPath {
   const start = charCodeAt.call(target, 0) === SLASH ? 1 : skipAuthority(target);
   const segments: string[] = [];
+  let isOdd = start > 1 && !isBehindHost(target, start);
   let hasDots = false;
+  let endsEmpty = false;
   let from = start;
   let isPlain = true;
   let isLower = true;
@@ -51,62 +56,82 @@ export function readPath(target: string): ReadPath {
     const code = i < target.length ? charCodeAt.call(target, i) : QUESTION;
     const isEnd = code === QUESTION || code === HASH;
     if (code === SLASH || isEnd || code === BACKSLASH) {
+      isOdd ||= code === BACKSLASH || code === HASH || (i === from && !isEnd);
       if (i > from) {
         const segment = toSegment(target.slice(from, i), isPlain, isLower);
         if (segment !== "") segments.push(segment);
         hasDots ||= segment === "." || segment === "..";
       }
-      if (isEnd) break;
+      if (isEnd) {
+        endsEmpty = i === from;
+        break;
+      }
       from = i + 1;
       isPlain = true;
       isLower = true;
     } else if (code === PERCENT || code === SEMICOLON || code > ASCII_MAX) {
       isPlain = false;
+      isOdd ||= code === SEMICOLON;
     } else if (code >= UPPER_A && code <= UPPER_Z) {
       isLower = false;
     }
   }
-  const others = hasDots ? [segments, toUrlSegments(target.slice(start))] : [];
-  if (startsWithHost(target)) others.push(toUrlSegments(target.slice(skipHost(target, 2))));
-  if (others.length === 0) return { segments, others: NO_OTHERS };
-  return { segments: hasDots ? resolveDots(segments) : segments, others };
+  if (isOdd || hasDots) {
+    const primary = hasDots ? resolveDots(segments) : segments;
+    return { segments: primary, others: toReadings(toPaths(target, start), hasDots) };
+  }
+  // Behind the last slash some routers see one more segment, empty, and fill a parameter with it.
+  return { segments, others: endsEmpty ? [[...segments, ""]] : NO_OTHERS };
 }
 
-/** `//host/path`: a path to most, and a URL without its scheme to `new URL(target, base)`. */
-function startsWithHost(target: string): boolean {
-  return isSlash(charCodeAt.call(target, 0)) && isSlash(charCodeAt.call(target, 1));
+/** Whether a path starts behind a host and its slash, so that all servers agree about the place. */
+function isBehindHost(target: string, start: number): boolean {
+  return (
+    charCodeAt.call(target, start - 1) === SLASH && !isSlash(charCodeAt.call(target, start - 2))
+  );
+}
+
+/** What may be the path, each without its first slash: servers differ about what is a host. */
+function toPaths(target: string, start: number): readonly string[] {
+  const path = target.slice(start);
+  // `//host/path` is a path to most, and a URL without its scheme to `new URL(target, base)`.
+  if (isSlash(charCodeAt.call(target, 0))) {
+    return isSlash(charCodeAt.call(target, 1)) ? [path, behindHost(target, 2)] : [path];
+  }
+  const host = hostAt(target);
+  if (host < 0 || isBehindHost(target, start)) return [path];
+  // Fastify looks for the first slash, be it in a query; the URL standard skips all before a host.
+  return [path, behindHost(target, host), target.slice(target.indexOf("/", host) + 1)];
+}
+
+/** What stands behind the host that starts at a place or behind slashes there, and behind its slash. */
+function behindHost(target: string, at: number): string {
+  let host = at;
+  while (isSlash(charCodeAt.call(target, host))) host++;
+  return target.slice(skipHost(target, host));
 }
 
 function isSlash(code: number): boolean {
   return code === SLASH || code === BACKSLASH;
 }
 
-/**
- * The segments as the URL standard resolves them. There an empty segment is one that `..` removes, and
- * `..;x` is none of dots.
- */
-function toUrlSegments(path: string): readonly string[] {
-  const end = path.search(/[?#]/);
-  const kept: string[] = [];
-  for (const written of (end < 0 ? path : path.slice(0, end)).split(/[/\\]/)) {
-    const plain = written.replace(/%2e/gi, ".");
-    if (plain === "..") kept.pop();
-    else if (plain !== ".") kept.push(written);
-  }
-  return kept.map((written) => toSegment(written, false, false)).filter((text) => text !== "");
-}
-
-/** Where the path starts in `http://host/path`; 0 if there is no scheme and authority. */
+/** Where the path starts in `http://host/path`, behind its slash; 0 if there is no scheme and host. */
 function skipAuthority(target: string): number {
-  const at = target.indexOf("://");
-  if (at <= 0 || target.slice(0, at).search(/[^a-z\d+.-]/i) >= 0) return 0;
-  return skipHost(target, at + 3);
+  const host = hostAt(target);
+  return host < 0 ? 0 : skipHost(target, host);
 }
 
-/** Where the path starts behind a host that starts at a place. */
+/** Where the host starts in `http://host/path`; -1 if there is no scheme and host. */
+function hostAt(target: string): number {
+  const at = target.indexOf("://");
+  return at <= 0 || target.slice(0, at).search(/[^a-z\d+.-]/i) >= 0 ? -1 : at + 3;
+}
+
+/** Where the path starts behind a host that starts at a place, and behind its slash. */
 function skipHost(target: string, at: number): number {
   const length = target.slice(at).search(/[/\\?#]/);
-  return length < 0 ? target.length : at + length;
+  if (length < 0) return target.length;
+  return isSlash(charCodeAt.call(target, at + length)) ? at + length + 1 : at + length;
 }
 
 /** A segment in its one form; empty if nothing but parameters stands in it. */
@@ -124,67 +149,4 @@ function resolveDots(segments: readonly string[]): readonly string[] {
     else if (segment !== ".") resolved.push(segment);
   }
   return resolved.length === 0 ? NONE : resolved;
-}
-
-/**
- * Percent-escapes as the UTF-8 that they spell. What spells none stays as it is. Once only: `%252e` is
- * the text `%2e`. Without exceptions, which a target full of malformed escapes would make costly.
- */
-export function decodeOnce(text: string): string {
-  let decoded = "";
-  let from = 0;
-  let at = text.indexOf("%");
-  while (at >= 0) {
-    const length = sequenceLength(byteAt(text, at));
-    const point = length === 0 ? -1 : codePointAt(text, at, length);
-    if (point < 0) {
-      at = text.indexOf("%", at + 1);
-      continue;
-    }
-    decoded += text.slice(from, at) + String.fromCodePoint(point);
-    from = at + 3 * length;
-    at = text.indexOf("%", from);
-  }
-  return from === 0 ? text : decoded + text.slice(from);
-}
-
-/** How many bytes a sequence has by its first one; 0 if none starts so. */
-function sequenceLength(byte: number): number {
-  if (byte < 0) return 0;
-  if (byte < 0x80) return 1;
-  if (byte < 0xc0) return 0;
-  if (byte < 0xe0) return 2;
-  if (byte < 0xf0) return 3;
-  return byte < 0xf5 ? 4 : 0;
-}
-
-/** By length: what a shorter sequence spells already is not spelt by a longer one. */
-const LEAST = [0, 0, 0x80, 0x800, 0x10000];
-
-/** The code point of a sequence of escapes; -1 if it is no UTF-8. */
-function codePointAt(text: string, at: number, length: number): number {
-  const first = byteAt(text, at);
-  if (length === 1) return first;
-  let point = first & (0x7f >> length);
-  for (let i = 1; i < length; i++) {
-    const byte = byteAt(text, at + 3 * i);
-    if (byte < 0x80 || byte > 0xbf) return -1;
-    point = (point << 6) | (byte & 0x3f);
-  }
-  const isSurrogate = point >= 0xd800 && point <= 0xdfff;
-  return point < LEAST[length] || point > 0x10ffff || isSurrogate ? -1 : point;
-}
-
-/** The byte that the escape at a place spells; -1 if there is none. */
-function byteAt(text: string, at: number): number {
-  if (charCodeAt.call(text, at) !== PERCENT) return -1;
-  const high = hexDigit(charCodeAt.call(text, at + 1));
-  const low = hexDigit(charCodeAt.call(text, at + 2));
-  return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const letter = code | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -4,9 +4,7 @@
 import { SluiceError, show } from "../errors.js";
 import { escapeInPath } from "./escape.js";
 import { toPathSegments } from "./path.js";
-
-/** The most segments of a pattern, and so the deepest that matching looks into any path. */
-export const PATTERN_SEGMENTS_MAX = 32;
+import { PATTERN_SEGMENTS_MAX } from "./readings.js";
 
 const PARAMETER = /^:[\w-]{1,64}$/;
 

@@ -34,11 +34,6 @@ export class Subject {
     return this.#path;
   }
 
-  /** The segments of the normalised path; none for `/`. */
-  get segments(): readonly string[] {
-    return this.path.segments;
-  }
-
   /** The host without port, in lower case; undefined if there is none. */
   get host(): string | undefined {
     if (this.#host === undefined) this.#host = toHost(this.facts.host) ?? null;
