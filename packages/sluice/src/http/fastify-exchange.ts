@@ -4,58 +4,64 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Door } from "./door.js";
+import { tellWithKey } from "./fastify-key.js";
 import type { FastifyLimit } from "./fastify-limit.js";
-import { tell } from "./fastify-refusals.js";
 import { FastifyView } from "./fastify-view.js";
 import { finishWithResponse } from "./node-exchange.js";
 import { joinHead } from "./node-head.js";
-import type { Passage } from "./passage.js";
+import { isGone } from "./node-socket.js";
+import { Passage } from "./passage.js";
 import type { Refusal, Reply } from "./refusal.js";
 
 /** What a refusal says of its body. */
 const BODY_FIELDS = ["content-type", "content-length"];
 
-type Done = (error?: Error) => void;
+/** A request on its way through a limit. */
+export interface FastifyExchange {
+  readonly limit: FastifyLimit;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Goes on, or hands an error to Fastify. */
+  readonly done: (error?: Error) => void;
+}
 
 /** Takes a request through a limit. `done` is called unless it was answered or its client is gone. */
-export function applyLimit(
-  limit: FastifyLimit,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: Done,
-): void {
-  const enter = (door: Door | undefined): MaybePromise<void> => {
-    if (door === undefined) return done();
-    return andThen(door.enter(new FastifyView(request, limit.knowsProxies)), (passage) =>
-      goOn(limit, door, passage, request, reply, done),
-    );
-  };
+export function applyLimit(exchange: FastifyExchange): void {
+  const { limit, request, done } = exchange;
   try {
-    const went = andThen(limit.doorOf(request), enter);
+    const found = limit.doorOf(request);
+    const went = isThenable(found)
+      ? found.then((door) => enter(exchange, door))
+      : enter(exchange, found);
     if (isThenable(went)) went.catch(done);
   } catch (error) {
     done(error as Error);
   }
 }
 
-function goOn(
-  limit: FastifyLimit,
-  door: Door,
-  passage: Passage,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: Done,
-): MaybePromise<void> {
+/** Makes no closure for what is decided at once. */
+function enter(exchange: FastifyExchange, door: Door | undefined): MaybePromise<void> {
+  if (door === undefined) return exchange.done();
+  const { limit, request, reply } = exchange;
+  const entered = door.enter(new FastifyView(request, limit.knowsProxies));
+  if (entered instanceof Passage) return goOn(exchange, door, entered);
+  return entered.then((passage) => {
+    if (!isGone(reply.raw)) return goOn(exchange, door, passage);
+    passage.finish({});
+    return undefined;
+  });
+}
+
+function goOn(exchange: FastifyExchange, door: Door, passage: Passage): MaybePromise<void> {
+  const { limit, request, reply, done } = exchange;
   const { refusal } = passage;
   request.rateLimit = passage;
   if (refusal !== undefined) {
     joinHead(reply.raw, without(limit.hidden.refused, passage.fields));
-    return refuse(limit, door, passage, refusal, request, reply, done);
+    return refuse(exchange, door, passage, refusal);
   }
   joinHead(reply.raw, without(limit.hidden.passed, passage.fields));
-  if (limit.onPassed !== undefined) {
-    tell(limit.onPassed, request, (error) => door.onError(error));
-  }
+  if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, door);
   if (!passage.isHeld) return done();
   finishWithResponse(passage, reply.raw);
   return andThen(passage.waited(), (mayGoOn) => {
@@ -64,18 +70,14 @@ function goOn(
 }
 
 function refuse(
-  limit: FastifyLimit,
+  { limit, request, reply, done }: FastifyExchange,
   door: Door,
   passage: Passage,
   refusal: Refusal,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: Done,
 ): MaybePromise<void> {
   const { refused } = limit.hidden;
   if (limit.refusals === undefined) return send(reply, refusal, refused);
-  const onError = (error: unknown) => door.onError(error);
-  return andThen(limit.refusals.toError(passage, request, onError), (error) => {
+  return andThen(limit.refusals.toError(passage, request, door), (error) => {
     if (error === undefined) return send(reply, refusal, refused);
     // Whatever answers the error writes a body of its own.
     setFields(reply, without(new Set([...refused, ...BODY_FIELDS]), refusal.fields));

@@ -3,6 +3,8 @@
 
 import type { FastifyRequest } from "fastify";
 import { SluiceError, show } from "../errors.js";
+import { tell } from "../maybe-promise.js";
+import type { Door } from "./door.js";
 
 const KEY: unique symbol = Symbol("sluice.key");
 
@@ -22,4 +24,17 @@ export function setKey(request: FastifyRequest, found: unknown): string {
 /** What `keyGenerator` answered; without one, the client's address. */
 export function keyIn(request: FastifyRequest): string {
   return (request as Keyed)[KEY] ?? request.ip;
+}
+
+/** Tells a callback of a request and its key. What it throws changes nothing, and goes to `onError`. */
+export function tellWithKey(
+  callback: ((request: FastifyRequest, key: string) => unknown) | undefined,
+  request: FastifyRequest,
+  door: Door,
+): void {
+  if (callback === undefined) return;
+  tell(
+    () => callback(request, keyIn(request)),
+    (error) => door.onError(error),
+  );
 }

@@ -20,9 +20,11 @@ export interface FastifyLimit {
   readonly hook: FastifyHook;
   /** Where a request enters; undefined if it is not to be counted. */
   readonly doorOf: (request: FastifyRequest) => MaybePromise<Door | undefined>;
+  /** Undefined if functions choose among several. */
+  readonly policy: Policy | undefined;
   /** Undefined: a refusal is answered as the door says. */
   readonly refusals: FastifyRefusals | undefined;
-  readonly onPassed: ((request: FastifyRequest, key: string) => void) | undefined;
+  readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
   /** Fields that responses go without, by lower-case name. */
   readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
   /** Whether `identity` says which proxies are trusted; if not, the app's `trustProxy` does. */
@@ -86,6 +88,7 @@ export function toPolicyLimit(
   return {
     hook: toHook(site, hook),
     doorOf: () => door,
+    policy,
     refusals: undefined,
     onPassed: undefined,
     hidden: { passed: NOTHING, refused: NOTHING },
@@ -122,7 +125,7 @@ function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<st
   return new Set(Object.keys(shown).filter((name) => shown[name] === false));
 }
 
-type Entrance = Pick<FastifyLimit, "doorOf" | "close">;
+type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
 
 function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   const own = toOwn(options);
@@ -135,7 +138,7 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
         andThen(numberFor(windowMs, request, key), (ms) => doors.of({ limit: size, windowMs: ms })),
       ),
     );
-    return { doorOf, close: () => doors.close() };
+    return { doorOf, policy: undefined, close: () => doors.close() };
   }
   const door =
     limit === undefined
@@ -143,7 +146,7 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
       : toDoor(site, { ...own, limit });
   const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
   const doorOf = needsKey ? unlessAllowed(options, () => door) : () => door;
-  return { doorOf, close: () => door.close() };
+  return { doorOf, policy: door.policy, close: () => door.close() };
 }
 
 /** Everything but the limit, in our own names. */

@@ -2,17 +2,15 @@
 // `config.rateLimit`. They share a store, and each has its own counters.
 
 import type { FastifyRequest, RouteOptions } from "fastify";
-import { spreadHash } from "../algorithms/spread-hash.js";
 import { show } from "../errors.js";
 import { type OptionSite, refuse, whole } from "../options.js";
 import { memoryStore } from "../stores/memory/store.js";
 import type { Store } from "../stores/store.js";
 import { type FastifyLimit, toFastifyLimit } from "./fastify-limit.js";
 import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify-options.js";
+import { toRuleId } from "./rule-id.js";
 
 const CACHE = { min: 1, max: 100_000_000 };
-/** The rest of the 64 characters of a rule's id is for the name before it and the hash after it. */
-const ROUTE_NAME_LENGTH_MAX = 24;
 
 /** The limits of an application. */
 export class FastifyLimits {
@@ -84,7 +82,7 @@ export class FastifyLimits {
       refuse(this.#site, `${place} has limits of its own beside a policy: its rules say them`);
     }
     const group = own.groupId ?? place;
-    const name = own.name ?? `${base.name}-${toName(group)}`;
+    const name = own.name ?? toRuleId(`${base.name}-${group}`);
     const limit = toFastifyLimit(this.#site, { ...inherited(base, own), ...own, name });
     this.#made.push(limit);
     return limit;
@@ -114,10 +112,4 @@ function toStore(site: OptionSite, store: Store | undefined, cache: number | und
   if (cache === undefined) return store ?? memoryStore();
   if (store !== undefined) refuse(site, "takes store or cache, not both");
   return memoryStore({ keysMax: whole(site, "cache", cache, CACHE) });
-}
-
-/** A name of a route or group that rules can have, told apart from all others by its hash. */
-function toName(text: string): string {
-  const plain = text.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "");
-  return `${plain.slice(0, ROUTE_NAME_LENGTH_MAX)}-${spreadHash(text).toString(36)}`;
 }

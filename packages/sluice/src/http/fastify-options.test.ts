@@ -157,15 +157,48 @@ describe("rateLimit in Fastify", () => {
     }
   });
 
-  it("goes on if a callback throws, and tells onError", async () => {
-    const onError = vi.fn();
-    const fail = () => {
-      throw new Error("broken");
-    };
+  it("goes on if a callback throws or rejects, and tells onError", async () => {
+    for (const fail of [
+      () => {
+        throw new Error("broken");
+      },
+      () => Promise.reject(new Error("broken")),
+    ]) {
+      const onError = vi.fn();
+      const app = make();
+      const callbacks = { onExceeding: fail, onExceeded: fail, onBanReach: fail, onError };
+      app.register(rateLimit, { max: 1, clock, ban: 0, ...callbacks });
+      expect(await (await start(app))("/", "/")).toEqual([404, 403]);
+      expect(onError).toHaveBeenCalledTimes(3);
+    }
+  });
+
+  it("counts routes apart whose names look alike or are long", async () => {
+    const long = `/${"x".repeat(70)}`;
+    const paths = ["/a-b", "/a/b", `${long}1`, `${long}2`];
     const app = make();
-    app.register(rateLimit, { max: 1, clock, onExceeding: fail, onExceeded: fail, onError });
-    expect(await (await start(app))("/", "/")).toEqual([404, 429]);
-    expect(onError).toHaveBeenCalledTimes(2);
+    app.register(rateLimit, { max: 9, clock, nameSpace: "n".repeat(60) });
+    app.after(() => {
+      for (const path of paths) {
+        app.get(path, { config: { rateLimit: { max: 1 } } }, async () => "one");
+      }
+    });
+    const send = await start(app);
+    expect(await send(...paths, ...paths)).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
+  });
+
+  it("shows its policy, unless a function chooses among several, and can be closed alone", async () => {
+    const limit = rateLimit({ max: 1, clock });
+    const app = make();
+    app.register(limit);
+    const send = await start(app);
+    await limit.policy?.block("default", "ip:127.0.0.1", 60_000);
+    expect(await send("/")).toEqual([429]);
+    await limit.close();
+    expect(await send("/")).toEqual([503]);
+    const policy = createPolicy({ rules: { version: 1, rules: [{ id: "all", limit: one() }] } });
+    expect(rateLimit(policy).policy).toBe(policy);
+    expect(rateLimit({ max: () => 1 }).policy).toBeUndefined();
   });
 
   it("hands an error of a user's function to Fastify", async () => {

@@ -12,9 +12,6 @@ export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHan
 /** A value that depends on the request and the key under which it is counted. */
 export type ValueByKey<T> = (request: FastifyRequest, key: string) => MaybePromise<T>;
 
-/** A number of milliseconds. */
-export type Milliseconds = number;
-
 /** What `errorResponseBuilder` is told. */
 export interface ErrorResponseContext {
   /** 429, or 403 for who is banned. */
@@ -23,13 +20,12 @@ export interface ErrorResponseContext {
   /** How long to wait, as "1 minute". */
   readonly after: string;
   readonly max: number;
-  /** How long to wait. */
-  readonly ttl: Milliseconds;
+  /** How long to wait, in milliseconds. */
+  readonly ttl: number;
 }
 
 /** Options of a limit, for all routes or in `config.rateLimit` of one. */
-export interface FastifyLimitOptions
-  extends Omit<RateLimitOptions<FastifyRequest>, "limit" | "onMissing"> {
+export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyRequest>, "limit"> {
   /** A limit such as `tokenBucket(…)`, or several, in place of `max` and `timeWindow`. */
   limit?: Limit | readonly Limit[];
   /** How many requests in each `timeWindow`; default 1,000. With 0 every request is refused. */
@@ -48,12 +44,12 @@ export interface FastifyLimitOptions
   hook?: FastifyHook;
   /** Makes what is thrown for a refused request: Fastify's error handling answers it. */
   errorResponseBuilder?: (request: FastifyRequest, context: ErrorResponseContext) => object;
-  /** Told of each request that passes. */
-  onExceeding?: (request: FastifyRequest, key: string) => void;
+  /** Told of each request that passes. What it and the next two throw goes to `onError`. */
+  onExceeding?: (request: FastifyRequest, key: string) => unknown;
   /** Told of each request that is refused. */
-  onExceeded?: (request: FastifyRequest, key: string) => void;
+  onExceeded?: (request: FastifyRequest, key: string) => unknown;
   /** Told of each refusal of who is banned. */
-  onBanReach?: (request: FastifyRequest, key: string) => void;
+  onBanReach?: (request: FastifyRequest, key: string) => unknown;
   /** `true` is `onStoreFailure: "open"`, `false` is `"throw"`. Default: `"local"`. */
   skipOnError?: boolean;
   /** RateLimit-Limit, -Remaining and -Reset in place of the X- ones; default: as `headers` says. */

@@ -8,7 +8,8 @@ import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, refuse, whole } from "../options.js";
 import { toGuarded } from "../stores/guarded.js";
 import type { Counter, Store } from "../stores/store.js";
-import { keyIn } from "./fastify-key.js";
+import type { Door } from "./door.js";
+import { tellWithKey } from "./fastify-key.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
 import type { Passage } from "./passage.js";
 import { formatTimeWindow, toTimeWindow } from "./time-window.js";
@@ -41,21 +42,17 @@ export class FastifyRefusals {
 
   /**
    * What Fastify's error handling has to answer; undefined: the door's own refusal. What callbacks throw
-   * goes to `onError`.
+   * goes to the door's `onError`.
    */
-  toError(
-    passage: Passage,
-    request: FastifyRequest,
-    onError: (error: unknown) => void,
-  ): MaybePromise<object | undefined> {
+  toError(passage: Passage, request: FastifyRequest, door: Door): MaybePromise<object | undefined> {
     const { onExceeded, onBanReach } = this.#options;
-    tell(onExceeded, request, onError);
+    tellWithKey(onExceeded, request, door);
     const [result] = passage.decision.results;
     if (this.#bans === undefined || result === undefined) {
       return this.#build(passage, request, false);
     }
     return andThen(this.#bans.isReached(result.charge.key), (isBanned) => {
-      if (isBanned) tell(onBanReach, request, onError);
+      if (isBanned) tellWithKey(onBanReach, request, door);
       return this.#build(passage, request, isBanned);
     });
   }
@@ -65,19 +62,6 @@ export class FastifyRefusals {
     if (errorResponseBuilder === undefined && !isBanned) return undefined;
     const context = toContext(passage, isBanned);
     return errorResponseBuilder?.(request, context) ?? new BannedError(context);
-  }
-}
-
-/** Tells a callback of a request. One that throws does not change what was decided. */
-export function tell(
-  callback: ((request: FastifyRequest, key: string) => void) | undefined,
-  request: FastifyRequest,
-  onError: (error: unknown) => void,
-): void {
-  try {
-    callback?.(request, keyIn(request));
-  } catch (error) {
-    onError(error);
   }
 }
 

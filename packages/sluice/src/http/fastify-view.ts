@@ -23,7 +23,9 @@ export class FastifyView implements RequestView {
 
   /** As it was sent: `rewriteUrl` may have made another one of it. */
   get target(): string {
-    return this.raw.originalUrl;
+    // Where Fastify reads it too, but that would add a property to every request.
+    const { originalUrl, url } = this.raw.raw as { originalUrl?: string; url?: string };
+    return originalUrl ?? url ?? "/";
   }
 
   get headers(): RequestView["headers"] {

@@ -42,10 +42,14 @@ export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {
 export interface FastifyRateLimit extends FastifyPluginCallback {
   /** The caller's state, without counting: `app.get("/rate_limit", limit.status)`. */
   readonly status: (request: FastifyRequest, reply: FastifyReply) => void;
+  /** That of the plugin's own limit; undefined if `max` or `timeWindow` is a function. */
+  readonly policy: Policy | undefined;
+  /** Lets go of what was made for this plugin, as closing its application does. */
+  readonly close: () => Promise<void>;
 }
 
 /** The plugin, and what makes one. */
-export interface RateLimit {
+export interface FastifyRateLimitFactory {
   /** A plugin over a policy: `app.register(rateLimit(policy))`. */
   (policy: Policy, options?: FastifyPolicyOptions): FastifyRateLimit;
   /** A plugin over one limit: `app.register(rateLimit({ limit }))`. */
@@ -71,7 +75,7 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
  * Puts limits in front of an application and everything below it. Handlers find what was decided in
  * `request.rateLimit`. Requests without a route count too: nobody can look for routes for free.
  */
-export const rateLimit: RateLimit = asPlugin((...args: unknown[]): never => {
+export const rateLimit: FastifyRateLimitFactory = asPlugin((...args: unknown[]): never => {
   const [first, second, done] = args;
   if (typeof done === "function") {
     return registerWith(first as FastifyInstance, second, done as Done) as never;
@@ -116,6 +120,8 @@ function toPlugin(limits: FastifyLimits): FastifyRateLimit {
       const told = tellStatus(limits.base, request, reply);
       if (isThenable(told)) told.catch((error) => reply.send(error));
     },
+    policy: limits.base.policy,
+    close: () => limits.close(),
   });
 }
 
@@ -151,7 +157,7 @@ function toHook(
   return (request, reply, done) => {
     const limit = limitOf(request);
     if (limit === undefined) done();
-    else applyLimit(limit, request, reply, done);
+    else applyLimit({ limit, request, reply, done });
   };
 }
 

@@ -4,6 +4,7 @@
 import { SetMetadata } from "@nestjs/common";
 import { memoryStore } from "../stores/memory/store.js";
 import { type RateLimitOptions, toDoor } from "./options.js";
+import { toRuleId } from "./rule-id.js";
 
 /** What a place says of itself: a limit of its own. */
 export interface OwnLimit {
@@ -18,7 +19,6 @@ export const OWN_LIMIT = "sluice:own-limit";
 export const SKIPPED = "sluice:skipped";
 
 const SITE = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" } as const;
-const NAME_LENGTH_MAX = 64;
 
 /**
  * Gives a controller or a handler a limit of its own, instead of the module's. What the options leave
@@ -44,5 +44,5 @@ export function SkipRateLimit(isSkipped = true): ClassDecorator & MethodDecorato
 function toName(target: object, key: string | symbol | undefined): string {
   const name =
     typeof target === "function" ? target.name : `${target.constructor.name}.${String(key)}`;
-  return name.replace(/[^\w.-]/g, "_").slice(0, NAME_LENGTH_MAX);
+  return toRuleId(name);
 }

@@ -8,6 +8,7 @@ import { type OptionSite, refuse } from "../options.js";
 import { memoryStore } from "../stores/memory/store.js";
 import type { Door } from "./door.js";
 import { type RateLimitOptions, toDoor } from "./options.js";
+import { toRuleId } from "./rule-id.js";
 
 /** At most so many requests in each window. */
 export interface WindowSize {
@@ -19,7 +20,7 @@ export interface WindowSize {
 /** Everything that a door is told, but the limit. */
 export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
-/** No limit holds nothing, so with a limit of 0 each request costs more than the one unit there is. */
+/** A limit holds at least one unit; where 0 is asked for, each request costs two. */
 const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
 
 /** A door with these numbers. Windows are shifted for each key, so that not all end at once. */
@@ -55,7 +56,7 @@ export class WindowDoors<Raw> {
     const numbers = `${size.limit}-${size.windowMs}`;
     const known = this.#doors.get(numbers);
     if (known !== undefined) return known;
-    const name = `${this.#options.name ?? "default"}-${numbers}`;
+    const name = toRuleId(`${this.#options.name ?? "default"}-${numbers}`);
     const door = toWindowDoor(this.#site, { ...this.#options, name }, size);
     for (const [oldest] of this.#doors) {
       if (this.#doors.size < DOORS_MAX) break;

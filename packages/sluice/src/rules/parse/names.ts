@@ -28,11 +28,14 @@ function pattern<T>(
   });
 }
 
+/** How long the id of a rule may be. */
+export const RULE_ID_LENGTH_MAX = 64;
+
 /** The id of a rule. */
 export const ruleId: Shape<string> = pattern(
-  "1 to 64 letters, digits, _, - or .",
+  `1 to ${RULE_ID_LENGTH_MAX} letters, digits, _, - or .`,
   "^[A-Za-z0-9_.-]+$",
-  64,
+  RULE_ID_LENGTH_MAX,
   (id) => id,
 );
 
