@@ -6,6 +6,7 @@ import { type Clock, systemClock, toWholeMs } from "../clock.js";
 import { fixedWindow } from "../limits.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, refuse, whole } from "../options.js";
+import { chargesOf } from "../rules/policy-decision.js";
 import { toGuarded } from "../stores/guarded.js";
 import type { Counter, Store } from "../stores/store.js";
 import type { Door } from "./door.js";
@@ -47,11 +48,11 @@ export class FastifyRefusals {
   toError(passage: Passage, request: FastifyRequest, door: Door): MaybePromise<object | undefined> {
     const { onExceeded, onBanReach } = this.#options;
     tellWithKey(onExceeded, request, door);
-    const [result] = passage.decision.results;
-    if (this.#bans === undefined || result === undefined) {
+    const [charge] = chargesOf(passage.decision);
+    if (this.#bans === undefined || charge === undefined) {
       return this.#build(passage, request, false);
     }
-    return andThen(this.#bans.isReached(result.charge.key), (isBanned) => {
+    return andThen(this.#bans.isReached(charge.key), (isBanned) => {
       if (isBanned) tellWithKey(onBanReach, request, door);
       return this.#build(passage, request, isBanned);
     });

@@ -2,9 +2,10 @@
 // ones, and X-RateLimit-*, tell the numbers of the limit that binds. Rules that are shadows or hide
 // themselves are in none, and of a limit whose state is not known only what it promises is told.
 
-import type { Clock } from "../clock.js";
+import { type Clock, wallMsOf } from "../clock.js";
 import type { Verdict } from "../decision.js";
-import type { PolicyDecision, RuleResult } from "../rules/policy-decision.js";
+import type { RuleCharge } from "../rules/charge.js";
+import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
 import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers-limit.js";
 import type { PartitionKey } from "./headers-partition-key.js";
 import type { Retry } from "./retry-after.js";
@@ -40,12 +41,12 @@ export class FieldWriter {
   write(decision: PolicyDecision, retry: Retry | undefined): readonly string[] {
     let policies = "";
     let states = "";
-    let bound: RuleResult | undefined;
+    let bound: RuleCharge | undefined;
     let boundLimit = "";
-    for (const result of decision.results) {
+    for (const result of chargesOf(decision)) {
       if (!isShown(result)) continue;
-      const texts = textsOf(result.charge);
-      const pk = this.#options.partitionKey?.parameterOf(result.charge) ?? "";
+      const texts = textsOf(result);
+      const pk = this.#options.partitionKey?.parameterOf(result) ?? "";
       if (policies !== "") policies += ", ";
       policies += this.#isNamed ? texts.namedPolicy + pk : texts.policy;
       if (!isKnown(result)) continue;
@@ -87,28 +88,18 @@ export class FieldWriter {
   }
 
   #atEpoch(seconds: number): number {
-    const { clock } = this.#options;
-    const wallMs = clock.wall === undefined ? clock.now() : clock.wall();
+    const wallMs = wallMsOf(this.#options.clock);
     return Math.min(INTEGER_MAX, Math.ceil(wallMs / 1000) + seconds);
   }
 }
 
-function isShown({ charge }: RuleResult): boolean {
-  return !charge.shadow && charge.rule.rule.isExposed;
+function isShown({ shadow, rule }: RuleCharge): boolean {
+  return !shadow && rule.rule.isExposed;
 }
 
 /** A policy of failure that counts nothing knows nothing either. */
-function isKnown(result: RuleResult): boolean {
-  const { charge, verdict } = result;
-  if (!result.isKnown) return false;
-  return verdict.source !== "fallback" || charge.counter.onStoreFailure === "local";
-}
-
-/** A refusal before an admission, then the longest wait or the smallest share left. */
-function bindsMore(a: Verdict, b: Verdict): boolean {
-  if (a.allowed !== b.allowed) return !a.allowed;
-  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
-  return a.remaining / a.limit < b.remaining / b.limit;
+function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
+  return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
 }
 
 function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined): string {

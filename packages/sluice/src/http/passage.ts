@@ -3,7 +3,7 @@
 
 import { toCost } from "../limiter-input.js";
 import type { MaybePromise } from "../maybe-promise.js";
-import type { PolicyDecision, RequestEnd } from "../rules/policy-decision.js";
+import { chargesOf, type PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
 import type { Refusal } from "./refusal.js";
 import type { Wait } from "./waiting.js";
 
@@ -66,7 +66,7 @@ export class Passage implements RateLimitInfo {
   get needsBytes(): boolean {
     return (
       this.decision.isHeld &&
-      this.decision.results.some(({ charge }) => charge.rule.rule.settle?.kind === "bytes")
+      chargesOf(this.decision).some(({ rule }) => rule.rule.settle?.kind === "bytes")
     );
   }
 
@@ -90,7 +90,10 @@ export class Passage implements RateLimitInfo {
    */
   finish(end: RequestEnd): MaybePromise<void> {
     const hasLeft = this.#wait?.stop() === true;
-    if (hasLeft || this.#host.isRefused(this.#request)) return this.decision.cancel();
+    if (hasLeft || this.#host.isRefused(this.#request)) {
+      // Who came after one that waited was told its turn by that one's slot.
+      return this.#wait === undefined ? this.decision.cancel() : this.decision.abandon();
+    }
     if (this.#cost === undefined) return this.decision.finish(end);
     const { status, bytes, header } = end;
     return this.decision.finish({ status, bytes, header, cost: end.cost ?? this.#cost });

@@ -1,7 +1,7 @@
 // The response to a request that is refused: status, fields and body. It must never be stored by a
 // cache, and never tells a value that the request was counted by.
 
-import type { PolicyDecision, RefusalReason } from "../rules/policy-decision.js";
+import { chargesOf, type PolicyDecision, type RefusalReason } from "../rules/policy-decision.js";
 import { textsOf } from "./headers-limit.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem.js";
 import type { Retry } from "./retry-after.js";
@@ -103,8 +103,8 @@ function toWritten({ type, text }: WrittenBody): WrittenBody {
 /** The limits that refused, of rules that may be named. */
 function namesOf(decision: PolicyDecision): string[] {
   const names: string[] = [];
-  for (const { charge, verdict } of decision.results) {
-    const isNamed = !verdict.allowed && !charge.shadow && charge.rule.rule.isExposed;
+  for (const charge of chargesOf(decision)) {
+    const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.rule.isExposed;
     if (isNamed) names.push(textsOf(charge).name);
   }
   return names;

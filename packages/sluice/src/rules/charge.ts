@@ -5,7 +5,7 @@ import type { Verdict } from "../decision.js";
 import type { Charge, Counter } from "../stores/store.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
-import { toDelayedCost } from "./delay.js";
+import { toDelayedCost, withDelay } from "./delay.js";
 import { isInRollout } from "./rollout.js";
 import type { Exempt } from "./rule.js";
 import type { Subject } from "./subject.js";
@@ -22,8 +22,8 @@ export interface RuleCharge extends Charge {
   readonly isHeld: boolean;
   /** False if it has to be given back should something else refuse, or the request not go on. */
   isFinal: boolean;
-  /** The charge itself: of a result, what it is about. */
-  readonly charge: RuleCharge;
+  /** What the request costs under the rule; what is charged is more where it can never fit. */
+  readonly units: number;
   /** What was answered, under the rule's own numbers. */
   verdict: Verdict;
   /** Whether the verdict says how the limit stands. */
@@ -135,6 +135,7 @@ class ChargeOfRule implements RuleCharge {
   readonly counter: Counter;
   readonly key: string;
   readonly cost: number;
+  readonly units: number;
   readonly nowMs: number;
   readonly rule: CompiledRule;
   readonly ruleLimit: RuleLimit;
@@ -154,21 +155,19 @@ class ChargeOfRule implements RuleCharge {
   ) {
     this.counter = ruleLimit.counter;
     this.key = key;
-    this.cost = ruleLimit.isPermit ? 1 : cost;
-    if (ruleLimit.isEnlarged) this.cost = toDelayedCost(cost, ruleLimit.limit, this.counter.limit);
+    this.units = ruleLimit.isPermit ? 1 : cost;
+    this.cost = ruleLimit.isEnlarged
+      ? toDelayedCost(cost, ruleLimit.limit, this.counter.limit)
+      : this.units;
     this.nowMs = ruleLimit.isQuota ? context.wallMs : context.nowMs;
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
     this.caller = rule.lane.isSharded ? callerOf(subject) : undefined;
-    // Who waits and gives up before its turn gets its slot back.
+    // A slot goes back should the request have to wait and there be no room.
     this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay;
     this.verdict = UNDECIDED;
     this.isKnown = false;
-  }
-
-  get charge(): RuleCharge {
-    return this;
   }
 
   get isHeld(): boolean {
@@ -189,4 +188,25 @@ const UNDECIDED: Verdict = Object.freeze({
 /** Who meets the same part of a limit that is cut into shards. */
 function callerOf({ facts, address }: Subject): string | undefined {
   return facts.user ?? facts.apiKey ?? address;
+}
+
+/**
+ * Notes a store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged:
+ * the cost under `peek`, else 0.
+ */
+export function noteVerdict(charge: RuleCharge, verdict: Verdict, untaken: number): void {
+  const { limit, isEnlarged } = charge.ruleLimit;
+  const counted = charge.counter.limit;
+  charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
+  // A deny cache only ever refuses: what it lets pass, it did not ask about.
+  charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
+}
+
+/** At a door where nobody can wait, who would have to is refused until then. */
+export function refuseIfDelayed(charge: RuleCharge): void {
+  const { verdict } = charge;
+  if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;
+  const { limit, resetMs, delayMs, source } = verdict;
+  const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
+  charge.verdict = { ...refused, delayMs: 0, source };
 }

@@ -10,18 +10,28 @@ export type CostFunction = (facts: Facts) => number;
 /** By the name that rules use. */
 export type CostFunctions = ReadonlyMap<string, CostFunction>;
 
-/** The units that a request costs under a rule. The function that a rule names is there. */
+/** The units that a request costs under a rule; 1 by a function that is not there. */
 export function toUnits(cost: Cost, facts: Facts, functions: CostFunctions): number {
   switch (cost.kind) {
     case "constant":
       return cost.units;
     case "method":
-      return cost.byMethod.get(facts.method.toUpperCase()) ?? cost.otherwise;
+      return byMethod(cost, facts.method.toUpperCase());
     case "header":
       return fromHeader(cost, facts);
     case "function":
-      return toCost(functions.get(cost.name)?.(facts));
+      return toCost((functions.get(cost.name) ?? one)(facts));
   }
+}
+
+function one(): number {
+  return 1;
+}
+
+/** GET stands for HEAD too, as in a match. */
+function byMethod({ byMethod, otherwise }: Cost & { kind: "method" }, method: string): number {
+  const units = byMethod.get(method) ?? (method === "HEAD" ? byMethod.get("GET") : undefined);
+  return units ?? otherwise;
 }
 
 function fromHeader(cost: Cost & { kind: "header" }, facts: Facts): number {

@@ -7,7 +7,7 @@ import { addCharges, isExemptIp, keyFor, type NotCharged, type RuleCharge } from
 import type { CompiledRule } from "./compile.js";
 import { describeKey } from "./key.js";
 import { Matcher } from "./matcher.js";
-import { PolicyDecision, type RefusalReason, type RuleResult } from "./policy-decision.js";
+import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
 import { peekCharges } from "./policy-peek.js";
 import type { PolicyRequest } from "./policy-request.js";
 import type { Match } from "./rule.js";
@@ -94,10 +94,10 @@ export function explainRequest(
     return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
   });
   const refusing = looks.find(({ notApplied }) => notApplied === "refused");
-  return andThen(peekCharges(charges, request), (results) => {
+  return andThen(peekCharges(charges, request), (answers) => {
     const { version } = compiled.ruleSet;
     const missing = refusing?.rule.rule.id;
-    const decision = new PolicyDecision(version, results, undefined, missing);
+    const decision = new PolicyDecision(version, answers, undefined, missing);
     return {
       version,
       allowed: decision.allowed,
@@ -105,7 +105,7 @@ export function explainRequest(
       reason: decision.reason ?? null,
       retryAfterMs: orNull(decision.retryAfterMs),
       delayMs: decision.delayMs,
-      rules: looks.map((look) => toExplained(look, subject, results)),
+      rules: looks.map((look) => toExplained(look, subject, answers)),
     };
   });
 }
@@ -130,9 +130,9 @@ function toNotApplied(
 function toExplained(
   { rule, isMatch, notApplied }: Look,
   subject: Subject,
-  results: readonly RuleResult[],
+  charges: readonly RuleCharge[],
 ): ExplainedRule {
-  const own = results.filter(({ charge }) => charge.rule === rule);
+  const own = charges.filter((charge) => charge.rule === rule);
   const { id, place, match, onExceed, key } = rule.rule;
   return {
     rule: id,
@@ -143,18 +143,18 @@ function toExplained(
     onExceed,
     keyType: describeKey(key),
     key: isMatch ? (keyFor(rule, subject) ?? null) : null,
-    from: own[0]?.charge.ruleLimit.from ?? null,
+    from: own[0]?.ruleLimit.from ?? null,
     limits: own.map(toExplainedLimit),
   };
 }
 
-function toExplainedLimit({ charge, verdict }: RuleResult): ExplainedLimit {
+function toExplainedLimit({ ruleLimit, units, verdict }: RuleCharge): ExplainedLimit {
   return {
-    algorithm: charge.ruleLimit.limit.algorithm,
+    algorithm: ruleLimit.limit.algorithm,
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: orNull(verdict.resetMs),
-    cost: charge.cost,
+    cost: units,
     wouldPass: verdict.allowed,
     retryAfterMs: orNull(verdict.retryAfterMs),
     delayMs: verdict.delayMs,

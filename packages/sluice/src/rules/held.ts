@@ -3,15 +3,17 @@
 // could not take is told as an event, and stays charged (a permit until it expires).
 
 import { type Clock, countedMsOf } from "../clock.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Verdict } from "../decision.js";
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../stores/store.js";
 import type { RuleCharge } from "./charge.js";
 import { toWholeUnits } from "./cost.js";
+import { withDelay } from "./delay.js";
 import type { RequestEnd } from "./policy-decision.js";
 import type { When } from "./rule.js";
 
 /** A charge that was taken, and what gives it back. */
-export interface HeldCharge {
+interface HeldCharge {
   readonly charge: RuleCharge;
   readonly receipt: ChargeReceipt;
   /** Held only in case that the request does not go on; its store need not hear that it did. */
@@ -28,22 +30,61 @@ export interface SettleContext {
 /** Everything that one request holds. */
 export class Held {
   readonly #context: SettleContext;
-  #charges: readonly HeldCharge[];
+  #charges: HeldCharge[] = [];
 
-  constructor(charges: readonly HeldCharge[], context: SettleContext) {
-    this.#charges = charges;
+  constructor(context: SettleContext) {
     this.#context = context;
   }
 
-  /** Settles everything by how the request ended. Later calls do nothing. */
-  settle(end: RequestEnd): MaybePromise<void> {
-    const open = this.#take().filter(({ isBrief }) => !isBrief);
-    return settleAll(open, this.#context, ({ charge }) => toKept(charge, end));
+  /** Whether something has to be settled when the request has ended, however it goes on. */
+  get isLasting(): boolean {
+    return this.#charges.some(({ charge }) => charge.isHeld);
   }
 
-  /** Gives everything back. Later calls do nothing. */
+  /** Adds what a store took. */
+  add(charges: readonly RuleCharge[], receipts: readonly ChargeReceipt[]): void {
+    const isBrief = !charges.some(({ isHeld }) => isHeld);
+    for (const receipt of receipts) {
+      // A decorator may count under another key or other numbers; scope and part stay.
+      const { scope, part } = receipt.counter;
+      const charge = charges.find(
+        ({ counter }) => counter.scope === scope && counter.part === part,
+      );
+      if (charge !== undefined) this.#charges.push({ charge, receipt, isBrief });
+    }
+  }
+
+  /**
+   * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
+   * nothing back while others wait: their turn was told by it, and who came after them would go at
+   * the same time.
+   */
+  settle(end: RequestEnd): MaybePromise<void> {
+    const open = this.#take().filter(({ isBrief }) => !isBrief);
+    const context = this.#context;
+    const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
+    if (unused.length === 0) {
+      return settleAll(open, context, ({ charge }) => toKept(charge, end));
+    }
+    return andThen(findWaitedFor(unused, context), (waitedFor) =>
+      settleAll(open, context, (one) =>
+        waitedFor.has(one) ? one.charge.cost : toKept(one.charge, end),
+      ),
+    );
+  }
+
+  /** Gives everything back, for a request that goes no further. Later calls do nothing. */
   cancel(): MaybePromise<void> {
-    return giveBackAll(this.#take(), this.#context);
+    return settleAll(this.#take(), this.#context, () => 0);
+  }
+
+  /**
+   * Gives back all but slots of buckets that delay, for a request that gave up waiting: those who came
+   * after it were told their turn by its slot. Later calls do nothing.
+   */
+  abandon(): MaybePromise<void> {
+    const given = this.#take().filter(({ charge }) => !isSlot(charge));
+    return settleAll(given, this.#context, () => 0);
   }
 
   #take(): readonly HeldCharge[] {
@@ -53,12 +94,36 @@ export class Held {
   }
 }
 
-/** Gives charges back whole. Never fails. */
-export function giveBackAll(
-  held: readonly HeldCharge[],
-  context: SettleContext,
-): MaybePromise<void> {
-  return settleAll(held, context, () => 0);
+/** Whether others may have been told to wait behind the charge. A shaper's store sees to that itself. */
+function isSlot({ ruleLimit }: RuleCharge): boolean {
+  return ruleLimit.isEnlarged;
+}
+
+/** Those of the slots behind which somebody waits now. Where a store does not say, somebody does. */
+function findWaitedFor(
+  slots: readonly HeldCharge[],
+  { clock }: SettleContext,
+): MaybePromise<ReadonlySet<HeldCharge>> {
+  const found = new Set(slots);
+  const waits: Promise<void>[] = [];
+  for (const slot of slots) {
+    const { counter, key, caller, ruleLimit } = slot.charge;
+    const nowMs = countedMsOf(clock, false);
+    const look = { counter, key, caller, cost: 0, nowMs };
+    const note = ([verdict]: readonly Verdict[]) => {
+      const { limit } = ruleLimit;
+      const { delayMs } = withDelay(verdict, { limit, counted: counter.limit, untaken: 0 });
+      if (delayMs === 0) found.delete(slot);
+    };
+    try {
+      const verdicts = storeOf(slot).peek([look], { blockNowMs: nowMs });
+      if (isThenable(verdicts)) waits.push(Promise.resolve(verdicts).then(note, () => {}));
+      else note(verdicts);
+    } catch {
+      // Settling will say what is wrong with the store.
+    }
+  }
+  return waits.length === 0 ? found : Promise.all(waits).then(() => found);
 }
 
 /** Presents receipts to the stores that have them, each store at once. Never fails. */

@@ -11,6 +11,7 @@ import { leased } from "../stores/leased.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { sharded } from "../stores/sharded.js";
 import type { Store } from "../stores/store.js";
+import type { RuleCharge } from "./charge.js";
 import type { Consistency } from "./rule.js";
 
 /** A store, and its place in the order. */
@@ -52,7 +53,10 @@ export class Lanes {
     return this.#base.isRemote === true || this.#base.isGuarded === true;
   }
 
-  /** The lane of a rule. Over a store in this process all are one: it is exact and never waits. */
+  /**
+   * The lane of a rule. Over a store in this process all consistencies are one: it is exact and never
+   * waits. What is cut into shards has a lane for each number of them, over any store.
+   */
   of({ consistency, shards }: { consistency: Consistency; shards: number }): Lane {
     const kind = this.#isShared ? consistency : "strict";
     const name = `${kind}/${shards}`;
@@ -102,4 +106,23 @@ export class Lanes {
 /** A store that several lanes are built on: none of them may close it. */
 class BorrowedStore extends ForwardingStore {
   override close(): void {}
+}
+
+/** Whether all charges go to one store. */
+export function isOneLane(charges: readonly RuleCharge[]): boolean {
+  const { lane } = charges[0].rule;
+  for (let i = 1; i < charges.length; i++) if (charges[i].rule.lane !== lane) return false;
+  return true;
+}
+
+/** Charges by lane, the cheapest lane first. */
+export function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
+  const lanes = new Map<unknown, RuleCharge[]>();
+  for (const charge of charges) {
+    const { lane } = charge.rule;
+    const list = lanes.get(lane);
+    if (list === undefined) lanes.set(lane, [charge]);
+    else list.push(charge);
+  }
+  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
 }

@@ -4,15 +4,24 @@
 import type { Decision, Source, Verdict } from "../decision.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import type { RuleCharge } from "./charge.js";
-import { withDelay } from "./delay.js";
 import type { Held } from "./held.js";
+import { describeKey } from "./key.js";
 
 /** Why a request was refused: over a limit, no identity to count by, or no store that answers. */
 export type RefusalReason = "limit" | "identity" | "store";
 
-/** What one limit of a rule said. */
+/** What one limit of a rule said. It never shows the key. */
 export interface RuleResult {
-  readonly charge: RuleCharge;
+  /** The id of the rule. */
+  readonly rule: string;
+  /** What the rule counts by: `ip`, `tenant|user`. */
+  readonly keyType: string;
+  /** The algorithm of the limit, such as `tokenBucket`. */
+  readonly algorithm: string;
+  /** What the request costs under the limit, in units; 1 where it is a permit. */
+  readonly cost: number;
+  /** Whether it counts and never refuses. */
+  readonly isShadow: boolean;
   readonly verdict: Verdict;
   /**
    * False if nobody asked how this limit stands, since another was known to refuse: `remaining` and
@@ -33,6 +42,9 @@ export interface RequestEnd {
   readonly header?: ((name: string) => string | undefined) | undefined;
 }
 
+/** What a decision rests on, for the rest of the library: `results` without the trouble of making them. */
+export let chargesOf: (decision: PolicyDecision) => readonly RuleCharge[];
+
 const NOTHING = Number.POSITIVE_INFINITY;
 
 /**
@@ -43,31 +55,42 @@ export class PolicyDecision implements Decision {
   readonly allowed: boolean;
   /** The version of the rules that decided. */
   readonly version: string;
-  /** What each limit of each matching rule said, shadow ones included, in the order of the rules. */
-  readonly results: readonly RuleResult[];
+  readonly #charges: readonly RuleCharge[];
   /** What is settled when the request ends; undefined if nothing is. */
   readonly #held: Held | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   readonly #missing: string | undefined;
-  #bound: RuleResult | undefined;
+  #bound: RuleCharge | undefined;
+  #results: readonly RuleResult[] | undefined;
+
+  static {
+    chargesOf = (decision) => decision.#charges;
+  }
 
   constructor(
     version: string,
-    results: readonly RuleResult[],
+    charges: readonly RuleCharge[],
     held: Held | undefined,
     missing?: string,
   ) {
-    this.allowed = missing === undefined && areAllowed(results);
+    this.allowed = missing === undefined && areAllowed(charges);
     this.version = version;
-    this.results = results;
+    this.#charges = charges;
     this.#held = held;
     this.#missing = missing;
     this.#bound = undefined;
+    this.#results = undefined;
+  }
+
+  /** What each limit of each matching rule said, shadow ones included, in the order of the rules. */
+  get results(): readonly RuleResult[] {
+    this.#results ??= this.#charges.map(toResult);
+    return this.#results;
   }
 
   /** The rule that bound: that refused, or that has the smallest share left. */
   get rule(): string | undefined {
-    return this.#missing ?? this.#binding?.charge.rule.rule.id;
+    return this.#missing ?? this.#binding?.rule.rule.id;
   }
 
   /** Undefined if allowed. */
@@ -93,7 +116,7 @@ export class PolicyDecision implements Decision {
 
   /** The longest of all delays; 0 if refused. */
   get delayMs(): number {
-    return this.allowed ? longestDelay(this.results) : 0;
+    return this.allowed ? longestDelay(this.#charges) : 0;
   }
 
   get source(): Source {
@@ -101,8 +124,8 @@ export class PolicyDecision implements Decision {
   }
 
   /** The limit that bound; undefined if none did. */
-  get #binding(): RuleResult | undefined {
-    if (this.#missing === undefined) this.#bound ??= toBound(this.results);
+  get #binding(): RuleCharge | undefined {
+    if (this.#missing === undefined) this.#bound ??= toBound(this.#charges);
     return this.#bound;
   }
 
@@ -121,11 +144,19 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * Gives back what is held, once: for a request that was admitted and never went on, such as one
-   * whose client hung up while it was delayed. Charges that are not held stay. Never throws.
+   * Gives back what is held, once: for a request that was admitted and goes no further, at once. Charges
+   * that are not held stay. Never throws.
    */
   cancel(): MaybePromise<void> {
     return this.#held?.cancel();
+  }
+
+  /**
+   * Gives back what is held, once, for a request that gave up waiting. The slot that it waited for stays
+   * taken under rules with `onExceed: delay`: who came after it was told to wait by it. Never throws.
+   */
+  abandon(): MaybePromise<void> {
+    return this.#held?.abandon();
   }
 
   /** The decision without what each rule said. Infinity becomes null. */
@@ -139,20 +170,32 @@ export class PolicyDecision implements Decision {
 
 const NO_END: RequestEnd = {};
 
-function areAllowed(results: readonly RuleResult[]): boolean {
-  for (let i = 0; i < results.length; i++) {
-    const { charge, verdict } = results[i];
-    if (!verdict.allowed && !charge.shadow) return false;
+function toResult({ rule, ruleLimit, units, shadow, verdict, isKnown }: RuleCharge): RuleResult {
+  return {
+    rule: rule.rule.id,
+    keyType: describeKey(rule.rule.key),
+    algorithm: ruleLimit.limit.algorithm,
+    cost: units,
+    isShadow: shadow === true,
+    verdict,
+    isKnown,
+  };
+}
+
+function areAllowed(charges: readonly RuleCharge[]): boolean {
+  for (let i = 0; i < charges.length; i++) {
+    const { shadow, verdict } = charges[i];
+    if (!verdict.allowed && !shadow) return false;
   }
   return true;
 }
 
 /** The limit whose state the decision shows, of those that are enforced. */
-function toBound(results: readonly RuleResult[]): RuleResult | undefined {
-  let bound: RuleResult | undefined;
-  for (const result of results) {
-    if (result.charge.shadow) continue;
-    if (bound === undefined || bindsMore(result.verdict, bound.verdict)) bound = result;
+function toBound(charges: readonly RuleCharge[]): RuleCharge | undefined {
+  let bound: RuleCharge | undefined;
+  for (const charge of charges) {
+    if (charge.shadow) continue;
+    if (bound === undefined || bindsMore(charge.verdict, bound.verdict)) bound = charge;
   }
   return bound;
 }
@@ -167,38 +210,16 @@ export function bindsMore(a: Verdict, b: Verdict): boolean {
   return a.remaining / a.limit < b.remaining / b.limit;
 }
 
-function longestDelay(results: readonly RuleResult[]): number {
+function longestDelay(charges: readonly RuleCharge[]): number {
   let longest = 0;
-  for (const { charge, verdict } of results) {
-    if (!charge.shadow && verdict.delayMs > longest) longest = verdict.delayMs;
+  for (const { shadow, verdict } of charges) {
+    if (!shadow && verdict.delayMs > longest) longest = verdict.delayMs;
   }
   return longest;
 }
 
-function toReason(bound: RuleResult | undefined): RefusalReason {
+function toReason(bound: RuleCharge | undefined): RefusalReason {
   if (bound === undefined) return "identity";
-  const { charge, verdict } = bound;
-  const isClosed = charge.counter.onStoreFailure === "closed";
-  return isClosed && verdict.source === "fallback" ? "store" : "limit";
-}
-
-/**
- * Notes a store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged:
- * the cost under `peek`, else 0.
- */
-export function answer(charge: RuleCharge, verdict: Verdict, untaken: number): void {
-  const { limit, isEnlarged } = charge.ruleLimit;
-  const counted = charge.counter.limit;
-  charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
-  // A deny cache only ever refuses: what it lets pass, it did not ask about.
-  charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
-}
-
-/** At a door where nobody can wait, who would have to is refused until then. */
-export function refuseIfDelayed(charge: RuleCharge): void {
-  const { verdict } = charge;
-  if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;
-  const { limit, resetMs, delayMs, source } = verdict;
-  const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
-  charge.verdict = { ...refused, delayMs: 0, source };
+  const isClosed = bound.counter.onStoreFailure === "closed";
+  return isClosed && bound.verdict.source === "fallback" ? "store" : "limit";
 }

@@ -91,7 +91,7 @@ describe("rules of several consistencies over one remote store", () => {
       { id: "near", consistency: "local", limit: perMinute(5) },
     ]);
     const { results } = await policy.admit(facts);
-    expect(results.map(({ charge }) => charge.rule.rule.id)).toEqual(["far", "near"]);
+    expect(results.map(({ rule }) => rule)).toEqual(["far", "near"]);
   });
 
   it("decide in process once a key is warm, where none is strict", async () => {
@@ -282,10 +282,7 @@ describe("the sample file", () => {
       }
     }
     const { results } = await policy.peek({ ...known, path: "/api/chat/x", method: "POST", host });
-    const used = results.map(({ charge, verdict }) => [
-      charge.rule.rule.id,
-      verdict.limit - verdict.remaining,
-    ]);
+    const used = results.map(({ rule, verdict }) => [rule, verdict.limit - verdict.remaining]);
     // 24 requests below /api, half of them POST at 5; 4 chats of 300 tokens each, in both limits.
     expect(used).toEqual([
       ["shield", 40],

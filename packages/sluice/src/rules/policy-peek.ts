@@ -3,10 +3,18 @@
 
 import type { Verdict } from "../decision.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
-import { addCharges, type RuleCharge } from "./charge.js";
+import {
+  addCharges,
+  type ChargeContext,
+  noteVerdict,
+  type RuleCharge,
+  refuseIfDelayed,
+} from "./charge.js";
+import type { CostFunctions } from "./cost.js";
 import { describeKey } from "./key.js";
-import { answer, PolicyDecision, type RuleResult, refuseIfDelayed } from "./policy-decision.js";
-import { type PolicyRequest, toLanes } from "./policy-request.js";
+import { toLanes } from "./lanes.js";
+import { PolicyDecision } from "./policy-decision.js";
+import type { PolicyRequest } from "./policy-request.js";
 
 /** How a caller stands under one limit of a rule. It never shows the key. */
 export interface RuleState {
@@ -19,11 +27,14 @@ export interface RuleState {
   readonly remaining: number;
   /** Until the full quota is back, in milliseconds. */
   readonly resetMs: number;
-  /** Until a request under this rule would pass, in milliseconds: 0 if it would now, Infinity if never. */
+  /**
+   * Until a request under this rule would pass, in milliseconds: 0 if it would now, Infinity if never.
+   * Where the cost is a function, a request of one unit.
+   */
   readonly retryAfterMs: number;
 }
 
-/** A request never shows more rules than this, however many there are. */
+/** So many limits are told of, however many there are. */
 const STATES_MAX = 256;
 
 /** What the request would be answered. */
@@ -45,7 +56,7 @@ export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision
 export function peekCharges(
   charges: readonly RuleCharge[],
   request: PolicyRequest,
-): MaybePromise<readonly RuleResult[]> {
+): MaybePromise<readonly RuleCharge[]> {
   const waits: Promise<void>[] = [];
   for (const lane of toLanes(charges)) {
     const verdicts = lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs });
@@ -61,7 +72,7 @@ function note(
   { context }: PolicyRequest,
 ): void {
   for (const [i, charge] of charges.entries()) {
-    answer(charge, verdicts[i], charge.cost);
+    noteVerdict(charge, verdicts[i], charge.cost);
     if (!context.seesResponses) refuseIfDelayed(charge);
   }
 }
@@ -69,19 +80,24 @@ function note(
 /** How the caller stands under the rules that could count it and are exposed. */
 export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
   const charges: RuleCharge[] = [];
+  const { nowMs, wallMs, subject } = request;
+  const context: ChargeContext = { nowMs, wallMs, costs: NO_COSTS };
   for (const rule of request.standing()) {
     if (charges.length >= STATES_MAX) break;
-    if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, request.subject, request, charges);
+    if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, subject, context, charges);
   }
-  return andThen(peekCharges(charges, request), (results) => results.map(toState));
+  const told = charges.slice(0, STATES_MAX);
+  return andThen(peekCharges(told, request), (answers) => answers.map(toState));
 }
 
-function toState({ charge, verdict }: RuleResult): RuleState {
-  const { rule } = charge.rule;
+/** Who asks how it stands asks nothing that a cost function knows: it is not called. */
+const NO_COSTS: CostFunctions = new Map();
+
+function toState({ rule: { rule }, ruleLimit, verdict }: RuleCharge): RuleState {
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),
-    algorithm: charge.ruleLimit.limit.algorithm,
+    algorithm: ruleLimit.limit.algorithm,
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: verdict.resetMs,

@@ -4,7 +4,7 @@ import { fixedWindow, slidingWindowLog, tokenBucket } from "../limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy, type Policy } from "./policy.js";
-import type { PolicyDecision } from "./policy-decision.js";
+import { chargesOf, type PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
@@ -46,7 +46,7 @@ describe("replace", () => {
   it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {
     const { policy } = stand({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(5) });
     const counters = () =>
-      (policy.peek(facts) as PolicyDecision).results.map(({ charge }) => charge.counter);
+      chargesOf(policy.peek(facts) as PolicyDecision).map(({ counter }) => counter);
     const [a, b] = counters();
     policy.replace(file({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(6) }));
     expect(counters()[0]).toBe(a);

@@ -2,16 +2,24 @@
 // cheaper stores before the dearer ones. It is charged by all of them or by none: what a later one
 // refuses, the earlier ones get back.
 
-import { toWholeMs } from "../clock.js";
+import { toWholeMs, wallMsOf } from "../clock.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { DecideOptions, Outcome } from "../stores/store.js";
-import { addCharges, type ChargeContext, isExemptIp, type RuleCharge } from "./charge.js";
+import {
+  addCharges,
+  type ChargeContext,
+  isExemptIp,
+  noteVerdict,
+  type RuleCharge,
+  refuseIfDelayed,
+} from "./charge.js";
 import type { CompiledRule, CompiledRules, RuleOfCaller } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
 import type { Facts } from "./facts.js";
-import { giveBackAll, Held, type HeldCharge, type SettleContext } from "./held.js";
+import { Held, type SettleContext } from "./held.js";
+import { isOneLane, toLanes } from "./lanes.js";
 import type { Matcher } from "./matcher.js";
-import { answer, PolicyDecision, refuseIfDelayed } from "./policy-decision.js";
+import { PolicyDecision } from "./policy-decision.js";
 import type { SampleFinding } from "./policy-sample.js";
 import type { Dimension } from "./rule.js";
 import { Subject } from "./subject.js";
@@ -53,7 +61,8 @@ export interface RequestContext extends SettleContext {
 export class PolicyRequest implements ChargeContext {
   /** The facts so far. */
   subject: Subject;
-  readonly nowMs: number;
+  /** By the clock, read again for what is charged after the request was looked into. */
+  nowMs: number;
   readonly costs: CostFunctions;
   readonly context: RequestContext;
   readonly compiled: CompiledRules;
@@ -63,7 +72,8 @@ export class PolicyRequest implements ChargeContext {
   #isInOrder = true;
   /** How many results are of charges that were taken. */
   #takenResults = 0;
-  #held: HeldCharge[] = NOTHING_HELD;
+  /** What can be given back; undefined if nothing can. */
+  #held: Held | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   #missing: string | undefined;
 
@@ -82,8 +92,7 @@ export class PolicyRequest implements ChargeContext {
   }
 
   get wallMs(): number {
-    const { clock } = this.context;
-    return clock.wall === undefined ? this.nowMs : toWholeMs(clock.wall());
+    return wallMsOf(this.context.clock);
   }
 
   /** The rules that the request falls under by the facts so far, exempt addresses under none. */
@@ -141,6 +150,8 @@ export class PolicyRequest implements ChargeContext {
 
   #passKnown(facts: Facts): MaybePromise<boolean> {
     this.subject = new Subject(facts, this.compiled.ruleSet.ipv6Prefix);
+    // Verifying a token takes its time, and what has refilled meanwhile is there.
+    this.nowMs = toWholeMs(this.context.clock.now());
     this.#isInOrder = false;
     return this.#pass(this.compiled.late, true);
   }
@@ -192,11 +203,11 @@ export class PolicyRequest implements ChargeContext {
     const verdict = store.decideOne(counter, key, cost, nowMs, this.nowMs);
     if (isThenable(verdict)) {
       return Promise.resolve(verdict).then((known) => {
-        answer(charge, known, 0);
+        noteVerdict(charge, known, 0);
         return known.allowed;
       });
     }
-    answer(charge, verdict, 0);
+    noteVerdict(charge, verdict, 0);
     return verdict.allowed;
   }
 
@@ -242,28 +253,18 @@ export class PolicyRequest implements ChargeContext {
     let mayGoOn = isAdmitted;
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i];
-      answer(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
+      noteVerdict(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
       if (mayWait || !isAdmitted) continue;
       refuseIfDelayed(charge);
       mayGoOn &&= charge.verdict.allowed || charge.shadow;
     }
     this.#note(charges);
     if (isAdmitted) this.#takenResults = this.#results.length;
-    if (receipts.length > 0) this.#hold(charges, outcome);
-    return mayGoOn;
-  }
-
-  #hold(charges: readonly RuleCharge[], { receipts }: Outcome): void {
-    if (this.#held === NOTHING_HELD) this.#held = [];
-    const isBrief = !charges.some(({ isHeld }) => isHeld);
-    for (const receipt of receipts) {
-      // A decorator may count under another key or other numbers; scope and part stay.
-      const { scope, part } = receipt.counter;
-      const charge = charges.find(
-        ({ counter }) => counter.scope === scope && counter.part === part,
-      );
-      if (charge !== undefined) this.#held.push({ charge, receipt, isBrief });
+    if (receipts.length > 0) {
+      this.#held ??= new Held(this.context);
+      this.#held.add(charges, receipts);
     }
+    return mayGoOn;
   }
 
   #conclude(isAdmitted: boolean): MaybePromise<PolicyDecision> {
@@ -271,7 +272,7 @@ export class PolicyRequest implements ChargeContext {
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
     if (isAdmitted) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
-    const given = giveBackAll(this.#held, this.context);
+    const given = this.#held?.cancel();
     const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
     return isThenable(given) ? given.then(() => decision) : decision;
   }
@@ -292,16 +293,14 @@ export class PolicyRequest implements ChargeContext {
 
   /** What is settled at the end: nothing, unless something is held or has to be waited for. */
   #toHeld(): Held | undefined {
-    if (this.#held.length === 0) return undefined;
-    const isHeld = this.#held.some(({ charge }) => charge.isHeld);
-    const isDelayed = this.#results.some(
-      ({ charge, verdict }) => !charge.shadow && verdict.delayMs > 0,
-    );
-    return isHeld || isDelayed ? new Held(this.#held, this.context) : undefined;
+    const held = this.#held;
+    if (held === undefined || held.isLasting) return held;
+    const isDelayed = this.#results.some(({ shadow, verdict }) => !shadow && verdict.delayMs > 0);
+    return isDelayed ? held : undefined;
   }
 
   #fail(error: unknown): Promise<never> {
-    const given = giveBackAll(this.#held, this.context);
+    const given = this.#held?.cancel();
     if (!isThenable(given)) throw error;
     return given.then(() => {
       throw error;
@@ -309,7 +308,6 @@ export class PolicyRequest implements ChargeContext {
   }
 }
 
-const NOTHING_HELD: HeldCharge[] = [];
 const NOTHING_DECIDED: readonly RuleCharge[] = [];
 /** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
 const PLAIN: DecideOptions = { hold: false };
@@ -320,22 +318,4 @@ function byOrder(a: RuleCharge, b: RuleCharge): number {
 
 function isEndpoint({ kind }: Dimension): boolean {
   return kind === "endpoint";
-}
-
-function isOneLane(charges: readonly RuleCharge[]): boolean {
-  const { lane } = charges[0].rule;
-  for (let i = 1; i < charges.length; i++) if (charges[i].rule.lane !== lane) return false;
-  return true;
-}
-
-/** Charges by lane, the cheapest lane first. */
-export function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
-  const lanes = new Map<unknown, RuleCharge[]>();
-  for (const charge of charges) {
-    const { lane } = charge.rule;
-    const list = lanes.get(lane);
-    if (list === undefined) lanes.set(lane, [charge]);
-    else list.push(charge);
-  }
-  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
 }

@@ -5,6 +5,7 @@ import { fixedWindow, slidingWindowLog, tokenBucket } from "../limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy } from "./policy.js";
+import { chargesOf } from "./policy-decision.js";
 
 // Time stands still, so a limit is a number of units and a model is a Map.
 const LIMITS = {
@@ -121,8 +122,8 @@ describe("a policy", () => {
         expect(decision.allowed).toBe(model.admit(request));
       }
       for (const request of requests.slice(-8)) {
-        for (const { charge, verdict } of (await policy.peek(toFacts(request))).results) {
-          const { scope, part } = charge.counter;
+        for (const { counter, verdict } of chargesOf(await policy.peek(toFacts(request)))) {
+          const { scope, part } = counter;
           const { key } = rules[Number(scope.slice(1))];
           const name = `${scope.slice(1)}/${part}/${key === "global" ? "" : request[key]}`;
           expect(verdict.limit - verdict.remaining).toBe(model.used(name));

@@ -60,11 +60,7 @@ describe("a policy over memory", () => {
     admit(policy);
     const refused = admit(policy);
     expect([refused.rule, refused.retryAfterMs]).toEqual(["first", 60_000]);
-    expect(refused.results.map(({ charge }) => charge.rule.rule.id)).toEqual([
-      "first",
-      "second",
-      "minute",
-    ]);
+    expect(refused.results.map(({ rule }) => rule)).toEqual(["first", "second", "minute"]);
   });
 
   it("shows the rule with the smallest share left, not with the fewest units", () => {
@@ -155,7 +151,7 @@ describe("who a rule counts", () => {
     ]);
     expect(countPassing(policy)).toBe(1_000);
     const { results } = admit(policy);
-    expect(results.map(({ verdict, charge }) => [charge.shadow, verdict.allowed])).toEqual([
+    expect(results.map(({ verdict, isShadow }) => [isShadow, verdict.allowed])).toEqual([
       [true, false],
     ]);
   });
