@@ -5,7 +5,7 @@
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import type { Door } from "./door.js";
 import { whenSent } from "./fetch-end.js";
-import type { Passage, RateLimitInfo } from "./passage.js";
+import { Passage, type RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
@@ -24,7 +24,7 @@ export interface FetchPassage {
   fail(): void;
 }
 
-/** A client that hung up while it waited sees no response; the status is what logs know this by. */
+/** A client that hung up before its turn sees no response; the status is what logs know this by. */
 const GONE_STATUS = 499;
 
 /** Takes a request through a door. */
@@ -33,17 +33,30 @@ export function passFetch(
   view: RequestView,
   request: Request,
 ): MaybePromise<FetchPassage> {
-  return andThen(door.enter(view), (passage) => {
-    const { refusal } = passage;
-    if (refusal !== undefined) return new Way(request, passage, toResponse(refusal, passage));
-    if (!passage.isHeld) return new Way(request, passage, undefined);
-    const way = new Way(request, passage, undefined);
-    way.watch();
-    return andThen(passage.waited(), (mayGoOn) => {
-      if (mayGoOn) return way;
-      return new Way(request, passage, new Response(null, { status: GONE_STATUS }));
-    });
+  const entered = door.enter(view);
+  if (entered instanceof Passage) return goOn(entered, request);
+  // Asked for now: Node's adapter does not tell a signal of what was before somebody wanted it.
+  const { signal } = request;
+  return entered.then((passage) => {
+    if (!signal.aborted) return goOn(passage, request);
+    passage.finish({});
+    return toGone(passage, request);
   });
+}
+
+function goOn(passage: Passage, request: Request): MaybePromise<FetchPassage> {
+  const { refusal } = passage;
+  if (refusal !== undefined) {
+    return new PassageOfFetch(request, passage, toResponse(refusal, passage));
+  }
+  const found = new PassageOfFetch(request, passage, undefined);
+  if (!passage.isHeld) return found;
+  found.watch();
+  return andThen(passage.waited(), (mayGoOn) => (mayGoOn ? found : toGone(passage, request)));
+}
+
+function toGone(passage: Passage, request: Request): FetchPassage {
+  return new PassageOfFetch(request, passage, new Response(null, { status: GONE_STATUS }));
 }
 
 /** A whole response of ours: its own fields after those of every response. */
@@ -58,7 +71,7 @@ export function toResponse(
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-class Way implements FetchPassage {
+class PassageOfFetch implements FetchPassage {
   readonly response: Response | undefined;
   readonly #request: Request;
   readonly #passage: Passage;

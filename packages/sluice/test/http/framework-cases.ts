@@ -324,6 +324,25 @@ const cases: readonly Case[] = [
     },
   ],
   [
+    "asks no handler for a client that hangs up while its request is decided",
+    async ({ serve, seen }) => {
+      const { opened, open } = gate();
+      const asked = vi.fn();
+      const key = async () => {
+        asked();
+        await opened;
+        return "all";
+      };
+      const call = await serve({ limit: permits(), key }, () => greet());
+      await hangUp(call, "/gone", () => asked.mock.calls.length === 1);
+      // The server learns of it a little later than the client.
+      await new Promise((done) => setTimeout(done, 50));
+      open();
+      await untilFree(call);
+      expect(seen.filter(({ target }) => target.endsWith("/gone"))).toEqual([]);
+    },
+  ],
+  [
     "holds a place while a response is streamed, and gives it back at its end",
     async ({ serve }) => {
       const { opened, open } = gate();
