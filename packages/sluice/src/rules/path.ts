@@ -46,7 +46,7 @@ export function toPathSegments(target: string): readonly string[] {
 export function readPath(target: string): ReadPath {
   const start = charCodeAt.call(target, 0) === SLASH ? 1 : skipAuthority(target);
   const segments: string[] = [];
-  let isOdd = start > 1 && !isBehindHost(target, start);
+  let isOdd = start !== 1 && !isBehindHost(target, start);
   let hasDots = false;
   let endsEmpty = false;
   let from = start;
@@ -99,7 +99,9 @@ function toPaths(target: string, start: number): readonly string[] {
     return isSlash(charCodeAt.call(target, 1)) ? [path, behindHost(target, 2)] : [path];
   }
   const host = hostAt(target);
-  if (host < 0 || isBehindHost(target, start)) return [path];
+  // Fastify takes the first character for the slash, whatever it is: `*login`.
+  if (host < 0) return [path, target.slice(1)];
+  if (isBehindHost(target, start)) return [path];
   // Fastify looks for the first slash, be it in a query; the URL standard skips all before a host.
   return [path, behindHost(target, host), target.slice(target.indexOf("/", host) + 1)];
 }

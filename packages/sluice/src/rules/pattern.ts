@@ -48,7 +48,7 @@ function toLiteral(part: string, written: string): string | undefined {
       `has ${show(part)}: a segment is a word, :name or *, and %3A or %2A where : or * is meant`,
     );
   }
-  const [literal] = toPathSegments(part);
+  const [literal] = toPathSegments(`/${part}`);
   if (literal === undefined || literal === "..") refusePattern(written, "can't hold . or ..");
   return literal;
 }
