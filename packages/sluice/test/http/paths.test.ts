@@ -109,19 +109,20 @@ const servers: readonly [name: string, start: Start][] = [
 const PATHS = ["/login", "/users/1", "/users/", "/a/x/b", "/a//b", "/files/x", "/t/deep", "/"];
 /** What is put between the parts of these paths, and into them. */
 const PIECES = [
-  ..."/ // ; /; /;x /;x/ \\ /\\ . .. /. /.. /./ /../ //.. %2e /%2e%2e ..; /..;/ ?x # #x /# ;x#".split(
-    " ",
+  ...words(
+    "/ // ; /; /;x /;x/ \\ /\\ . .. /. /.. /./ /../ //.. %2e /%2e%2e ..; /..;/ ?x # #x /# ;x#",
   ),
-  ..."%2f %5c %00 %23 %3f %3b %25 %c3%a9 %c0%af %zz é * : @ +".split(" "),
+  ...words("%2f %5c %00 %23 %3f %3b %25 %c3%a9 %c0%af %zz é * : @ +"),
 ];
 const HOSTS = [
-  ..."http://h http://h? http://h?x http://h# http://h; http://h\\ http://u@h http://h:80 HTTP://h".split(
-    " ",
-  ),
-  ..."http:// http:/// http://h/.. http://h// x://h //h ///h //h? /\\h /\\/h /http://h ?".split(
-    " ",
-  ),
+  ...words("http://h http://h? http://h?x http://h# http://h; http://h\\ http://u@h http://h:80"),
+  ...words("HTTP://h http:// http:/// http://h/.. http://h// x://h /http://h ?"),
+  ...words("//h ///h //h? /\\h /\\/h"),
 ];
+
+function words(text: string): readonly string[] {
+  return text.split(" ");
+}
 
 function toTargets(): readonly string[] {
   const targets = new Set(PATHS);
