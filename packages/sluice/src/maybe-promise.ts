@@ -30,4 +30,9 @@ export function tell(call: () => unknown, onError: (error: unknown) => void = ig
   }
 }
 
+/** Lets go of a value that nobody wants, which may be a promise: that it fails ends no process. */
+export function drop(value: unknown): void {
+  tell(() => value);
+}
+
 function ignore(): void {}

@@ -73,3 +73,25 @@ export function oneOf<T extends string>(
   }
   return found;
 }
+
+/** A function, or undefined if it was left out. */
+export function functionOf<T>(site: OptionSite, field: string, value: T): T | undefined {
+  if (value === undefined || typeof value === "function") return value;
+  refuse(site, `${field} must be a function, got ${show(value)}`);
+}
+
+const SECRET_LENGTH_MIN = 16;
+
+/** A secret of at least 16 characters. It is never shown, only how long it is. */
+export function secretOf(site: OptionSite, field: string, value: unknown): string {
+  if (typeof value === "string" && value.length >= SECRET_LENGTH_MIN) return value;
+  const seen = typeof value === "string" ? `${value.length} characters` : typeof value;
+  refuse(site, `${field} must be a text of at least ${SECRET_LENGTH_MIN} characters, got ${seen}`);
+}
+
+/** The names of all options of `T`. The compiler sees that none is missing and none is unknown. */
+export function namesOf<T extends object>(
+  names: { readonly [K in keyof T]-?: true },
+): readonly (keyof T & string)[] {
+  return Object.keys(names) as (keyof T & string)[];
+}

@@ -187,6 +187,17 @@ describe("the client's address by other means", () => {
     expect(ipOf({}, CLOUD)).toBe(peer);
   });
 
+  it.each([
+    ["a promise", () => Promise.reject(new Error("late"))],
+    ["a number", () => 7],
+    ["null", () => null],
+  ])("is refused if a function says %s", (_what, clientAddress) => {
+    const identity = toIdentity({ clientAddress: clientAddress as never });
+    expect(() => identity.read(viewOf({})).ip).toThrow(
+      "clientAddress must return a text or undefined, at once",
+    );
+  });
+
   it("is what a function says of the framework's own request", () => {
     const options: IdentityOptions<{ ip: string }> = { clientAddress: (raw) => raw.ip };
     const view = viewOf({ peer, raw: { ip: "203.0.113.7" } });

@@ -3,6 +3,8 @@
 // that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
 // was written by somebody else, and anybody can write it.
 
+import { SluiceError } from "../errors.js";
+import { drop } from "../maybe-promise.js";
 import { toBareAddress } from "../rules/address.js";
 import type { CidrList } from "../rules/cidr.js";
 import { readForwardedFor } from "./identity-forwarded.js";
@@ -61,7 +63,7 @@ export class ClientAddresses {
    */
   of(view: RequestView): string | undefined {
     const source = this.#source;
-    if (typeof source === "function") return source(view.raw);
+    if (typeof source === "function") return toAnswered(source(view.raw));
     const { peer } = view;
     if (!this.isTrusted(peer)) return peer;
     if (source === "x-forwarded-for") {
@@ -100,6 +102,15 @@ export interface LastEntry {
 function readListed(text: string, end: number): LastEntry {
   const start = text.lastIndexOf(",", end - 1) + 1;
   return { start, text: text.slice(start, end) };
+}
+
+/** What a function in code answered, which can't be waited for. */
+function toAnswered(answer: unknown): string | undefined {
+  if (answer === undefined || typeof answer === "string") return answer;
+  drop(answer);
+  // Its type only: what it is may be nobody's business.
+  const seen = `identity.clientAddress must return a text or undefined, at once, got ${typeof answer}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
 /** All lines of a field as one. Reading only the first of them would read what a client wrote. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { byName, doorOf, now, SITE, START_MS, viewOf } from "../../test/door-stand.js";
 import { MoodyStore } from "../../test/resilient-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../limits.js";
+import { ForwardingStore } from "../stores/forwarding-store.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { type RateLimitOptions, toDoor } from "./options.js";
@@ -99,6 +100,17 @@ describe("a door", () => {
     ]);
   });
 
+  it.each([
+    ["a promise", () => Promise.resolve("id")],
+    ["a promise that fails", () => Promise.reject(new Error("late"))],
+    ["an empty text", () => ""],
+    ["a number", () => 7],
+    ["null", () => null],
+  ])("refuses to count by an id that is %s", (_what, requestId) => {
+    const { enter } = doorOf([{ id: "r", limit: one }], { requestId: requestId as () => string });
+    expect(enter).toThrow("requestId must return a text or undefined, at once");
+  });
+
   it("lets the error of a store through where the rule says so", async () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
@@ -121,9 +133,10 @@ describe("a door", () => {
       const { refusal } = enter();
       expect(refusal).toMatchObject({ status: 429, retryAfterMs: 2_000 });
     }
+    // Who gives up leaves its room, and its slot to nobody.
     waiting.finish({});
-    expect(enter().delayMs).toBe(1_000);
-    clock.advance(1_000);
+    expect(enter().delayMs).toBe(2_000);
+    clock.advance(2_000);
     expect(enter().delayMs).toBe(1_000);
   });
 });
@@ -227,6 +240,44 @@ describe("the simple case", () => {
     const given = doorOf([{ id: "r", limit: one }]);
     await given.door.close();
     expect(given.enter().refusal).toBeUndefined();
+  });
+});
+
+describe("the simple case over a store that others use", () => {
+  it.each(["throws", "rejects"])("tells onError of settling that fails, which %s", async (how) => {
+    class Failing extends ForwardingStore {
+      override settle(): never {
+        throw new Error("gone");
+      }
+    }
+    const store = new Failing(memoryStore());
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => {
+      errors.push(error);
+      if (how === "throws") throw new Error("nobody hears this");
+      return Promise.reject(new Error("nor this"));
+    };
+    const door = simple({ store, settle: "code", onError: onError as unknown as () => void });
+    const passage = await door.enter(viewOf());
+    await passage.finish({ status: 200 });
+    expect(errors).toMatchObject([{ message: "gone" }]);
+  });
+
+  it("refuses a name that has other numbers there, until that door is closed", async () => {
+    const store = memoryStore();
+    const first = simple({ store, limit: one });
+    expect(() => simple({ store, limit: three })).toThrow(
+      'rateLimit: the store has another limit of the name "default" with other numbers',
+    );
+    expect(() => simple({ store, limit: [one, three] })).toThrow("give each a name of its own");
+    simple({ store, limit: three, name: "other" });
+    simple({ store: memoryStore(), limit: three });
+    const second = simple({ store, limit: fixedWindow({ limit: 1, windowMs: 60_000 }) });
+    await first.close();
+    await first.close();
+    expect(() => simple({ store, limit: three })).toThrow("other numbers");
+    await second.close();
+    simple({ store, limit: three });
   });
 });
 

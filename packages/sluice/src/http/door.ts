@@ -1,7 +1,8 @@
 // A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
 // what the response carries; the adapter only moves these between its framework and here.
 
-import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
+import { SluiceError, show } from "../errors.js";
+import { andThen, drop, type MaybePromise, tell } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
 import type { Policy } from "../rules/policy.js";
 import { PolicyDecision } from "../rules/policy-decision.js";
@@ -32,7 +33,8 @@ export class Door implements PassageHost {
   readonly #fields: FieldWriter;
   readonly #refusals: RefusalWriter;
   readonly #room: WaitingRoom;
-  readonly #ownsPolicy: boolean;
+  /** Present if the policy is the door's own. */
+  readonly #release: (() => void) | undefined;
   /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
   readonly #isKeyed: boolean;
 
@@ -42,7 +44,7 @@ export class Door implements PassageHost {
     this.#setup = setup;
     this.#identity = setup.identity;
     this.#prepare = simple?.prepare;
-    this.#ownsPolicy = simple !== undefined;
+    this.#release = simple?.release;
     this.#isKeyed = simple?.isKeyed === true;
     const { clock, headers, legacyReset, partitionSecret } = setup;
     const partitionKey =
@@ -81,7 +83,9 @@ export class Door implements PassageHost {
 
   /** Lets go of the policy, if the door made it. */
   async close(): Promise<void> {
-    if (this.#ownsPolicy) await this.policy.close();
+    if (this.#release === undefined) return;
+    this.#release();
+    await this.policy.close();
   }
 
   wallMs(): number {
@@ -103,7 +107,8 @@ export class Door implements PassageHost {
     const identify = this.#isKeyed
       ? undefined
       : (needs: Needs) => this.#identify(view, shown, attributes, needs);
-    const requestId = this.#setup.requestId?.(view.raw);
+    const { requestId: idOf } = this.#setup;
+    const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
     const decided = this.policy.admit(withAttributes(shown, attributes), { identify, requestId });
     if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
     return decided.then((decision) => this.#toPassage(view, decision));
@@ -167,6 +172,14 @@ export class Door implements PassageHost {
 
 /** Who asks how it stands sends no body. */
 const NO_BODY: Needs = { body: false };
+
+/** Anything else would be the same id for all requests, of which only the first would count. */
+function toRequestId(answer: unknown): string | undefined {
+  if (answer === undefined || (typeof answer === "string" && answer !== "")) return answer;
+  drop(answer);
+  const seen = `requestId must return a text or undefined, at once, got ${show(answer)}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
 
 function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
   return attributes === undefined ? facts : new AttributedFacts(facts, attributes);

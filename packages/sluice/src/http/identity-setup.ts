@@ -2,7 +2,16 @@
 
 import { type Clock, toClock } from "../clock.js";
 import { show } from "../errors.js";
-import { asOptions, type OptionSite, oneOf, orDefault, refuse, whole } from "../options.js";
+import {
+  asOptions,
+  namesOf,
+  type OptionSite,
+  oneOf,
+  orDefault,
+  refuse,
+  secretOf,
+  whole,
+} from "../options.js";
 import { toCidrList } from "../rules/cidr.js";
 import { ClientAddresses, type ClientAddressSource, type TrustedPeers } from "./client-address.js";
 import type { ApiKeyPlaces } from "./identity-api-key.js";
@@ -15,22 +24,21 @@ import type {
 import type { FactFunction } from "./identity-sources.js";
 
 const SITE: OptionSite = { name: "identity", code: "SLUICE_OPTION_INVALID" };
-const OPTIONS = [
-  "trustedProxies",
-  "clientAddress",
-  "forwardedHost",
-  "user",
-  "tenant",
-  "tier",
-  "attributes",
-  "apiKey",
-  "keySecret",
-  "jwt",
-  "bodyBytesMax",
-  "bodyMsMax",
-  "methodOverride",
-] as const;
-const KEY_SECRET_LENGTH_MIN = 16;
+const OPTIONS = namesOf<IdentityOptions>({
+  trustedProxies: true,
+  clientAddress: true,
+  forwardedHost: true,
+  user: true,
+  tenant: true,
+  tier: true,
+  attributes: true,
+  apiKey: true,
+  keySecret: true,
+  jwt: true,
+  bodyBytesMax: true,
+  bodyMsMax: true,
+  methodOverride: true,
+});
 /** A body is held whole while its rule is decided. */
 const BODY_BYTES = { min: 1, max: 1_048_576 };
 const BODY_MS = { min: 1, max: 60_000 };
@@ -44,6 +52,8 @@ export function toIdentitySetup<Raw>(
   const given = asOptions(SITE, options ?? {}, OPTIONS);
   const sources = toSources(given);
   const jwt = toVerifier(given.jwt, sources.claimSources.length > 0);
+  const keySecret =
+    given.keySecret === undefined ? undefined : secretOf(SITE, "keySecret", given.keySecret);
   return {
     clients: new ClientAddresses(
       toPeers(given.trustedProxies),
@@ -52,7 +62,7 @@ export function toIdentitySetup<Raw>(
     isHostForwarded: toBoolean("forwardedHost", orDefault(given.forwardedHost, false)),
     ...sources,
     jwt,
-    apiKey: toApiKey(given.apiKey, toKeySecret(given.keySecret), jwt),
+    apiKey: toApiKey(given.apiKey, keySecret, jwt),
     body: {
       bytesMax: whole(SITE, "bodyBytesMax", orDefault(given.bodyBytesMax, 16_384), BODY_BYTES),
       msMax: whole(SITE, "bodyMsMax", orDefault(given.bodyMsMax, 5_000), BODY_MS),
@@ -89,7 +99,7 @@ function toAddressSource(given: unknown): ClientAddressSource {
 
 type Sources = Pick<IdentitySetup, "headerSources" | "claimSources" | "functions">;
 
-function toSources(given: Partial<Record<(typeof OPTIONS)[number], unknown>>): Sources {
+function toSources(given: Partial<Record<keyof IdentityOptions, unknown>>): Sources {
   const site = { ...SITE, name: "identity: attributes" };
   const attributes = asOptions(
     site,
@@ -176,17 +186,6 @@ function toApiKey(
     refuse(site, "the bearer of the Authorization field is a token already, as jwt says");
   }
   return places;
-}
-
-function toKeySecret(given: unknown): string | undefined {
-  if (given === undefined) return undefined;
-  if (typeof given === "string" && given.length >= KEY_SECRET_LENGTH_MIN) return given;
-  // Shown by its length only: it is a secret.
-  const seen = typeof given === "string" ? `${given.length} characters` : typeof given;
-  refuse(
-    SITE,
-    `keySecret must be a text of at least ${KEY_SECRET_LENGTH_MIN} characters, got ${seen}`,
-  );
 }
 
 function toMethodOverride(given: unknown): IdentitySetup["methodOverride"] {

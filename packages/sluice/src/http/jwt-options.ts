@@ -3,7 +3,15 @@
 import type { JWTVerifyOptions } from "jose";
 import { type Clock, toClock } from "../clock.js";
 import { show } from "../errors.js";
-import { asOptions, type OptionSite, orDefault, refuse, whole } from "../options.js";
+import {
+  asOptions,
+  functionOf,
+  namesOf,
+  type OptionSite,
+  orDefault,
+  refuse,
+  whole,
+} from "../options.js";
 import {
   type JwtAlgorithm,
   type JwtKeyOptions,
@@ -79,21 +87,21 @@ export interface JwtSetup {
 
 /** Where errors of these options are seen. */
 export const SITE: OptionSite = { name: "jwtVerifier", code: "SLUICE_OPTION_INVALID" };
-const OPTIONS = [
-  "jwksFile",
-  "jwks",
-  "key",
-  "secret",
-  "algorithms",
-  "issuer",
-  "audience",
-  "clockToleranceSeconds",
-  "header",
-  "cookie",
-  "tokensMax",
-  "onRejected",
-  "clock",
-] as const;
+const OPTIONS = namesOf<JwtOptions>({
+  jwksFile: true,
+  jwks: true,
+  key: true,
+  secret: true,
+  algorithms: true,
+  issuer: true,
+  audience: true,
+  clockToleranceSeconds: true,
+  header: true,
+  cookie: true,
+  tokensMax: true,
+  onRejected: true,
+  clock: true,
+});
 
 /** Validates options and fills in defaults. */
 export function toJwtSetup(options: JwtOptions): JwtSetup {
@@ -108,7 +116,7 @@ export function toJwtSetup(options: JwtOptions): JwtSetup {
     header: toHeader(given.header),
     cookie: given.cookie === undefined ? undefined : toName("cookie", given.cookie),
     tokensMax: whole(SITE, "tokensMax", tokensMax, { min: 0, max: 1_000_000 }),
-    onRejected: toCallback(given.onRejected),
+    onRejected: functionOf(SITE, "onRejected", options.onRejected),
     clock: toClock(SITE, given.clock),
   };
   if (setup.header === undefined && setup.cookie === undefined) {
@@ -117,7 +125,7 @@ export function toJwtSetup(options: JwtOptions): JwtSetup {
   return setup;
 }
 
-type Given = Partial<Record<(typeof OPTIONS)[number], unknown>>;
+type Given = Partial<Record<keyof JwtOptions, unknown>>;
 
 function toChecks(given: Given, clockTolerance: number): JWTVerifyOptions {
   const algorithms = toAlgorithms(SITE, given.algorithms, given.secret !== undefined);
@@ -142,9 +150,4 @@ function toNames(field: string, given: unknown): string | string[] {
   if (!Array.isArray(given)) return toName(field, given);
   if (given.length === 0) refuse(SITE, `${field} must name at least one`);
   return given.map((name) => toName(field, name));
-}
-
-function toCallback(given: unknown): JwtOptions["onRejected"] {
-  if (given === undefined || typeof given === "function") return given as JwtOptions["onRejected"];
-  refuse(SITE, `onRejected must be a function, got ${show(given)}`);
 }

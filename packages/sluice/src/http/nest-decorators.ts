@@ -27,7 +27,7 @@ const SITE = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" } as const;
  */
 export function RateLimit(options: RateLimitOptions): ClassDecorator & MethodDecorator {
   // What can't be used is said where it is written, not when the first request comes.
-  toDoor(SITE, { store: memoryStore({ keysMax: 1 }), ...options });
+  toDoor(SITE, { ...options, store: memoryStore({ keysMax: 1 }) });
   return (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => {
     const own: OwnLimit = { options, name: toName(target, key) };
     const decorator = SetMetadata(OWN_LIMIT, own);

@@ -33,6 +33,12 @@ describe("options of a middleware", () => {
     expect(() => toDoor(SITE, { limit, [name]: value })).toThrow(`rateLimit: ${message}`);
   });
 
+  it("refuse onMissing beside a key function, which says itself who is not counted", () => {
+    expect(() => toDoor(SITE, { limit, key: () => "a", onMissing: "refuse" })).toThrow(
+      "rateLimit: onMissing goes with dimensions",
+    );
+  });
+
   it("never show a secret that is too short", () => {
     const make = () => toDoor(SITE, { limit, partitionKey: { secret: "hunter2" } });
     expect(make).toThrow("partitionKey.secret must be a text of at least 16 characters");

@@ -1,9 +1,19 @@
 // What a middleware takes, whatever the framework: `rateLimit(policy, httpOptions?)` for rules, or one
 // object with a limit and the same options for the simple case. Both become a door.
 
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, toClock } from "../clock.js";
 import { show } from "../errors.js";
-import { asOptions, type OptionSite, oneOf, orDefault, refuse, whole } from "../options.js";
+import {
+  asOptions,
+  functionOf,
+  namesOf,
+  type OptionSite,
+  oneOf,
+  orDefault,
+  refuse,
+  secretOf,
+  whole,
+} from "../options.js";
 import { Policy } from "../rules/policy.js";
 import { Door } from "./door.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "./headers.js";
@@ -47,7 +57,10 @@ export interface HttpOptions<Raw = unknown> {
   requestId?: (request: Raw) => string | undefined;
   /** Told of each refusal, before it is answered. What it throws goes to `onError`. */
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
-  /** Told of errors that no request waits for: settling that failed, a callback that threw. */
+  /**
+   * Told of errors that no request waits for: a callback that threw, and with `rateLimit({ limit })`
+   * settling that failed; of a policy its own `onEvent` tells that.
+   */
   onError?: (error: unknown) => void;
 }
 
@@ -69,23 +82,22 @@ export interface HttpSetup {
   readonly onError: ((error: unknown) => unknown) | undefined;
 }
 
-const HTTP_OPTIONS = [
-  "identity",
-  "headers",
-  "legacyHeaders",
-  "retryAfterJitterMs",
-  "body",
-  "partitionKey",
-  "delayedMax",
-  "requestId",
-  "onRefused",
-  "onError",
-] as const;
+const HTTP_OPTIONS = namesOf<HttpOptions>({
+  identity: true,
+  headers: true,
+  legacyHeaders: true,
+  retryAfterJitterMs: true,
+  body: true,
+  partitionKey: true,
+  delayedMax: true,
+  requestId: true,
+  onRefused: true,
+  onError: true,
+});
 
 /** Longer than an hour it would be another limit, not a spread. */
 const JITTER_MS = { min: 0, max: 3_600_000 };
 const DELAYED = { min: 0, max: 1_000_000 };
-const SECRET_LENGTH_MIN = 16;
 
 /**
  * Makes the door of a middleware out of its arguments: a policy and perhaps options, or the options of
@@ -104,8 +116,8 @@ export function toDoor<Raw>(
     refuse(site, `takes a policy and options, or options alone; got ${show(second)} besides them`);
   }
   asOptions(site, first, [...SIMPLE_OPTIONS, ...HTTP_OPTIONS]);
-  const simple = toSimplePolicy(site, first);
-  const setup = toHttpSetup(site, first, first.clock ?? systemClock);
+  const setup = toHttpSetup(site, first, toClock(site, first.clock));
+  const simple = toSimplePolicy(site, first, setup.onError);
   return new Door(simple.policy, setup, simple);
 }
 
@@ -123,9 +135,9 @@ function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Cloc
     body: toBody(site, options.body),
     partitionSecret: toSecret(site, options.partitionKey),
     delayedMax: whole(site, "delayedMax", orDefault(options.delayedMax, 1_000), DELAYED),
-    requestId: toFunction(site, "requestId", options.requestId),
-    onRefused: toFunction(site, "onRefused", options.onRefused),
-    onError: toFunction(site, "onError", options.onError),
+    requestId: functionOf(site, "requestId", options.requestId),
+    onRefused: functionOf(site, "onRefused", options.onRefused),
+    onError: functionOf(site, "onError", options.onError),
   };
 }
 
@@ -144,12 +156,5 @@ function toBody(site: OptionSite, given: unknown): RefusalBody {
 function toSecret(site: OptionSite, given: unknown): string | undefined {
   if (given === undefined) return undefined;
   const { secret } = asOptions({ ...site, name: `${site.name}: partitionKey` }, given, ["secret"]);
-  if (typeof secret === "string" && secret.length >= SECRET_LENGTH_MIN) return secret;
-  // The secret itself is never shown.
-  refuse(site, `partitionKey.secret must be a text of at least ${SECRET_LENGTH_MIN} characters`);
-}
-
-function toFunction<T>(site: OptionSite, field: string, given: T): T | undefined {
-  if (given === undefined || typeof given === "function") return given;
-  refuse(site, `${field} must be a function, got ${show(given)}`);
+  return secretOf(site, "partitionKey.secret", secret);
 }

@@ -107,6 +107,7 @@ describe("a refusal", () => {
       },
     ],
     ["answers nonsense", () => 42 as never],
+    ["answers late, with an error", () => Promise.reject(new Error("late")) as never],
   ])("is a problem where the function %s, and onError hears of it", (_how, body) => {
     const errors: unknown[] = [];
     const refusal = refusalOf({ body, onError: (error) => errors.push(error) });

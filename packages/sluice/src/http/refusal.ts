@@ -1,6 +1,7 @@
 // The response to a request that is refused: status, fields and body. It must never be stored by a
 // cache, and never tells a value that the request was counted by.
 
+import { drop } from "../maybe-promise.js";
 import { chargesOf, type PolicyDecision, type RefusalReason } from "../rules/policy-decision.js";
 import { textsOf } from "./headers-limit.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem.js";
@@ -95,9 +96,11 @@ export class RefusalWriter {
   }
 }
 
-function toWritten({ type, text }: WrittenBody): WrittenBody {
+function toWritten(written: WrittenBody): WrittenBody {
+  const { type, text } = written;
   if (typeof type === "string" && typeof text === "string") return { type, text };
-  throw new TypeError("body must return { type, text }, both text");
+  drop(written);
+  throw new TypeError("body must return { type, text }, both text, at once");
 }
 
 /** The limits that refused, of rules that may be named. */

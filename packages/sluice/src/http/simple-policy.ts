@@ -6,7 +6,7 @@ import type { Clock } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import type { Limit } from "../limits.js";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
-import { type OptionSite, refuse } from "../options.js";
+import { functionOf, namesOf, type OptionSite, refuse } from "../options.js";
 import type { Facts } from "../rules/facts.js";
 import { parseRules } from "../rules/parse.js";
 import { createPolicy, type Policy } from "../rules/policy.js";
@@ -14,6 +14,7 @@ import type { PolicyOptions } from "../rules/policy-options.js";
 import type { Consistency } from "../rules/rule.js";
 import type { FailurePolicy, Store } from "../stores/store.js";
 import type { Attributes } from "./attributed-facts.js";
+import { claimName } from "./shared-names.js";
 
 /** One rule from code. Fields that rule files have too mean and default to the same. */
 export interface SimpleOptions<Raw = unknown> {
@@ -24,7 +25,10 @@ export interface SimpleOptions<Raw = unknown> {
    * default `"ip"`), or a function whose answer is the key. Undefined: the request is not counted.
    */
   key?: string | readonly string[] | ((request: Raw) => MaybePromise<string | undefined>);
-  /** The rule's id in fields, counters and metrics; default `"default"`. */
+  /**
+   * The rule's id in fields, counters and metrics; default `"default"`. Limits with different numbers
+   * over one store need different names.
+   */
   name?: string;
   /** Where the counters are. Default: in memory. */
   store?: Store;
@@ -34,12 +38,15 @@ export interface SimpleOptions<Raw = unknown> {
   cost?: number | ((request: Raw) => MaybePromise<number>);
   /** Requests that are not counted at all. */
   skip?: (request: Raw) => MaybePromise<boolean>;
-  /** Of a request that lacks a dimension of its key; default `"ip"`: counted by address instead. */
+  /**
+   * Of a request that lacks a dimension of its key; default `"ip"`: counted by address instead. Goes
+   * with dimensions only: a key function says it by what it answers.
+   */
   onMissing?: "skip" | "refuse" | "ip";
   /** Which responses count: `{ status: [401, "4xx"] }` or `{ statusNot: [304] }`. Default: all. */
-  when?: object;
+  when?: { readonly status: StatusList } | { readonly statusNot: StatusList };
   /** Where the real cost comes from: `"code"`, `"bytes"` or `{ header: "x-cost" }`. */
-  settle?: string | object;
+  settle?: "code" | "bytes" | { readonly header: string };
   /** Default `"reject"`. */
   onExceed?: "reject" | "delay" | "shadow";
   /** The longest wait under `onExceed: "delay"`, in milliseconds. */
@@ -52,24 +59,42 @@ export interface SimpleOptions<Raw = unknown> {
   timeoutMs?: number;
 }
 
+/** A class of statuses: `"4xx"` is all from 400 to 499. */
+export type StatusClass = "1xx" | "2xx" | "3xx" | "4xx" | "5xx";
+
+/** Statuses, alone or in a list. */
+export type StatusList = number | StatusClass | readonly (number | StatusClass)[];
+
+/** Fields of a rule that are passed on as they came. */
+type PassedOn = Pick<
+  SimpleOptions,
+  "onMissing" | "when" | "settle" | "onExceed" | "delayMsMax" | "consistency" | "timeoutMs"
+>;
+
+const PASSED_ON = namesOf<PassedOn>({
+  onMissing: true,
+  when: true,
+  settle: true,
+  onExceed: true,
+  delayMsMax: true,
+  consistency: true,
+  timeoutMs: true,
+});
+
 /** The names of {@link SimpleOptions}. */
-export const SIMPLE_OPTIONS = [
-  "limit",
-  "key",
-  "name",
-  "store",
-  "clock",
-  "cost",
-  "skip",
-  "onMissing",
-  "when",
-  "settle",
-  "onExceed",
-  "delayMsMax",
-  "consistency",
-  "onStoreFailure",
-  "timeoutMs",
-] as const;
+export const SIMPLE_OPTIONS: readonly (keyof SimpleOptions)[] = [
+  ...namesOf<Omit<SimpleOptions, keyof PassedOn>>({
+    limit: true,
+    key: true,
+    name: true,
+    store: true,
+    clock: true,
+    cost: true,
+    skip: true,
+    onStoreFailure: true,
+  }),
+  ...PASSED_ON,
+];
 
 /** Asks the functions in code. Undefined: the request is not counted. */
 export type Prepare = (request: unknown) => MaybePromise<Attributes | undefined>;
@@ -80,26 +105,33 @@ export interface SimplePolicy {
   readonly prepare: Prepare | undefined;
   /** Whether a function in code says by what requests are counted. */
   readonly isKeyed: boolean;
+  /** Gives up its name over a store that others may use. */
+  readonly release: () => void;
 }
 
 const COST = "cost";
-// Not "key": an attribute of that name would be taken for a secret and hashed.
+// Not "key": an attribute of that name would be taken for a secret and hashed. `explain` and
+// GET /rate_limit show it, as `attribute:caller`.
 const KEY = "caller";
-/** Fields of a rule that are passed on as they came. */
-const PASSED_ON = [
-  "onMissing",
-  "when",
-  "settle",
-  "onExceed",
-  "delayMsMax",
-  "consistency",
-  "timeoutMs",
-] as const;
 
-/** Makes the policy of the simple case. */
-export function toSimplePolicy<Raw>(site: OptionSite, options: SimpleOptions<Raw>): SimplePolicy {
+/**
+ * Makes the policy of the simple case.
+ *
+ * @param onError - Told of settling that failed. What it throws or rejects with is dropped.
+ */
+export function toSimplePolicy<Raw>(
+  site: OptionSite,
+  options: SimpleOptions<Raw>,
+  onError?: (error: unknown) => unknown,
+): SimplePolicy {
   const { limit, key = "ip", name = "default", cost = 1, store, clock, onStoreFailure } = options;
   if (limit === undefined) refuse(site, "needs a limit such as tokenBucket(…), or a policy");
+  if (typeof key === "function" && options.onMissing !== undefined) {
+    refuse(
+      site,
+      "onMissing goes with dimensions; a key function that answers undefined leaves a request uncounted",
+    );
+  }
   const rule: Record<string, unknown> = { id: name, limit };
   for (const field of PASSED_ON) if (options[field] !== undefined) rule[field] = options[field];
   const isKeyFound = typeof key === "function";
@@ -111,18 +143,24 @@ export function toSimplePolicy<Raw>(site: OptionSite, options: SimpleOptions<Raw
   if (clock !== undefined) setup.clock = clock;
   if (onStoreFailure !== undefined) setup.onStoreFailure = onStoreFailure;
   if (typeof cost === "function") setup.costs = { [COST]: costOf };
-  return { policy: createPolicy(setup), prepare: toPrepare(site, options), isKeyed: isKeyFound };
+  if (onError !== undefined) {
+    setup.onEvent = (event) => (event.kind === "settle-failed" ? onError(event.error) : undefined);
+  }
+  const prepare = toPrepare(site, options);
+  const policy = createPolicy(setup);
+  const release = store === undefined ? ignore : claimName(site, store, { name, limits: limit });
+  return { policy, prepare, isKeyed: isKeyFound, release };
 }
+
+function ignore(): void {}
 
 function costOf({ attributes }: Facts): number {
   return attributes?.[COST] as number;
 }
 
 function toPrepare<Raw>(site: OptionSite, options: SimpleOptions<Raw>): Prepare | undefined {
-  const { skip, key, cost } = options;
-  if (skip !== undefined && typeof skip !== "function") {
-    refuse(site, `skip must be a function, got ${show(skip)}`);
-  }
+  const { key, cost } = options;
+  const skip = functionOf(site, "skip", options.skip);
   const keyOf = typeof key === "function" ? key : undefined;
   const costOfRequest = typeof cost === "function" ? cost : undefined;
   if (skip === undefined && keyOf === undefined && costOfRequest === undefined) return undefined;
