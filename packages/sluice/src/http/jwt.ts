@@ -22,8 +22,12 @@ import {
 import type { RequestView } from "./request-view.js";
 import { hashSecret } from "./secrets.js";
 
+export type { BodyBounds, BodyFields } from "./body.js";
+export type { TokenVerifier } from "./identity-options.js";
+export type { Claims } from "./identity-sources.js";
 export type { JwtAlgorithm, JwtKeyOptions } from "./jwt-keys.js";
 export type { JwtOptions, JwtStats, TokenRejection } from "./jwt-options.js";
+export type { RequestView } from "./request-view.js";
 
 /** Longer tokens are not looked at. */
 const TOKEN_LENGTH_MAX = 8_192;

@@ -23,9 +23,7 @@ import { Passage } from "./passage.js";
 import { passUpgrade } from "./upgrade.js";
 
 export type { LimitedRequest } from "./node-exchange.js";
-export type { HttpOptions, RateLimitOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
-export type { RefusalContext } from "./refusal.js";
+export type * from "./types.js";
 
 /** A handler of `createServer`. */
 export type NodeHandler = (request: LimitedRequest, response: ServerResponse) => unknown;
