@@ -300,15 +300,19 @@ describe("the fields of a refusal", () => {
     const { enter } = doorOf([
       { id: "quick", limit: bucket },
       { id: "slow", limit: slow },
+      { id: "least", limit: bucket },
     ]);
     enter();
     const { fields, refusal } = enter();
+    expect(byName(fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 10));
     expect(byName(refusal?.fields ?? [])["retry-after"]).toBe("10");
     expect(itemsOf(byName(fields).ratelimit)).toEqual([
       ["quick", { r: 0, t: 3 }],
       ["slow", { r: 0, t: 10 }],
+      ["least", { r: 0, t: 3 }],
     ]);
-    expect(JSON.parse(refusal?.body ?? "")["violated-policies"]).toEqual(["quick", "slow"]);
+    const violated = JSON.parse(refusal?.body ?? "")["violated-policies"];
+    expect(violated).toEqual(["quick", "slow", "least"]);
   });
 
   it("are never earlier for jitter, later by at most so much, and still agree", () => {

@@ -1,7 +1,6 @@
 // A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
 // request only looks them up.
 
-import { SluiceError } from "../errors.js";
 import type { Limit } from "../limits.js";
 import type { Counter, FailurePolicy } from "../stores/store.js";
 import type { CostFunctions } from "./cost.js";
@@ -9,8 +8,9 @@ import { toDelayed } from "./delay.js";
 import { compileKey, type KeyOf, needsIdentity } from "./key.js";
 import type { Lane, Lanes } from "./lanes.js";
 import { Matcher } from "./matcher.js";
-import { KeySample } from "./policy-sample.js";
-import type { Dimension, Match, Rule, RuleSet } from "./rule.js";
+import { PROBLEMS_MAX, type RuleProblem, RulesError } from "./parse/problems.js";
+import { KeySample, SampleBudget } from "./policy-sample.js";
+import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "./rule.js";
 
 /** One limit of a rule, as it is charged. */
 export interface RuleLimit {
@@ -93,16 +93,15 @@ export class CompiledRules {
   #byCaller: Matcher<RuleOfCaller> | undefined;
 
   constructor(ruleSet: RuleSet, options: CompileOptions) {
-    for (const rule of ruleSet.rules) mustBeUsable(rule, options);
+    mustBeUsable(ruleSet.rules, options);
     const extraPermitMs = ruleSet.rules.reduce(
       (longest, { onExceed, delayMsMax }) =>
         onExceed === "delay" ? Math.max(longest, delayMsMax) : longest,
       0,
     );
+    const context = { extraPermitMs, ruleSet, options, samples: new SampleBudget() };
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
-    const compiled = inOrder.map((rule, order) =>
-      this.#compile(rule, order, { extraPermitMs, ruleSet, options }),
-    );
+    const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
     this.ruleSet = ruleSet;
     this.byId = new Map(compiled.map((rule) => [rule.rule.id, rule]));
     this.#enabled = compiled.filter(({ isOn }) => isOn);
@@ -111,7 +110,7 @@ export class CompiledRules {
     this.byBody = new Matcher(this.#enabled.filter(({ rule }) => countsByBody(rule)));
   }
 
-  // Either these two or `all` are asked, by whether requests come with more to find out about them.
+  // Either `early` and `late` are asked, or `all`, by whether there is more to find out about requests.
 
   /** Rules that need no more than what every request shows. */
   get early(): Matcher<CompiledRule> {
@@ -153,14 +152,14 @@ export class CompiledRules {
       lane: options.lanes.of(rule),
       keyOf: compileKey(rule.key, rule.match.paths),
       limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, ...context }),
-      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
+      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
       isShadow: rule.onExceed === "shadow",
       isPlain: isPlain(rule, ruleSet),
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       isOn: rule.isEnabled && !options.off.has(rule.id),
-      sample: KeySample.of(rule),
+      sample: KeySample.of(rule, context.samples),
     };
   }
 
@@ -209,6 +208,7 @@ interface CompileContext {
   readonly ruleSet: RuleSet;
   readonly extraPermitMs: number;
   readonly options: CompileOptions;
+  readonly samples: SampleBudget;
 }
 
 interface LimitContext {
@@ -219,7 +219,7 @@ interface LimitContext {
 
 function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
   const { attributes } = rule.match;
-  return { match: { paths: [], methods: [], hosts: [], headers: new Map(), attributes }, rule };
+  return { match: { ...EMPTY_MATCH, attributes }, rule };
 }
 
 const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
@@ -241,28 +241,35 @@ function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
 }
 
 /**
- * Whose tier it is decides whether what was used carries over. A caller that is counted by its
- * identity takes it along to another tier. Where callers of several tiers share a key, an address
- * for one, each tier counts apart: taking turns would otherwise clip the use of the larger one.
+ * Where a tier is counted: each apart. Callers of several tiers may share a key, as users of a tenant or
+ * behind an address do; in one counter the smaller tier would clip what was used of the larger one.
  */
-export function scopeOfTier({ id, key }: Pick<Rule, "id" | "key">, tier: string): string {
-  return key.some(isIdentity) ? id : `${id}/${tier}`;
+function scopeOfTier(id: string, tier: string): string {
+  return `${id}/${tier}`;
 }
 
-function isIdentity({ kind }: Dimension): boolean {
-  return kind === "user" || kind === "apiKey" || kind === "tenant";
+/** Refuses rules that this policy can't keep. */
+function mustBeUsable(rules: readonly Rule[], options: CompileOptions): void {
+  const problems = rules.flatMap((rule) => toProblems(rule, options));
+  if (problems.length === 0) return;
+  const more = Math.max(0, problems.length - PROBLEMS_MAX);
+  throw new RulesError(problems.slice(0, PROBLEMS_MAX), { more });
 }
 
-/** Refuses a rule that this policy can't keep. */
-function mustBeUsable(rule: Rule, { costs, seesResponses }: CompileOptions): void {
-  const { cost } = rule;
+function toProblems(rule: Rule, { costs, seesResponses }: CompileOptions): RuleProblem[] {
+  const { id, place, cost } = rule;
+  const problems: string[] = [];
   if (cost.kind === "function" && !costs.has(cost.name)) {
     const known = costs.size === 0 ? "none" : [...costs.keys()].join(", ");
-    refuseRule(rule, `cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
+    problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
   }
-  if (seesResponses) return;
-  const what = needsResponse(rule);
-  if (what !== undefined) refuseRule(rule, `${what} needs a door that sees responses`);
+  const what = seesResponses ? undefined : needsResponse(rule);
+  if (what !== undefined) problems.push(`${what} needs a door that sees responses`);
+  const where = place === undefined ? "" : ` (${place})`;
+  return problems.map((why) => ({
+    message: `rule ${JSON.stringify(id)}: ${why}${where}`,
+    rule: id,
+  }));
 }
 
 function needsResponse(rule: Rule): string | undefined {
@@ -271,9 +278,4 @@ function needsResponse(rule: Rule): string | undefined {
   const lists = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()];
   const hasPermits = lists.some((list) => list.some((limit) => limit.algorithm === "concurrency"));
   return hasPermits ? "a concurrency limit" : undefined;
-}
-
-function refuseRule({ id, place }: Rule, why: string): never {
-  const where = place === undefined ? "" : ` (${place})`;
-  throw new SluiceError("SLUICE_RULES_INVALID", `rule ${JSON.stringify(id)}: ${why}${where}`);
 }

@@ -151,16 +151,16 @@ describe("diffRules", () => {
       [["overrides.ip:203.0.113.7", "empty", "another algorithm"]],
     ],
     [
-      "a new tier of callers with an identity",
+      "a new tier, which counts apart",
       { limit: bucket(5), key: "user" },
       { limit: bucket(5), key: "user", tiers: { pro: bucket(9) } },
-      [["tiers.pro", "carried", "other numbers"]],
+      [["tiers.pro", "empty", "counted apart now, or no more"]],
     ],
     [
-      "a new tier of callers that share a key",
-      { limit: bucket(5) },
-      { limit: bucket(5), tiers: { pro: bucket(9) } },
-      [["tiers.pro", "empty", "counted apart now, or no more"]],
+      "other numbers of a tier",
+      { limit: bucket(5), key: "user", tiers: { pro: bucket(9) } },
+      { limit: bucket(5), key: "user", tiers: { pro: bucket(8) } },
+      [["tiers.pro", "carried", "other numbers"]],
     ],
     [
       "a limit that is lifted",

@@ -1,9 +1,8 @@
 // What a change of rules does: which rules come, go and change, and what becomes of what was used. A
 // limit keeps its counters while its rule counts by the same key; under other numbers what was used
-// carries over; another algorithm or key starts empty.
+// carries over; another algorithm or key starts empty, and so does a tier, which counts apart.
 
 import type { Limit } from "../limits.js";
-import { scopeOfTier } from "./compile.js";
 import { toMeaning } from "./parse/version.js";
 import type { Rule, RuleSet } from "./rule.js";
 
@@ -98,23 +97,23 @@ function worstOf(limits: readonly LimitDiff[]): CounterFate {
   return limits.length > 0 ? "carried" : "kept";
 }
 
-/** Some callers of a rule: under which name they are counted, and under which limits. */
+/** Some callers of a rule: whether they are counted apart from the others, and under which limits. */
 interface Audience {
   readonly where: string;
-  readonly scopeOf: (rule: Rule) => string;
+  readonly isApart: (rule: Rule) => boolean;
   readonly limitsOf: (rule: Rule) => readonly Limit[];
 }
 
 function diffLimits(before: Rule, after: Rule, isOtherPrefix: boolean): readonly LimitDiff[] {
   const anew = whyAllAnew(before, after, isOtherPrefix);
-  return toAudiences(before, after).flatMap(({ where, scopeOf, limitsOf }) => {
+  return toAudiences(before, after).flatMap(({ where, isApart, limitsOf }) => {
     const was = limitsOf(before);
     const is = limitsOf(after);
-    const isOtherScope = scopeOf(before) !== scopeOf(after);
+    const isElsewhere = isApart(before) !== isApart(after);
     return is.flatMap((limit, i): readonly LimitDiff[] => {
       const place = is.length === 1 ? where : `${where}[${i}]`;
       const empty =
-        anew ?? (isOtherScope ? "counted apart now, or no more" : whyEmpty(was[i], limit));
+        anew ?? (isElsewhere ? "counted apart now, or no more" : whyEmpty(was[i], limit));
       if (empty !== undefined) return [{ where: place, fate: "empty", why: empty }];
       const why = whyCarried(before, was[i], after, limit);
       return why === undefined ? [] : [{ where: place, fate: "carried", why }];
@@ -127,15 +126,15 @@ function toAudiences(before: Rule, after: Rule): readonly Audience[] {
   const tiers = new Set([...before.tiers.keys(), ...after.tiers.keys()]);
   const keys = new Set([...before.overrides.keys(), ...after.overrides.keys()]);
   return [
-    { where: "limit", scopeOf: ({ id }) => id, limitsOf: ({ limits }) => limits },
+    { where: "limit", isApart: () => false, limitsOf: ({ limits }) => limits },
     ...[...tiers].map((tier) => ({
       where: `tiers.${tier}`,
-      scopeOf: (rule: Rule) => (rule.tiers.has(tier) ? scopeOfTier(rule, tier) : rule.id),
+      isApart: (rule: Rule) => rule.tiers.has(tier),
       limitsOf: (rule: Rule) => rule.tiers.get(tier) ?? rule.limits,
     })),
     ...[...keys].map((key) => ({
       where: `overrides.${key}`,
-      scopeOf: ({ id }: Rule) => id,
+      isApart: () => false,
       limitsOf: (rule: Rule) => rule.overrides.get(key) ?? rule.limits,
     })),
   ];

@@ -193,6 +193,16 @@ describe("explain", () => {
   });
 });
 
+describe("the cost that explain shows", () => {
+  it("is the rule's, also where a delaying bucket can never hold it", () => {
+    const limit = tokenBucket({ capacity: 10, refillPerSecond: 10 });
+    const cost = { header: "x-cost", min: 1, max: 50 };
+    const policy = policyOf({ id: "a", limit, onExceed: "delay", delayMsMax: 5_000, cost });
+    const { rules } = explain(policy, { headers: { "x-cost": "20" } });
+    expect(rules[0].limits[0]).toMatchObject({ cost: 20, wouldPass: false });
+  });
+});
+
 describe("state", () => {
   it("tells how the caller stands under every exposed rule, whatever it asks for, and never the key", () => {
     const policy = policyOf(
@@ -241,5 +251,22 @@ describe("state", () => {
   it("shows at most 256 limits, however many rules there are", () => {
     const rules = Array.from({ length: 400 }, (_, i) => ({ id: `r${i}`, limit: perMinute(5) }));
     expect(policyOf(...rules).state(facts)).toHaveLength(256);
+    const limit = [1, 2, 3, 4, 5].map(perMinute);
+    const wide = Array.from({ length: 60 }, (_, i) => ({ id: `r${i}`, limit }));
+    expect(policyOf(...wide).state(facts)).toHaveLength(256);
+  });
+
+  it("calls no cost function, which might know nothing of a request that only asks", () => {
+    const cost = () => {
+      throw new Error("no model named");
+    };
+    const policy = createPolicy({
+      rules: {
+        version: 1,
+        rules: [{ id: "llm", limit: perMinute(5), cost: { function: "cost" } }],
+      },
+      costs: { cost },
+    });
+    expect(policy.state(facts)).toMatchObject([{ rule: "llm", remaining: 5, retryAfterMs: 0 }]);
   });
 });

@@ -10,7 +10,7 @@ import { Matcher } from "./matcher.js";
 import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
 import { peekCharges } from "./policy-peek.js";
 import type { PolicyRequest } from "./policy-request.js";
-import type { Match } from "./rule.js";
+import { EMPTY_MATCH, type Match } from "./rule.js";
 import type { Subject } from "./subject.js";
 
 /** How much is explained. */
@@ -161,21 +161,13 @@ function toExplainedLimit({ ruleLimit, units, verdict }: RuleCharge): ExplainedL
   };
 }
 
-const NO_MATCH: Match = {
-  paths: [],
-  methods: [],
-  hosts: [],
-  headers: new Map(),
-  attributes: new Map(),
-};
-
 /** Each condition of a match by itself. */
 function toConditions(match: Match, subject: Subject): ExplainedCondition[] {
   const { paths, methods, hosts, headers, attributes } = match;
   const one = (on: ExplainedCondition["on"], wanted: string, part: Partial<Match>) => ({
     on,
     wanted,
-    isMet: fits({ ...NO_MATCH, ...part }, subject),
+    isMet: fits({ ...EMPTY_MATCH, ...part }, subject),
   });
   return [
     ...(paths.length > 0 ? [one("path", paths.join(", "), { paths })] : []),

@@ -6,6 +6,7 @@ import { fixedWindow, leakyBucket, slidingWindowLog, tokenBucket } from "../limi
 import { resilient } from "../stores/resilient.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
+import { RulesError } from "./parse.js";
 import { createPolicy, type Policy } from "./policy.js";
 import type { PolicyOptions } from "./policy-options.js";
 
@@ -227,7 +228,9 @@ describe("a door that sees no response", () => {
       [{ limit: "5/minute", settle: "bytes" }, "settle"],
     ] as const) {
       const message = new RegExp(`rule "r1": ${what} needs a door that sees responses`);
-      expect(() => createPolicy({ rules: rules(rule), seesResponses: false })).toThrow(message);
+      const load = () => createPolicy({ rules: rules(rule), seesResponses: false });
+      expect(load).toThrow(message);
+      expect(load).toThrow(RulesError);
       const policy = createPolicy({ rules: rules({ limit: "5/minute" }), seesResponses: false });
       const { version } = policy;
       expect(() => policy.replace(rules(rule))).toThrow(message);

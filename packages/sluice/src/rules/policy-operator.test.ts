@@ -59,13 +59,15 @@ describe("operators' verbs on a key", () => {
     expect([peek(policy).remaining, peek(policy, { tier: "pro" }).remaining]).toEqual([10, 20]);
   });
 
-  it("clip nothing where tiers share a counter", () => {
+  it("say so if a block could not hold, since the rule has no limit for the key", () => {
     const policy = policyOf([
-      { id: "api", key: "user", limit: perMinute(2), tiers: { pro: perMinute(20) } },
+      { id: "api", key: "user", limit: perMinute(2), overrides: { "user:42": "unlimited" } },
     ]);
-    for (let i = 0; i < 15; i++) admit(policy, { tier: "pro" });
-    policy.refund("api", "user:42", 1);
-    expect(peek(policy, { tier: "pro" }).remaining).toBe(6);
+    expect(() => policy.block("api", "user:42", 1_000)).toThrow(
+      /the rule counts no such key: rule "api" has no limit for "user:42"/,
+    );
+    policy.block("api", "user:43", 1_000);
+    expect(admit(policy, { user: "43" }).allowed).toBe(false);
   });
 
   it("reach the numbers of a single key, every limit of a rule, and leave permits to who holds them", () => {

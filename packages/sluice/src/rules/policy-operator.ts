@@ -1,5 +1,5 @@
 // What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
-// places, one for each tier that counts apart: an operator, who names a rule and a key, means them all.
+// places, one for each tier: an operator, who names a rule and a key, means them all.
 
 import { type Clock, countedMsOf, toWholeMs } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
@@ -26,7 +26,12 @@ export class RuleKey {
     const nowMs = toWholeMs(this.#clock.now());
     const untilMs = nowMs + toDurationMs(forMs);
     const { store } = this.#rule.lane;
-    return all(this.#scopes().map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
+    const scopes = this.#scopes();
+    if (scopes.length === 0) {
+      const seen = `rule ${show(this.#rule.rule.id)} has no limit for ${show(this.#key)}`;
+      throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen);
+    }
+    return all(scopes.map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
   }
 
   unblock(): MaybePromise<void> {
@@ -58,22 +63,10 @@ export class RuleKey {
       });
   }
 
-  /**
-   * One limit for each place in which the key may be counted. Of several numbers for one place the
-   * largest are used: touching it under smaller ones would clip what was used.
-   */
-  #limits(): RuleLimit[] {
+  /** The limits under which the key may be counted: its own, else those of the rule and each tier. */
+  #limits(): readonly RuleLimit[] {
     const { limits, tiers, overrides } = this.#rule;
-    const largest = new Map<string, RuleLimit>();
-    for (const limit of overrides.get(this.#key) ?? [...limits, ...[...tiers.values()].flat()]) {
-      const { scope, part, limit: counted } = limit.counter;
-      const place = JSON.stringify([scope, part, counted.algorithm]);
-      const other = largest.get(place);
-      if (other === undefined || counted.limit > other.counter.limit.limit) {
-        largest.set(place, limit);
-      }
-    }
-    return [...largest.values()];
+    return overrides.get(this.#key) ?? [...limits, ...[...tiers.values()].flat()];
   }
 }
 

@@ -1,7 +1,7 @@
 // Whether the keys of a rule come back at all: one that counts by request ids limits nobody. The keys
 // with the smallest hashes are an even sample of all different ones, however often each comes, and of
 // these each visit is counted. Once enough was seen the sample says its word, and is dropped: from
-// then on the question costs nothing.
+// then on the question costs nothing. Only rules with traffic are watched, and only so many at once.
 
 import { spreadHash } from "../algorithms/spread-hash.js";
 import type { Rule } from "./rule.js";
@@ -11,6 +11,10 @@ const { charCodeAt } = String.prototype;
 
 /** So many keys are watched. */
 const KEYS_MAX = 256;
+/** So many rules are watched at once; the others have their turn when one of these is done. */
+const SAMPLES_MAX = 64;
+/** A rule is watched from this decision on: one that hardly matches would only keep others waiting. */
+const DECISIONS_BEFORE = 1_000;
 /** Fewer decisions say nothing. */
 const DECISIONS_MIN = 20_000;
 /** Keys of longer limits come back later than anybody wants to wait. */
@@ -27,48 +31,85 @@ export interface SampleFinding {
   readonly seenTwice: number;
 }
 
+/** How many rules of a set are watched at once. */
+export class SampleBudget {
+  #open = 0;
+
+  /** Takes a place; false if there is none. */
+  take(): boolean {
+    if (this.#open >= SAMPLES_MAX) return false;
+    this.#open++;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#open--;
+  }
+}
+
 /** An even sample of the keys of one rule. */
 export class KeySample {
   readonly #recoveryMs: number;
-  readonly #visits = new Map<number, number>();
+  readonly #budget: SampleBudget;
+  /** The smallest hashes, in order; undefined until the rule has its turn. */
+  #hashes: number[] | undefined;
+  /** How often each of them came. */
+  #visits: number[] = NO_VISITS;
   #decisions = 0;
-  #startMs = -1;
-  /** Keys with a larger hash are not of the sample. */
-  #largest = Number.POSITIVE_INFINITY;
+  #startMs = 0;
 
-  constructor(recoveryMs: number) {
+  constructor(recoveryMs: number, budget: SampleBudget) {
     this.#recoveryMs = recoveryMs;
+    this.#budget = budget;
   }
 
   /** The sample of a rule; undefined if it has one key only, which is bound to come back. */
-  static of({ key, limits }: Rule): KeySample | undefined {
+  static of({ key, limits }: Rule, budget: SampleBudget): KeySample | undefined {
     if (key.every(({ kind }) => kind === "global")) return undefined;
-    return new KeySample(limits.reduce((ms, limit) => Math.max(ms, limit.recoveryMs), 1));
+    const recoveryMs = limits.reduce((ms, limit) => Math.max(ms, limit.recoveryMs), 1);
+    return new KeySample(recoveryMs, budget);
   }
 
   /** Notes a visit. Returns what was found once enough was seen; the sample is then at its end. */
   see(key: string, nowMs: number): SampleFinding | undefined {
-    if (isLookedAt(key)) this.#count(spreadHash(key, SALT));
     this.#decisions++;
-    if (this.#startMs < 0) this.#startMs = nowMs;
+    if (this.#hashes === undefined && !this.#begin(nowMs)) return undefined;
+    if (isLookedAt(key)) this.#count(spreadHash(key, SALT));
     if (this.#decisions < DECISIONS_MIN) return undefined;
     const watchedMs = nowMs - this.#startMs;
-    return watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX) ? undefined : this.#find(watchedMs);
+    if (watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
+    this.#budget.giveBack();
+    return this.#find(watchedMs);
+  }
+
+  #begin(nowMs: number): boolean {
+    if (this.#decisions < DECISIONS_BEFORE || !this.#budget.take()) return false;
+    this.#decisions = DECISIONS_BEFORE;
+    this.#hashes = [];
+    this.#visits = [];
+    this.#startMs = nowMs;
+    return true;
   }
 
   #count(hash: number): void {
-    if (hash > this.#largest) return;
-    const visits = this.#visits.get(hash) ?? 0;
-    this.#visits.set(hash, visits + 1);
-    if (visits > 0 || this.#visits.size < KEYS_MAX) return;
-    if (this.#visits.size > KEYS_MAX) this.#visits.delete(this.#largest);
-    this.#largest = Math.max(...this.#visits.keys());
+    const hashes = this.#hashes as number[];
+    if (hashes.length === KEYS_MAX && hash > hashes[KEYS_MAX - 1]) return;
+    const place = placeOf(hashes, hash);
+    if (hashes[place] === hash) {
+      this.#visits[place]++;
+      return;
+    }
+    hashes.splice(place, 0, hash);
+    this.#visits.splice(place, 0, 1);
+    if (hashes.length <= KEYS_MAX) return;
+    hashes.pop();
+    this.#visits.pop();
   }
 
   #find(watchedMs: number): SampleFinding {
-    const keysSeen = this.#visits.size;
+    const keysSeen = this.#visits.length;
     let seenTwice = 0;
-    for (const visits of this.#visits.values()) if (visits > 1) seenTwice++;
+    for (const visits of this.#visits) if (visits > 1) seenTwice++;
     // Who was watched for an hour of a month had little time to come back.
     const share = SHARE_MAX * Math.min(1, watchedMs / this.#recoveryMs);
     return {
@@ -77,6 +118,20 @@ export class KeySample {
       seenTwice,
     };
   }
+}
+
+const NO_VISITS: number[] = [];
+
+/** Where a number stands in a list in order, or would stand. */
+function placeOf(sorted: readonly number[], wanted: number): number {
+  let from = 0;
+  let to = sorted.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (sorted[middle] < wanted) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /**

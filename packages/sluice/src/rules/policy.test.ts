@@ -173,14 +173,16 @@ describe("who a rule counts", () => {
     expect(countPassing(policy, { user: "4", tier: "unheard-of" })).toBe(2);
   });
 
-  it("takes what was used along to another tier where the caller is counted by its identity", () => {
-    const tiers = { pro: perMinute(4) };
-    const byUser = policyOf([{ id: "a", key: "user", limit: perMinute(2), tiers }]);
-    expect(countPassing(byUser, { user: "1" })).toBe(2);
-    expect(countPassing(byUser, { user: "1", tier: "pro" })).toBe(2);
-    const byIp = policyOf([{ id: "a", limit: perMinute(2), tiers }]);
-    expect(countPassing(byIp, { tier: "pro" })).toBe(4);
-    expect(countPassing(byIp)).toBe(2);
+  it("counts each tier apart, so that callers who take turns clip nothing", () => {
+    const tiers = { pro: perMinute(40) };
+    const policy = policyOf([{ id: "a", key: "tenant", limit: perMinute(2), tiers }]);
+    let passed = 0;
+    for (let i = 0; i < 200; i++) {
+      if (admit(policy, { tenant: "acme", tier: "pro" }).allowed) passed++;
+      admit(policy, { tenant: "acme", tier: "free" });
+    }
+    expect(passed).toBe(40);
+    expect(countPassing(policy, { tenant: "other" })).toBe(2);
   });
 
   it("counts a stable share of keys under a rollout, which only grows", () => {
@@ -197,13 +199,45 @@ describe("who a rule counts", () => {
   });
 });
 
+describe("the results of a decision", () => {
+  it("say rule, kind of key, algorithm and cost of each limit, and neither keys nor internals", () => {
+    const policy = policyOf([
+      { id: "a", key: ["tenant", "user"], limit: perMinute(5), cost: 2 },
+      { id: "b", limit: perMinute(5), onExceed: "shadow" },
+    ]);
+    const { results } = admit(policy, { tenant: "acme", user: "secret" });
+    const algorithm = "fixedWindow";
+    expect(results).toEqual([
+      {
+        rule: "a",
+        keyType: "tenant|user",
+        algorithm,
+        cost: 2,
+        isShadow: false,
+        isKnown: true,
+        verdict: expect.objectContaining({ limit: 5, remaining: 3 }),
+      },
+      {
+        rule: "b",
+        keyType: "ip",
+        algorithm,
+        cost: 1,
+        isShadow: true,
+        isKnown: true,
+        verdict: expect.objectContaining({ limit: 5, remaining: 4 }),
+      },
+    ]);
+    expect(JSON.stringify(results)).not.toContain("secret");
+  });
+});
+
 describe("costs", () => {
   it("come from a number, the method, a header within bounds, or a function", () => {
     const limit = perMinute(100);
     const policy = policyOf(
       [
         { id: "constant", limit, cost: 2 },
-        { id: "method", limit, cost: { methods: { POST: 5 }, otherwise: 1 } },
+        { id: "method", limit, cost: { methods: { POST: 5, GET: 1 }, otherwise: 9 } },
         { id: "header", limit, cost: { header: "x-cost", min: 1, max: 9, otherwise: 4 } },
         { id: "function", limit, cost: { function: "words" } },
       ],
@@ -219,6 +253,8 @@ describe("costs", () => {
     ]);
     expect(used({ headers: { "x-cost": "5000" } })).toEqual([4, 6, 16, 5]);
     expect(used({ headers: { "x-cost": "-3" } })).toEqual([6, 7, 20, 7]);
+    // What GET costs HEAD costs too.
+    expect(used({ method: "HEAD" })).toEqual([8, 8, 24, 9]);
   });
 
   it("that a function gets wrong are an error of the request, and nothing is charged", () => {
@@ -256,6 +292,18 @@ describe("costs", () => {
 });
 
 describe("identify", () => {
+  it("takes its time, and what is charged after it is charged at that time", () => {
+    const clock = new ManualClock(59_000);
+    const policy = policyOf([{ id: "a", key: "user", limit: perMinute(1) }], { clock });
+    const identify = () => {
+      clock.advance(2_000);
+      return { ...facts, user: "42" };
+    };
+    expect(admit(policy, { user: "42" }).allowed).toBe(true);
+    // Begun in the first minute and charged in the second.
+    expect(policy.admit(facts, { identify })).toMatchObject({ allowed: true, resetMs: 59_000 });
+  });
+
   const rules = [
     { id: "ip", limit: perMinute(3) },
     { id: "user", key: "user", match: { path: "/api/*" }, limit: perMinute(2) },

@@ -160,10 +160,11 @@ export class Policy {
 
   /**
    * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
-   * The key is written as it is counted: `user:42`.
+   * The key is written as it is counted: `user:42`. Callers of a tier that is unlimited are not counted,
+   * and so not blocked.
    *
-   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such key;
-   * so do the other verbs on a key.
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such
+   * key, and so do the other verbs on one; or if it has no limit for the key.
    */
   block(ruleId: string, key: string, forMs: number): MaybePromise<void> {
     return this.#keyOf(ruleId, key).block(forMs);

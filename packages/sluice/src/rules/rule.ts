@@ -29,6 +29,15 @@ export interface Match {
   readonly attributes: ReadonlyMap<string, readonly string[]>;
 }
 
+/** A match that asks for nothing. */
+export const EMPTY_MATCH: Match = {
+  paths: [],
+  methods: [],
+  hosts: [],
+  headers: new Map(),
+  attributes: new Map(),
+};
+
 /** What a request costs before it is answered. */
 export type Cost =
   | { readonly kind: "constant"; readonly units: number }
