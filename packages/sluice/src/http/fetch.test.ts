@@ -95,6 +95,12 @@ describe("a wrapped handler", () => {
     expect((await limited(new Request(address), info)).type).toBe("error");
   });
 
+  it("gives a place back at once if its client was gone before it came", async () => {
+    const limited = rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) });
+    await limited(new Request(address, { signal: AbortSignal.abort() }), info);
+    expect((await limited(new Request(address), info)).response).toBeUndefined();
+  });
+
   it("does not run its handler for a client that is gone before its turn", async () => {
     const clock = new ManualClock();
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });

@@ -84,6 +84,22 @@ describe("Hono's own ways", () => {
     expect(response.headers.get("ratelimit")).toBe('"default";r=0;t=60');
   });
 
+  it("replaces fields of its names in an answer that comes from another server", async () => {
+    const upstream = await listen(
+      createServer((_request, response) => {
+        response.setHeader("X-RateLimit-Limit", "1000000").end("from there");
+      }),
+    );
+    try {
+      const app = new Hono().use(rateLimit({ limit: one })).get("/", () => fetch(upstream.url));
+      const response = await app.request("/", {}, node);
+      expect(response.headers.get("x-ratelimit-limit")).toBe("1");
+      expect(await response.text()).toBe("from there");
+    } finally {
+      await upstream.close();
+    }
+  });
+
   it("keeps every field of an answer that it has to watch", async () => {
     const app = new Hono()
       .use(rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) }))
