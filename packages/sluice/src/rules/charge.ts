@@ -163,7 +163,7 @@ class ChargeOfRule implements RuleCharge {
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
-    this.caller = rule.lane.isSharded ? callerOf(subject) : undefined;
+    this.caller = rule.lane.isSharded ? callerOf(subject, rule.isLate) : undefined;
     // A slot goes back should the request have to wait and there be no room.
     this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay;
     this.verdict = UNDECIDED;
@@ -185,9 +185,13 @@ const UNDECIDED: Verdict = Object.freeze({
   source: "memory",
 });
 
-/** Who meets the same part of a limit that is cut into shards. */
-function callerOf({ facts, address }: Subject): string | undefined {
-  return facts.user ?? facts.apiKey ?? address;
+/**
+ * Who meets the same part of a limit that is cut into shards. A rule that does not wait for the identity
+ * goes by what is known before, also where the user happens to be known already.
+ */
+function callerOf({ facts, address }: Subject, isLate: boolean): string | undefined {
+  const { user, apiKey } = facts;
+  return isLate ? (user ?? apiKey ?? address) : (apiKey ?? address ?? user);
 }
 
 /**
@@ -198,6 +202,7 @@ export function noteVerdict(charge: RuleCharge, verdict: Verdict, untaken: numbe
   const { limit, isEnlarged } = charge.ruleLimit;
   const counted = charge.counter.limit;
   charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
+  if (!verdict.allowed) charge.rule.sample?.noteRefusal();
   // A deny cache only ever refuses: what it lets pass, it did not ask about.
   charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
 }

@@ -4,13 +4,13 @@
 import type { Limit } from "../limits.js";
 import type { Counter, FailurePolicy } from "../stores/store.js";
 import type { CostFunctions } from "./cost.js";
-import { toDelayed } from "./delay.js";
+import { LongestDelays, toDelayed } from "./delay.js";
 import { compileKey, type KeyOf, needsIdentity } from "./key.js";
 import type { Lane, Lanes } from "./lanes.js";
 import { Matcher } from "./matcher.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "./parse/problems.js";
 import { KeySample, SampleBudget } from "./policy-sample.js";
-import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "./rule.js";
+import { allLimitsOf, EMPTY_MATCH, type Match, type Rule, type RuleSet } from "./rule.js";
 
 /** One limit of a rule, as it is charged. */
 export interface RuleLimit {
@@ -47,6 +47,8 @@ export interface CompiledRule {
   readonly isPlain: boolean;
   /** The cost, if it is constant. */
   readonly units: number;
+  /** Whether it needs to know who the caller is, or what its body says. */
+  readonly isLate: boolean;
   /** False if the file or an operator switched it off. */
   readonly isOn: boolean;
   /** Watches whether keys come back, until that is known. */
@@ -94,19 +96,17 @@ export class CompiledRules {
 
   constructor(ruleSet: RuleSet, options: CompileOptions) {
     mustBeUsable(ruleSet.rules, options);
-    const extraPermitMs = ruleSet.rules.reduce(
-      (longest, { onExceed, delayMsMax }) =>
-        onExceed === "delay" ? Math.max(longest, delayMsMax) : longest,
-      0,
-    );
-    const context = { extraPermitMs, ruleSet, options, samples: new SampleBudget() };
+    // Charges of one step reach their store together.
+    const stepOf = (rule: Rule) => `${options.lanes.of(rule).order}/${isLate(rule)}`;
+    const delays = new LongestDelays(ruleSet.rules, stepOf);
+    const context = { delays, ruleSet, options, samples: new SampleBudget() };
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
     const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
     this.ruleSet = ruleSet;
     this.byId = new Map(compiled.map((rule) => [rule.rule.id, rule]));
     this.#enabled = compiled.filter(({ isOn }) => isOn);
     this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
-    this.late = new Matcher(this.#enabled.filter(({ rule }) => isLate(rule)));
+    this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
     this.byBody = new Matcher(this.#enabled.filter(({ rule }) => countsByBody(rule)));
   }
 
@@ -114,7 +114,7 @@ export class CompiledRules {
 
   /** Rules that need no more than what every request shows. */
   get early(): Matcher<CompiledRule> {
-    this.#early ??= new Matcher(this.#enabled.filter(({ rule }) => !isLate(rule)));
+    this.#early ??= new Matcher(this.#enabled.filter((rule) => !rule.isLate));
     return this.#early;
   }
 
@@ -158,6 +158,7 @@ export class CompiledRules {
       isShadow: rule.onExceed === "shadow",
       isPlain: isPlain(rule, ruleSet),
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
+      isLate: isLate(rule),
       isOn: rule.isEnabled && !options.off.has(rule.id),
       sample: KeySample.of(rule, context.samples),
     };
@@ -165,8 +166,9 @@ export class CompiledRules {
 
   #limits(
     limits: readonly Limit[],
-    { rule, from, scope, extraPermitMs, options }: CompileContext & LimitContext,
+    { rule, from, scope, delays, options }: CompileContext & LimitContext,
   ): readonly RuleLimit[] {
+    const extraPermitMs = delays.before(rule);
     return limits.map((limit, part): RuleLimit => {
       const counted = toDelayed(limit, rule, extraPermitMs);
       const isPermit = limit.algorithm === "concurrency";
@@ -206,7 +208,7 @@ export class CompiledRules {
 
 interface CompileContext {
   readonly ruleSet: RuleSet;
-  readonly extraPermitMs: number;
+  readonly delays: LongestDelays;
   readonly options: CompileOptions;
   readonly samples: SampleBudget;
 }
@@ -275,7 +277,6 @@ function toProblems(rule: Rule, { costs, seesResponses }: CompileOptions): RuleP
 function needsResponse(rule: Rule): string | undefined {
   if (rule.when !== undefined) return "when";
   if (rule.settle !== undefined) return "settle";
-  const lists = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()];
-  const hasPermits = lists.some((list) => list.some((limit) => limit.algorithm === "concurrency"));
+  const hasPermits = allLimitsOf(rule).some(({ algorithm }) => algorithm === "concurrency");
   return hasPermits ? "a concurrency limit" : undefined;
 }

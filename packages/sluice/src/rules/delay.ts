@@ -5,7 +5,46 @@
 
 import type { Verdict } from "../decision.js";
 import { concurrency, type Limit, tokenBucket } from "../limits.js";
-import type { Rule } from "./rule.js";
+import { allLimitsOf, type Rule } from "./rule.js";
+
+/** How long requests may have to wait before they go on, and a permit's time starts. */
+export class LongestDelays {
+  /** By rules with `onExceed: delay`. */
+  readonly #bucketMs: number;
+  /** By shapers, for each step in which charges reach a store together. */
+  readonly #shaperMs = new Map<string, number>();
+  readonly #stepOf: (rule: Rule) => string;
+
+  constructor(rules: readonly Rule[], stepOf: (rule: Rule) => string) {
+    this.#stepOf = stepOf;
+    let bucketMs = 0;
+    for (const rule of rules) {
+      if (rule.onExceed === "delay") bucketMs = Math.max(bucketMs, rule.delayMsMax);
+      for (const limit of allLimitsOf(rule)) this.#noteShaper(stepOf(rule), limit);
+    }
+    this.#bucketMs = bucketMs;
+  }
+
+  /**
+   * What a store can't know of the wait before a rule's permits start. Of shapers that it is asked about
+   * together with them it does.
+   */
+  before(rule: Rule): number {
+    let longestMs = this.#bucketMs;
+    if (this.#shaperMs.size === 0) return longestMs;
+    const own = this.#stepOf(rule);
+    for (const [step, ms] of this.#shaperMs) {
+      if (step !== own) longestMs = Math.max(longestMs, ms);
+    }
+    return longestMs;
+  }
+
+  #noteShaper(step: string, limit: Limit): void {
+    if (limit.algorithm !== "leakyBucket" || limit.mode !== "shape") return;
+    const ms = Math.ceil((limit.queueSize * 1_000) / limit.ratePerSecond);
+    this.#shaperMs.set(step, Math.max(ms, this.#shaperMs.get(step) ?? 0));
+  }
+}
 
 /** The limit that is really counted for a limit of a rule. */
 export function toDelayed(limit: Limit, rule: Rule, extraPermitMs: number): Limit {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RemoteStore } from "../../test/remote-store.js";
-import { concurrency, fixedWindow, quota, tokenBucket } from "../limits.js";
+import { concurrency, fixedWindow, leakyBucket, quota, tokenBucket } from "../limits.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
@@ -150,6 +150,40 @@ describe("a refund by an operator while a request is under way", () => {
     admit(policy);
     reserved.finish({ cost: 0 });
     expect(remaining(policy)).toEqual([70]);
+  });
+});
+
+describe("a permit that is decided after a shaper", () => {
+  it("starts when its request goes on, also if the shaper was asked before the caller was known", () => {
+    const clock = new ManualClock(0);
+    const shape = leakyBucket({ ratePerSecond: 1, queueSize: 9 });
+    const places = concurrency({ limit: 10, permitMs: 2_000 });
+    const rules = [
+      { id: "shape", limit: shape },
+      { id: "places", key: "user", limit: places },
+    ];
+    const policy = policyOf(rules, { clock });
+    const known = { ...facts, user: "42" };
+    for (let i = 0; i < 10; i++) policy.admit(facts, { identify: () => known });
+    const free = () => (policy.peek(known) as PolicyDecision).results[1].verdict.remaining;
+    clock.advance(9_000 + 1_999);
+    expect(free()).toBe(0);
+    clock.advance(1);
+    expect(free()).toBe(10);
+  });
+});
+
+describe("a header function that throws", () => {
+  it("leaves what it settles as reserved, and settles the rest", () => {
+    const policy = policyOf([
+      { id: "llm", limit: perMinute(100), cost: 10, settle: { header: "x-cost" } },
+      { id: "places", limit: concurrency({ limit: 2, permitMs: 1_000 }) },
+    ]);
+    const header = () => {
+      throw new Error("gone");
+    };
+    admit(policy).finish({ status: 200, header });
+    expect(remaining(policy)).toEqual([90, 2]);
   });
 });
 

@@ -189,9 +189,18 @@ function toSaid(charge: RuleCharge, end: RequestEnd): unknown {
     case "bytes":
       return end.bytes;
     case "header":
-      return toWholeUnits(end.header?.(settle.name));
+      return toWholeUnits(headerOf(end, settle.name));
     default:
       return undefined;
+  }
+}
+
+function headerOf({ header }: RequestEnd, name: string): unknown {
+  try {
+    return header?.(name);
+  } catch {
+    // Of one rule, and no reason to leave everything else that is held unsettled.
+    return undefined;
   }
 }
 

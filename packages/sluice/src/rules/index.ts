@@ -39,6 +39,7 @@ export type {
 } from "./policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy-options.js";
 export type { RuleState } from "./policy-peek.js";
+export type { Identify, Needs } from "./policy-request.js";
 export type {
   Consistency,
   Cost,

@@ -144,8 +144,8 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * Gives back what is held, once: for a request that was admitted and goes no further, at once. Charges
-   * that are not held stay. Never throws.
+   * Gives back what is held, once: for a request that was admitted and goes no further, at once. Of what
+   * is not held, that which nothing after it could refuse stays charged. Never throws.
    */
   cancel(): MaybePromise<void> {
     return this.#held?.cancel();

@@ -138,6 +138,18 @@ describe("rules of several consistencies over one remote store", () => {
     expect((await late.peek(early)).results[0].verdict.remaining).toBe(97);
   });
 
+  it("look at the shard that was charged, also where the user is known only by then", async () => {
+    const rules = [
+      { id: "g", key: "global", shards: 8, limit: perMinute(80) },
+      { id: "u", key: "user", limit: perMinute(1_000) },
+    ];
+    const { policy } = stand(rules);
+    const early = { ...facts, user: undefined };
+    const bob = { ...facts, user: "bob" };
+    for (let i = 0; i < 12; i++) await policy.admit(early, { identify: () => bob });
+    expect(await policy.peek(bob)).toMatchObject({ allowed: false, rule: "g" });
+  });
+
   it("send a caller to the same shard also where nothing else matches", async () => {
     const { policy } = stand([{ id: "shield", key: "global", shards: 4, limit: perMinute(400) }]);
     for (let i = 0; i < 8; i++) await policy.admit(facts);

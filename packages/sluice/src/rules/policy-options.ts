@@ -118,11 +118,14 @@ export function toRuleSet(rules: unknown): RuleSet {
   refuse(SITE, `rules must be what parseRules made or takes, got ${show(rules)}`);
 }
 
-/** What is written in a file says its schema as a number; what was parsed, its version as a hash. */
+/**
+ * What is written in a file says its schema as a number; what was parsed, its version as a hash. Parsed
+ * rules that went through JSON are neither: their sets and maps are gone.
+ */
 function isRuleSet(rules: unknown): rules is RuleSet {
   if (typeof rules !== "object" || rules === null) return false;
-  const { version, isEnabled, rules: list } = rules as Partial<RuleSet>;
-  return typeof version === "string" && typeof isEnabled === "boolean" && Array.isArray(list);
+  const { version, exempt, rules: list } = rules as Partial<RuleSet>;
+  return typeof version === "string" && exempt?.keys instanceof Set && Array.isArray(list);
 }
 
 function toStore(store: unknown): Store {

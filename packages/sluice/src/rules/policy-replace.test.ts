@@ -3,6 +3,7 @@ import { RemoteStore } from "../../test/remote-store.js";
 import { fixedWindow, slidingWindowLog, tokenBucket } from "../limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
+import { RulesError } from "./parse.js";
 import { createPolicy, type Policy } from "./policy.js";
 import { chargesOf, type PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
@@ -41,6 +42,22 @@ describe("replace", () => {
       removed: [],
       changed: [{ id: "a", counters: "carried" }],
     });
+  });
+
+  it("refuses parsed rules that went through JSON, and holes in lists, as rules that can't be used", () => {
+    const { policy } = stand({ id: "a", limit: perMinute(5) });
+    const before = policy.rules;
+    const holes = {
+      version: 1,
+      rules: [
+        { id: "a", limit: new Array(2) },
+        { id: "b", match: { path: new Array(2) }, limit: "5/minute" },
+      ],
+    };
+    for (const bad of [JSON.parse(JSON.stringify(before)), holes]) {
+      expect(() => policy.replace(bad)).toThrow(RulesError);
+    }
+    expect(policy.rules).toBe(before);
   });
 
   it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {

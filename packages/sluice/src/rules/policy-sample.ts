@@ -57,6 +57,7 @@ export class KeySample {
   #visits: number[] = NO_VISITS;
   #decisions = 0;
   #startMs = 0;
+  #hasRefused = false;
 
   constructor(recoveryMs: number, budget: SampleBudget) {
     this.#recoveryMs = recoveryMs;
@@ -80,6 +81,11 @@ export class KeySample {
     if (watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
     this.#budget.giveBack();
     return this.#find(watchedMs);
+  }
+
+  /** A rule that refuses is of use, whoever else never comes back. */
+  noteRefusal(): void {
+    this.#hasRefused = true;
   }
 
   #begin(nowMs: number): boolean {
@@ -113,7 +119,7 @@ export class KeySample {
     // Who was watched for an hour of a month had little time to come back.
     const share = SHARE_MAX * Math.min(1, watchedMs / this.#recoveryMs);
     return {
-      isUseless: keysSeen === KEYS_MAX && seenTwice <= keysSeen * share,
+      isUseless: !this.#hasRefused && keysSeen === KEYS_MAX && seenTwice <= keysSeen * share,
       keysSeen,
       seenTwice,
     };

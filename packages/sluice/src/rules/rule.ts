@@ -118,6 +118,11 @@ export interface Rule {
   readonly place: string | undefined;
 }
 
+/** Every limit of a rule: its own, those of its tiers and of single keys. */
+export function allLimitsOf({ limits, tiers, overrides }: Rule): readonly Limit[] {
+  return [limits, ...tiers.values(), ...overrides.values()].flat();
+}
+
 /** A file of rules, parsed. */
 export interface RuleSet {
   /** A hash of what the rules say: the same on every node, and after a reload that changes nothing. */

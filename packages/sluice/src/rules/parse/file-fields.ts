@@ -6,7 +6,7 @@ import { anyText, flag, listOf, type Shape, wholeNumber } from "./shape.js";
 import { rule } from "./to-rule.js";
 
 /** The most rules of a set. */
-export const RULES_MAX = 20_000;
+const RULES_MAX = 20_000;
 /** Fewer bits than a provider has would count strangers as one. */
 const IPV6_PREFIX = { min: 32, max: 128 };
 const VERSIONS = [1] as const;

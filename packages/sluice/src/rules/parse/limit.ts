@@ -40,7 +40,7 @@ import {
 import type { Spot } from "./spot.js";
 
 /** The most limits that one rule may have at a time. */
-export const LIMITS_MAX = 8;
+const LIMITS_MAX = 8;
 
 const units = wholeNumber({ min: 1, max: UNITS_MAX });
 const windowMs = duration({ min: 1, max: WINDOW_MS_MAX });

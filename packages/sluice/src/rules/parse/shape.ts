@@ -101,7 +101,8 @@ export function listOf<T>(
       if (value.length < countMin || value.length > countMax) {
         return spot.say(`must have ${countMin} to ${countMax} items, got ${value.length}`);
       }
-      const items = value.map((each, i) => item.read(each, spot.in(i)));
+      // Array.from: a list made in code may have holes, which map would pass over.
+      const items = Array.from(value, (each, i) => item.read(each, spot.in(i)));
       return items.includes(undefined) ? undefined : (items as T[]);
     },
   };
