@@ -44,13 +44,20 @@ function join(key: string | undefined, subject: Subject, part: KeyOf): string | 
   return text === undefined ? undefined : `${key}|${text}`;
 }
 
+/** One function for all rules that count by it: what ten thousand share stays in the processor's cache. */
+const SHARED: ReadonlyMap<Dimension["kind"], KeyOf> = new Map<Dimension["kind"], KeyOf>([
+  ["global", () => "global"],
+  ["ip", ({ address }) => (address === undefined ? undefined : `ip:${address}`)],
+  ["user", toValuePart({ kind: "user" })],
+  ["tenant", toValuePart({ kind: "tenant" })],
+  ["apiKey", toValuePart({ kind: "apiKey" })],
+]);
+
 function compilePart(dimension: Dimension, paths: readonly string[]): KeyOf {
+  const shared = SHARED.get(dimension.kind);
+  if (shared !== undefined) return shared;
   const prefix = toPrefix(dimension);
   switch (dimension.kind) {
-    case "global":
-      return () => prefix;
-    case "ip":
-      return ({ address }) => (address === undefined ? undefined : prefix + address);
     case "subnet":
       return ({ facts }) => {
         const subnet = facts.ip === undefined ? undefined : toSubnet(facts.ip, dimension);
@@ -58,15 +65,19 @@ function compilePart(dimension: Dimension, paths: readonly string[]): KeyOf {
       };
     case "endpoint":
       return compileEndpoint(prefix, paths.map(toPattern));
-    default: {
-      const read = toReader(dimension);
-      const write = isHashed(dimension) ? toDigest : toKeyValue;
-      return ({ facts }) => {
-        const value = read(facts);
-        return value === undefined ? undefined : prefix + write(value);
-      };
-    }
+    default:
+      return toValuePart(dimension);
   }
+}
+
+function toValuePart(dimension: Dimension): KeyOf {
+  const prefix = toPrefix(dimension);
+  const read = toReader(dimension);
+  const write = isHashed(dimension) ? toDigest : toKeyValue;
+  return ({ facts }) => {
+    const value = read(facts);
+    return value === undefined ? undefined : prefix + write(value);
+  };
 }
 
 /** The value of a dimension, normalised. */

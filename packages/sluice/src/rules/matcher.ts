@@ -27,8 +27,7 @@ export class Matcher<T extends Matchable> {
 
   /** Adds the entries that match, in their order, each once. */
   match(subject: Subject, found: T[]): void {
-    if (this.#isEmpty) return;
-    for (const { entry } of this.#entries.find(subject)) found.push(entry);
+    if (!this.#isEmpty) this.#entries.match(subject, found);
   }
 
   /**
@@ -36,7 +35,7 @@ export class Matcher<T extends Matchable> {
    * whatever its attributes. False only if none will.
    */
   mayMatch(subject: Subject): boolean {
-    return !this.#isEmpty && this.#shown.find(subject).length > 0;
+    return !this.#isEmpty && this.#shown.matchesAny(subject);
   }
 }
 

@@ -7,31 +7,25 @@ import { type Collector, CollectorMaker, type Open } from "./collector.js";
 import { Fields } from "./field.js";
 import { PathTrie } from "./trie.js";
 
-/** An entry, with its place in the order. */
-export class Placed<T> {
-  constructor(
-    readonly entry: T,
-    readonly order: number,
-  ) {}
-}
-
 /** Beyond so many entries for one request insertion would take longer than sorting. */
 const FEW_MAX = 32;
 
-/** Entries by their matches. */
+/** Entries by their matches. What is looked through are their places in the order: small, and close. */
 export class MatchIndex<T> {
+  readonly #entries: readonly T[];
   /** Entries that are about every path. */
-  readonly #everywhere: Collector<Placed<T>>;
+  readonly #everywhere: Collector<number>;
   /** Undefined if no entry asks for a path, so that none has to be read. */
-  readonly #trie: PathTrie<Placed<T>> | undefined;
+  readonly #trie: PathTrie<number> | undefined;
 
   constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
+    this.#entries = entries;
     const fields = new Fields(entries.map(toMatch));
-    const everywhere: Open<Placed<T>>[] = [];
-    const groups = new Groups<Placed<T>>();
-    for (const [order, entry] of entries.entries()) {
+    const everywhere: Open<number>[] = [];
+    const groups = new Groups<number>();
+    for (const [candidate, entry] of entries.entries()) {
       const match = toMatch(entry);
-      const open = { candidate: new Placed(entry, order), conditions: fields.toConditions(match) };
+      const open = { candidate, conditions: fields.toConditions(match) };
       if (match.paths.length === 0) everywhere.push(open);
       for (const path of match.paths) groups.add(path, open);
     }
@@ -40,17 +34,26 @@ export class MatchIndex<T> {
     this.#trie = groups.toTrie(maker);
   }
 
-  /** The entries that a request falls under, in their order, each once. */
-  find(subject: Subject): readonly Placed<T>[] {
-    const found: Placed<T>[] = [];
-    this.#everywhere.collect(subject, found);
-    if (this.#trie !== undefined) {
-      const { segments, others } = subject.path;
-      this.#trie.collect(segments, subject, found);
-      for (const other of others) this.#trie.collect(other, subject, found);
-    }
-    if (!isInOrder(found)) putInOrder(found);
-    return found;
+  /** Adds the entries that a request falls under, in their order, each once. */
+  match(subject: Subject, found: T[]): void {
+    const places = this.#find(subject);
+    if (!isInOrder(places)) putInOrder(places);
+    for (let i = 0; i < places.length; i++) found.push(this.#entries[places[i]]);
+  }
+
+  /** Whether a request falls under any entry. */
+  matchesAny(subject: Subject): boolean {
+    return this.#find(subject).length > 0;
+  }
+
+  #find(subject: Subject): number[] {
+    const places: number[] = [];
+    this.#everywhere.collect(subject, places);
+    if (this.#trie === undefined) return places;
+    const { segments, others } = subject.path;
+    this.#trie.collect(segments, subject, places);
+    for (let i = 0; i < others.length; i++) this.#trie.collect(others[i], subject, places);
+    return places;
   }
 }
 
@@ -74,9 +77,9 @@ class Groups<C> {
   }
 }
 
-function isInOrder(found: readonly Placed<unknown>[]): boolean {
-  for (let i = 1; i < found.length; i++) {
-    if (found[i - 1].order >= found[i].order) return false;
+function isInOrder(places: readonly number[]): boolean {
+  for (let i = 1; i < places.length; i++) {
+    if (places[i - 1] >= places[i]) return false;
   }
   return true;
 }
@@ -85,16 +88,16 @@ function isInOrder(found: readonly Placed<unknown>[]): boolean {
  * Sorted, and without repetitions: two patterns of one rule may both fit. By insertion, in place: the
  * few that a request falls under come in two or three runs that are in order already.
  */
-function putInOrder(found: Placed<unknown>[]): void {
-  if (found.length > FEW_MAX) found.sort((a, b) => a.order - b.order);
+function putInOrder(places: number[]): void {
+  if (places.length > FEW_MAX) places.sort((a, b) => a - b);
   let kept = 0;
-  for (const placed of found) {
+  for (const place of places) {
     let at = kept;
-    while (at > 0 && found[at - 1].order > placed.order) at--;
-    if (at > 0 && found[at - 1] === placed) continue;
-    for (let i = kept; i > at; i--) found[i] = found[i - 1];
-    found[at] = placed;
+    while (at > 0 && places[at - 1] > place) at--;
+    if (at > 0 && places[at - 1] === place) continue;
+    for (let i = kept; i > at; i--) places[i] = places[i - 1];
+    places[at] = place;
     kept++;
   }
-  found.length = kept;
+  places.length = kept;
 }

@@ -9,13 +9,22 @@ import type { Collector } from "./collector.js";
 /** Patterns, each with what is about it. */
 export class PathTrie<C> {
   readonly #root = new Node<C>();
+  /** Literals, each once: ten thousand rules with `items` in their paths look it up in one text. */
+  readonly #literals = new Map<string, string>();
 
   /** Keeps what is about all patterns that are alike but for the names of parameters. */
   set(pattern: PathPattern, collector: Collector<C>): void {
     let node = this.#root;
-    for (const literal of pattern.literals) node = node.child(literal);
+    for (const literal of pattern.literals) node = node.child(this.#toOne(literal));
     if (pattern.isOpen) node.below = collector;
     else node.here = collector;
+  }
+
+  #toOne(literal: string | undefined): string | undefined {
+    if (literal === undefined) return undefined;
+    const known = this.#literals.get(literal);
+    if (known === undefined) this.#literals.set(literal, literal);
+    return known ?? literal;
   }
 
   /** Adds what is about the patterns that these segments fit. */
