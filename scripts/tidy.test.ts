@@ -8,6 +8,7 @@ import {
   opensWithProse,
   runsEveryTest,
   staysShort,
+  takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
@@ -67,6 +68,8 @@ const bad: readonly Sample[] = [
   [takesTimeFromClock, `${src}/a.ts`, "const today = new Date();"],
   [takesTimeFromClock, `${src}/a.ts`, "const dice = Math.random;"],
   [takesTimeFromClock, `${src}/a.ts`, "setTimeout(sweep, 10);"],
+  [takesChanceAsArgument, `${src}/a.ts`, "const id = crypto.randomUUID();"],
+  [takesChanceAsArgument, `${src}/a.ts`, "crypto.getRandomValues(words);"],
   [loadsAtOnce, `${src}/a.ts`, 'export const x = await import("./b.js");'],
   [leavesNoNotes, "README.md", `Later. ${"TO" + "DO"}: write.`],
   [leavesNoNotes, `${src}/a.ts`, `// ${"FIX" + "ME"} soon`],
@@ -100,6 +103,8 @@ const good: readonly Sample[] = [
   [keepsTypes, "a.ts", 'const x = "as any"; // as any other'],
   [namesUnits, `${src}/a.ts`, "interface A { timeoutMs?: number }"],
   [takesTimeFromClock, `${src}/clock.ts`, "const now = Date.now();"],
+  [takesChanceAsArgument, `${src}/http/retry-after.ts`, "crypto.getRandomValues(words);"],
+  [takesChanceAsArgument, `${src}/a.test.ts`, "const id = crypto.randomUUID();"],
   [takesTimeFromClock, `${src}/a.test.ts`, "const now = Date.now();"],
   [takesTimeFromClock, `${src}/a.ts`, "const then = new Date(nowMs); // not Date.now()"],
   [loadsAtOnce, `${src}/a.ts`, "async function f() {\n  await g();\n}"],

@@ -11,6 +11,7 @@ import {
   opensWithProse,
   runsEveryTest,
   staysShort,
+  takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
@@ -32,6 +33,7 @@ const fileRules: readonly FileRule[] = [
   runsEveryTest,
   keepsTypes,
   namesUnits,
+  takesChanceAsArgument,
   takesTimeFromClock,
   loadsAtOnce,
   leavesNoNotes,

@@ -87,6 +87,26 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
   );
 }
 
+/** Where chance is taken from: seeds, names of receipts, free ports, and the defaults of arguments. */
+const chanceFiles = [
+  "packages/test-servers/src/free-port.ts",
+  "src/http/retry-after.ts",
+  "src/stores/memory/options.ts",
+  "src/stores/redis/brief-receipts.ts",
+  "src/stores/redis/decisions.ts",
+];
+
+/** Chance comes in as an argument too, so that a test can pin it. */
+export function takesChanceAsArgument(path: string, text: string): Complaint[] {
+  if (!isPackageSource(path) || chanceFiles.some((file) => path.endsWith(file))) return [];
+  return complainOfMatches(
+    path,
+    withoutCommentsAndStrings(text),
+    /\b(?:getRandomValues|random(?:Bytes|UUID|Int))\b/g,
+    (found) => `${found} outside the files that chance is taken from`,
+  );
+}
+
 /** The library waits for nothing while it loads, so that `require()` can load it too. */
 export function loadsAtOnce(path: string, text: string): Complaint[] {
   if (!isPackageSource(path)) return [];

@@ -17,6 +17,11 @@ describe("the form of a body", () => {
     ["application/x-www-form-urlencoded; charset=utf8", "identity", "form"],
     ["application/json; charset=utf-16", undefined, undefined],
     ["application/json; a=b; charset=latin1", undefined, undefined],
+    ['application/json; a="; charset=latin1"', undefined, "json"],
+    ['application/json; a="\\"; charset=latin1"', undefined, "json"],
+    ['application/json; a="b"; charset=latin1', undefined, undefined],
+    ['application/json; charset="ut\\f-8"', undefined, "json"],
+    ['application/json; a="b', undefined, "json"],
     ["application/json", "gzip", undefined],
     ["multipart/form-data; boundary=x", undefined, undefined],
     ["text/plain", undefined, undefined],
@@ -49,9 +54,14 @@ describe("the fields of a body", () => {
     expect(parse(form, text)).toEqual(fields);
   });
 
-  it("are none if the bytes are not UTF-8", () => {
-    expect(parseBody("json", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d))).toBeUndefined();
-    expect(parseBody("form", Uint8Array.of(0x61, 0x3d, 0xff))).toBeUndefined();
+  it("are read as applications read them where bytes are not UTF-8", () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"account":"ann","x":"'),
+      Buffer.of(0xff),
+      Buffer.from('"}'),
+    ]);
+    expect({ ...parseBody("json", bytes) }).toEqual({ account: "ann", x: "\ufffd" });
+    expect({ ...parseBody("form", Buffer.of(0x61, 0x3d, 0xff)) }).toEqual({ a: "\ufffd" });
   });
 
   it.each<[BodyForm, string]>([

@@ -25,17 +25,22 @@ export function toBodyForm(contentType: Header, contentEncoding: Header): BodyFo
   if (typeof contentEncoding === "string" && contentEncoding.trim().toLowerCase() !== "identity") {
     return undefined;
   }
-  const [type, ...parameters] = contentType.toLowerCase().split(";");
+  const [type, ...parameters] = contentType.toLowerCase().match(PARTS) ?? [""];
   if (!parameters.every(isUtf8)) return undefined;
   const name = type.trim();
   if (name === "application/x-www-form-urlencoded") return "form";
   return name === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(name) ? "json" : undefined;
 }
 
+/** What stands between semicolons, of which those in quotes are part of a value. */
+const PARTS = /(?:"(?:[^"\\]|\\.)*"?|[^;"])+/g;
+
 function isUtf8(parameter: string): boolean {
-  const [name, value = ""] = parameter.split("=");
+  const [, name, value] = /^([^=]*)=?(.*)$/s.exec(parameter) ?? ["", "", ""];
   if (name.trim() !== "charset") return true;
-  return /^"?(?:utf-?8|us-ascii)"?$/.test(value.trim());
+  // A quoted value may have any of its characters escaped.
+  const text = value.trim().replace(/^"(.*)"$/s, (_all, quoted) => quoted.replace(/\\(.)/gs, "$1"));
+  return /^(?:utf-?8|us-ascii)$/.test(text);
 }
 
 /**
@@ -45,7 +50,8 @@ function isUtf8(parameter: string): boolean {
  */
 export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undefined {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // Bytes that are no UTF-8 are read as applications read them: they go on with a substitute.
+    const text = new TextDecoder("utf-8").decode(bytes);
     return form === "json" ? toFields(JSON.parse(text)) : parseForm(text);
   } catch {
     return undefined;

@@ -130,8 +130,12 @@ describe("a door", () => {
     const waiting = enter();
     expect(waiting.delayMs).toBe(1_000);
     for (let i = 0; i < 3; i++) {
-      const { refusal } = enter();
+      const { refusal, fields } = enter();
       expect(refusal).toMatchObject({ status: 429, retryAfterMs: 2_000 });
+      const { ratelimit, ...named } = byName([...fields, ...(refusal?.fields ?? [])]);
+      expect(ratelimit).toMatch(/^"slow";r=0;t=2, /);
+      expect([named["retry-after"], named["x-ratelimit-limit"]]).toEqual(["2", "1"]);
+      expect(JSON.parse(refusal?.body ?? "")["violated-policies"]).toEqual(["slow"]);
     }
     // Who gives up leaves its room, and its slot to nobody.
     waiting.finish({});

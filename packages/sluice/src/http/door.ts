@@ -3,9 +3,10 @@
 
 import { SluiceError, show } from "../errors.js";
 import { andThen, drop, type MaybePromise, tell } from "../maybe-promise.js";
+import { refuseIfDelayed } from "../rules/charge.js";
 import type { Facts } from "../rules/facts.js";
 import type { Policy } from "../rules/policy.js";
-import { PolicyDecision } from "../rules/policy-decision.js";
+import { chargesOf, PolicyDecision } from "../rules/policy-decision.js";
 import type { Needs } from "../rules/policy-request.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { FieldWriter } from "./headers.js";
@@ -145,13 +146,16 @@ export class Door implements PassageHost {
 
   /** No room to wait in: the slot that the request would have had tells it when to come back. */
   #turnAway(view: RequestView, decision: PolicyDecision): Passage {
+    const { delayMs } = decision;
     decision.cancel();
-    return this.#refuse(view, decision, decision.delayMs);
+    for (const charge of chargesOf(decision)) refuseIfDelayed(charge);
+    return this.#refuse(view, decision, delayMs);
   }
 
   #refuse(view: RequestView, decision: PolicyDecision, retryAfterMs: number): Passage {
     const { raw } = view;
-    const retry: Retry = toRetry(retryAfterMs, this.#setup.retryAfterJitterMs);
+    const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
+    const retry: Retry = toRetry(retryAfterMs, { jitterMsMax, random });
     const fields = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, raw);
     const passage = new Passage(this, raw, decision, fields, refusal, undefined);

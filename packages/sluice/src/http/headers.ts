@@ -117,7 +117,7 @@ function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined):
 function secondsOf(verdict: Verdict, retry: Retry | undefined): number | undefined {
   if (verdict.allowed) return clip(Math.ceil(verdict.resetMs / 1000));
   if (verdict.retryAfterMs === Number.POSITIVE_INFINITY) return undefined;
-  if (verdict.retryAfterMs === retry?.withoutJitterMs) return retry.seconds;
+  if (verdict.retryAfterMs === retry?.decidedMs) return retry.seconds;
   return Math.max(1, clip(Math.ceil(verdict.retryAfterMs / 1000)));
 }
 

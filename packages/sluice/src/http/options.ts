@@ -20,6 +20,7 @@ import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "./headers.js";
 import { type Identity, type IdentityOptions, toIdentity } from "./identity.js";
 import type { RateLimitInfo } from "./passage.js";
 import type { RefusalBody } from "./refusal.js";
+import { type Random, systemRandom } from "./retry-after.js";
 import { SIMPLE_OPTIONS, type SimpleOptions, toSimplePolicy } from "./simple-policy.js";
 
 /** How a door meets HTTP. `Raw` is the request of the framework. */
@@ -74,6 +75,7 @@ export interface HttpSetup {
   readonly headers: HeaderForm;
   readonly legacyReset: LegacyReset | undefined;
   readonly retryAfterJitterMs: number;
+  readonly random: Random;
   readonly body: RefusalBody;
   readonly partitionSecret: string | undefined;
   readonly delayedMax: number;
@@ -132,6 +134,7 @@ function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Cloc
     headers: oneOf(site, "headers", orDefault(options.headers, "draft-11"), HEADER_FORMS),
     legacyReset: toLegacyReset(site, legacy),
     retryAfterJitterMs: whole(site, "retryAfterJitterMs", jitterMs, JITTER_MS),
+    random: systemRandom,
     body: toBody(site, options.body),
     partitionSecret: toSecret(site, options.partitionKey),
     delayedMax: whole(site, "delayedMax", orDefault(options.delayedMax, 1_000), DELAYED),

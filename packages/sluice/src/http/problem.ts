@@ -53,7 +53,7 @@ function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemK
 export function toProblem(kind: ProblemKind, names: readonly string[], retry: Retry): string {
   const policies = names.length === 0 ? "" : `"${names.join('","')}"`;
   const detail = toDetail(kind, retry);
-  const ms = retry.seconds === undefined ? "null" : retry.ms;
+  const ms = retry.seconds === undefined ? "null" : retry.toldMs;
   return `${kind.head}${detail}","violated-policies":[${policies}],"retryAfterMs":${ms}}`;
 }
 

@@ -66,7 +66,7 @@ export class RefusalWriter {
     if (text !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(text)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
-    return { status, fields, body: text, reason, retryAfterMs: retry.ms };
+    return { status, fields, body: text, reason, retryAfterMs: retry.toldMs };
   }
 
   #toBody(
@@ -86,7 +86,7 @@ export class RefusalWriter {
       const { status } = kind;
       try {
         return toWritten(
-          body({ status, reason, rules, retryAfterMs: retry.ms, decision, request }),
+          body({ status, reason, rules, retryAfterMs: retry.toldMs, decision, request }),
         );
       } catch (error) {
         this.#onError(error);

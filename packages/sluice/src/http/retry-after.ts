@@ -6,28 +6,38 @@ import { INTEGER_MAX } from "./headers-limit.js";
 /** The wait of one refusal. */
 export interface Retry {
   /** As it was decided; Infinity if waiting does not help. */
-  readonly withoutJitterMs: number;
+  readonly decidedMs: number;
   /** As it is told. */
-  readonly ms: number;
+  readonly toldMs: number;
   /** The same in whole seconds, rounded up, at least 1; undefined if waiting does not help. */
   readonly seconds: number | undefined;
 }
 
-/** The wait that a refusal tells, with up to `jitterMs` added by chance. */
-export function toRetry(retryAfterMs: number, jitterMs: number): Retry {
+/** What chance adds to a wait. */
+export interface Jitter {
+  readonly jitterMsMax: number;
+  readonly random: Random;
+}
+
+/** A whole number from 0 to `max`, both included. */
+export type Random = (max: number) => number;
+
+/** The wait that a refusal tells, with up to `jitterMsMax` added by chance. */
+export function toRetry(retryAfterMs: number, { jitterMsMax, random }: Jitter): Retry {
   if (retryAfterMs === Number.POSITIVE_INFINITY) return NEVER;
-  const ms = Math.max(1, retryAfterMs + (jitterMs === 0 ? 0 : randomUpTo(jitterMs)));
-  const seconds = Math.min(INTEGER_MAX, Math.ceil(ms / 1000));
-  return { withoutJitterMs: retryAfterMs, ms, seconds };
+  const toldMs = Math.max(1, retryAfterMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
+  const seconds = Math.min(INTEGER_MAX, Math.ceil(toldMs / 1000));
+  return { decidedMs: retryAfterMs, toldMs, seconds };
 }
 
 const NEVER: Retry = {
-  withoutJitterMs: Number.POSITIVE_INFINITY,
-  ms: Number.POSITIVE_INFINITY,
+  decidedMs: Number.POSITIVE_INFINITY,
+  toldMs: Number.POSITIVE_INFINITY,
   seconds: undefined,
 };
 
-function randomUpTo(max: number): number {
+/** The system's. */
+export const systemRandom: Random = (max) => {
   const [word] = crypto.getRandomValues(new Uint32Array(1));
   return word % (max + 1);
-}
+};
