@@ -128,8 +128,9 @@ function toDimension(part: string): Dimension | undefined {
 }
 
 function toSubnetDimension(part: string): Dimension | undefined {
-  const bits = /\/(\d{1,3})$/.exec(part)?.[1];
-  return bits === undefined
-    ? undefined
-    : { kind: "subnet", ipv4: Number(bits), ipv6: Number(bits) };
+  const [, network, written] = /^subnet:(.*)\/(\d{1,3})$/.exec(part) ?? [];
+  if (network === undefined) return undefined;
+  const bits = Number(written);
+  const bitsMax = network.includes(":") ? 128 : 32;
+  return bits < 1 || bits > bitsMax ? undefined : { kind: "subnet", ipv4: bits, ipv6: bits };
 }

@@ -360,8 +360,10 @@ describe("a key that people write", () => {
     expect(toDimensions("headerHash:x-api-key:abc")).toEqual([named("header", "x-api-key")]);
     expect(toDimensions("subnet:203.0.113.0/24")).toEqual([{ kind: "subnet", ipv4: 24, ipv6: 24 }]);
     expect(toDimensions("apiKeyHash:abc|global")).toEqual([{ kind: "apiKey" }, { kind: "global" }]);
-    for (const none of ["", "x:1", "user:1|", "apiKey:1", "header", "subnet:1.2.3.4"]) {
-      expect(toDimensions(none)).toBeUndefined();
+    const badBits = ["subnet:1.2.3.4/0", "subnet:1.2.3.4/33", "subnet:2001:db8::/129"];
+    const nones = ["", "x:1", "user:1|", "apiKey:1", "header", "subnet:1.2.3.4", ...badBits];
+    for (const none of nones) {
+      expect(toDimensions(none), none).toBeUndefined();
     }
   });
 });
