@@ -174,6 +174,7 @@ describe("a path", () => {
       "%C3%A9",
       "\\",
       "//",
+      "/a;b/\\../é#",
     ];
     for (const piece of hostile) {
       const target = `/${piece.repeat(65_536 / piece.length)}`;
