@@ -1,6 +1,7 @@
 // A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
 // what the response carries; the adapter only moves these between its framework and here.
 
+import { wallMsOf } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { andThen, drop, type MaybePromise, tell } from "../maybe-promise.js";
 import { refuseIfDelayed } from "../rules/charge.js";
@@ -90,8 +91,7 @@ export class Door implements PassageHost {
   }
 
   wallMs(): number {
-    const { clock } = this.#setup;
-    return clock.wall === undefined ? clock.now() : clock.wall();
+    return wallMsOf(this.#setup.clock);
   }
 
   isRefused(request: unknown): boolean {

@@ -6,7 +6,7 @@
  */
 
 import type { ClientRateLimitInfo, Store as HitStore, Options } from "express-rate-limit";
-import { type Clock, toClock, toWholeMs } from "../clock.js";
+import { type Clock, toClock, toWholeMs, wallMsOf } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { type FixedWindowLimit, fixedWindow } from "../limits.js";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
@@ -114,8 +114,7 @@ export class ExpressRateLimitStore implements HitStore {
   }
 
   #toInfo({ used, resetMs }: Standing): ClientRateLimitInfo {
-    const nowMs = this.#clock.wall?.() ?? this.#clock.now();
-    return { totalHits: Math.round(used), resetTime: new Date(nowMs + resetMs) };
+    return { totalHits: Math.round(used), resetTime: new Date(wallMsOf(this.#clock) + resetMs) };
   }
 }
 

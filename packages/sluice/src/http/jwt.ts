@@ -5,6 +5,7 @@
  */
 
 import { errors, jwtVerify } from "jose";
+import { wallMsOf } from "../clock.js";
 import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
 import { parseCookies } from "./cookies.js";
 import type { TokenVerifier } from "./identity-options.js";
@@ -86,7 +87,7 @@ export class JwtVerifier implements TokenVerifier {
     if (token.length > TOKEN_LENGTH_MAX) return this.#reject("too-long");
     this.#followFile();
     const { checks, toleranceMs, clock } = this.#setup;
-    const nowMs = clock.wall?.() ?? clock.now();
+    const nowMs = wallMsOf(clock);
     const hash = hashSecret(token, undefined);
     // Of the keys in force now: what others verified is forgotten with them.
     const cache = this.#cache;

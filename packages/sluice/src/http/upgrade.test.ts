@@ -136,13 +136,15 @@ describe("an upgrade", () => {
     const leaving = dial();
     await vi.waitFor(async () => expect(await statusOf(dial())).toContain("429"));
     leave(leaving);
-    // As soon as it is gone there is room for another to wait, in its place.
+    // As soon as it is gone there is room for another to wait, behind its slot.
     const next = await vi.waitFor(async () => {
       const socket = dial();
       expect(await Promise.race([statusOf(socket), tick()])).toBeUndefined();
       return socket;
     });
     const answered = statusOf(next);
+    clock.advance(1_000);
+    expect(upgraded).toHaveLength(1);
     clock.advance(1_000);
     expect(await answered).toContain("101");
     expect(upgraded).toHaveLength(2);
