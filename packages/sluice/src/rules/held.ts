@@ -16,7 +16,7 @@ import type { When } from "./rule.js";
 interface HeldCharge {
   readonly charge: RuleCharge;
   readonly receipt: ChargeReceipt;
-  /** Held only in case that the request does not go on; its store need not hear that it did. */
+  /** Held only in case that the request does not go on; most stores need not hear that it did. */
   readonly isBrief: boolean;
 }
 
@@ -54,12 +54,18 @@ export class Held {
     }
   }
 
+  /** The request goes on: tells it to stores that wait for what was held only in case it does not. */
+  keep(): void {
+    for (const one of this.#charges) if (one.isBrief) storeOf(one).keep?.(one.receipt);
+  }
+
   /**
    * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
    * nothing back while others wait: their turn was told by it, and who came after them would go at
    * the same time.
    */
   settle(end: RequestEnd): MaybePromise<void> {
+    this.keep();
     const open = this.#take().filter(({ isBrief }) => !isBrief);
     const context = this.#context;
     const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);

@@ -296,7 +296,9 @@ export class PolicyRequest implements ChargeContext {
     const held = this.#held;
     if (held === undefined || held.isLasting) return held;
     const isDelayed = this.#results.some(({ shadow, verdict }) => !shadow && verdict.delayMs > 0);
-    return isDelayed ? held : undefined;
+    if (isDelayed) return held;
+    held.keep();
+    return undefined;
   }
 
   #fail(error: unknown): Promise<never> {

@@ -6,6 +6,7 @@ import { SluiceError, show } from "../errors.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type {
   Charge,
+  ChargeReceipt,
   Counter,
   DecideOptions,
   Outcome,
@@ -64,6 +65,10 @@ export class ForwardingStore implements Store {
 
   settle(settlings: readonly Settling[]): MaybePromise<void> {
     return this.inner.settle(settlings);
+  }
+
+  keep(receipt: ChargeReceipt): void {
+    this.inner.keep?.(receipt);
   }
 
   refund(charges: readonly Charge[]): MaybePromise<void> {

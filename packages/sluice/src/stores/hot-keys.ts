@@ -18,6 +18,7 @@ import type { LeasedStats } from "./lease/returns.js";
 import { LeasedStore } from "./leased.js";
 import type {
   Charge,
+  ChargeReceipt,
   Counter,
   DecideOptions,
   Outcome,
@@ -157,6 +158,10 @@ export class HotKeysStore extends ForwardingStore {
 
   override settle(settlings: readonly Settling[]): MaybePromise<void> {
     return this.#leased.settle(settlings);
+  }
+
+  override keep(receipt: ChargeReceipt): void {
+    this.#leased.keep(receipt);
   }
 
   override peek(

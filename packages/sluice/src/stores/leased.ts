@@ -18,6 +18,7 @@ import type { LeasedStats } from "./lease/returns.js";
 import { toOutcome, toVerdict, withOwn } from "./lease/verdicts.js";
 import type {
   Charge,
+  ChargeReceipt,
   Counter,
   DecideOptions,
   Outcome,
@@ -88,6 +89,10 @@ export class LeasedStore extends ForwardingStore {
     return this.#lists.settle(settlings);
   }
 
+  override keep(receipt: ChargeReceipt): void {
+    this.#lists.keep(receipt);
+  }
+
   override peek(
     charges: readonly Charge[],
     options?: PeekOptions,
@@ -96,7 +101,7 @@ export class LeasedStore extends ForwardingStore {
     const owned = charges.map(({ counter, key, nowMs }) => {
       const holding = this.#leases.bookOf(counter).holdings.get(key);
       if (holding !== undefined) this.#leases.advance(holding, atMs, nowMs);
-      return holding?.left ?? 0;
+      return holding?.unspent ?? 0;
     });
     const asked = this.#leases
       .toInner(charges)
@@ -138,7 +143,7 @@ export class LeasedStore extends ForwardingStore {
 
   /** Returns what is held of a key. It is strict until it is warm again. Never fails. */
   release(scope: string, key: string): MaybePromise<void> {
-    return this.#leases.giveBack(this.#leases.holdingsIn(scope, key));
+    return this.#leases.release(this.#leases.holdingsIn(scope, key));
   }
 
   /** Returns everything that is unspent, then closes the inner store. */
@@ -207,6 +212,10 @@ export class LeasedStore extends ForwardingStore {
     if (retriesLeft > 0 && verdict.retryAfterMs < Number.POSITIVE_INFINITY) {
       if (holding.pending !== undefined) return this.#leases.within(holding.pending).then(again);
       if (holding.left > unitsOffered) return again();
+      const { left, unspent } = holding;
+      if (unspent > left && verdict.remaining + unspent >= ask.cost) {
+        return this.#leases.without([holding], again);
+      }
     }
     // What was offered had been debited before the store answered, so it is not in the answer.
     return withOwn(verdict, Math.min(unitsOffered, holding.left));

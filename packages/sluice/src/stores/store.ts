@@ -93,6 +93,11 @@ export interface Store {
   debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]>;
   /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
   settle(settlings: readonly Settling[]): MaybePromise<void>;
+  /**
+   * Says of a charge held briefly that it stays, so that the store need not wait for its receipt.
+   * Default: the store does not wait.
+   */
+  keep?(receipt: ChargeReceipt): void;
   /** An operator's grant, capped at full. */
   refund(charges: readonly Charge[]): MaybePromise<void>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */

@@ -5,7 +5,8 @@
 import type { Limit } from "../../limits.js";
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { Counter } from "../store.js";
-import type { Block, Holding } from "./holding.js";
+import type { Block } from "./block.js";
+import type { Holding } from "./holding.js";
 import { type Leasable, toLeasable } from "./leasable.js";
 
 /** The leased keys of one counter. */

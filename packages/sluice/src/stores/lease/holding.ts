@@ -1,43 +1,9 @@
 // What one process holds of one key's budget: at most two blocks that were debited ahead, the older
-// one spent first, and how large the next should be. Nothing here asks a store: a holding only
-// counts, so it can't spend what was not debited.
+// one spent first, those that are on their way home, and how large the next should be. Nothing here
+// asks a store: a holding only counts, so it can't spend what was not debited.
 
 import type { Verdict } from "../../decision.js";
-import type { ChargeReceipt } from "../store.js";
-
-/** Budget that was debited in one piece, and may be spent until it expires. */
-export interface Block {
-  /** What giving back presents; only {@link NOTHING} has none. */
-  readonly receipt: ChargeReceipt | undefined;
-  readonly units: number;
-  left: number;
-  /** Of what is no longer left: part of a decision that waits for the store to add the rest. */
-  lent: number;
-  readonly sentAtMs: number;
-  readonly expiresAtMs: number;
-  /** The same instant by the limit's time: whichever clock gets there first ends the block. */
-  readonly endNowMs: number;
-  /** Whether nobody could use what is left of it once it expires: its window ends as well. */
-  readonly endsForGood: boolean;
-}
-
-/** Units out of the blocks of a holding, set aside for one decision. */
-export interface Taken {
-  readonly units: number;
-  readonly parts: readonly { readonly block: Block; readonly units: number }[];
-}
-
-/** Stands for no block: less than nothing is left of it, so that even a cost of 0 does not fit. */
-export const NOTHING: Block = {
-  receipt: undefined,
-  units: 0,
-  left: -1,
-  lent: 0,
-  sentAtMs: 0,
-  expiresAtMs: 0,
-  endNowMs: 0,
-  endsForGood: false,
-};
+import { type Block, isAlive, isBlock, isOut, mayExpire, NOTHING, type Taken } from "./block.js";
 
 /** The first block of a key is worth so many of the decision that asked for it. */
 const ASKS_FIRST = 8;
@@ -47,6 +13,13 @@ const BLOCK_UNITS_MAX = 2 ** 40;
 const FAST_SHARE = 1 / 3;
 /** In the last part of a block's life its successor is asked for, however much is left. */
 const LAST_SHARE = 1 / 4;
+/**
+ * A request of which nothing was heard for so long was not refused: longer than a body may take, and
+ * then a store. Refused later, it gets nothing back.
+ */
+const BRIEF_MS_MAX = 10_000;
+/** The most blocks of one key that wait for what is out; beyond it the oldest counts as spent. */
+const LEAVING_MAX = 64;
 
 /** The blocks of one key, the units left in them, and the size of the next one. */
 export class Holding {
@@ -67,6 +40,8 @@ export class Holding {
   epoch = 0;
   /** Verbs under way (a reset, a block) that this key has to be strict for. */
   verbs = 0;
+  /** Blocks that were let go: they return with the next sweep, or once nothing of them is out. */
+  leaving: Block[] = [];
   /** What is on its way from the store and may bring units: refusals wait for it. */
   pending: Promise<void> | undefined;
   #size: number;
@@ -88,24 +63,53 @@ export class Holding {
     return Math.max(0, this.block.left) + (this.next?.left ?? 0);
   }
 
-  /** Units of the blocks at hand that were spent, or are about to be. */
+  /** Units that were not spent: those that can be, and those that are on their way home. */
+  get unspent(): number {
+    return this.leaving.reduce((sum, { left }) => sum + left, this.left);
+  }
+
+  /** Units of all its blocks that were spent, or may have been. */
   get spent(): number {
-    const units = this.block.units + (this.next?.units ?? 0);
-    return units - this.left;
+    const units = this.leaving.reduce((sum, block) => sum + block.units, this.block.units);
+    return units + (this.next?.units ?? 0) - this.unspent;
   }
 
   /** Lets go of blocks that are spent or have expired. */
   advance(atMs: number, nowMs: number, retire: (block: Block) => void): void {
-    if (this.next !== undefined && isOver(this.next, atMs, nowMs)) {
-      retire(this.next);
+    const { block, next } = this;
+    if (next !== undefined && (isSpent(next) || !isAlive(next, atMs, nowMs))) {
       this.next = undefined;
+      this.#letGo(next, atMs, nowMs, retire);
       this.arm();
     }
-    if (this.block !== NOTHING && isOver(this.block, atMs, nowMs)) {
-      if (this.#ranDryFast(atMs)) this.#size = this.#doubled();
-      retire(this.block);
-      this.#moveUp();
+    if (block === NOTHING) return;
+    const isDry = isSpent(block) || this.#isOvertaken();
+    if (!isDry && isAlive(block, atMs, nowMs)) return;
+    if (this.#ranDryFast(atMs)) this.#size = this.#doubled();
+    this.#moveUp();
+    this.#letGo(block, atMs, nowMs, retire);
+  }
+
+  /** Whether the other block takes over, and what comes back to this one returns to the store. */
+  #isOvertaken(): boolean {
+    const { block, next } = this;
+    return next !== undefined && block.left === 0 && block.lent === 0;
+  }
+
+  /** What is spent, or of no use any more, is retired; a block with anything to return is leaving. */
+  #letGo(block: Block, atMs: number, nowMs: number, retire: (block: Block) => void): void {
+    const hasEnded = block.endsForGood && !isAlive(block, atMs, nowMs);
+    if (isSpent(block) || hasEnded) {
+      retire(block);
+      return;
     }
+    this.#leave(block, atMs);
+    if (this.leaving.length > LEAVING_MAX) retire(this.leaving.shift() as Block);
+  }
+
+  #leave(block: Block, atMs: number): void {
+    block.waitsUntilMs = atMs + BRIEF_MS_MAX;
+    this.leaving.push(block);
   }
 
   /** Whether the blocks at hand have enough, if they live. */
@@ -123,26 +127,18 @@ export class Holding {
     return true;
   }
 
-  /** Spends what is covered, and says of which blocks. */
-  spendNoted(cost: number): Taken {
+  /** Spends what is covered, for a request that may still be refused, and says of which blocks. */
+  spendBriefly(cost: number): Taken {
     const { block, next } = this;
     const parts = [{ block, units: Math.min(cost, block.left) }];
     if (next !== undefined && cost > block.left) {
       parts.push({ block: next, units: cost - block.left });
     }
-    this.spend(cost);
-    return { units: cost, parts };
-  }
-
-  /** Puts units back that were spent and then not used. Those whose block is gone stay spent. */
-  putBack({ parts }: Taken, units: number): void {
-    let left = units;
-    // The younger block first: it lives longer.
-    for (const { block, units: spent } of parts.toReversed()) {
-      const back = Math.min(left, spent);
-      if (block === this.block || block === this.next) block.left += back;
-      left -= back;
+    for (const part of parts) {
+      part.block.left -= part.units;
+      part.block.brief += part.units;
     }
+    return { units: cost, parts };
   }
 
   /** Whether it is time to ask for the next block. */
@@ -163,17 +159,6 @@ export class Holding {
     return { units, parts };
   }
 
-  /** Puts back what was set aside. Returns the units whose block is no longer held. */
-  restore({ parts }: Taken): number {
-    let lost = 0;
-    for (const { block, units } of parts) {
-      block.lent -= units;
-      if (block === this.block || block === this.next) block.left += units;
-      else lost += units;
-    }
-    return lost;
-  }
-
   /** Takes a block in. Returns false if there are two already. */
   add(block: Block): boolean {
     if (this.block === NOTHING) this.block = block;
@@ -183,26 +168,46 @@ export class Holding {
     return true;
   }
 
-  /** Removes the blocks that would expire by `untilMs` with something left, to be given back. */
-  removeBefore(atMs: number, untilMs: number): Block[] {
+  /** Lets go of the blocks that would expire by `untilMs` with something left. */
+  leaveBefore(atMs: number, untilMs: number): void {
     const isAsked = (block: Block | undefined): block is Block =>
       isBlock(block) && mayExpire(block, atMs, untilMs);
     const { block, next } = this;
     if (isAsked(next)) this.next = undefined;
     if (isAsked(block)) this.#moveUp();
-    const removed = [block, next].filter(isAsked);
-    if (removed.some(({ left, units }) => left > units / 2)) this.shrink();
+    const asked = [block, next].filter(isAsked);
+    for (const one of asked) this.#leave(one, atMs);
+    if (asked.some(({ left, units }) => left > units / 2)) this.shrink();
     this.arm();
-    return removed;
   }
 
-  /** Gives everything up, what is on its way included. Returns the blocks, to be given back. */
+  /** Lets go of all blocks, and waits for none that is on its way. */
+  leaveAll(atMs: number): void {
+    for (const block of [this.block, this.next]) if (isBlock(block)) this.#leave(block, atMs);
+    this.#clear();
+  }
+
+  /** Removes the blocks that wait for nothing any more, to be given back. */
+  takeLeaving(atMs: number): readonly Block[] {
+    if (this.leaving.length === 0) return this.leaving;
+    const isReady = (block: Block) => !isOut(block) || atMs >= block.waitsUntilMs;
+    const ready = this.leaving.filter(isReady);
+    this.leaving = this.leaving.filter((block) => !isReady(block));
+    return ready;
+  }
+
+  /** Gives everything up, what is out and on its way included. Returns the blocks, to be given back. */
   drop(): Block[] {
-    const blocks = [this.block, this.next].filter(isBlock);
+    const blocks = [...this.leaving, this.block, this.next].filter(isBlock);
+    this.leaving = [];
+    this.#clear();
+    return blocks;
+  }
+
+  #clear(): void {
     this.block = NOTHING;
     this.next = undefined;
     this.stopAsking();
-    return blocks;
   }
 
   /** Waits no longer for the block that is on its way: should it come, it is not kept. */
@@ -280,21 +285,7 @@ export function fairUnits(remaining: number, holders: number): number {
   return Math.floor(remaining / (2 * holders));
 }
 
-/** Whether units of the block may still be spent. */
-export function isAlive(block: Block, atMs: number, nowMs: number): boolean {
-  return atMs < block.expiresAtMs && nowMs < block.endNowMs;
-}
-
-function isOver(block: Block, atMs: number, nowMs: number): boolean {
-  return (block.left === 0 && block.lent === 0) || !isAlive(block, atMs, nowMs);
-}
-
-/** Whether something of a block would be lost by then, and somebody could use it. */
-function mayExpire(block: Block, atMs: number, untilMs: number): boolean {
-  const isSoon = block.expiresAtMs > atMs && block.expiresAtMs <= untilMs;
-  return isSoon && block.left > 0 && block.lent === 0 && !block.endsForGood;
-}
-
-function isBlock(block: Block | undefined): block is Block {
-  return block !== undefined && block !== NOTHING;
+/** Whether nothing of the block can be spent, now or later. */
+function isSpent(block: Block): boolean {
+  return block.left === 0 && !isOut(block);
 }

@@ -5,8 +5,9 @@ import { type CancelTimer, type Clock, startTimer } from "../../clock.js";
 import type { Verdict } from "../../decision.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
 import type { Charge, Counter, Store } from "../store.js";
+import type { Block } from "./block.js";
 import { type Book, Books, dropAll, keepStrict } from "./books.js";
-import { type Block, fairUnits, Holding } from "./holding.js";
+import { fairUnits, Holding } from "./holding.js";
 import type { LeasedSettings } from "./options.js";
 import { Reading } from "./reading.js";
 import { type Ask, LeaseRequests } from "./requests.js";
@@ -95,9 +96,22 @@ export class Leases {
     return this.#books.find(scope, key);
   }
 
-  /** Gives back what is held. Never fails. */
+  /** Notes units that came back too late to be returned. */
+  lose(units: number): void {
+    this.#returns.lose(units);
+  }
+
+  /** Gives back what is held; what is out of it then counts as spent. Never fails. */
   giveBack(held: readonly Holding[]): MaybePromise<void> {
     return this.#returns.giveBack(dropAll(held), this.clock.now());
+  }
+
+  /** Gives back what is held, as soon as nothing of it is out. Never fails. */
+  release(held: readonly Holding[]): MaybePromise<void> {
+    const atMs = this.clock.now();
+    for (const holding of held) holding.leaveAll(atMs);
+    const blocks = held.flatMap((holding) => holding.takeLeaving(atMs));
+    return this.#returns.giveBack(blocks, atMs);
   }
 
   /** Does something to keys after what is held of them was given back; they are strict meanwhile. */
@@ -165,9 +179,11 @@ export class Leases {
     const blocks: Block[] = [];
     for (const { book, key, holding } of this.#books.all()) {
       const isIdle = atMs - holding.askedAtMs >= this.#settings.leaseMs / 2;
-      if (isIdle) blocks.push(...holding.drop());
-      else blocks.push(...holding.removeBefore(atMs, atMs + everyMs));
-      if (isIdle && holding.verbs === 0) this.#books.remove(book, key);
+      if (isIdle) holding.leaveAll(atMs);
+      else holding.leaveBefore(atMs, atMs + everyMs);
+      blocks.push(...holding.takeLeaving(atMs));
+      const isEmpty = isIdle && holding.verbs === 0 && holding.leaving.length === 0;
+      if (isEmpty) this.#books.remove(book, key);
       else if (atMs - holding.askingAtMs >= this.#settings.leaseMs) holding.stopAsking();
     }
     this.#returns.giveBack(blocks, atMs);

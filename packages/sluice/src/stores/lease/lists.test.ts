@@ -189,6 +189,88 @@ describe("a charge that is held briefly", () => {
     expect(store.peek(stand.charges())).toEqual(before);
   });
 
+  /** Asks now and then, so that the key is not idle, and the blocks of before go. */
+  function passLease(stand: Stand, store: LeasedStore): number {
+    const times = 12;
+    for (let n = 0; n < times; n++) {
+      stand.clock.advance(100);
+      stand.ask(store);
+    }
+    return times;
+  }
+
+  it("is home with the next sweep if it is given back after its block went", () => {
+    const { stand, store, spent } = warmed();
+    const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
+    const others = 2 * (1 + passLease(stand, store));
+    const nowMs = stand.clock.now();
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 1, nowMs })));
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
+    stand.clock.advance(1000);
+    expect(stand.left()).toEqual([1000 - others / 2 - 1, 1000 - others / 2 - 1]);
+    // The first request was the store's.
+    expect(spent()).toBe(others - 2 + 2);
+    expect(store.stats.unitsExpired).toBe(0);
+  });
+
+  it("is home too if another block had taken over, and if all of the lease was taken", () => {
+    const { stand, store } = warmed();
+    const held = [8, 8, 3].map((cost) => stand.ask(store, [cost, cost], { hold: "briefly" }));
+    expect(stand.ask(store).isAdmitted).toBe(true);
+    const nowMs = stand.clock.now();
+    for (const { receipts } of held) {
+      store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
+    }
+    stand.clock.advance(1000);
+    expect(stand.left()).toEqual([998, 998]);
+  });
+
+  it("goes back into a block that was empty without it, if no other has taken over", async () => {
+    const stand = new Stand(fixedWindow({ limit: 18, windowMs: HOUR_MS }));
+    const store = stand.process();
+    stand.ask(store);
+    const { unitsLeased } = store.stats;
+    const { receipts } = stand.ask(store, [8, 8], { hold: "briefly" });
+    expect(sources(stand.ask(store, [5, 5]))).toEqual(["memory", "memory"]);
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: START_MS })));
+    expect(sources(stand.ask(store, [8, 8]))).toEqual(["lease", "lease"]);
+    expect(unitsLeased).toBe(16);
+  });
+
+  it("that is kept lets its block go home at once", () => {
+    const { stand, store } = warmed();
+    const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
+    for (const receipt of receipts) store.keep(receipt);
+    stand.clock.advance(700);
+    expect(stand.left()).toEqual([995, 997]);
+    // A receipt is presented once.
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: START_MS })));
+    stand.clock.advance(700);
+    expect(stand.left()).toEqual([995, 997]);
+  });
+
+  it("of which nothing is heard for ten seconds is spent, and nobody waits for it any more", () => {
+    const { stand, store } = warmed();
+    const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
+    stand.clock.advance(10_000);
+    expect(stand.left()).toEqual([992 - 1, 992 - 1]);
+    stand.clock.advance(1_000);
+    expect(stand.left()).toEqual([995, 997]);
+    const nowMs = stand.clock.now();
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
+    stand.clock.advance(1_000);
+    expect(stand.left()).toEqual([995, 997]);
+    expect(store.stats).toMatchObject({ unitsSpent: 0, unitsExpired: 6, unitsReturned: 10 });
+  });
+
+  it("keeps nobody of the same process from what is left of its block", () => {
+    const { stand, store } = warmed();
+    stand.ask(store, [4, 4], { hold: "briefly" });
+    stand.clock.advance(700);
+    expect(stand.ask(store, [995, 995]).isAdmitted).toBe(true);
+    expect(stand.ask(store).isAdmitted).toBe(false);
+  });
+
   it("that turns out to cost more is charged the rest in the store", () => {
     const { stand, store } = warmed();
     const { receipts } = stand.ask(store, [1, 1], { hold: "briefly" });

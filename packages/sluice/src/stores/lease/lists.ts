@@ -6,8 +6,9 @@ import type { Verdict } from "../../decision.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
 import { mergeEqual } from "../charges.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } from "../store.js";
+import { restoreBrief, type Taken } from "./block.js";
 import type { Book } from "./books.js";
-import type { Holding, Taken } from "./holding.js";
+import type { Holding } from "./holding.js";
 import type { Leases } from "./leases.js";
 import type { Ask } from "./requests.js";
 import { toVerdict } from "./verdicts.js";
@@ -78,8 +79,19 @@ export class LeasedLists {
           return this.decideStrictly(laterBy(charges, passedMs), options, retriesLeft - 1);
         });
       }
-      if (lacking.every(({ left }) => left === 0)) return outcome;
+      if (!this.#mayMakeUp(asked, outcome)) return outcome;
       return leases.without(lacking, () => this.#inner.decide(asked, options));
+    });
+  }
+
+  /** Whether all that is refused would pass if what is held were home. */
+  #mayMakeUp(asked: readonly Charge[], outcome: Outcome): boolean {
+    return asked.every((charge, i) => {
+      if (outcome.verdicts[i].allowed || charge.shadow === true) return true;
+      const held = this.#leases.holdingsOf([charge]);
+      const units = held.reduce((sum, { unspent }) => sum + unspent, 0);
+      const { remaining } = outcome.verdicts[i];
+      return units > 0 && mayPass(outcome, i) && remaining + units >= charge.cost;
     });
   }
 
@@ -88,15 +100,22 @@ export class LeasedLists {
     const others = settlings.filter(({ receipt }) => !(receipt.proof instanceof SpentUnits));
     const excess: Charge[] = [];
     for (const { receipt, kept, nowMs } of settlings) {
-      if (!(receipt.proof instanceof SpentUnits) || !receipt.proof.close()) continue;
+      if (!(receipt.proof instanceof SpentUnits) || !receipt.proof.isOpen) continue;
       const { counter, key, cost } = receipt;
-      if (kept < cost) receipt.proof.putBack(cost - kept);
-      else if (kept > cost) excess.push({ counter, key, cost: kept - cost, nowMs });
+      this.#leases.lose(receipt.proof.close(Math.max(0, cost - kept)));
+      if (kept > cost) excess.push({ counter, key, cost: kept - cost, nowMs });
     }
     const settled = others.length > 0 ? this.#inner.settle(others) : undefined;
     if (excess.length === 0) return settled;
     const debit = () => andThen(this.#inner.debit(this.#leases.toInner(excess)), () => {});
     return andThen(settled, debit);
+  }
+
+  /** What was taken out of a lease is spent. */
+  keep(receipt: ChargeReceipt): void {
+    const { proof } = receipt;
+    if (!(proof instanceof SpentUnits)) this.#inner.keep?.(receipt);
+    else if (proof.isOpen) proof.close(0);
   }
 
   #toAsk({ counter, key, cost, nowMs }: Charge, { blockNowMs, atMs }: AskTimes): Ask {
@@ -168,33 +187,25 @@ export class LeasedLists {
   }
 }
 
-/** Units that a decision spent out of a holding: the proof of its receipt. */
+/** Units that a decision spent out of a holding: the proof of its receipt, which is presented once. */
 class SpentUnits {
-  readonly #holding: Holding;
   readonly #taken: Taken;
-  #isOpen = true;
+  isOpen = true;
 
-  constructor(holding: Holding, taken: Taken) {
-    this.#holding = holding;
+  constructor(taken: Taken) {
     this.#taken = taken;
   }
 
-  /** Returns whether it was open: a receipt is presented once. */
-  close(): boolean {
-    const wasOpen = this.#isOpen;
-    this.#isOpen = false;
-    return wasOpen;
-  }
-
-  /** Units whose block is gone count as spent. */
-  putBack(units: number): void {
-    this.#holding.putBack(this.#taken, units);
+  /** Puts `units` back; the rest is spent. Returns the units that are lost: their block is settled. */
+  close(units: number): number {
+    this.isOpen = false;
+    return restoreBrief(this.#taken, units);
   }
 }
 
 /** Spends a charge so that it can be given back. */
 function toReceipt({ counter, key, cost }: Charge, holding: Holding): ChargeReceipt {
-  return { counter, key, cost, proof: new SpentUnits(holding, holding.spendNoted(cost)) };
+  return { counter, key, cost, proof: new SpentUnits(holding.spendBriefly(cost)) };
 }
 
 function isShadow({ shadow }: Charge): boolean {

@@ -4,8 +4,9 @@
 import type { Verdict } from "../../decision.js";
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { ChargeReceipt, Outcome, Store } from "../store.js";
+import { type Block, isAlive, newBlock, restoreLent, spendLent, type Taken } from "./block.js";
 import type { Book } from "./books.js";
-import { type Block, type Holding, isAlive, type Taken } from "./holding.js";
+import type { Holding } from "./holding.js";
 import { endsForGood, lifeOf } from "./leasable.js";
 import type { LeasedSettings } from "./options.js";
 import type { LeasedTally, Returns } from "./returns.js";
@@ -132,7 +133,7 @@ export class LeaseRequests {
     const { book, key, nowMs, blockNowMs } = ask;
     const charge = { counter: book.counter, key, cost: ask.cost - taken.units, nowMs };
     const putBack = (error: unknown): never => {
-      this.#restore(holding, taken);
+      this.#returns.lose(restoreLent(taken));
       throw error;
     };
     let outcome: MaybePromise<Outcome>;
@@ -141,24 +142,26 @@ export class LeaseRequests {
     } catch (error) {
       return putBack(error);
     }
-    if (!isThenable(outcome)) return this.#join(ask, holding, taken, outcome);
+    if (!isThenable(outcome)) return this.#join(ask, taken, outcome);
     const arrived = this.#follow(holding);
     return Promise.resolve(outcome)
-      .then((answer) => this.#join(ask, holding, taken, answer), putBack)
+      .then((answer) => this.#join(ask, taken, answer), putBack)
       .finally(arrived);
   }
 
-  #join(ask: Ask, holding: Holding, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
+  #join(ask: Ask, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
     const [verdict] = outcome.verdicts;
     if (!outcome.isAdmitted) {
-      this.#restore(holding, taken);
+      this.#returns.lose(restoreLent(taken));
       return verdict;
     }
     const now = laterBy(ask, this.#settings.clock.now());
-    for (const { block, units } of taken.parts) block.lent -= units;
-    if (taken.parts.every(({ block }) => isAlive(block, now.atMs, now.nowMs))) return verdict;
+    if (taken.parts.every(({ block }) => isAlive(block, now.atMs, now.nowMs))) {
+      spendLent(taken);
+      return verdict;
+    }
     // What was held has expired meanwhile: two halves of different windows make no whole.
-    this.#lose(taken.units);
+    this.#returns.lose(restoreLent(taken));
     this.#returns.cancel(outcome.receipts, now.nowMs);
     return this.#decideWhole(now);
   }
@@ -168,16 +171,6 @@ export class LeaseRequests {
       blockNowMs,
     });
     return isThenable(outcome) ? outcome.then(({ verdicts }) => verdicts[0]) : outcome.verdicts[0];
-  }
-
-  #restore(holding: Holding, taken: Taken): void {
-    this.#lose(holding.restore(taken));
-  }
-
-  /** Units that count as spent but were not. */
-  #lose(units: number): void {
-    this.#tally.unitsSpent -= units;
-    this.#tally.unitsExpired += units;
   }
 
   /** Lets refusals wait for something that may bring units, until the returned function is called. */
@@ -203,14 +196,12 @@ export class LeaseRequests {
 function toBlock(ask: Ask, units: number, receipt: ChargeReceipt, verdict: Verdict): Block {
   const { book, atMs, nowMs } = ask;
   const lifeMs = lifeOf(book, verdict);
-  return {
+  return newBlock({
     receipt,
     units,
-    left: units,
-    lent: 0,
     sentAtMs: atMs,
     expiresAtMs: atMs + lifeMs,
     endNowMs: nowMs + lifeMs,
     endsForGood: lifeMs < book.lifeMsMax && endsForGood(book.counter.limit),
-  };
+  });
 }

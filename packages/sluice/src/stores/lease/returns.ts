@@ -4,7 +4,7 @@
 
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../store.js";
-import type { Block } from "./holding.js";
+import type { Block } from "./block.js";
 
 /** What a leased store has to say of itself. */
 export interface LeasedStats {
@@ -51,9 +51,10 @@ export class Returns {
     if (blocks.length === 0) return undefined;
     this.#spent = [];
     let units = 0;
-    for (const { units: all, left } of blocks) {
-      this.#tally.unitsSpent += all - left;
-      units += left;
+    for (const block of blocks) {
+      block.isSettled = true;
+      this.#tally.unitsSpent += block.units - block.left;
+      units += block.left;
     }
     const settlings = [...spent, ...blocks.map((block) => toSettling(block, atMs, block.left))];
     const count = (hasFailed: boolean) => {
@@ -72,12 +73,19 @@ export class Returns {
     });
   }
 
-  /** Lets go of a block that is spent or has expired; its receipt is settled some time. */
+  /** Lets go of a block that brings nothing any more; its receipt is settled some time. */
   retire(block: Block, atMs: number): void {
+    block.isSettled = true;
     this.#tally.unitsSpent += block.units - block.left;
     this.#tally.unitsExpired += block.left;
     this.#spent.push(toSettling(block, atMs, 0));
     if (this.#spent.length >= SPENT_MAX) this.flush();
+  }
+
+  /** Units that came back after their block was settled: counted as spent, but were not. */
+  lose(units: number): void {
+    this.#tally.unitsSpent -= units;
+    this.#tally.unitsExpired += units;
   }
 
   /** Settles the receipts of spent blocks. */
