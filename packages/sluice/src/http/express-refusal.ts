@@ -5,6 +5,7 @@ import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, whole } from "../options.js";
 import type { ExpressOptions } from "./express-options.js";
+import { BODY_FIELDS, type Fields, withoutFields } from "./fields.js";
 import { sendReply, setFields } from "./node-exchange.js";
 import type { Passage } from "./passage.js";
 import type { Refusal } from "./refusal.js";
@@ -82,19 +83,15 @@ function toSend(options: ExpressOptions): Send | undefined {
   };
 }
 
+const RETRY_AFTER: ReadonlySet<string> = new Set(["retry-after"]);
+
 /** The fields of a refusal with another Retry-After, and without those of a body that is not sent. */
 function toFields(
   { fields }: Refusal,
   retryAfterSeconds: number | undefined,
   hasOtherBody: boolean,
-): readonly string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < fields.length; i += 2) {
-    const [name, value] = [fields[i], fields[i + 1]];
-    if (hasOtherBody && name.startsWith("Content-")) continue;
-    if (name === "Retry-After" && retryAfterSeconds !== undefined) continue;
-    kept.push(name, value);
-  }
-  if (retryAfterSeconds !== undefined) kept.push("Retry-After", `${retryAfterSeconds}`);
-  return kept;
+): Fields {
+  const kept = hasOtherBody ? withoutFields(fields, BODY_FIELDS) : fields;
+  if (retryAfterSeconds === undefined) return kept;
+  return [...withoutFields(kept, RETRY_AFTER), "Retry-After", `${retryAfterSeconds}`];
 }

@@ -7,14 +7,12 @@ import type { Door } from "./door.js";
 import { tellWithKey } from "./fastify-key.js";
 import type { FastifyLimit } from "./fastify-limit.js";
 import { FastifyView } from "./fastify-view.js";
+import { BODY_FIELDS, eachField, type Fields, withoutFields } from "./fields.js";
 import { finishWithResponse } from "./node-exchange.js";
 import { joinHead } from "./node-head.js";
 import { isGone } from "./node-socket.js";
 import { Passage } from "./passage.js";
 import type { Refusal, Reply } from "./refusal.js";
-
-/** What a refusal says of its body. */
-const BODY_FIELDS = ["content-type", "content-length"];
 
 /** A request on its way through a limit. */
 export interface FastifyExchange {
@@ -57,10 +55,10 @@ function goOn(exchange: FastifyExchange, door: Door, passage: Passage): MaybePro
   const { refusal } = passage;
   request.rateLimit = passage;
   if (refusal !== undefined) {
-    joinHead(reply.raw, without(limit.hidden.refused, passage.fields));
+    joinHead(reply.raw, withoutFields(passage.fields, limit.hidden.refused));
     return refuse(exchange, door, passage, refusal);
   }
-  joinHead(reply.raw, without(limit.hidden.passed, passage.fields));
+  joinHead(reply.raw, withoutFields(passage.fields, limit.hidden.passed));
   if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, door);
   if (!passage.isHeld) return done();
   finishWithResponse(passage, reply.raw);
@@ -80,7 +78,7 @@ function refuse(
   return andThen(limit.refusals.toError(passage, request, door), (error) => {
     if (error === undefined) return send(reply, refusal, refused);
     // Whatever answers the error writes a body of its own.
-    setFields(reply, without(new Set([...refused, ...BODY_FIELDS]), refusal.fields));
+    setFields(reply, withoutFields(withoutFields(refusal.fields, refused), BODY_FIELDS));
     done(error as Error);
   });
 }
@@ -91,7 +89,7 @@ function send(
   hidden: ReadonlySet<string>,
 ): void {
   reply.code(status);
-  setFields(reply, without(hidden, fields));
+  setFields(reply, withoutFields(fields, hidden));
   reply.send(body);
 }
 
@@ -109,15 +107,6 @@ export function tellStatus(
   });
 }
 
-function setFields(reply: FastifyReply, fields: readonly string[]): void {
-  for (let i = 0; i < fields.length; i += 2) reply.header(fields[i], fields[i + 1]);
-}
-
-function without(hidden: ReadonlySet<string>, fields: readonly string[]): readonly string[] {
-  if (hidden.size === 0) return fields;
-  const shown: string[] = [];
-  for (let i = 0; i < fields.length; i += 2) {
-    if (!hidden.has(fields[i].toLowerCase())) shown.push(fields[i], fields[i + 1]);
-  }
-  return shown;
+function setFields(reply: FastifyReply, fields: Fields): void {
+  eachField(fields, (name, value) => reply.header(name, value));
 }

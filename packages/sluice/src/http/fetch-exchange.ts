@@ -5,6 +5,7 @@
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import type { Door } from "./door.js";
 import { whenSent } from "./fetch-end.js";
+import { eachField, type Fields } from "./fields.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
@@ -65,9 +66,8 @@ export function toResponse(
   passage?: { readonly fields: readonly string[] },
 ): Response {
   const headers = new Headers();
-  for (const list of [passage?.fields ?? [], fields]) {
-    for (let i = 0; i < list.length; i += 2) headers.set(list[i], list[i + 1]);
-  }
+  addFields(headers, passage?.fields ?? []);
+  addFields(headers, fields);
   return new Response(body === "" ? null : body, { status, headers });
 }
 
@@ -131,6 +131,6 @@ function withFields(response: Response, fields: readonly string[]): Response {
   }
 }
 
-function addFields(headers: Headers, fields: readonly string[]): void {
-  for (let i = 0; i < fields.length; i += 2) headers.set(fields[i], fields[i + 1]);
+function addFields(headers: Headers, fields: Fields): void {
+  eachField(fields, (name, value) => headers.set(name, value));
 }

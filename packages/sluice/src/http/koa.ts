@@ -10,6 +10,7 @@ import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
+import { eachField } from "./fields.js";
 import { passNode } from "./node-exchange.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { Reply } from "./refusal.js";
@@ -59,7 +60,7 @@ function answer(ctx: Context, reply: Reply | undefined): void {
   const { status, fields, body } = reply;
   ctx.status = status;
   ctx.body = body;
-  for (let i = 0; i < fields.length; i += 2) ctx.set(fields[i], fields[i + 1]);
+  eachField(fields, (name, value) => ctx.set(name, value));
 }
 
 /** A request of Koa. Its own idea of the client's address is not asked: it believes any proxy or none. */

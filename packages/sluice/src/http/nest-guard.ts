@@ -6,9 +6,10 @@ import { Reflector } from "@nestjs/core";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
+import { BODY_FIELDS, withoutFields } from "./fields.js";
 import { OWN_LIMIT, type OwnLimit, SKIPPED } from "./nest-decorators.js";
 import { NestLimits } from "./nest-limits.js";
-import { fieldsBesidesBody, RateLimitException } from "./nest-refusal.js";
+import { RateLimitException } from "./nest-refusal.js";
 import { passNode, setFields } from "./node-exchange.js";
 import type { Passage } from "./passage.js";
 import type { RequestView } from "./request-view.js";
@@ -64,7 +65,7 @@ Inject(Reflector)(RateLimitGuard, undefined, 1);
 function refuse(passage: Passage, response: ServerResponse): void {
   const { refusal } = passage;
   if (refusal === undefined) return;
-  setFields(response, fieldsBesidesBody(refusal));
+  setFields(response, withoutFields(refusal.fields, BODY_FIELDS));
   throw new RateLimitException(passage, refusal);
 }
 

@@ -9,6 +9,7 @@ import {
   Inject,
 } from "@nestjs/common";
 import { HttpAdapterHost } from "@nestjs/core";
+import { eachField } from "./fields.js";
 import type { RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 
@@ -35,23 +36,13 @@ function toBody({ fields, body }: Reply): string | object {
   return isJson ? JSON.parse(body) : body;
 }
 
-/** Fields that are about the body: whoever sends another one writes others. */
-const ABOUT_BODY = ["Content-Type", "Content-Length"];
-
-/** The fields of a refusal that hold whatever its body is. */
-export function fieldsBesidesBody({ fields }: Reply): string[] {
-  return fields.filter((_, i) => !ABOUT_BODY.includes(fields[i - (i % 2)]));
-}
-
 /** Sends a whole response in the way of the platform. */
 export function sendByAdapter(
   { httpAdapter }: HttpAdapterHost,
   response: unknown,
   { status, fields, body }: Reply,
 ): void {
-  for (let i = 0; i < fields.length; i += 2) {
-    httpAdapter.setHeader(response, fields[i], fields[i + 1]);
-  }
+  eachField(fields, (name, value) => httpAdapter.setHeader(response, name, value));
   httpAdapter.reply(response, body, status);
 }
 

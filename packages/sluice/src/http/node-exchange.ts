@@ -9,6 +9,7 @@ import type { RequestEnd } from "../rules/policy-decision.js";
 import type { BodyBounds, BodyFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
 import type { Door } from "./door.js";
+import { eachField, type Fields } from "./fields.js";
 import { joinHead, readField, watchHead } from "./node-head.js";
 import { isGone, watchEnd } from "./node-socket.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
@@ -90,8 +91,8 @@ function goOn(
 }
 
 /** Sets fields on a response at once. */
-export function setFields(response: ServerResponse, fields: readonly string[]): void {
-  for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
+export function setFields(response: ServerResponse, fields: Fields): void {
+  eachField(fields, (name, value) => response.setHeader(name, value));
 }
 
 /** Answers with the door's refusal. */
@@ -103,7 +104,9 @@ export function sendRefusal({ refusal }: Passage, response: ServerResponse): voi
 export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
   // By name: middleware that wraps writeHead may not know flat lists.
   const named: Record<string, string> = {};
-  for (let i = 0; i < fields.length; i += 2) named[fields[i]] = fields[i + 1];
+  eachField(fields, (name, value) => {
+    named[name] = value;
+  });
   response.writeHead(status, named);
   response.end(body);
 }

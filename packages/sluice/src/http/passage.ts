@@ -4,6 +4,7 @@
 import { toCost } from "../limiter-input.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import { chargesOf, type PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
+import type { Fields } from "./fields.js";
 import type { Refusal } from "./refusal.js";
 import type { Wait } from "./waiting.js";
 
@@ -31,8 +32,8 @@ export interface PassageHost {
 /** What a door answers to a request. */
 export class Passage implements RateLimitInfo {
   readonly decision: PolicyDecision;
-  /** Names and values in turn, for every response: the RateLimit fields. */
-  readonly fields: readonly string[];
+  /** The RateLimit fields, for every response. */
+  readonly fields: Fields;
   /** The response to send instead of going on; undefined if the request may go on. */
   readonly refusal: Refusal | undefined;
   readonly #wait: Wait | undefined;
@@ -44,7 +45,7 @@ export class Passage implements RateLimitInfo {
     host: PassageHost,
     request: unknown,
     decision: PolicyDecision,
-    fields: readonly string[],
+    fields: Fields,
     refusal: Refusal | undefined,
     wait: Wait | undefined,
   ) {
@@ -96,7 +97,7 @@ export class Passage implements RateLimitInfo {
     }
     if (this.#cost === undefined) return this.decision.finish(end);
     const { status, bytes, header } = end;
-    return this.decision.finish({ status, bytes, header, cost: end.cost ?? this.#cost });
+    return this.decision.finish({ status, bytes, header, cost: this.#cost });
   }
 
   get limit(): number {

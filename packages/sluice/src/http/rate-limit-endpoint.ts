@@ -4,7 +4,7 @@
 import type { RuleState } from "../rules/policy-peek.js";
 import { bytesOf, type Reply } from "./refusal.js";
 
-/** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; never is null. */
+/** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; what never comes is null. */
 export function toStatusReply(rules: readonly RuleState[]): Reply {
   const body = JSON.stringify({ rules });
   const type = "application/json; charset=utf-8";

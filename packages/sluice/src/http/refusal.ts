@@ -3,6 +3,7 @@
 
 import { drop } from "../maybe-promise.js";
 import { chargesOf, type PolicyDecision, type RefusalReason } from "../rules/policy-decision.js";
+import type { Fields } from "./fields.js";
 import { textsOf } from "./headers-limit.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem.js";
 import type { Retry } from "./retry-after.js";
@@ -10,8 +11,7 @@ import type { Retry } from "./retry-after.js";
 /** A whole response, apart from the RateLimit fields. */
 export interface Reply {
   readonly status: number;
-  /** Names and values in turn. */
-  readonly fields: readonly string[];
+  readonly fields: Fields;
   readonly body: string;
 }
 

@@ -5,6 +5,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { isThenable } from "../maybe-promise.js";
 import type { Door } from "./door.js";
+import { eachField, type Fields } from "./fields.js";
 import { goOnWith, type LimitedRequest, NodeView, toErrorReply } from "./node-exchange.js";
 import type { Passage } from "./passage.js";
 import type { Reply } from "./refusal.js";
@@ -69,13 +70,13 @@ function finishWithSocket(passage: Passage, socket: Duplex): void {
 }
 
 /** Writes a whole response to the socket, and closes it. */
-function endSocket(socket: Duplex, reply: Reply, fields: readonly string[]): void {
+function endSocket(socket: Duplex, reply: Reply, fields: Fields): void {
   if (socket.destroyed) return;
   const { status } = reply;
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`;
-  for (const list of [fields, reply.fields]) {
-    for (let i = 0; i < list.length; i += 2) head += `${list[i]}: ${list[i + 1]}\r\n`;
-  }
+  eachField([...fields, ...reply.fields], (name, value) => {
+    head += `${name}: ${value}\r\n`;
+  });
   socket.end(`${head}\r\n${reply.body}`, () => socket.destroy());
 }
 
