@@ -95,6 +95,21 @@ describe("rules of several consistencies over one remote store", () => {
     expect(results.map(({ rule }) => rule)).toEqual(["far", "near"]);
   });
 
+  it("give what they leased back as soon as they are idle, whether requests passed or not", async () => {
+    const { policy, store, clock } = stand([
+      { id: "near", consistency: "leased", limit: perMinute(1_000) },
+      { id: "far", consistency: "strict", limit: perMinute(30) },
+    ]);
+    for (let i = 0; i < 40; i++) await policy.admit(facts);
+    clock.advance(1_000);
+    await new Promise(setImmediate);
+    const other = stand([{ id: "near", consistency: "strict", limit: perMinute(1_000) }], {
+      store,
+      clock,
+    });
+    expect(await remaining(other.policy)).toEqual([970]);
+  });
+
   it("decide in process once a key is warm, where none is strict", async () => {
     const { policy, store } = stand([
       {
