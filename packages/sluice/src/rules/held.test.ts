@@ -3,6 +3,7 @@ import { RemoteStore } from "../../test/remote-store.js";
 import { concurrency, fixedWindow, leakyBucket, quota, tokenBucket } from "../limits.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { memoryStore } from "../stores/memory/store.js";
+import type { Settling } from "../stores/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy, type Policy } from "./policy.js";
@@ -150,6 +151,36 @@ describe("a refund by an operator while a request is under way", () => {
     admit(policy);
     reserved.finish({ cost: 0 });
     expect(remaining(policy)).toEqual([70]);
+  });
+});
+
+describe("a request that gives up waiting", () => {
+  it("gives back what it holds but its slot, of which the store hears that it is spent", () => {
+    const settled: (readonly [string, number])[] = [];
+    class Listening extends ForwardingStore {
+      override settle(settlings: readonly Settling[]) {
+        settled.push(
+          ...settlings.map(({ receipt, kept }) => [receipt.counter.scope, kept] as const),
+        );
+        return super.settle(settlings);
+      }
+    }
+    const limit = tokenBucket({ capacity: 5, refillPerSecond: 10 });
+    const slow = { id: "slow", limit, onExceed: "delay", delayMsMax: 1_000, cost: 5 };
+    const rules = [
+      { ...slow, settle: "code" },
+      { id: "places", limit: concurrency({ limit: 2, permitMs: 1_000 }) },
+    ];
+    const policy = policyOf(rules, { store: new Listening(memoryStore()) });
+    admit(policy);
+    const waiting = admit(policy);
+    expect(waiting.delayMs).toBe(500);
+    waiting.abandon();
+    waiting.finish({ cost: 1 });
+    expect(settled).toEqual([
+      ["slow", 5],
+      ["places", 0],
+    ]);
   });
 });
 

@@ -89,8 +89,8 @@ export class Held {
    * after it were told their turn by its slot. Later calls do nothing.
    */
   abandon(): MaybePromise<void> {
-    const given = this.#take().filter(({ charge }) => !isSlot(charge));
-    return settleAll(given, this.#context, () => 0);
+    const open = this.#take().filter(({ charge, isBrief }) => !(isBrief && isSlot(charge)));
+    return settleAll(open, this.#context, ({ charge }) => (isSlot(charge) ? charge.cost : 0));
   }
 
   #take(): readonly HeldCharge[] {
