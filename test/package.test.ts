@@ -95,6 +95,15 @@ describe("the packed package", () => {
     // The types of frameworks are theirs to keep in order.
     compileUse(specifiers, { ...resolution, types: ["node"], skipLibCheck: true });
   });
+
+  it("names the types that users write down, the same in every adapter", () => {
+    const shared = ["HttpOptions", "IdentityOptions", "RefusalBody", "TokenVerifier", "StatusList"];
+    const adapters = ["node", "express", "fastify", "hono", "koa", "nest", "fetch"];
+    const uses = adapters.map((name) => useTypes(`sluice/${name}`, shared));
+    uses.push(useTypes("sluice/jwt", ["Claims", "RequestView", "TokenVerifier"]));
+    const resolution = { module: "nodenext", moduleResolution: "nodenext" };
+    compile(uses.join("\n"), { ...resolution, types: ["node"], skipLibCheck: true });
+  });
 });
 
 /** Adapters speak in the types of their framework, most of them in Node's. */
@@ -104,9 +113,13 @@ function needsNodeTypes(specifier: string): boolean {
 
 /** Compiles programs of both module kinds that use every name. */
 function compileUse(specifiers: readonly string[], settings: Record<string, unknown>): void {
+  compile(specifiers.map(useEveryName).join("\n"), settings);
+}
+
+/** Compiles a program as a module of both kinds. */
+function compile(program: string, settings: Record<string, unknown>): void {
   const folder = mkdtempSync(join(consumer, "types-"));
-  for (const extension of ["mts", "cts"])
-    writeFileSync(join(folder, `main.${extension}`), specifiers.map(useEveryName).join("\n"));
+  for (const extension of ["mts", "cts"]) writeFileSync(join(folder, `main.${extension}`), program);
   writeJson(join(folder, "tsconfig.json"), {
     compilerOptions: {
       target: "es2023",
@@ -118,6 +131,13 @@ function compileUse(specifiers: readonly string[], settings: Record<string, unkn
     },
   });
   run(join(root, "node_modules/.bin/tsc"), ["-p", folder], consumer);
+}
+
+/** A module's types under names of its own. */
+function useTypes(specifier: string, names: readonly string[]): string {
+  const prefix = specifier.replace(/\W/g, "_");
+  const renamed = names.map((name) => `${name} as ${prefix}_${name}`).join(", ");
+  return `export type { ${renamed} } from ${JSON.stringify(specifier)};`;
 }
 
 /** Lets the consumer find a package, or a scope of them, that is installed here. */

@@ -17,8 +17,7 @@ import type { HttpOptions } from "./options.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
 
 export type { ExpressOptions, RefusalHandler, ValueOf } from "./express-options.js";
-export type { HttpOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** A middleware of Express. Handlers find what was decided in `request.rateLimit`. */
 export interface ExpressRateLimit {

@@ -29,8 +29,7 @@ export type {
   FastifyLimitOptions,
   FastifyOptions,
 } from "./fastify-options.js";
-export type { HttpOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** Options of the plugin over a policy. */
 export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {

@@ -17,8 +17,7 @@ import type { RateLimitInfo } from "./passage.js";
 export type { FetchPassage } from "./fetch-exchange.js";
 export type { FetchOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
-export type { HttpOptions, RateLimitOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** A handler. What comes after the request is the runtime's: a server, an environment, a context. */
 export type FetchHandler<Rest extends readonly unknown[]> = (

@@ -17,8 +17,7 @@ import type { RateLimitInfo } from "./passage.js";
 
 export type { FetchOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
-export type { HttpOptions, RateLimitOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** What handlers find in the context: `c.get("rateLimit")`. */
 export interface RateLimitEnv {

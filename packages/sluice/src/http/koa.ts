@@ -16,8 +16,7 @@ import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
-export type { HttpOptions, RateLimitOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** A middleware for `app.use`. Handlers find what was decided in `ctx.state.rateLimit`. */
 export interface KoaRateLimit extends Middleware {

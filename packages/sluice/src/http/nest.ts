@@ -32,8 +32,7 @@ export { RateLimit, SkipRateLimit } from "./nest-decorators.js";
 export { type NestExchange, RateLimitGuard } from "./nest-guard.js";
 export type { NestArguments } from "./nest-limits.js";
 export { RateLimitException } from "./nest-refusal.js";
-export type { HttpOptions, RateLimitOptions } from "./options.js";
-export type { RateLimitInfo } from "./passage.js";
+export type * from "./types.js";
 
 /** Options of the module itself. */
 export interface RateLimitModuleOptions {
