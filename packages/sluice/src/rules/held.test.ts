@@ -3,7 +3,7 @@ import { RemoteStore } from "../../test/remote-store.js";
 import { concurrency, fixedWindow, leakyBucket, quota, tokenBucket } from "../limits.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { memoryStore } from "../stores/memory/store.js";
-import type { Settling } from "../stores/store.js";
+import type { ChargeReceipt, Settling } from "../stores/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy, type Policy } from "./policy.js";
@@ -181,6 +181,25 @@ describe("a request that gives up waiting", () => {
       ["slow", 5],
       ["places", 0],
     ]);
+  });
+});
+
+describe("the slot of a request that gives up waiting", () => {
+  it("is kept in its store, where it was held only in case that the request does not go on", () => {
+    const kept: string[] = [];
+    class Listening extends ForwardingStore {
+      override keep(receipt: ChargeReceipt) {
+        kept.push(receipt.counter.scope);
+      }
+    }
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 10 });
+    const rules = [{ id: "slow", limit, onExceed: "delay", delayMsMax: 1_000 }];
+    const policy = policyOf(rules, { store: new Listening(memoryStore()) });
+    admit(policy);
+    kept.length = 0;
+    admit(policy).abandon();
+    expect(kept).toEqual(["slow"]);
+    expect(admit(policy).delayMs).toBe(200);
   });
 });
 

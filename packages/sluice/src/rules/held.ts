@@ -56,7 +56,7 @@ export class Held {
 
   /** The request goes on: tells it to stores that wait for what was held only in case it does not. */
   keep(): void {
-    for (const one of this.#charges) if (one.isBrief) storeOf(one).keep?.(one.receipt);
+    keepAll(this.#charges.filter(({ isBrief }) => isBrief));
   }
 
   /**
@@ -89,7 +89,9 @@ export class Held {
    * after it were told their turn by its slot. Later calls do nothing.
    */
   abandon(): MaybePromise<void> {
-    const open = this.#take().filter(({ charge, isBrief }) => !(isBrief && isSlot(charge)));
+    const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isSlot(charge);
+    keepAll(this.#charges.filter(isSpent));
+    const open = this.#take().filter((one) => !isSpent(one));
     return settleAll(open, this.#context, ({ charge }) => (isSlot(charge) ? charge.cost : 0));
   }
 
@@ -98,6 +100,10 @@ export class Held {
     this.#charges = [];
     return charges;
   }
+}
+
+function keepAll(held: readonly HeldCharge[]): void {
+  for (const one of held) storeOf(one).keep?.(one.receipt);
 }
 
 /** Whether others may have been told to wait behind the charge. A shaper's store sees to that itself. */
