@@ -18,8 +18,11 @@ const LAST_SHARE = 1 / 4;
  * then a store. Refused later, it gets nothing back.
  */
 const BRIEF_MS_MAX = 10_000;
-/** The most blocks of one key that wait for what is out; beyond it the oldest counts as spent. */
-const LEAVING_MAX = 64;
+/**
+ * The most blocks of one key that wait for what is out, where nobody says that requests go on. Each sweep
+ * returns the oldest beyond half of it as they are; should it be reached in between, one counts as spent.
+ */
+export const LEAVING_MAX = 64;
 
 /** The blocks of one key, the units left in them, and the size of the next one. */
 export class Holding {
@@ -99,12 +102,9 @@ export class Holding {
   /** What is spent, or of no use any more, is retired; a block with anything to return is leaving. */
   #letGo(block: Block, atMs: number, nowMs: number, retire: (block: Block) => void): void {
     const hasEnded = block.endsForGood && !isAlive(block, atMs, nowMs);
-    if (isSpent(block) || hasEnded) {
-      retire(block);
-      return;
-    }
-    this.#leave(block, atMs);
-    if (this.leaving.length > LEAVING_MAX) retire(this.leaving.shift() as Block);
+    const isFull = this.leaving.length >= LEAVING_MAX;
+    if (isSpent(block) || hasEnded || isFull) retire(block);
+    else this.#leave(block, atMs);
   }
 
   #leave(block: Block, atMs: number): void {
@@ -190,9 +190,14 @@ export class Holding {
   /** Removes the blocks that wait for nothing any more, to be given back. */
   takeLeaving(atMs: number): readonly Block[] {
     if (this.leaving.length === 0) return this.leaving;
-    const isReady = (block: Block) => !isOut(block) || atMs >= block.waitsUntilMs;
-    const ready = this.leaving.filter(isReady);
-    this.leaving = this.leaving.filter((block) => !isReady(block));
+    const excess = this.leaving.length - LEAVING_MAX / 2;
+    const ready: Block[] = [];
+    const rest: Block[] = [];
+    for (const [i, block] of this.leaving.entries()) {
+      const isReady = !isOut(block) || atMs >= block.waitsUntilMs || i < excess;
+      (isReady ? ready : rest).push(block);
+    }
+    this.leaving = rest;
     return ready;
   }
 
