@@ -3,7 +3,7 @@ import { systemClock } from "../clock.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { readFetchBody } from "./body-fetch.js";
 
-const BOUNDS = { bytesMax: 64, msMax: 100, clock: systemClock };
+const BOUNDS = { bytesMax: 64, arrivalMsMax: 100, clock: systemClock };
 const JSON_TYPE = { "content-type": "application/json" };
 
 function requestOf(
@@ -62,7 +62,7 @@ describe("the body of a Request", () => {
     expect(await announced.text()).toBe(over);
   });
 
-  it("is waited for until msMax, and is still whole for who waits longer", async () => {
+  it("is waited for until arrivalMsMax, and is still whole for who waits longer", async () => {
     const clock = new ManualClock();
     const { readable, write, writer } = flowing();
     const request = requestOf(readable);

@@ -9,7 +9,7 @@ const bodiesRead = new WeakMap<Request, Promise<BodyFields | undefined>>();
 
 /**
  * The top-level fields of a request's body. Undefined if there is none, it was read before, is not JSON
- * or a form, compressed, malformed, larger than `bytesMax`, or not there within `msMax`.
+ * or a form, compressed, malformed, larger than `bytesMax`, or not there within `arrivalMsMax`.
  */
 export function readFetchBody(
   request: Request,
@@ -33,7 +33,7 @@ export function readFetchBody(
 /** All bytes of a stream; undefined if they are too many, come too late, or the stream fails. */
 async function readBounded(
   stream: ReadableStream<Uint8Array>,
-  { bytesMax, msMax, clock }: BodyBounds,
+  { bytesMax, arrivalMsMax, clock }: BodyBounds,
 ): Promise<Uint8Array | undefined> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
@@ -41,7 +41,7 @@ async function readBounded(
   let isLate = false;
   // To cancel one copy leaves the other as it is, and ends the read that waits.
   const cancel = () => void reader.cancel().catch(() => {});
-  const cancelTimer = startTimer(clock, msMax, () => {
+  const cancelTimer = startTimer(clock, arrivalMsMax, () => {
     isLate = true;
     cancel();
   });

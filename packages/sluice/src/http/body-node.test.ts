@@ -20,7 +20,7 @@ const express4: typeof express = createRequire(import.meta.url)("express4");
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-const BOUNDS: BodyBounds = { bytesMax: 16_384, msMax: 5_000, clock: systemClock };
+const BOUNDS: BodyBounds = { bytesMax: 16_384, arrivalMsMax: 5_000, clock: systemClock };
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
@@ -271,14 +271,14 @@ describe("a body that was read ahead", () => {
     expect(seen).toEqual({ fields: FIELDS, body: BODY });
   });
 
-  it("is waited for until msMax, and what came is given back", async () => {
+  it("is waited for until arrivalMsMax, and what came is given back", async () => {
     const clock = new ManualClock();
     let begun = () => {};
     const isBegun = new Promise<void>((resolve) => {
       begun = resolve;
     });
     const port = await listen(async (req, res) => {
-      const fields = readNodeBody(req, { ...BOUNDS, msMax: 100, clock });
+      const fields = readNodeBody(req, { ...BOUNDS, arrivalMsMax: 100, clock });
       req.once("readable", () => setImmediate(begun));
       res.end(JSON.stringify({ late: (await fields) === undefined, body: await readAll(req) }));
     });

@@ -13,7 +13,7 @@ const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefi
 /**
  * The top-level fields of a request's body. A body that a framework has parsed already (`request.body`)
  * is taken as it is. Undefined, and nothing lost for who reads it next, if there is none, it is not
- * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `msMax`, or if
+ * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `arrivalMsMax`, or if
  * somebody else is reading it or the client is gone.
  */
 export function readNodeBody(
@@ -56,12 +56,12 @@ function isTaken(request: IncomingMessage): boolean {
 /** All bytes of the body, which are back in the stream by then; undefined if they don't come. */
 function readAhead(
   request: IncomingMessage,
-  { bytesMax, msMax, clock }: BodyBounds,
+  { bytesMax, arrivalMsMax, clock }: BodyBounds,
 ): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const cancelTimer = startTimer(clock, msMax, () => stop(false));
+    const cancelTimer = startTimer(clock, arrivalMsMax, () => stop(false));
     // A stream that is not being read when somebody listens reads by itself a moment later. If it has
     // ended empty by then, it would tell so before its real reader is there.
     request.read(0);

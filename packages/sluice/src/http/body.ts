@@ -10,7 +10,7 @@ export type BodyFields = Readonly<Record<string, unknown>>;
 export interface BodyBounds {
   readonly bytesMax: number;
   /** How long it may take to arrive. */
-  readonly msMax: number;
+  readonly arrivalMsMax: number;
   readonly clock: Clock;
 }
 

@@ -67,6 +67,8 @@ describe("rateLimit in Express", () => {
     expect((await trusting("/", from("203.0.113.1"))).status).toBe(200);
     expect((await trusting("/", from("203.0.113.2"))).status).toBe(200);
     expect((await trusting("/", from("198.51.100.9, 203.0.113.2"))).status).toBe(429);
+    // Some proxies write the port as well.
+    expect((await trusting("/", from("203.0.113.2:4711"))).status).toBe(429);
   });
 
   it("serves nobody while `trust proxy` lets every client write its own address", async () => {

@@ -31,14 +31,14 @@ export interface ExpressRateLimitStoreOptions {
 const SITE = { name: "expressRateLimitStore", code: "SLUICE_OPTION_INVALID" } as const;
 
 /** Hits are counted whatever the limit is; where that is a function, so many are told apart. */
-const HITS_COUNTED = 2 ** 24;
+const HITS_MAX = 2 ** 24;
 
 /**
  * A store for one `rateLimit()` of express-rate-limit. Hits are counted in fixed windows of its
  * `windowMs`, shifted for each key, so that clients don't all start anew at the same instant. A store
  * behind a network that fails, or takes longer than a second, rejects: `passOnStoreError` then says what
- * happens. There is no `resetAll`: counters in
- * Redis are not listed, and those of memory are gone with the process.
+ * happens. There is no `resetAll`: nobody lists the counters in Redis, and those in memory are gone with
+ * the process.
  */
 export function expressRateLimitStore(
   options: ExpressRateLimitStoreOptions = {},
@@ -121,7 +121,7 @@ export class ExpressRateLimitStore implements HitStore {
 function toUnits(limit: Options["limit"]): number {
   // The share of the limit in use says which key goes when memory is full, so a known limit counts.
   const isKnown = typeof limit === "number" && Number.isInteger(limit);
-  return isKnown ? Math.min(Math.max(limit, 1), HITS_COUNTED) : HITS_COUNTED;
+  return isKnown ? Math.min(Math.max(limit, 1), HITS_MAX) : HITS_MAX;
 }
 
 function isSame(a: FixedWindowLimit, b: FixedWindowLimit): boolean {

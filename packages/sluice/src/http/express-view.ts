@@ -3,6 +3,7 @@
 
 import type { Request } from "express";
 import { SluiceError } from "../errors.js";
+import { toBareAddress } from "../rules/address.js";
 import { NodeView } from "./node-exchange.js";
 
 /** A request of Express. */
@@ -24,11 +25,16 @@ export class ExpressView extends NodeView {
     // Read as a property: an app that is mounted inherits it, and asking for `ip` walks the header.
     const trust: unknown = this.raw.app.settings["trust proxy"];
     if (!trust || this.#knowsProxies) return super.peer;
-    if (trust !== true) return this.raw.ip;
+    if (trust !== true) return bare(this.raw.ip);
     throw new SluiceError(
       "SLUICE_OPTION_INVALID",
       'rateLimit: with "trust proxy" set to true any client may write its own address; ' +
         "set it to the addresses or the number of your proxies",
     );
   }
+}
+
+/** Some proxies write the port as well. */
+function bare(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : (toBareAddress(address) ?? address);
 }

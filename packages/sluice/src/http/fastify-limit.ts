@@ -8,6 +8,7 @@ import { type OptionSite, oneOf, refuse } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import type { Door } from "./door.js";
 import { type EitherOr, refuseBoth } from "./either-or.js";
+import { addressOf } from "./fastify-address.js";
 import { keyIn, setKey } from "./fastify-key.js";
 import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
@@ -113,7 +114,11 @@ export function toFastifyLimit(
     refusals: FastifyRefusals.of(site, options),
     onPassed: onExceeding,
     hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
-    knowsProxies: identity?.trustedProxies !== undefined,
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies:
+      options.keyGenerator !== undefined ||
+      typeof options.key === "function" ||
+      identity?.trustedProxies !== undefined,
   };
 }
 
@@ -175,7 +180,7 @@ function unlessAllowed(
       ? allowList
       : (_request: FastifyRequest, key: string) => allowed?.has(key) === true;
   return (request) =>
-    andThen(keyGenerator === undefined ? request.ip : keyGenerator(request), (found) => {
+    andThen(keyGenerator === undefined ? addressOf(request) : keyGenerator(request), (found) => {
       const key = setKey(request, found);
       return andThen(isAllowed(request, key), (isFree) =>
         isFree ? undefined : doorOf(request, key),

@@ -157,6 +157,30 @@ describe("rateLimit in Fastify", () => {
     }
   });
 
+  it("serves nobody while trustProxy lets every client write its own address", async () => {
+    const ask = async (app: FastifyInstance) =>
+      (await app.inject({ url: "/", headers: { "x-forwarded-for": "203.0.113.1" } })).statusCode;
+    for (const [options, status] of [
+      [{}, 500],
+      [{ allowList: ["203.0.113.1"] }, 500],
+      [{ keyGenerator: () => "all" }, 404],
+      [{ identity: { trustedProxies: ["loopback"] } }, 404],
+    ] as const) {
+      const app = make({ trustProxy: true });
+      app.register(rateLimit, { max: 1, clock, ...options } as FastifyOptions);
+      expect([await ask(app), await ask(app)]).toEqual([status, status === 404 ? 429 : 500]);
+    }
+  });
+
+  it("counts by the address alone if a proxy writes the port as well", async () => {
+    const app = make({ trustProxy: "127.0.0.1" });
+    app.register(rateLimit, { max: 1, clock });
+    const ask = async (client: string) =>
+      (await app.inject({ url: "/", headers: { "x-forwarded-for": client } })).statusCode;
+    expect(await ask("203.0.113.1:80")).toBe(404);
+    expect(await ask("203.0.113.1:81")).toBe(429);
+  });
+
   it("goes on if a callback throws or rejects, and tells onError", async () => {
     for (const fail of [
       () => {

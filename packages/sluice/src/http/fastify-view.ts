@@ -4,6 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { MaybePromise } from "../maybe-promise.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { readNodeBody } from "./body-node.js";
+import { addressOf } from "./fastify-address.js";
 import type { RequestView } from "./request-view.js";
 
 /** A request of Fastify. */
@@ -33,7 +34,7 @@ export class FastifyView implements RequestView {
   }
 
   get peer(): string | undefined {
-    return this.#knowsProxies ? this.raw.socket.remoteAddress : this.raw.ip;
+    return this.#knowsProxies ? this.raw.socket.remoteAddress : addressOf(this.raw);
   }
 
   /** Parsed by Fastify if its turn was before ours, else read ahead. */

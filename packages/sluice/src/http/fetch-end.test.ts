@@ -38,6 +38,14 @@ describe("whenSent", () => {
     expect(ends).toEqual([10]);
   });
 
+  it("tells of the end at once if somebody else reads the body", () => {
+    const original = new Response("hello");
+    original.body?.getReader();
+    const { response, ends } = watched(original);
+    expect(response).toBe(original);
+    expect(ends).toEqual([0]);
+  });
+
   it("passes a reader's cancel on to the body", async () => {
     const reasons: unknown[] = [];
     const body = new ReadableStream({ cancel: (reason) => void reasons.push(reason) });

@@ -4,7 +4,7 @@
 /**
  * A response like this one that tells once of its end, with the bytes of the body that were taken: its
  * body is out, was given up by its reader, failed, or the client is gone. A body that is not there, or
- * is not sent as the request was a HEAD, has its end at once.
+ * is not sent as the request was a HEAD or somebody else reads it, has its end at once.
  */
 export function whenSent(
   request: Request,
@@ -12,7 +12,7 @@ export function whenSent(
   onEnd: (bytes: number) => void,
 ): Response {
   const { body } = response;
-  if (body === null || request.method === "HEAD") {
+  if (body === null || body.locked || request.method === "HEAD") {
     onEnd(0);
     return response;
   }

@@ -7,7 +7,7 @@ import { type PeerOf, runtimePeer } from "./fetch-peer.js";
 import type { HttpOptions, RateLimitOptions } from "./options.js";
 
 /** Options of fetch handlers besides {@link HttpOptions}. */
-export interface FetchOptions {
+export interface PeerOptions {
   /**
    * Finds the address at the other end of the connection. Default: `runtimePeer`, which knows Bun,
    * Deno and `@hono/node-server`.
@@ -21,11 +21,11 @@ export interface SplitOptions<Raw> {
   readonly args: readonly [first: Policy | RateLimitOptions<Raw>, second?: HttpOptions<Raw>];
 }
 
-/** Takes {@link FetchOptions} out of the arguments of a middleware. */
-export function splitFetchOptions<Raw>(
+/** Takes {@link PeerOptions} out of the arguments of a middleware. */
+export function splitPeerOptions<Raw>(
   site: OptionSite,
-  first: Policy | (RateLimitOptions<Raw> & FetchOptions),
-  second: (HttpOptions<Raw> & FetchOptions) | undefined,
+  first: Policy | (RateLimitOptions<Raw> & PeerOptions),
+  second: (HttpOptions<Raw> & PeerOptions) | undefined,
 ): SplitOptions<Raw> {
   const given = first instanceof Policy ? second : first;
   const { peer = runtimePeer, ...others } = { ...given };

@@ -9,13 +9,13 @@ import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
-import { type FetchOptions, splitFetchOptions } from "./fetch-options.js";
+import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
 import { FetchView, PeerFinder } from "./fetch-view.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
 export type { FetchPassage } from "./fetch-exchange.js";
-export type { FetchOptions } from "./fetch-options.js";
+export type { PeerOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
 export type * from "./types.js";
 
@@ -45,15 +45,15 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 /** Puts a policy in front of requests. */
 export function rateLimit(
   policy: Policy,
-  options?: HttpOptions<Request> & FetchOptions,
+  options?: HttpOptions<Request> & PeerOptions,
 ): FetchRateLimit;
 /** Puts one rule in front of requests. */
-export function rateLimit(options: RateLimitOptions<Request> & FetchOptions): FetchRateLimit;
+export function rateLimit(options: RateLimitOptions<Request> & PeerOptions): FetchRateLimit;
 export function rateLimit(
-  first: Policy | (RateLimitOptions<Request> & FetchOptions),
-  second?: HttpOptions<Request> & FetchOptions,
+  first: Policy | (RateLimitOptions<Request> & PeerOptions),
+  second?: HttpOptions<Request> & PeerOptions,
 ): FetchRateLimit {
-  const { peerOf, args } = splitFetchOptions(SITE, first, second);
+  const { peerOf, args } = splitPeerOptions(SITE, first, second);
   const door = toDoor(SITE, ...args);
   const peers = new PeerFinder(peerOf);
   const infos = new WeakMap<Request, RateLimitInfo>();

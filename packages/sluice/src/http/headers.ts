@@ -20,7 +20,7 @@ export type HeaderForm = (typeof HEADER_FORMS)[number];
 export type LegacyReset = "epoch" | "delta";
 
 /** How fields are written. */
-export interface FieldOptions {
+interface FieldOptions {
   readonly clock: Clock;
   readonly headers: HeaderForm;
   readonly legacyReset: LegacyReset | undefined;

@@ -10,12 +10,12 @@ import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import { type BodyBounds, type BodyFields, parseBody, toBodyForm } from "./body.js";
 import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
-import { type FetchOptions, splitFetchOptions } from "./fetch-options.js";
+import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
 import { FetchView, PeerFinder } from "./fetch-view.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
-export type { FetchOptions } from "./fetch-options.js";
+export type { PeerOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
 export type * from "./types.js";
 
@@ -38,15 +38,15 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 /** Puts a policy in front of requests. */
 export function rateLimit(
   policy: Policy,
-  options?: HttpOptions<Context> & FetchOptions,
+  options?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit;
 /** Puts one rule in front of requests. */
-export function rateLimit(options: RateLimitOptions<Context> & FetchOptions): HonoRateLimit;
+export function rateLimit(options: RateLimitOptions<Context> & PeerOptions): HonoRateLimit;
 export function rateLimit(
-  first: Policy | (RateLimitOptions<Context> & FetchOptions),
-  second?: HttpOptions<Context> & FetchOptions,
+  first: Policy | (RateLimitOptions<Context> & PeerOptions),
+  second?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit {
-  const { peerOf, args } = splitFetchOptions(SITE, first, second);
+  const { peerOf, args } = splitPeerOptions(SITE, first, second);
   const door = toDoor(SITE, ...args);
   const peers = new PeerFinder(peerOf);
   const middleware = (c: Context<RateLimitEnv>, next: () => Promise<void>) =>

@@ -65,7 +65,7 @@ export function toIdentitySetup<Raw>(
     apiKey: toApiKey(given.apiKey, keySecret, jwt),
     body: {
       bytesMax: whole(SITE, "bodyBytesMax", orDefault(given.bodyBytesMax, 16_384), BODY_BYTES),
-      msMax: whole(SITE, "bodyMsMax", orDefault(given.bodyMsMax, 5_000), BODY_MS),
+      arrivalMsMax: whole(SITE, "bodyMsMax", orDefault(given.bodyMsMax, 5_000), BODY_MS),
       clock: toClock(SITE, clock),
     },
     methodOverride: toMethodOverride(given.methodOverride),

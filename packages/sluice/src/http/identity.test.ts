@@ -188,7 +188,7 @@ describe("identify", () => {
     const view = viewOf({ readBody: (...bounds: unknown[]) => void seen.push(...bounds) });
     const identity = toIdentity({ bodyBytesMax: 100, bodyMsMax: 20 });
     identity.identify(view, identity.read(view), ALL);
-    expect(seen).toEqual([expect.objectContaining({ bytesMax: 100, msMax: 20 })]);
+    expect(seen).toEqual([expect.objectContaining({ bytesMax: 100, arrivalMsMax: 20 })]);
   });
 
   it("knows a request by its view too, if its facts were wrapped", () => {

@@ -1,4 +1,4 @@
-// Tokens that were verified, by a hash: to look at a signature again costs fifty times as much.
+// Tokens that were verified, by a hash, so that a signature is looked at once and not with every request.
 
 import type { Claims } from "./identity-sources.js";
 

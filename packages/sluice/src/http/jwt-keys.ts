@@ -9,7 +9,7 @@ import { show } from "../errors.js";
 import { type OptionSite, refuse } from "../options.js";
 
 /** Algorithms of signatures by a public key, and of codes by a shared secret. */
-export const PUBLIC_ALGORITHMS = [
+const PUBLIC_ALGORITHMS = [
   "RS256",
   "RS384",
   "RS512",
@@ -22,7 +22,7 @@ export const PUBLIC_ALGORITHMS = [
   "EdDSA",
   "Ed25519",
 ] as const;
-export const SECRET_ALGORITHMS = ["HS256", "HS384", "HS512"] as const;
+const SECRET_ALGORITHMS = ["HS256", "HS384", "HS512"] as const;
 
 /** A signature algorithm. There is no `none`. */
 export type JwtAlgorithm = (typeof PUBLIC_ALGORITHMS)[number] | (typeof SECRET_ALGORITHMS)[number];

@@ -16,12 +16,12 @@ import { concurrency, fixedWindow } from "../limits.js";
 import { parseRules } from "../rules/parse.js";
 import { createPolicy } from "../rules/policy.js";
 import { ManualClock } from "../testing/manual-clock.js";
-import { rateLimit } from "./koa.js";
+import { type RateLimitState, rateLimit } from "./koa.js";
 
 const koa: FrameworkHarness = {
   name: "Koa",
   start: ([first, second], handle) => {
-    const app = new Koa();
+    const app = new Koa<RateLimitState>();
     app.silent = true;
     const limit = rateLimit(first as never, second as never);
     app.use((ctx, next) => (ctx.path === "/rate_limit" ? limit.status(ctx) : next()));

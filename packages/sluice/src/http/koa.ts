@@ -13,10 +13,16 @@ import { readNodeBody } from "./body-node.js";
 import { eachField } from "./fields.js";
 import { passNode } from "./node-exchange.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
+import type { RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
 export type * from "./types.js";
+
+/** What handlers find in `ctx.state`: `new Koa<RateLimitState>()`. */
+export interface RateLimitState {
+  rateLimit: RateLimitInfo;
+}
 
 /** A middleware for `app.use`. Handlers find what was decided in `ctx.state.rateLimit`. */
 export interface KoaRateLimit extends Middleware {

@@ -11,13 +11,19 @@ import { OWN_LIMIT, type OwnLimit, SKIPPED } from "./nest-decorators.js";
 import { NestLimits } from "./nest-limits.js";
 import { RateLimitException } from "./nest-refusal.js";
 import { passNode, setFields } from "./node-exchange.js";
-import type { Passage } from "./passage.js";
+import type { Passage, RateLimitInfo } from "./passage.js";
 import type { RequestView } from "./request-view.js";
 
 /** A request and its response, as the platform has them: Express or Fastify. */
 export interface NestExchange {
   readonly req: object;
   readonly res: object;
+}
+
+/** What a request has behind the guard, beside what it has of its platform. */
+export interface LimitedRequest {
+  /** What was decided. */
+  readonly rateLimit: RateLimitInfo;
 }
 
 /**

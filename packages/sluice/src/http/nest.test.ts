@@ -37,6 +37,7 @@ import { memoryStore } from "../stores/memory/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import {
   type HttpOptions,
+  type LimitedRequest,
   RateLimit,
   RateLimitException,
   RateLimitGuard,
@@ -47,11 +48,10 @@ import {
 import { NestLimits } from "./nest-limits.js";
 
 /** A request of Express or Fastify, as far as both are alike. */
-interface NestRequest {
+interface NestRequest extends LimitedRequest {
   readonly method: string;
   readonly originalUrl: string;
   readonly body: unknown;
-  readonly rateLimit?: CaseInfo;
 }
 
 /** How a platform answers. */

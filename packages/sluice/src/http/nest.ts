@@ -29,7 +29,7 @@ import { RateLimitFilter, sendByAdapter } from "./nest-refusal.js";
 import type { HttpOptions, RateLimitOptions } from "./options.js";
 
 export { RateLimit, SkipRateLimit } from "./nest-decorators.js";
-export { type NestExchange, RateLimitGuard } from "./nest-guard.js";
+export { type LimitedRequest, type NestExchange, RateLimitGuard } from "./nest-guard.js";
 export type { NestArguments } from "./nest-limits.js";
 export { RateLimitException } from "./nest-refusal.js";
 export type * from "./types.js";

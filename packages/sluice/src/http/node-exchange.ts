@@ -49,7 +49,7 @@ export class NodeView implements RequestView {
 }
 
 /** Answers a refused request. */
-export type Refuse = (passage: Passage, response: ServerResponse) => void;
+type Refuse = (passage: Passage, response: ServerResponse) => void;
 
 /**
  * Takes a request through a door. The passage if the request may go on, now that its fields are set and
@@ -96,7 +96,7 @@ export function setFields(response: ServerResponse, fields: Fields): void {
 }
 
 /** Answers with the door's refusal. */
-export function sendRefusal({ refusal }: Passage, response: ServerResponse): void {
+function sendRefusal({ refusal }: Passage, response: ServerResponse): void {
   if (refusal !== undefined) sendReply(response, refusal);
 }
 

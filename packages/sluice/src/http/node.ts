@@ -83,7 +83,7 @@ export function rateLimit(
 
 type Fail = (error: unknown, response: ServerResponse) => void;
 
-/** Makes no closure for what is decided at once: a few would be a tenth of its whole cost. */
+/** Makes no closure for what is decided at once (bench http/node). */
 function passOn(
   door: Door,
   request: IncomingMessage,

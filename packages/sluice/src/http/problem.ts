@@ -5,7 +5,7 @@ import type { RefusalReason } from "../rules/policy-decision.js";
 import type { Retry } from "./retry-after.js";
 
 /** One way of being refused. */
-export interface ProblemKind {
+interface ProblemKind {
   readonly status: number;
   readonly title: string;
   /** A stable word for programs. */
