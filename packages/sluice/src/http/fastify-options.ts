@@ -5,6 +5,7 @@ import type { FastifyRequest } from "fastify";
 import type { Limit } from "../limits.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import type { RateLimitOptions } from "./options.js";
+import type { RefusalContext } from "./refusal.js";
 
 /** Where in the life of a request it is counted. */
 export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHandler";
@@ -21,7 +22,7 @@ export interface ErrorResponseContext {
   readonly after: string;
   readonly max: number;
   /** How long to wait, in milliseconds. */
-  readonly ttl: number;
+  readonly ttl: RefusalContext["retryAfterMs"];
 }
 
 /** Options of a limit, for all routes or in `config.rateLimit` of one. */
