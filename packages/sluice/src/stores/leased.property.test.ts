@@ -1,7 +1,7 @@
 // Leases under random traces: several holders over one store, requests of one charge or of two, some
-// given back in part, calls that arrive in any order or lose their replies, and holders that vanish
-// with what they hold. Whatever happens, no more is admitted than was promised. A failure names its
-// trace, which runs again alone.
+// refused elsewhere or given back in part, calls that arrive in any order or lose their replies, and
+// holders that vanish with what they hold. Whatever happens, no more is admitted than was promised. A
+// failure names its trace, which runs again alone.
 
 import { describe, expect, it } from "vitest";
 import { type Call, settled, Wire } from "../../test/wire.js";
@@ -216,8 +216,14 @@ class Trace {
     const [reserved] = this.#reserved.splice(random.chance(0.7) ? length - 1 : 0, 1);
     const { holder, receipts, admissions } = reserved;
     if (!this.#holders.includes(holder)) return;
+    // Told that it goes on, a lease gets nothing back for it, whatever is said later.
+    const isKept = random.chance(0.2);
+    if (isKept) for (const receipt of receipts) holder.store.keep(receipt);
+    if (isKept && receipts.some(({ proof }) => isOfStore(proof))) return;
+    const isRefused = random.chance(0.3);
     const settlings = receipts.map((receipt, i) => {
-      const kept = random.between(0, receipt.cost);
+      const kept = isRefused ? 0 : random.between(0, receipt.cost);
+      if (isKept) return { receipt, kept, nowMs: holder.clock.now() };
       admissions[i].cost = kept;
       return { receipt, kept, nowMs: holder.clock.now() };
     });
@@ -300,6 +306,11 @@ class Trace {
       throw new Error(`trace "${this.#name}": ${broken[0]}; ${JSON.stringify(this.#counters)}`);
     }
   }
+}
+
+/** Whether the store itself gave the receipt, which it takes back however often it was told to keep it. */
+function isOfStore(proof: unknown): boolean {
+  return typeof (proof as { sequence?: unknown }).sequence === "number";
 }
 
 /** Any interval T admits at most capacity + rate × (T + leaseMs). */
