@@ -4,13 +4,13 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import Koa from "koa";
 import { fixedWindow } from "sluice";
-import { rateLimit } from "sluice/koa";
+import { type RateLimitState, rateLimit } from "sluice/koa";
 import { ManualClock } from "sluice/testing";
 
 const clock = new ManualClock(); // Leave it out: here it makes the output the same each time.
 const limit = rateLimit({ limit: fixedWindow({ limit: 2, windowMs: 60_000 }), clock });
 
-const app = new Koa();
+const app = new Koa<RateLimitState>();
 app.use((ctx, next) => (ctx.path === "/rate_limit" ? limit.status(ctx) : next()));
 app.use(limit);
 app.use((ctx) => {

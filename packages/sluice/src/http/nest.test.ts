@@ -25,7 +25,6 @@ import { afterEach, describe, expect, it } from "vitest";
 import { describeFramework } from "../../test/http/framework-cases.js";
 import type {
   CaseHandler,
-  CaseInfo,
   CaseReply,
   FrameworkHarness,
   RunningServer,
