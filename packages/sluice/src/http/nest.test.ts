@@ -159,7 +159,7 @@ const express: Platform = {
   json: (response: ExpressResponse, status, body) => response.status(status).json(body),
 };
 const fastify: Platform = {
-  toAdapter: () => new FastifyAdapter(),
+  toAdapter: () => new FastifyAdapter({ forceCloseConnections: true }),
   anyPath: "*",
   answer: onFastify,
   json: (reply: FastifyReply, status, body) => reply.code(status).send(body),
