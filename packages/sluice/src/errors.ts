@@ -94,6 +94,7 @@ export const warningCatalogue = {
   SLUICE_REDIS: "the Redis server was not found fit",
   SLUICE_RULES: "the rules stay as they are",
   SLUICE_PEER_UNKNOWN: "a rule counts by address, and this runtime shows none",
+  SLUICE_PROXY_UNTRUSTED: "requests come through a proxy that is not trusted",
 } as const satisfies Record<string, string>;
 
 /** A code of the warnings. */

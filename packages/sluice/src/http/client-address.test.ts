@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { viewOf } from "../../test/http/view.js";
 import { HOPS_MAX } from "./client-address.js";
 import { type IdentityOptions, toIdentity } from "./identity.js";
@@ -210,6 +210,27 @@ describe("the client's address by other means", () => {
     expect(toIdentity(trusting).read(viewOf({ headers })).ip).toBe("203.0.113.7");
     expect(toIdentity(trusting).read(viewOf({})).ip).toBeUndefined();
     expect(toIdentity(PROXIES).read(viewOf({ headers })).ip).toBeUndefined();
+  });
+});
+
+describe("a proxy that nobody named", () => {
+  const forwarded = { "x-forwarded-for": "203.0.113.7" };
+
+  it.each([
+    ["told of once", {}, "10.0.0.1", 1],
+    ["expected where an empty list says so", { trustedProxies: [] }, "10.0.0.1", 0],
+    ["not seen in a client that writes the field itself", {}, "198.51.100.1", 0],
+  ])("is %s", (_what, options, peer, times) => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    try {
+      const identity = toIdentity(options);
+      for (let i = 0; i < 3; i++) {
+        expect(identity.read(viewOf({ peer, headers: forwarded })).ip).toBe(peer);
+      }
+      expect(warned).toHaveBeenCalledTimes(times);
+    } finally {
+      warned.mockRestore();
+    }
   });
 });
 

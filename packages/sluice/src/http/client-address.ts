@@ -3,10 +3,10 @@
 // that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
 // was written by somebody else, and anybody can write it.
 
-import { SluiceError } from "../errors.js";
+import { SluiceError, warn } from "../errors.js";
 import { drop } from "../maybe-promise.js";
 import { toBareAddress } from "../rules/address.js";
-import type { CidrList } from "../rules/cidr.js";
+import { type CidrList, toCidrList } from "../rules/cidr.js";
 import { readForwardedFor } from "./identity-forwarded.js";
 import type { RequestView } from "./request-view.js";
 
@@ -23,6 +23,8 @@ export type ClientAddressSource<Raw = unknown> =
 export interface TrustedPeers {
   /** Undefined: none. */
   readonly proxies: CidrList | undefined;
+  /** Whether anything was said of proxies at all. */
+  readonly isSaid: boolean;
   /** Whether a peer that has no address is one: a Unix socket, or a platform that hides it. */
   readonly isUnaddressedTrusted: boolean;
 }
@@ -37,10 +39,13 @@ export class ClientAddresses {
   // Most requests come from the peer of the one before them.
   #latestPeer = "";
   #isLatestTrusted = false;
+  /** Whether a proxy that nobody named would be news. */
+  #mayWarn: boolean;
 
   constructor(peers: TrustedPeers, source: ClientAddressSource) {
     this.#peers = peers;
     this.#source = source;
+    this.#mayWarn = !peers.isSaid;
   }
 
   /** Whether fields that name a client, a user or a host are believed from this peer. */
@@ -65,13 +70,24 @@ export class ClientAddresses {
     const source = this.#source;
     if (typeof source === "function") return toAnswered(source(view.raw));
     const { peer } = view;
-    if (!this.isTrusted(peer)) return peer;
+    if (!this.isTrusted(peer)) {
+      if (this.#mayWarn) this.#look(view);
+      return peer;
+    }
     if (source === "x-forwarded-for") {
       return this.#walk(peer, joined(view.headers[source]), readListed);
     }
     if (source === "forwarded")
       return this.#walk(peer, joined(view.headers[source]), readForwardedFor);
     return toBareAddress(joined(view.headers[source.header])) ?? peer;
+  }
+
+  /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
+  #look({ peer, headers }: RequestView): void {
+    if (peer === undefined || headers["x-forwarded-for"] === undefined) return;
+    if (!NEIGHBOURS.has(peer)) return;
+    this.#mayWarn = false;
+    warn("SLUICE_PROXY_UNTRUSTED", `${peer} sends X-Forwarded-For; see identity.trustedProxies`);
   }
 
   #walk(peer: string | undefined, text: string, readLast: ReadLast): string | undefined {
@@ -88,6 +104,8 @@ export class ClientAddresses {
     return known;
   }
 }
+
+const NEIGHBOURS = toCidrList(["loopback", "private"]);
 
 /** The last entry of a list that is cut off at `end`. */
 export type ReadLast = (text: string, end: number) => LastEntry;

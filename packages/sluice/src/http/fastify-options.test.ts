@@ -42,6 +42,17 @@ describe("rateLimit in Fastify", () => {
     expect(await send("/own", "/own")).toEqual([200, 429]);
   });
 
+  it("takes a policy as its options, and shows its fields to inject too", async () => {
+    const rules = parseRules({ version: 1, rules: [{ id: "all", limit: one() }] });
+    const app = make();
+    app.register(rateLimit, createPolicy({ rules, clock }));
+    app.get("/", async () => "hello");
+    const [passed, refused] = [await app.inject("/"), await app.inject("/")];
+    expect([passed.statusCode, refused.statusCode]).toEqual([200, 429]);
+    expect(passed.headers).toMatchObject({ ratelimit: '"all";r=0;t=60', "x-ratelimit-limit": "1" });
+    expect(refused.headers).toMatchObject({ ratelimit: '"all";r=0;t=60', "retry-after": "60" });
+  });
+
   it("limits routes of plugins below, and none beside its scope", async () => {
     const app = make();
     app.register(async (scope) => {

@@ -53,8 +53,8 @@ export interface FastifyRateLimitFactory {
   (policy: Policy, options?: FastifyPolicyOptions): FastifyRateLimit;
   /** A plugin over one limit: `app.register(rateLimit({ limit }))`. */
   (options: FastifyOptions): FastifyRateLimit;
-  /** The plugin itself: `app.register(rateLimit, { max: 100, timeWindow: "1 minute" })`. */
-  (app: FastifyInstance, options: FastifyOptions, done: (error?: Error) => void): void;
+  /** The plugin itself: `app.register(rateLimit, { max: 100, timeWindow: "1 minute" })`, or a policy. */
+  (app: FastifyInstance, options: FastifyOptions | Policy, done: (error?: Error) => void): void;
 }
 
 declare module "fastify" {
@@ -87,7 +87,7 @@ type Done = (error?: Error) => void;
 /** Fastify waits for `done`, also where nothing can be registered. */
 function registerWith(app: FastifyInstance, options: unknown, done: Done): void {
   try {
-    addTo(app, new FastifyLimits(SITE, asOptions(options)));
+    addTo(app, toLimits(options, undefined));
   } catch (error) {
     done(error as Error);
     return;

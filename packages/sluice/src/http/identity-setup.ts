@@ -73,7 +73,8 @@ export function toIdentitySetup<Raw>(
 }
 
 function toPeers(given: unknown): TrustedPeers {
-  if (given === undefined) return { proxies: undefined, isUnaddressedTrusted: false };
+  if (given === undefined)
+    return { proxies: undefined, isUnaddressedTrusted: false, isSaid: false };
   if (!Array.isArray(given)) refuse(SITE, `trustedProxies must be a list, got ${show(given)}`);
   const ranges = given.filter((range) => range !== UNADDRESSED);
   const whole = ranges.find((range) => typeof range === "string" && range.endsWith("/0"));
@@ -84,6 +85,7 @@ function toPeers(given: unknown): TrustedPeers {
   return {
     proxies: ranges.length === 0 ? undefined : toCidrList(ranges, site),
     isUnaddressedTrusted: ranges.length < given.length,
+    isSaid: true,
   };
 }
 

@@ -60,16 +60,21 @@ function headOf(response: ServerResponse): Head {
   const carrier: Carrier = response;
   const known = carrier[HEAD];
   if (known !== undefined) return known;
-  if (storeHeader !== undefined && carrier._storeHeader === storeHeader) {
+  if (storeHeader !== undefined && isNodes(carrier)) {
     carrier._storeHeader = storeWithOurs;
     carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead: undefined };
     return carrier[HEAD];
   }
-  // HTTP/2, and responses that tests and serverless hosts make up.
+  // HTTP/2, and responses that tests and serverless hosts make up: they look at what was set.
   const writeHead = response.writeHead as WriteHead;
   response.writeHead = writeWithOurs as ServerResponse["writeHead"];
   carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead };
   return carrier[HEAD];
+}
+
+/** Whether a response is Node's own through and through. */
+function isNodes(response: Carrier): boolean {
+  return response.constructor === ServerResponse && response._storeHeader === storeHeader;
 }
 
 function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {

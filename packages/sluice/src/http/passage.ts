@@ -100,6 +100,12 @@ export class Passage implements RateLimitInfo {
     return this.decision.finish({ status, bytes, header, cost: this.#cost });
   }
 
+  /** What handlers log or send of it. */
+  toJSON(): Record<string, unknown> {
+    const { limit, used, remaining, resetTime } = this;
+    return { limit, used, remaining, resetTime };
+  }
+
   get limit(): number {
     return this.decision.limit;
   }

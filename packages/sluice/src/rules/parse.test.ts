@@ -37,7 +37,7 @@ describe("a rule that says only what it must", () => {
           },
           key: [{ kind: "ip" }],
           onMissing: "ip",
-          limits: [slidingWindowCounter({ limit: 100, windowMs: 60_000 })],
+          limits: [slidingWindowLog({ limit: 100, windowMs: 60_000 })],
           tiers: new Map(),
           overrides: new Map(),
           cost: { kind: "constant", units: 1 },
@@ -75,12 +75,13 @@ describe("a rule that says only what it must", () => {
 
 describe("limit", () => {
   it.each([
-    ["100/minute", slidingWindowCounter({ limit: 100, windowMs: 60_000 })],
-    ["10/second", slidingWindowCounter({ limit: 10, windowMs: 1_000 })],
-    ["1/hour", slidingWindowCounter({ limit: 1, windowMs: 3_600_000 })],
-    ["1/day", slidingWindowCounter({ limit: 1, windowMs: 86_400_000 })],
-    ["100/5m", slidingWindowCounter({ limit: 100, windowMs: 300_000 })],
-    ["7/500ms", slidingWindowCounter({ limit: 7, windowMs: 500 })],
+    ["100/minute", slidingWindowLog({ limit: 100, windowMs: 60_000 })],
+    ["10/second", slidingWindowLog({ limit: 10, windowMs: 1_000 })],
+    ["1/hour", slidingWindowLog({ limit: 1, windowMs: 3_600_000 })],
+    ["1/day", slidingWindowLog({ limit: 1, windowMs: 86_400_000 })],
+    ["101/minute", slidingWindowCounter({ limit: 101, windowMs: 60_000 })],
+    ["100/5m", slidingWindowLog({ limit: 100, windowMs: 300_000 })],
+    ["7/500ms", slidingWindowLog({ limit: 7, windowMs: 500 })],
     [
       "{ tokenBucket: { capacity: 5, refillPerSecond: 0.5 } }",
       tokenBucket({ capacity: 5, refillPerSecond: 0.5 }),
@@ -152,7 +153,7 @@ describe("limit", () => {
     );
     const jittered = fixedWindow({ limit: 5, windowMs: 60_000, align: "key" });
     expect(rule.limits[0]).toEqual(jittered);
-    expect(rule.limits[1].algorithm).toBe("slidingWindowCounter");
+    expect(rule.limits[1].algorithm).toBe("slidingWindowLog");
     expect(rule.tiers.get("pro")).toEqual([jittered]);
     expect(rule.overrides.get("ip:203.0.113.7")).toEqual([jittered]);
   });

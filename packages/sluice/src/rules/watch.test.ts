@@ -39,6 +39,14 @@ function limitNow(): number {
 }
 
 describe("watchRules", () => {
+  it("throws what is wrong with a file that can't be used at the start", () => {
+    const none = join(folder, "none.yaml");
+    expect(() => watchRules(none, policy, { clock })).toThrow(/ENOENT/);
+    writeFileSync(none, file(5).replace("limit", "limt"));
+    expect(() => watchRules(none, policy, { clock })).toThrow(/limt is unknown.*none\.yaml:3/s);
+    expect(limitNow()).toBe(5);
+  });
+
   it("puts a changed file in force once it is at rest, and not before", () => {
     writeFileSync(path, file(7));
     clock.advance(POLL_MS);

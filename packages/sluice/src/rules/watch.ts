@@ -34,9 +34,12 @@ const SITE = { name: "watchRules", code: "SLUICE_OPTION_INVALID" } as const;
 const POLL_MS = { min: 10, max: 3_600_000 };
 
 /**
- * Replaces the rules of a policy whenever a file says others. The file is looked at once now and every
- * `pollMs`; a change is taken when the file has not changed between two looks, so that one which is half
- * written is not. What the file says already is not put in force again.
+ * Puts the rules of a file in force now, and whenever it says others. It is looked at every `pollMs`; a
+ * change is taken when the file has not changed between two looks, so that one which is half written is
+ * not. What the file says already is not put in force again.
+ *
+ * @throws What is wrong with the file if it can't be used now: nothing should start without its limits.
+ * Later that is told to `onError`, and the rules in force stay.
  */
 export function watchRules(file: string, policy: Policy, options: WatchOptions = {}): RulesWatch {
   const given = asOptions(SITE, options, ["pollMs", "onError", "clock"]);
@@ -68,7 +71,8 @@ class FileWatch implements RulesWatch {
     this.#file = file;
     this.#policy = policy;
     this.#options = options;
-    this.check();
+    this.#mark = this.#look();
+    this.#read();
     this.#wait();
   }
 
@@ -120,18 +124,17 @@ class FileWatch implements RulesWatch {
     if (text === this.#text) return false;
     // Before anything can fail: a text that can't be used is complained of once.
     this.#text = text;
-    try {
-      const rules = parseRules(text, { file: this.#file });
-      if (rules.version === this.#policy.version) return false;
-      this.#policy.replace(rules);
-      return true;
-    } catch (error) {
-      tell(this.#options.onError, error);
-      return false;
-    }
+    const rules = parseRules(text, { file: this.#file });
+    if (rules.version === this.#policy.version) return false;
+    this.#policy.replace(rules);
+    return true;
   }
 
   #complain(error: unknown): void {
+    if (error instanceof SluiceError) {
+      tell(this.#options.onError, error);
+      return;
+    }
     this.#mark = "";
     this.#readMark = "";
     if (this.#isUnreadable) return;

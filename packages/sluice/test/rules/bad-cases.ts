@@ -366,7 +366,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "a cost that never fits",
     rule("limit: [5/minute, 100/hour]\ncost: 6"),
-    'rule "login": cost is 6, which a slidingWindowCounter of 5 units never admits (sluice.yaml:5)',
+    'rule "login": cost is 6, which a slidingWindowLog of 5 units never admits (sluice.yaml:5)',
   ),
   together(
     "a cost of nothing",
@@ -412,7 +412,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "a delay on a window",
     rule("limit: 5/minute\nonExceed: delay\ndelayMsMax: 1s"),
-    'rule "login": limit is a slidingWindowCounter, which has no next slot to wait for; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
+    'rule "login": limit is a slidingWindowLog, which has no next slot to wait for; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
   ),
   together(
     "a delay on a shaper",

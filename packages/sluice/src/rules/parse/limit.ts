@@ -140,6 +140,9 @@ export const limitByName: ObjectShape<Fields> = object(
   { minProperties: 1, maxProperties: 1 },
 );
 
+/** Up to here a rate is kept exactly; the estimate of two counters is coarse for small numbers. */
+const EXACT_RATE_MAX = 100;
+
 const RATE = "a rate such as 100/minute or 100/5m";
 const rate: Shape<Limit> = text({
   what: RATE,
@@ -148,9 +151,8 @@ const rate: Shape<Limit> = text({
   toValue: (given) => {
     const per = toRatePer(given);
     const fits = per !== undefined && per.limit >= 1 && per.limit <= UNITS_MAX;
-    return fits && per.windowMs >= 1 && per.windowMs <= WINDOW_MS_MAX
-      ? slidingWindowCounter(per)
-      : undefined;
+    if (!fits || per.windowMs < 1 || per.windowMs > WINDOW_MS_MAX) return undefined;
+    return per.limit <= EXACT_RATE_MAX ? slidingWindowLog(per) : slidingWindowCounter(per);
   },
 });
 
