@@ -39,10 +39,10 @@ for (const rule of state.rules) console.log(JSON.stringify(rule));
 server.close();
 
 // Prints:
-// wrong: 401, "everything";r=99;t=120, "failed-logins";r=1;t=900
-// right: 200, "everything";r=98;t=120, "failed-logins";r=0;t=900
-// right: 200, "everything";r=97;t=120, "failed-logins";r=0;t=900
-// wrong: 401, "everything";r=96;t=120, "failed-logins";r=0;t=900
-// right: 429, "everything";r=96;t=120, "failed-logins";r=0;t=900
-// {"rule":"everything","keyType":"ip","algorithm":"slidingWindowCounter","limit":100,"remaining":96,"resetMs":120000,"retryAfterMs":0}
+// wrong: 401, "everything";r=99;t=60, "failed-logins";r=1;t=900
+// right: 200, "everything";r=98;t=60, "failed-logins";r=0;t=900
+// right: 200, "everything";r=97;t=60, "failed-logins";r=0;t=900
+// wrong: 401, "everything";r=96;t=60, "failed-logins";r=0;t=900
+// right: 429, "everything";r=96;t=60, "failed-logins";r=0;t=900
+// {"rule":"everything","keyType":"ip","algorithm":"slidingWindowLog","limit":100,"remaining":96,"resetMs":60000,"retryAfterMs":0}
 // {"rule":"failed-logins","keyType":"ip","algorithm":"fixedWindow","limit":2,"remaining":0,"resetMs":900000,"retryAfterMs":900000}

@@ -71,7 +71,7 @@ export class ClientAddresses {
     if (typeof source === "function") return toAnswered(source(view.raw));
     const { peer } = view;
     if (!this.isTrusted(peer)) {
-      if (this.#mayWarn) this.#look(view);
+      if (this.#mayWarn) this.#look(peer, view);
       return peer;
     }
     if (source === "x-forwarded-for") {
@@ -83,7 +83,7 @@ export class ClientAddresses {
   }
 
   /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
-  #look({ peer, headers }: RequestView): void {
+  #look(peer: string | undefined, { headers }: RequestView): void {
     if (peer === undefined || headers["x-forwarded-for"] === undefined) return;
     if (!NEIGHBOURS.has(peer)) return;
     this.#mayWarn = false;
