@@ -59,6 +59,26 @@ describe("rateLimit in Express", () => {
     }
   });
 
+  it("leaves responses alone that come through no limit, in its app and in others", async () => {
+    const app = express();
+    const limited = express();
+    limited.use(rateLimit({ limit: one() }));
+    app.get("/free", (_request, response) => void response.send("free"));
+    app.use("/limited", limited);
+    // Answered by the app around it, where the response is no longer the inner one's.
+    app.use((_request, response) => void response.send("outer"));
+    const send = await start(app);
+    const other = await start(
+      express().get("/", (_request, response) => void response.send("other")),
+    );
+    expect((await send("/limited")).headers.get("x-ratelimit-limit")).toBe("1");
+    for (const response of [await send("/free"), await other()]) {
+      expect(response.status).toBe(200);
+      expect([...response.headers.keys()].filter((name) => /rate/.test(name))).toEqual([]);
+    }
+    expect((await send("/limited")).status).toBe(429);
+  });
+
   it("believes X-Forwarded-For as far as `trust proxy` says", async () => {
     const plain = await serve({ limit: one() });
     expect((await plain("/", from("203.0.113.1"))).status).toBe(200);
