@@ -31,10 +31,13 @@ interface FieldOptions {
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
+  /** Whether fields are written as they are by default. */
+  readonly #isUsual: boolean;
 
   constructor(options: FieldOptions) {
     this.#options = options;
     this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
+    this.#isUsual = this.#isNamed && options.legacyReset === "epoch";
   }
 
   /** Names and values in turn; none if no rule that is shown matched. `retry` is that of a refusal. */
@@ -58,12 +61,40 @@ export class FieldWriter {
       bound = result;
       boundLimit = texts.limit;
     }
+    if (policies === "") return [];
+    if (bound !== undefined && this.#isUsual) {
+      const seconds = secondsOf(bound.verdict, retry);
+      if (seconds !== undefined) {
+        return this.#toUsual(policies, states, boundLimit, bound.verdict, seconds);
+      }
+    }
     const fields: string[] = [];
-    if (policies === "") return fields;
     if (this.#options.headers !== "none") fields.push("RateLimit-Policy", policies);
     if (this.#isNamed && states !== "") fields.push("RateLimit", states);
     if (bound !== undefined) this.#addNumbers(fields, boundLimit, bound.verdict, retry);
     return fields;
+  }
+
+  /** All fields that are on by default, in a list of their size. */
+  #toUsual(
+    policies: string,
+    states: string,
+    limit: string,
+    { remaining }: Verdict,
+    seconds: number,
+  ): readonly string[] {
+    return [
+      "RateLimit-Policy",
+      policies,
+      "RateLimit",
+      states,
+      "X-RateLimit-Limit",
+      limit,
+      "X-RateLimit-Remaining",
+      `${clip(remaining)}`,
+      "X-RateLimit-Reset",
+      `${this.#atEpoch(seconds)}`,
+    ];
   }
 
   /** The forms that tell one limit's numbers. */

@@ -77,6 +77,18 @@ export function addCharges(
   return push(rule, limits, key, cost, subject, context, charges);
 }
 
+/** The one charge of a rule that is plain and has one limit; undefined for all others. */
+export function toOnlyCharge(
+  rule: CompiledRule,
+  subject: Subject,
+  context: ChargeContext,
+): RuleCharge | undefined {
+  if (!rule.isPlain || rule.limits.length !== 1) return undefined;
+  const key = rule.keyOf(subject);
+  if (key === undefined) return undefined;
+  return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, subject);
+}
+
 function push(
   rule: CompiledRule,
   limits: readonly RuleLimit[],

@@ -83,10 +83,8 @@ export function explainRequest(
   { all = false }: ExplainOptions,
 ): MaybePromise<Explanation> {
   const { compiled, subject } = request;
-  const matching: CompiledRule[] = [];
   const charges: RuleCharge[] = [];
-  compiled.all.match(subject, matching);
-  const matches = new Set(matching);
+  const matches = new Set(compiled.all.match(subject));
   const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
     // Matchers don't know the rules that are switched off.
     const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, subject));
@@ -187,9 +185,7 @@ function toWanted(name: string, values: readonly string[]): string {
 }
 
 function fits(match: Match, subject: Subject): boolean {
-  const found: unknown[] = [];
-  new Matcher([{ match }]).match(subject, found as { match: Match }[]);
-  return found.length > 0;
+  return new Matcher([{ match }]).match(subject).length > 0;
 }
 
 function orNull(number: number): number | null {

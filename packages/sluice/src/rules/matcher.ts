@@ -25,9 +25,9 @@ export class Matcher<T extends Matchable> {
     this.#isEmpty = entries.length === 0;
   }
 
-  /** Adds the entries that match, in their order, each once. */
-  match(subject: Subject, found: T[]): void {
-    if (!this.#isEmpty) this.#entries.match(subject, found);
+  /** The entries that match, in their order, each once. */
+  match(subject: Subject): readonly T[] {
+    return this.#entries.match(subject);
   }
 
   /**

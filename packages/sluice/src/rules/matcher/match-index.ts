@@ -17,6 +17,8 @@ export class MatchIndex<T> {
   readonly #everywhere: Collector<number>;
   /** Undefined if no entry asks for a path, so that none has to be read. */
   readonly #trie: PathTrie<number> | undefined;
+  /** Whether no entry asks for anything: every request falls under all of them. */
+  readonly #isUnconditional: boolean;
 
   constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
     this.#entries = entries;
@@ -29,20 +31,24 @@ export class MatchIndex<T> {
       if (match.paths.length === 0) everywhere.push(open);
       for (const path of match.paths) groups.add(path, open);
     }
+    const isFree = ({ conditions }: Open<number>) => conditions.length === 0;
+    this.#isUnconditional = everywhere.length === entries.length && everywhere.every(isFree);
     const maker = new CollectorMaker();
     this.#everywhere = maker.make(everywhere);
     this.#trie = groups.toTrie(maker);
   }
 
-  /** Adds the entries that a request falls under, in their order, each once. */
-  match(subject: Subject, found: T[]): void {
+  /** The entries that a request falls under, in their order, each once. */
+  match(subject: Subject): readonly T[] {
+    if (this.#isUnconditional) return this.#entries;
     const places = this.#find(subject);
     if (!isInOrder(places)) putInOrder(places);
-    for (let i = 0; i < places.length; i++) found.push(this.#entries[places[i]]);
+    return places.map((place) => this.#entries[place]);
   }
 
   /** Whether a request falls under any entry. */
   matchesAny(subject: Subject): boolean {
+    if (this.#isUnconditional) return this.#entries.length > 0;
     return this.#find(subject).length > 0;
   }
 
