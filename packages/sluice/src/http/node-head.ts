@@ -60,24 +60,23 @@ function headOf(response: ServerResponse): Head {
   const carrier: Carrier = response;
   const known = carrier[HEAD];
   if (known !== undefined) return known;
-  if (storeHeader !== undefined && isNodes(carrier)) {
-    if (carrier._storeHeader === storeHeader) placeFor(carrier)._storeHeader = storeWithOurs;
-    carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead: undefined };
-    return carrier[HEAD];
+  const head: Head = { fields: NO_FIELDS, given: undefined, writeHead: wrapped(carrier) };
+  carrier[HEAD] = head;
+  return head;
+}
+
+/** Sees to it that our fields join the head. Its own `writeHead` if that had to be wrapped for it. */
+function wrapped(response: Carrier): WriteHead | undefined {
+  const { _storeHeader: store } = response;
+  if (store === storeWithOurs) return undefined;
+  if (store === storeHeader && store !== undefined && response.constructor === ServerResponse) {
+    placeFor(response)._storeHeader = storeWithOurs;
+    return undefined;
   }
   // HTTP/2, and responses that tests and serverless hosts make up: they look at what was set.
   const writeHead = response.writeHead as WriteHead;
   response.writeHead = writeWithOurs as ServerResponse["writeHead"];
-  carrier[HEAD] = { fields: NO_FIELDS, given: undefined, writeHead };
-  return carrier[HEAD];
-}
-
-/** Whether a response is Node's own through and through. */
-function isNodes(response: Carrier): boolean {
-  const { _storeHeader: store } = response;
-  return (
-    response.constructor === ServerResponse && (store === storeHeader || store === storeWithOurs)
-  );
+  return writeHead;
 }
 
 /**
@@ -103,11 +102,13 @@ function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
   }
   const { fields } = head;
   let lines = firstLine;
-  for (let i = 0; i < fields.length; i += 2) {
-    if (this.hasHeader(fields[i])) this.removeHeader(fields[i]);
-    lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  for (let i = 0; i < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  head.given = given;
+  // What was set by setHeader is among what Node passes.
+  if (given !== undefined && hasOurs(given, fields)) {
+    for (let i = 0; i < fields.length; i += 2) this.removeHeader(fields[i]);
+    head.given = withoutOurs(given, head);
   }
-  head.given = withoutOurs(given, head);
   (storeHeader as StoreHeader).call(this, lines, head.given);
 }
 
