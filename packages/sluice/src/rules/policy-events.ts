@@ -1,7 +1,6 @@
 // What a policy tells of itself: rules that changed, rules that are of no use, stores that did not take
 // back what was held. Whoever listens must not be able to break a decision.
 
-import { isThenable } from "../maybe-promise.js";
 import type { RulesDiff } from "./diff.js";
 
 /** Something that happened to a policy. `kind` says what. */
@@ -39,18 +38,4 @@ export interface SettleFailed {
   readonly kind: "settle-failed";
   readonly rules: readonly string[];
   readonly error: unknown;
-}
-
-/** Calls a listener; what it throws or rejects with is dropped. */
-export function tell<T extends readonly unknown[]>(
-  listener: ((...what: T) => unknown) | undefined,
-  ...what: T
-): void {
-  if (listener === undefined) return;
-  try {
-    const done = listener(...what);
-    if (isThenable(done)) Promise.resolve(done).catch(() => {});
-  } catch {
-    // A listener's own affair.
-  }
 }

@@ -3,14 +3,14 @@
 
 import type { Clock } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import { isThenable, type MaybePromise, tell } from "../maybe-promise.js";
 import { type CompiledRule, CompiledRules } from "./compile.js";
 import { diffRules } from "./diff.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import type { Facts } from "./facts.js";
 import { Lanes } from "./lanes.js";
 import type { PolicyDecision } from "./policy-decision.js";
-import { type PolicyEvent, tell } from "./policy-events.js";
+import type { PolicyEvent } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
 import {
   type PolicyOptions,
@@ -226,12 +226,12 @@ export class Policy {
   }
 
   #report(decision: PolicyDecision, { subject }: PolicyRequest): PolicyDecision {
-    tell(this.#setup.onDecision, decision, subject.facts);
+    tell(() => this.#setup.onDecision?.(decision, subject.facts));
     return decision;
   }
 
   #tell(event: PolicyEvent): void {
-    tell(this.#setup.onEvent, event);
+    tell(() => this.#setup.onEvent?.(event));
   }
 
   #mustBeOpen(): void {

@@ -4,10 +4,10 @@
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
 import { SluiceError, show, warn } from "../errors.js";
+import { tell } from "../maybe-promise.js";
 import { asOptions, orDefault, refuse, whole } from "../options.js";
 import { parseRules } from "./parse.js";
 import type { Policy } from "./policy.js";
-import { tell } from "./policy-events.js";
 
 /** Options of {@link watchRules}. */
 export interface WatchOptions {
@@ -132,14 +132,14 @@ class FileWatch implements RulesWatch {
 
   #complain(error: unknown): void {
     if (error instanceof SluiceError) {
-      tell(this.#options.onError, error);
+      tell(() => this.#options.onError(error));
       return;
     }
     this.#mark = "";
     this.#readMark = "";
     if (this.#isUnreadable) return;
     this.#isUnreadable = true;
-    tell(this.#options.onError, error);
+    tell(() => this.#options.onError(error));
   }
 }
 
