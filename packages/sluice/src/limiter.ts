@@ -45,6 +45,7 @@ class StoreLimiter implements Limiter<false> {
     this.#clock = setup.clock;
     this.#hasPermits = setup.counters.some(isConcurrency);
     this.#only = this.#hasPermits ? undefined : toShortWay(setup);
+    for (const { limit } of setup.counters) setup.store.prepare?.(limit);
   }
 
   check(key: string, options?: RequestOptions): MaybePromise<Decision> {

@@ -29,6 +29,12 @@ export interface TrustedPeers {
   readonly isUnaddressedTrusted: boolean;
 }
 
+/**
+ * So many requests are looked at for a proxy that nobody named: Node makes the headers of a request when
+ * somebody asks for them, which not every handler does.
+ */
+const LOOKS_MAX = 1_000;
+
 /** How many proxies may stand in a row; the walk ends at the last of so many. */
 export const HOPS_MAX = 32;
 
@@ -39,13 +45,13 @@ export class ClientAddresses {
   // Most requests come from the peer of the one before them.
   #latestPeer = "";
   #isLatestTrusted = false;
-  /** Whether a proxy that nobody named would be news. */
-  #mayWarn: boolean;
+  /** In how many requests more a proxy that nobody named would be news. */
+  #looksLeft: number;
 
   constructor(peers: TrustedPeers, source: ClientAddressSource) {
     this.#peers = peers;
     this.#source = source;
-    this.#mayWarn = !peers.isSaid;
+    this.#looksLeft = peers.isSaid ? 0 : LOOKS_MAX;
   }
 
   /** Whether fields that name a client, a user or a host are believed from this peer. */
@@ -71,7 +77,7 @@ export class ClientAddresses {
     if (typeof source === "function") return toAnswered(source(view.raw));
     const { peer } = view;
     if (!this.isTrusted(peer)) {
-      if (this.#mayWarn) this.#look(peer, view);
+      if (this.#looksLeft > 0) this.#look(peer, view);
       return peer;
     }
     if (source === "x-forwarded-for") {
@@ -84,9 +90,10 @@ export class ClientAddresses {
 
   /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
   #look(peer: string | undefined, { headers }: RequestView): void {
+    this.#looksLeft--;
     if (peer === undefined || headers["x-forwarded-for"] === undefined) return;
     if (!NEIGHBOURS.has(peer)) return;
-    this.#mayWarn = false;
+    this.#looksLeft = 0;
     warn("SLUICE_PROXY_UNTRUSTED", `${peer} sends X-Forwarded-For; see identity.trustedProxies`);
   }
 

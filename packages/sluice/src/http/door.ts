@@ -135,13 +135,13 @@ export class Door implements PassageHost {
   }
 
   #passNow(view: RequestView, decision: PolicyDecision, wait?: Wait): Passage {
-    const fields = this.#fields.write(decision, undefined);
-    return new Passage(this, view.raw, decision, fields, undefined, wait);
+    const lines = this.#fields.write(decision, undefined);
+    return new Passage(this, view.raw, decision, lines, undefined, wait);
   }
 
   #passUncounted(view: RequestView): Passage {
     const decision = new PolicyDecision(this.policy.version, [], undefined);
-    return new Passage(this, view.raw, decision, [], undefined, undefined);
+    return new Passage(this, view.raw, decision, "", undefined, undefined);
   }
 
   /** No room to wait in: the slot that the request would have had tells it when to come back. */
@@ -156,9 +156,9 @@ export class Door implements PassageHost {
     const { raw } = view;
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
     const retry: Retry = toRetry(retryAfterMs, { jitterMsMax, random });
-    const fields = this.#fields.write(decision, retry);
+    const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, raw);
-    const passage = new Passage(this, raw, decision, fields, refusal, undefined);
+    const passage = new Passage(this, raw, decision, lines, refusal, undefined);
     if (typeof raw === "object" && raw !== null) refusedRequests.add(raw);
     this.#tellRefused(passage, raw);
     return passage;

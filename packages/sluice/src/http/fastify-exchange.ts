@@ -7,7 +7,7 @@ import type { Door } from "./door.js";
 import { tellWithKey } from "./fastify-key.js";
 import type { FastifyLimit } from "./fastify-limit.js";
 import { FastifyView } from "./fastify-view.js";
-import { BODY_FIELDS, eachField, type Fields, withoutFields } from "./fields.js";
+import { BODY_FIELDS, eachField, type Fields, toLines, withoutFields } from "./fields.js";
 import { finishWithResponse } from "./node-exchange.js";
 import { joinHead } from "./node-head.js";
 import { isGone } from "./node-socket.js";
@@ -55,16 +55,20 @@ function goOn(exchange: FastifyExchange, door: Door, passage: Passage): MaybePro
   const { refusal } = passage;
   request.rateLimit = passage;
   if (refusal !== undefined) {
-    joinHead(reply.raw, withoutFields(passage.fields, limit.hidden.refused));
+    joinHead(reply.raw, shownLines(passage, limit.hidden.refused));
     return refuse(exchange, door, passage, refusal);
   }
-  joinHead(reply.raw, withoutFields(passage.fields, limit.hidden.passed));
+  joinHead(reply.raw, shownLines(passage, limit.hidden.passed));
   if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, door);
   if (!passage.isHeld) return done();
   finishWithResponse(passage, reply.raw);
   return andThen(passage.waited(), (mayGoOn) => {
     if (mayGoOn) done();
   });
+}
+
+function shownLines(passage: Passage, hidden: ReadonlySet<string>): string {
+  return hidden.size === 0 ? passage.lines : toLines(withoutFields(passage.fields, hidden));
 }
 
 function refuse(

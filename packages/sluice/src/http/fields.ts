@@ -11,6 +11,25 @@ export function eachField(fields: Fields, set: (name: string, value: string) => 
   for (let i = 0; i < fields.length; i += 2) set(fields[i], fields[i + 1]);
 }
 
+/** The fields of a text in which each has a line that ends as HTTP ends lines. */
+export function toFields(lines: string): Fields {
+  const fields: string[] = [];
+  for (const line of lines.split("\r\n")) {
+    const colon = line.indexOf(": ");
+    if (colon > 0) fields.push(line.slice(0, colon), line.slice(colon + 2));
+  }
+  return fields;
+}
+
+/** The lines of fields, each with its end. */
+export function toLines(fields: Fields): string {
+  let lines = "";
+  eachField(fields, (name, value) => {
+    lines += `${name}: ${value}\r\n`;
+  });
+  return lines;
+}
+
 /** The fields whose names, in lower case, are not among the hidden ones. */
 export function withoutFields(fields: Fields, hidden: ReadonlySet<string>): Fields {
   if (hidden.size === 0) return fields;

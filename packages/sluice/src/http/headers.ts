@@ -31,17 +31,17 @@ interface FieldOptions {
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
-  /** Whether fields are written as they are by default. */
-  readonly #isUsual: boolean;
 
   constructor(options: FieldOptions) {
     this.#options = options;
     this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
-    this.#isUsual = this.#isNamed && options.legacyReset === "epoch";
   }
 
-  /** Names and values in turn; none if no rule that is shown matched. `retry` is that of a refusal. */
-  write(decision: PolicyDecision, retry: Retry | undefined): readonly string[] {
+  /**
+   * The lines of the fields, each with its end; empty if no rule that is shown matched. `retry` is that of
+   * a refusal.
+   */
+  write(decision: PolicyDecision, retry: Retry | undefined): string {
     let policies = "";
     let states = "";
     let bound: RuleCharge | undefined;
@@ -61,61 +61,30 @@ export class FieldWriter {
       bound = result;
       boundLimit = texts.limit;
     }
-    if (policies === "") return [];
-    if (bound !== undefined && this.#isUsual) {
-      const seconds = secondsOf(bound.verdict, retry);
-      if (seconds !== undefined) {
-        return this.#toUsual(policies, states, boundLimit, bound.verdict, seconds);
-      }
-    }
-    const fields: string[] = [];
-    if (this.#options.headers !== "none") fields.push("RateLimit-Policy", policies);
-    if (this.#isNamed && states !== "") fields.push("RateLimit", states);
-    if (bound !== undefined) this.#addNumbers(fields, boundLimit, bound.verdict, retry);
-    return fields;
-  }
-
-  /** All fields that are on by default, in a list of their size. */
-  #toUsual(
-    policies: string,
-    states: string,
-    limit: string,
-    { remaining }: Verdict,
-    seconds: number,
-  ): readonly string[] {
-    return [
-      "RateLimit-Policy",
-      policies,
-      "RateLimit",
-      states,
-      "X-RateLimit-Limit",
-      limit,
-      "X-RateLimit-Remaining",
-      `${clip(remaining)}`,
-      "X-RateLimit-Reset",
-      `${this.#atEpoch(seconds)}`,
-    ];
+    if (policies === "") return "";
+    let lines = this.#options.headers === "none" ? "" : `RateLimit-Policy: ${policies}\r\n`;
+    if (states !== "") lines += `RateLimit: ${states}\r\n`;
+    return bound === undefined ? lines : lines + this.#toNumbers(boundLimit, bound.verdict, retry);
   }
 
   /** The forms that tell one limit's numbers. */
-  #addNumbers(fields: string[], limit: string, verdict: Verdict, retry: Retry | undefined): void {
+  #toNumbers(limit: string, verdict: Verdict, retry: Retry | undefined): string {
     const { headers, legacyReset } = this.#options;
-    const remaining = `${clip(verdict.remaining)}`;
+    const remaining = clip(verdict.remaining);
     const seconds = secondsOf(verdict, retry);
+    let lines = "";
     if (headers === "draft-7") {
       const reset = seconds === undefined ? "" : `, reset=${seconds}`;
-      fields.push("RateLimit", `limit=${limit}, remaining=${remaining}${reset}`);
+      lines = `RateLimit: limit=${limit}, remaining=${remaining}${reset}\r\n`;
     } else if (headers === "draft-6") {
-      fields.push("RateLimit-Limit", limit, "RateLimit-Remaining", remaining);
-      if (seconds !== undefined) fields.push("RateLimit-Reset", `${seconds}`);
+      lines = `RateLimit-Limit: ${limit}\r\nRateLimit-Remaining: ${remaining}\r\n`;
+      if (seconds !== undefined) lines += `RateLimit-Reset: ${seconds}\r\n`;
     }
-    if (legacyReset === undefined) return;
-    fields.push("X-RateLimit-Limit", limit, "X-RateLimit-Remaining", remaining);
-    if (seconds === undefined) return;
-    fields.push(
-      "X-RateLimit-Reset",
-      `${legacyReset === "delta" ? seconds : this.#atEpoch(seconds)}`,
-    );
+    if (legacyReset === undefined) return lines;
+    lines += `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\n`;
+    if (seconds === undefined) return lines;
+    const reset = legacyReset === "delta" ? seconds : this.#atEpoch(seconds);
+    return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
   }
 
   #atEpoch(seconds: number): number {

@@ -78,7 +78,7 @@ function goOn(
   response: ServerResponse,
   refuse: Refuse,
 ): MaybePromise<Passage | undefined> {
-  joinHead(response, passage.fields);
+  joinHead(response, passage.lines);
   if (passage.refusal !== undefined) {
     refuse(passage, response);
     return undefined;

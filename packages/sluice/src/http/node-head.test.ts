@@ -9,6 +9,7 @@ import { connect as connectHttp2, createServer as createHttp2Server } from "node
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
+import { toLines } from "./fields.js";
 import { sendReply } from "./node-exchange.js";
 import { joinHead, readField, watchHead } from "./node-head.js";
 
@@ -114,7 +115,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
     async (_way, answer) => {
       const { of, body, response } = await call(
         (response) => {
-          joinHead(response, OURS);
+          joinHead(response, toLines(OURS));
           answer(response, response.req);
         },
         "GET",
@@ -134,7 +135,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
   ])("carries them where there is no body: %s %d", async (method, status) => {
     const { of, body } = await call(
       (response) => {
-        joinHead(response, OURS);
+        joinHead(response, toLines(OURS));
         response.writeHead(status).end();
       },
       method,
@@ -146,7 +147,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
   it("leaves everything else as the handler wrote it", async () => {
     const { lines, response } = await call(
       (response) => {
-        joinHead(response, OURS);
+        joinHead(response, toLines(OURS));
         response.setHeader("Set-Cookie", ["a=1", "b=2"]);
         response.writeHead(201, "Made", { "X-Own": "yes", "Content-Length": 2 });
         response.end("ok");
@@ -163,9 +164,9 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
   it("says what the last of several doors says, with the fields of one", async () => {
     const { of } = await call(
       (response) => {
-        joinHead(response, OURS);
-        joinHead(response, ["RateLimit", '"inner";r=1']);
-        joinHead(response, []);
+        joinHead(response, toLines(OURS));
+        joinHead(response, toLines(["RateLimit", '"inner";r=1']));
+        joinHead(response, toLines([]));
         response.end();
       },
       "GET",
@@ -179,7 +180,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
     const errors: unknown[] = [];
     const { of } = await call(
       (response) => {
-        joinHead(response, OURS);
+        joinHead(response, toLines(OURS));
         response.writeHead(200);
         try {
           response.writeHead(500);
@@ -219,7 +220,7 @@ describe("on one connection", () => {
     let count = 0;
     const port = await serve((response) => {
       count += 1;
-      joinHead(response, ["RateLimit", `"r";r=${count}`]);
+      joinHead(response, toLines(["RateLimit", `"r";r=${count}`]));
       response.end(`answer ${count}`);
     });
     const socket = connect(port, "127.0.0.1");
@@ -234,7 +235,7 @@ describe("on one connection", () => {
 
   it("keeps trailers apart", async () => {
     const { response, of } = await call((response) => {
-      joinHead(response, OURS);
+      joinHead(response, toLines(OURS));
       response.writeHead(200, { Trailer: "X-End" });
       response.write("body");
       response.addTrailers({ "X-End": "now" });
@@ -258,7 +259,7 @@ describe("beside middleware that wraps writeHead", () => {
     }) as ServerResponse["writeHead"];
   }
 
-  const join = (response: ServerResponse) => joinHead(response, OURS);
+  const join = (response: ServerResponse) => joinHead(response, toLines(OURS));
 
   it.each([
     ["before", [wrap, join]],
@@ -305,7 +306,7 @@ describe("beside middleware that wraps writeHead", () => {
 describe("the head of an HTTP/2 response", () => {
   it("carries our fields in place of the handler's", async () => {
     const server = createHttp2Server((_request, response) => {
-      joinHead(response as unknown as ServerResponse, OURS);
+      joinHead(response as unknown as ServerResponse, toLines(OURS));
       response.writeHead(200, { "x-ratelimit-limit": "1000" });
       response.end("hello");
     });

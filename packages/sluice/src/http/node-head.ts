@@ -4,6 +4,7 @@
 // rule does (bench http/node).
 
 import { ServerResponse } from "node:http";
+import { eachField, type Fields, toFields } from "./fields.js";
 
 /** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
@@ -13,8 +14,8 @@ type WriteHead = (status: number, reason?: string | Given, given?: Given) => Ser
 
 /** What is known of a response's head. */
 interface Head {
-  /** Ours: names and values in turn. */
-  fields: readonly string[];
+  /** Ours, each with its end. */
+  lines: string;
   /** What was passed to `writeHead`, which `getHeader` does not show. */
   given: Given;
   /** The response's own, where it had to be wrapped. */
@@ -36,8 +37,8 @@ const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
  * those of an earlier one, and ours what the handler says under the same name. `getHeader` does not
  * show them.
  */
-export function joinHead(response: ServerResponse, fields: readonly string[]): void {
-  if (fields.length > 0) headOf(response).fields = fields;
+export function joinHead(response: ServerResponse, lines: string): void {
+  if (lines !== "") headOf(response).lines = lines;
 }
 
 /** Lets {@link readField} see also what is passed to `writeHead` from now on. */
@@ -60,7 +61,7 @@ function headOf(response: ServerResponse): Head {
   const carrier: Carrier = response;
   const known = carrier[HEAD];
   if (known !== undefined) return known;
-  const head: Head = { fields: NO_FIELDS, given: undefined, writeHead: wrapped(carrier) };
+  const head: Head = { lines: "", given: undefined, writeHead: wrapped(carrier) };
   carrier[HEAD] = head;
   return head;
 }
@@ -100,24 +101,22 @@ function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
     (storeHeader as StoreHeader).call(this, firstLine, given);
     return;
   }
-  const { fields } = head;
-  let lines = firstLine;
-  for (let i = 0; i < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
   head.given = given;
   // What was set by setHeader is among what Node passes.
-  if (given !== undefined && hasOurs(given, fields)) {
-    for (let i = 0; i < fields.length; i += 2) this.removeHeader(fields[i]);
-    head.given = withoutOurs(given, head);
+  if (given !== undefined && mayBeOurs(given)) {
+    const fields = toFields(head.lines);
+    eachField(fields, (name) => this.removeHeader(name));
+    head.given = withoutOurs(given, fields);
   }
-  (storeHeader as StoreHeader).call(this, lines, head.given);
+  (storeHeader as StoreHeader).call(this, firstLine + head.lines, head.given);
 }
 
 function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: Given): Carrier {
   const head = this[HEAD] as Head;
-  const { fields } = head;
+  const fields = toFields(head.lines);
   const message = typeof reason === "string" ? reason : undefined;
-  head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, head);
-  for (let i = 0; i < fields.length; i += 2) this.setHeader(fields[i], fields[i + 1]);
+  head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, fields);
+  eachField(fields, (name, value) => this.setHeader(name, value));
   const writeHead = head.writeHead as WriteHead;
   // Without a reason the fields come second: who wraps writeHead looks for them there.
   if (message === undefined) writeHead.call(this, status, head.given);
@@ -125,27 +124,25 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
   return this;
 }
 
-const NO_FIELDS: readonly string[] = [];
-
 /** What the handler passed, without what we say ourselves. */
-function withoutOurs(given: Given, { fields }: Head): Given {
-  if (given === undefined || !hasOurs(given, fields)) return given;
+function withoutOurs(given: Given, fields: Fields): Given {
+  if (given === undefined || !mayBeOurs(given)) return given;
   const kept = toPairs(given).filter(([name]) => !isOurs(name, fields));
   return Array.isArray(given) ? kept.flat() : Object.fromEntries(kept);
 }
 
-function hasOurs(given: NonNullable<Given>, fields: readonly string[]): boolean {
-  if (Array.isArray(given)) return toPairs(given).some(([name]) => isOurs(name, fields));
-  for (const name in given) if (isOurs(name, fields)) return true;
+/** How the names of all our fields begin. */
+const OURS = /^(?:x-)?ratelimit/i;
+
+function mayBeOurs(given: NonNullable<Given>): boolean {
+  if (Array.isArray(given)) return toPairs(given).some(([name]) => OURS.test(name));
+  for (const name in given) if (OURS.test(name)) return true;
   return false;
 }
 
-function isOurs(name: string, fields: readonly string[]): boolean {
-  for (let i = 0; i < fields.length; i += 2) {
-    if (fields[i].length === name.length && fields[i].toLowerCase() === name.toLowerCase()) {
-      return true;
-    }
-  }
+function isOurs(name: string, fields: Fields): boolean {
+  const lowerCase = name.toLowerCase();
+  for (let i = 0; i < fields.length; i += 2) if (fields[i].toLowerCase() === lowerCase) return true;
   return false;
 }
 

@@ -4,7 +4,7 @@
 import { toCost } from "../limiter-input.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import { chargesOf, type PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
-import type { Fields } from "./fields.js";
+import { type Fields, toFields } from "./fields.js";
 import type { Refusal } from "./refusal.js";
 import type { Wait } from "./waiting.js";
 
@@ -32,8 +32,8 @@ export interface PassageHost {
 /** What a door answers to a request. */
 export class Passage implements RateLimitInfo {
   readonly decision: PolicyDecision;
-  /** The RateLimit fields, for every response. */
-  readonly fields: Fields;
+  /** The RateLimit fields, for every response: a line for each, with its end. */
+  readonly lines: string;
   /** The response to send instead of going on; undefined if the request may go on. */
   readonly refusal: Refusal | undefined;
   readonly #wait: Wait | undefined;
@@ -45,17 +45,22 @@ export class Passage implements RateLimitInfo {
     host: PassageHost,
     request: unknown,
     decision: PolicyDecision,
-    fields: Fields,
+    lines: string,
     refusal: Refusal | undefined,
     wait: Wait | undefined,
   ) {
     this.#host = host;
     this.#request = request;
     this.decision = decision;
-    this.fields = fields;
+    this.lines = lines;
     this.refusal = refusal;
     this.#wait = wait;
     this.#cost = undefined;
+  }
+
+  /** The RateLimit fields one by one. */
+  get fields(): Fields {
+    return toFields(this.lines);
   }
 
   /** Whether `finish` has to be called when the response is there or the client is gone. */

@@ -5,7 +5,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { isThenable } from "../maybe-promise.js";
 import type { Door } from "./door.js";
-import { eachField, type Fields } from "./fields.js";
+import { toLines } from "./fields.js";
 import { goOnWith, type LimitedRequest, NodeView, toErrorReply } from "./node-exchange.js";
 import type { Passage } from "./passage.js";
 import type { Reply } from "./refusal.js";
@@ -26,7 +26,7 @@ export function passUpgrade(
   };
   const fail = (error: unknown) => {
     door.onError(error);
-    endSocket(socket, toErrorReply(error), []);
+    endSocket(socket, toErrorReply(error), "");
   };
   goOnWith(
     () => door.enter(new NodeView(request)),
@@ -37,7 +37,7 @@ export function passUpgrade(
 
 function answer(passage: Passage, socket: Duplex, go: (passage: Passage) => void): void {
   if (passage.refusal !== undefined) {
-    endSocket(socket, passage.refusal, passage.fields);
+    endSocket(socket, passage.refusal, passage.lines);
     return;
   }
   if (passage.isHeld) finishWithSocket(passage, socket);
@@ -70,14 +70,10 @@ function finishWithSocket(passage: Passage, socket: Duplex): void {
 }
 
 /** Writes a whole response to the socket, and closes it. */
-function endSocket(socket: Duplex, reply: Reply, fields: Fields): void {
+function endSocket(socket: Duplex, { status, fields, body }: Reply, lines: string): void {
   if (socket.destroyed) return;
-  const { status } = reply;
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`;
-  eachField([...fields, ...reply.fields], (name, value) => {
-    head += `${name}: ${value}\r\n`;
-  });
-  socket.end(`${head}\r\n${reply.body}`, () => socket.destroy());
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${lines}`;
+  socket.end(`${head}${toLines(fields)}\r\n${body}`, () => socket.destroy());
 }
 
 function ignore(): void {}

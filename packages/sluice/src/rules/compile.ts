@@ -201,6 +201,7 @@ export class CompiledRules {
         : { scope, part, limit, onStoreFailure, timeoutMs };
     const name = JSON.stringify(counter);
     const known = options.before?.counters.get(name) ?? counter;
+    if (known === counter) options.lanes.of(rule).store.prepare?.(limit);
     this.counters.set(name, known);
     return known;
   }

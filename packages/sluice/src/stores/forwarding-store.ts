@@ -3,6 +3,7 @@
 
 import type { Verdict } from "../decision.js";
 import { SluiceError, show } from "../errors.js";
+import type { Limit } from "../limits.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type {
   Charge,
@@ -69,6 +70,10 @@ export class ForwardingStore implements Store {
 
   keep(receipt: ChargeReceipt): void {
     this.inner.keep?.(receipt);
+  }
+
+  prepare(limit: Limit): void {
+    this.inner.prepare?.(limit);
   }
 
   refund(charges: readonly Charge[]): MaybePromise<void> {

@@ -98,6 +98,11 @@ export interface Store {
    * Default: the store does not wait.
    */
   keep?(receipt: ChargeReceipt): void;
+  /**
+   * Sets aside what counters of this limit will need, so that no request has to wait for it. Default:
+   * there is nothing to set aside.
+   */
+  prepare?(limit: Limit): void;
   /** An operator's grant, capped at full. */
   refund(charges: readonly Charge[]): MaybePromise<void>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */

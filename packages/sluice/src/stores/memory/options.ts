@@ -2,7 +2,7 @@
 
 import { asOptions, orDefault, whole } from "../../options.js";
 
-/** Options of `memoryStore`. Everything is bounded; memory is set aside when first needed. */
+/** Options of `memoryStore`. Everything is bounded; memory is set aside for the limits in use. */
 export interface MemoryStoreOptions {
   /**
    * The most keys kept for limits of similar recovery time (under a minute, up to an hour,

@@ -3,7 +3,7 @@
 // compare what forgetting costs: a flood under a short limit can't flush monthly counters.
 
 import { SluiceError } from "../../errors.js";
-import type { Limit } from "../../limits.js";
+import type { EntryLimit, Limit } from "../../limits.js";
 import type { Counter } from "../store.js";
 import { Arena } from "./arena.js";
 import { type Cells, ValueCells } from "./cells.js";
@@ -63,6 +63,12 @@ export class Placements {
     return [...this.#shelves.values()];
   }
 
+  /** Makes the table of a limit, and where its entries are kept. */
+  prepare(limit: Limit): void {
+    this.#tableFor(limit);
+    if (hasEntries(limit)) this.#shelfFor(limit.algorithm);
+  }
+
   /** The placement of a counter, made on first sight. */
   of(counter: Counter): Placement {
     const known = this.#byCounter.get(counter);
@@ -119,14 +125,13 @@ export class Placements {
   }
 
   #newCells(limit: Limit, id: number): Cells {
-    if (limit.algorithm === "slidingWindowLog" || limit.algorithm === "concurrency") {
-      const table = this.#tableFor(limit, ENTRY_STATE_DOUBLES);
-      return new EntryCells(limit, id, table, this.#shelfFor(limit.algorithm));
-    }
-    return new ValueCells(limit, id, this.#tableFor(limit, codecOf(limit).stateDoubles));
+    const table = this.#tableFor(limit);
+    if (!hasEntries(limit)) return new ValueCells(limit, id, table);
+    return new EntryCells(limit, id, table, this.#shelfFor(limit.algorithm));
   }
 
-  #tableFor(limit: Limit, stateDoubles: number): Table {
+  #tableFor(limit: Limit): Table {
+    const stateDoubles = hasEntries(limit) ? ENTRY_STATE_DOUBLES : codecOf(limit).stateDoubles;
     const recovery = RECOVERY_CLASSES_MS.findIndex((ms) => limit.recoveryMs <= ms);
     const name = `${recovery}/${stateDoubles}`;
     const table =
@@ -136,11 +141,16 @@ export class Placements {
     return table;
   }
 
-  #shelfFor(algorithm: "slidingWindowLog" | "concurrency"): EntryShelf {
+  #shelfFor(algorithm: EntryLimit["algorithm"]): EntryShelf {
     const { logEntriesMax, permitsMax } = this.#bounds;
     const entriesMax = algorithm === "concurrency" ? permitsMax : logEntriesMax;
     const shelf = this.#shelves.get(algorithm) ?? new EntryShelf(new Arena(entriesMax));
     this.#shelves.set(algorithm, shelf);
     return shelf;
   }
+}
+
+/** Whether a limit keeps an entry for each charge. */
+function hasEntries(limit: Limit): limit is EntryLimit {
+  return limit.algorithm === "slidingWindowLog" || limit.algorithm === "concurrency";
 }

@@ -4,6 +4,7 @@
 
 import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
+import type { Limit } from "../../limits.js";
 import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type {
   Charge,
@@ -87,6 +88,11 @@ export class MemoryStore implements SyncStore {
       blocksGivenUp: this.#blocks.givenUp,
       bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
     };
+  }
+
+  prepare(limit: Limit): void {
+    this.#mustBeOpen();
+    this.#placements.prepare(limit);
   }
 
   // The way of `locate` and `decide` for one charge, without allocating anything on it.
