@@ -8,7 +8,7 @@ import { refuseIfDelayed } from "../rules/charge.js";
 import type { Facts } from "../rules/facts.js";
 import type { Policy } from "../rules/policy.js";
 import { chargesOf, PolicyDecision } from "../rules/policy-decision.js";
-import type { Needs } from "../rules/policy-request.js";
+import type { AdmitOptions, Needs } from "../rules/policy-request.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { FieldWriter } from "./headers.js";
 import { PartitionKey } from "./headers-partition-key.js";
@@ -105,14 +105,26 @@ export class Door implements PassageHost {
 
   #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
     const shown = this.#identity.read(view);
-    const identify = this.#isKeyed
-      ? undefined
-      : (needs: Needs) => this.#identify(view, shown, attributes, needs);
-    const { requestId: idOf } = this.#setup;
-    const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
-    const decided = this.policy.admit(withAttributes(shown, attributes), { identify, requestId });
+    const options = this.#toOptions(view, shown, attributes);
+    const decided = this.policy.admit(withAttributes(shown, attributes), options);
     if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
     return decided.then((decision) => this.#toPassage(view, decision));
+  }
+
+  /** None, and so nothing made, for requests that are decided by what they show. */
+  #toOptions(
+    view: RequestView,
+    shown: RequestFacts,
+    attributes: Attributes | undefined,
+  ): AdmitOptions | undefined {
+    const identify =
+      this.#isKeyed || !this.policy.needsIdentity
+        ? undefined
+        : (needs: Needs) => this.#identify(view, shown, attributes, needs);
+    const { requestId: idOf } = this.#setup;
+    const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
+    if (identify === undefined && requestId === undefined) return undefined;
+    return { identify, requestId };
   }
 
   #identify(

@@ -23,14 +23,18 @@ export interface LimitTexts {
 }
 
 const known = new WeakMap<RuleLimit, LimitTexts>();
+// Most requests fall under the limit of the one before them.
+let latest: RuleLimit | undefined;
+let latestTexts: LimitTexts | undefined;
 
 /** The texts of the limit that was charged. */
 export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter">): LimitTexts {
   const { ruleLimit } = charge;
-  const found = known.get(ruleLimit);
-  if (found !== undefined) return found;
-  const texts = write(charge);
+  if (ruleLimit === latest && latestTexts !== undefined) return latestTexts;
+  const texts = known.get(ruleLimit) ?? write(charge);
   known.set(ruleLimit, texts);
+  latest = ruleLimit;
+  latestTexts = texts;
   return texts;
 }
 

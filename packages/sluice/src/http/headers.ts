@@ -31,6 +31,8 @@ interface FieldOptions {
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
+  #readAtMs = -1;
+  #wallSeconds = 0;
 
   constructor(options: FieldOptions) {
     this.#options = options;
@@ -64,11 +66,12 @@ export class FieldWriter {
     if (policies === "") return "";
     let lines = this.#options.headers === "none" ? "" : `RateLimit-Policy: ${policies}\r\n`;
     if (states !== "") lines += `RateLimit: ${states}\r\n`;
-    return bound === undefined ? lines : lines + this.#toNumbers(boundLimit, bound.verdict, retry);
+    return bound === undefined ? lines : lines + this.#toNumbers(boundLimit, bound, retry);
   }
 
   /** The forms that tell one limit's numbers. */
-  #toNumbers(limit: string, verdict: Verdict, retry: Retry | undefined): string {
+  #toNumbers(limit: string, bound: RuleCharge, retry: Retry | undefined): string {
+    const { verdict } = bound;
     const { headers, legacyReset } = this.#options;
     const remaining = clip(verdict.remaining);
     const seconds = secondsOf(verdict, retry);
@@ -83,13 +86,18 @@ export class FieldWriter {
     if (legacyReset === undefined) return lines;
     lines += `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\n`;
     if (seconds === undefined) return lines;
-    const reset = legacyReset === "delta" ? seconds : this.#atEpoch(seconds);
+    const reset = legacyReset === "delta" ? seconds : clip(this.#wallSecondsAt(bound) + seconds);
     return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
   }
 
-  #atEpoch(seconds: number): number {
-    const wallMs = wallMsOf(this.#options.clock);
-    return Math.min(INTEGER_MAX, Math.ceil(wallMs / 1000) + seconds);
+  /** The wall clock, rounded up; read once for all requests of a millisecond. */
+  #wallSecondsAt({ nowMs, ruleLimit }: RuleCharge): number {
+    // A quota is decided by the wall clock itself, whose time may be another's a moment later.
+    if (nowMs !== this.#readAtMs || ruleLimit.isQuota) {
+      this.#wallSeconds = Math.ceil(wallMsOf(this.#options.clock) / 1000);
+      this.#readAtMs = ruleLimit.isQuota ? -1 : nowMs;
+    }
+    return this.#wallSeconds;
   }
 }
 

@@ -63,7 +63,7 @@ export function rateLimit(
     request: IncomingMessage,
     response: ServerResponse,
     next: (error?: unknown) => void,
-  ) => passOn(door, request, response, () => next(), next);
+  ) => passOn(door, request, response, callNext, next, next);
   return Object.assign(middleware, {
     status: (request: IncomingMessage, response: ServerResponse) =>
       goOnWith(
@@ -74,7 +74,7 @@ export function rateLimit(
     policy: door.policy,
     close: () => door.close(),
     wrap: (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) =>
-      passOn(door, request, response, handler, sendFailure),
+      passOn(door, request, response, handler, sendFailure, undefined),
     wrapUpgrade:
       (handler: UpgradeHandler) => (request: IncomingMessage, socket: Duplex, head: Buffer) =>
         passUpgrade(door, request, socket, () => handler(request as LimitedRequest, socket, head)),
@@ -82,14 +82,21 @@ export function rateLimit(
 }
 
 type Fail = (error: unknown, response: ServerResponse) => void;
+type Next = () => void;
+type GoOn = (request: LimitedRequest, response: ServerResponse, next: Next | undefined) => unknown;
+
+function callNext(...[, , next]: Parameters<GoOn>): void {
+  next?.();
+}
 
 /** Makes no closure for what is decided at once (bench http/node). */
 function passOn(
   door: Door,
   request: IncomingMessage,
   response: ServerResponse,
-  handler: NodeHandler,
+  handler: GoOn,
   fail: Fail,
+  next: Next | undefined,
 ): void {
   let passed: MaybePromise<Passage | undefined>;
   try {
@@ -99,11 +106,11 @@ function passOn(
     return;
   }
   if (passed === undefined) return;
-  if (passed instanceof Passage) goOn(passed, request, response, handler);
+  if (passed instanceof Passage) goOn(passed, request, response, handler, next);
   else {
     // What the handler throws is not ours: it stays what it would be without us.
     passed.then(
-      (passage) => passage !== undefined && goOn(passage, request, response, handler),
+      (passage) => passage !== undefined && goOn(passage, request, response, handler, next),
       (error) => fail(error, response),
     );
   }
@@ -113,11 +120,12 @@ function goOn(
   passage: Passage,
   request: IncomingMessage,
   response: ServerResponse,
-  handler: NodeHandler,
+  handler: GoOn,
+  next: Next | undefined,
 ): void {
   const limited = request as LimitedRequest;
   limited.rateLimit = passage;
-  handler(limited, response);
+  handler(limited, response, next);
 }
 
 function sendError(door: Door, response: ServerResponse, error: unknown): void {

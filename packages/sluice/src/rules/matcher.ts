@@ -15,14 +15,14 @@ export class Matcher<T extends Matchable> {
   readonly #entries: MatchIndex<T>;
   /** What is asked for without attributes, each such match once: rules for many tenants are one here. */
   readonly #shown: MatchIndex<unknown>;
-  readonly #isEmpty: boolean;
+  readonly isEmpty: boolean;
 
   constructor(entries: readonly T[]) {
     this.#entries = new MatchIndex(entries, ({ match }) => match);
     this.#shown = entries.some(({ match }) => match.attributes.size > 0)
       ? new MatchIndex(toShown(entries), (match) => match)
       : this.#entries;
-    this.#isEmpty = entries.length === 0;
+    this.isEmpty = entries.length === 0;
   }
 
   /** The entries that match, in their order, each once. */
@@ -35,7 +35,7 @@ export class Matcher<T extends Matchable> {
    * whatever its attributes. False only if none will.
    */
   mayMatch(subject: Subject): boolean {
-    return !this.#isEmpty && this.#shown.matchesAny(subject);
+    return !this.isEmpty && this.#shown.matchesAny(subject);
   }
 }
 

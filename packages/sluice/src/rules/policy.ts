@@ -75,6 +75,14 @@ export class Policy {
   }
 
   /**
+   * Whether a rule in force has to know more of a request than it shows: who the caller is, or what its
+   * body says. If none has, `identify` is never called.
+   */
+  get needsIdentity(): boolean {
+    return !this.#compiled.late.isEmpty;
+  }
+
+  /**
    * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
    * `finish` has to be called when the response is there or the client is gone. Answers at once
    * where every rule is decided in process.
