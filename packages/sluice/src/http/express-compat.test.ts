@@ -8,8 +8,8 @@ import { type Options, rateLimit as original } from "express-rate-limit";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { listen, type RunningServer } from "../../test/http/framework-harness.js";
 import { ManualClock } from "../testing/manual-clock.js";
+import type { ExpressOptions } from "./express/options.js";
 import { rateLimit } from "./express.js";
-import type { ExpressOptions } from "./express-options.js";
 import type { RateLimitInfo } from "./passage.js";
 
 const WINDOW_MS = 60_000;

@@ -9,14 +9,14 @@ import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
 import { Policy } from "../rules/policy.js";
 import type { Door } from "./door.js";
-import type { ExpressOptions } from "./express-options.js";
-import { type ExpressSetup, toExpressSetup, toPolicySetup } from "./express-setup.js";
-import { ExpressView } from "./express-view.js";
-import { passNode, sendReply } from "./node-exchange.js";
+import type { ExpressOptions } from "./express/options.js";
+import { type ExpressSetup, toExpressSetup, toPolicySetup } from "./express/setup.js";
+import { ExpressView } from "./express/view.js";
+import { passNode, sendReply } from "./node/exchange.js";
 import type { HttpOptions } from "./options.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
 
-export type { ExpressOptions, RefusalHandler, ValueOf } from "./express-options.js";
+export type { ExpressOptions, RefusalHandler, ValueOf } from "./express/options.js";
 export type * from "./types.js";
 
 /** A middleware of Express. Handlers find what was decided in `request.rateLimit`. */

@@ -5,8 +5,8 @@ import original, { type RateLimitPluginOptions } from "@fastify/rate-limit";
 import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ManualClock } from "../testing/manual-clock.js";
+import type { FastifyOptions } from "./fastify/options.js";
 import { rateLimit } from "./fastify.js";
-import type { FastifyOptions } from "./fastify-options.js";
 
 const WINDOW_MS = 60_000;
 /** A path with the client that asks for it, or milliseconds that pass. */

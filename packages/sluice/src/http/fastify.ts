@@ -16,10 +16,10 @@ import { show } from "../errors.js";
 import { isThenable } from "../maybe-promise.js";
 import { type OptionSite, refuse } from "../options.js";
 import { Policy } from "../rules/policy.js";
-import { applyLimit, tellStatus } from "./fastify-exchange.js";
-import { type FastifyLimit, toPolicyLimit } from "./fastify-limit.js";
-import { FastifyLimits } from "./fastify-limits.js";
-import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify-options.js";
+import { applyLimit, tellStatus } from "./fastify/exchange.js";
+import { type FastifyLimit, toPolicyLimit } from "./fastify/limit.js";
+import { FastifyLimits } from "./fastify/limits.js";
+import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify/options.js";
 import type { HttpOptions } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
@@ -28,7 +28,7 @@ export type {
   FastifyHook,
   FastifyLimitOptions,
   FastifyOptions,
-} from "./fastify-options.js";
+} from "./fastify/options.js";
 export type * from "./types.js";
 
 /** Options of the plugin over a policy. */

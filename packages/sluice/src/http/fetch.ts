@@ -8,15 +8,15 @@
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
-import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
-import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
-import { FetchView, PeerFinder } from "./fetch-view.js";
+import { type FetchPassage, passFetch, toResponse } from "./fetch/exchange.js";
+import { type PeerOptions, splitPeerOptions } from "./fetch/options.js";
+import { FetchView, PeerFinder } from "./fetch/view.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
-export type { FetchPassage } from "./fetch-exchange.js";
-export type { PeerOptions } from "./fetch-options.js";
-export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
+export type { FetchPassage } from "./fetch/exchange.js";
+export type { PeerOptions } from "./fetch/options.js";
+export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch/peer.js";
 export type * from "./types.js";
 
 /** A handler. What comes after the request is the runtime's: a server, an environment, a context. */

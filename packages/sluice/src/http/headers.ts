@@ -6,8 +6,8 @@ import { type Clock, wallMsOf } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import type { RuleCharge } from "../rules/charge.js";
 import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
-import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers-limit.js";
-import type { PartitionKey } from "./headers-partition-key.js";
+import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers/limit.js";
+import type { PartitionKey } from "./headers/partition-key.js";
 import type { Retry } from "./retry-after.js";
 
 /** The forms of the RateLimit fields. `draft-8` and `draft-11` are written alike. */

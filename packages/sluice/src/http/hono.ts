@@ -9,14 +9,14 @@ import { andThen, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
 import type { Policy } from "../rules/policy.js";
 import { type BodyBounds, type BodyFields, parseBody, toBodyForm } from "./body.js";
-import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
-import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
-import { FetchView, PeerFinder } from "./fetch-view.js";
+import { type FetchPassage, passFetch, toResponse } from "./fetch/exchange.js";
+import { type PeerOptions, splitPeerOptions } from "./fetch/options.js";
+import { FetchView, PeerFinder } from "./fetch/view.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
-export type { PeerOptions } from "./fetch-options.js";
-export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch-peer.js";
+export type { PeerOptions } from "./fetch/options.js";
+export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch/peer.js";
 export type * from "./types.js";
 
 /** What handlers find in the context: `c.get("rateLimit")`. */

@@ -6,22 +6,22 @@ import type { Clock } from "../clock.js";
 import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Facts } from "../rules/facts.js";
 import type { Needs } from "../rules/policy-request.js";
-import { RequestFacts } from "./identity-facts.js";
-import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
-import { toIdentitySetup } from "./identity-setup.js";
-import { askFunction, type Claims, readClaim } from "./identity-sources.js";
+import { RequestFacts } from "./identity/facts.js";
+import type { IdentityOptions, IdentitySetup } from "./identity/options.js";
+import { toIdentitySetup } from "./identity/setup.js";
+import { askFunction, type Claims, readClaim } from "./identity/sources.js";
 import type { RequestView } from "./request-view.js";
 
-export type { ClientAddressSource } from "./client-address.js";
-export { RequestFacts } from "./identity-facts.js";
-export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity-options.js";
+export type { ClientAddressSource } from "./identity/client-address.js";
+export { RequestFacts } from "./identity/facts.js";
+export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity/options.js";
 export type {
   ClaimSource,
   Claims,
   FactFunction,
   FactSource,
   HeaderSource,
-} from "./identity-sources.js";
+} from "./identity/sources.js";
 
 /**
  * Makes the identity of a door.

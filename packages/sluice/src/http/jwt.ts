@@ -7,11 +7,12 @@
 import { errors, jwtVerify } from "jose";
 import { wallMsOf } from "../clock.js";
 import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
-import { parseCookies } from "./cookies.js";
-import type { TokenVerifier } from "./identity-options.js";
-import type { Claims } from "./identity-sources.js";
-import { TokenCache } from "./jwt-cache.js";
-import { type Keys, readKeyFile, stampOf } from "./jwt-keys.js";
+import { parseCookies } from "./identity/cookies.js";
+import type { TokenVerifier } from "./identity/options.js";
+import { hashSecret } from "./identity/secrets.js";
+import type { Claims } from "./identity/sources.js";
+import { TokenCache } from "./jwt/cache.js";
+import { type Keys, readKeyFile, stampOf } from "./jwt/keys.js";
 import {
   type JwtOptions,
   type JwtSetup,
@@ -19,15 +20,14 @@ import {
   SITE,
   type TokenRejection,
   toJwtSetup,
-} from "./jwt-options.js";
+} from "./jwt/options.js";
 import type { RequestView } from "./request-view.js";
-import { hashSecret } from "./secrets.js";
 
 export type { BodyBounds, BodyFields } from "./body.js";
-export type { TokenVerifier } from "./identity-options.js";
-export type { Claims } from "./identity-sources.js";
-export type { JwtAlgorithm, JwtKeyOptions } from "./jwt-keys.js";
-export type { JwtOptions, JwtStats, TokenRejection } from "./jwt-options.js";
+export type { TokenVerifier } from "./identity/options.js";
+export type { Claims } from "./identity/sources.js";
+export type { JwtAlgorithm, JwtKeyOptions } from "./jwt/keys.js";
+export type { JwtOptions, JwtStats, TokenRejection } from "./jwt/options.js";
 export type { RequestView } from "./request-view.js";
 
 /** Longer tokens are not looked at. */

@@ -34,6 +34,7 @@ import { parseRules } from "../rules/parse.js";
 import { createPolicy, Policy } from "../rules/policy.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
+import { NestLimits } from "./nest/limits.js";
 import {
   type HttpOptions,
   type LimitedRequest,
@@ -44,7 +45,6 @@ import {
   type RateLimitOptions,
   SkipRateLimit,
 } from "./nest.js";
-import { NestLimits } from "./nest-limits.js";
 
 /** A request of Express or Fastify, as far as both are alike. */
 interface NestRequest extends LimitedRequest {

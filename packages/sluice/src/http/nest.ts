@@ -22,16 +22,16 @@ import {
 import { APP_FILTER, HttpAdapterHost } from "@nestjs/core";
 import type { MaybePromise } from "../maybe-promise.js";
 import { Policy } from "../rules/policy.js";
-import { SkipRateLimit } from "./nest-decorators.js";
-import { NestView } from "./nest-guard.js";
-import { type NestArguments, NestLimits } from "./nest-limits.js";
-import { RateLimitFilter, sendByAdapter } from "./nest-refusal.js";
+import { SkipRateLimit } from "./nest/decorators.js";
+import { NestView } from "./nest/guard.js";
+import { type NestArguments, NestLimits } from "./nest/limits.js";
+import { RateLimitFilter, sendByAdapter } from "./nest/refusal.js";
 import type { HttpOptions, RateLimitOptions } from "./options.js";
 
-export { RateLimit, SkipRateLimit } from "./nest-decorators.js";
-export { type LimitedRequest, type NestExchange, RateLimitGuard } from "./nest-guard.js";
-export type { NestArguments } from "./nest-limits.js";
-export { RateLimitException } from "./nest-refusal.js";
+export { RateLimit, SkipRateLimit } from "./nest/decorators.js";
+export { type LimitedRequest, type NestExchange, RateLimitGuard } from "./nest/guard.js";
+export type { NestArguments } from "./nest/limits.js";
+export { RateLimitException } from "./nest/refusal.js";
 export type * from "./types.js";
 
 /** Options of the module itself. */

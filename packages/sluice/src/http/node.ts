@@ -17,12 +17,12 @@ import {
   passNode,
   sendReply,
   toErrorReply,
-} from "./node-exchange.js";
+} from "./node/exchange.js";
+import { passUpgrade } from "./node/upgrade.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
 import { Passage } from "./passage.js";
-import { passUpgrade } from "./upgrade.js";
 
-export type { LimitedRequest } from "./node-exchange.js";
+export type { LimitedRequest } from "./node/exchange.js";
 export type * from "./types.js";
 
 /** A handler of `createServer`. */

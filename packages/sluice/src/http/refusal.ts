@@ -4,7 +4,7 @@
 import { drop } from "../maybe-promise.js";
 import { chargesOf, type PolicyDecision, type RefusalReason } from "../rules/policy-decision.js";
 import type { Fields } from "./fields.js";
-import { textsOf } from "./headers-limit.js";
+import { textsOf } from "./headers/limit.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem.js";
 import type { Retry } from "./retry-after.js";
 

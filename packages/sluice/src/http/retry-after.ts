@@ -1,7 +1,7 @@
 // When a refused caller may come back, told once for the whole response: Retry-After, the RateLimit
 // fields and the body agree. Chance only adds to it, so that whoever waits is never too early.
 
-import { INTEGER_MAX } from "./headers-limit.js";
+import { INTEGER_MAX } from "./headers/limit.js";
 
 /** The wait of one refusal. */
 export interface Retry {

@@ -1,0 +1,67 @@
+// The options of the Express middleware: ours, and those that users of express-rate-limit know, which
+// keep their meaning.
+
+import type { NextFunction, Request, Response } from "express";
+import type { Limit } from "../../limits.js";
+import type { MaybePromise } from "../../maybe-promise.js";
+import type { RateLimitOptions } from "../options.js";
+
+/** A value that depends on the request, at once or later. */
+export type ValueOf<T> = (request: Request, response: Response) => MaybePromise<T>;
+
+/** Answers a refused request in place of the usual response. The fields are already set. */
+export type RefusalHandler = (
+  request: Request,
+  response: Response,
+  next: NextFunction,
+  options: ExpressOptions,
+) => unknown;
+
+/** Options of the Express middleware without a policy. */
+export interface ExpressOptions extends Omit<RateLimitOptions<Request>, "limit" | "skip"> {
+  /**
+   * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
+   * function that chooses it. With 0 every request is refused. Default 5, if `windowMs` is given.
+   */
+  limit?: Limit | readonly Limit[] | number | ValueOf<number>;
+  /** The former name of `limit` as a number or a function. */
+  max?: number | ValueOf<number>;
+  /** How long a window is, where `limit` is a number; default 60,000. */
+  windowMs?: number;
+  /** What is counted by, in place of `key`. It has to answer with a text that is not empty. */
+  keyGenerator?: ValueOf<string>;
+  /** Requests that are not counted at all. */
+  skip?: ValueOf<boolean>;
+  /** Answers refused requests. */
+  handler?: RefusalHandler;
+  /** What `response.send` sends to refused requests, in place of `body`. */
+  message?: unknown;
+  /** The status of refused requests, 400 to 599; default 429. */
+  statusCode?: number;
+  /** `true` is `"draft-6"`, `false` is `headers: "none"`. Default: as `headers` says. */
+  standardHeaders?: boolean | "draft-6" | "draft-7" | "draft-8";
+  /**
+   * The Retry-After of refusals in whole seconds from 1, in place of the true one, which is told if a
+   * function answers anything else.
+   */
+  retryAfter?: number | ValueOf<number>;
+  /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */
+  skipFailedRequests?: boolean;
+  /** Counts only requests that fail. Default false. */
+  skipSuccessfulRequests?: boolean;
+  /**
+   * What failing is; default: a status from 400. It has to answer at once: with a promise the request
+   * counts, and `onError` is told.
+   */
+  requestWasSuccessful?: (request: Request, response: Response) => boolean;
+  /** Where handlers find what is left; default `"rateLimit"`: `req.rateLimit.remaining`. */
+  requestPropertyName?: string;
+  /** The name in the RateLimit fields: `name`, under another name. */
+  identifier?: string;
+  /** How many bits of an IPv6 address are one client, 1 to 128 (or false); default 64. */
+  ipv6Subnet?: number | false;
+  /** `true` is `onStoreFailure: "open"`, `false` is `"throw"`. Default: `"local"`. */
+  passOnStoreError?: boolean;
+  /** Accepted, without effect: options are always checked when they are given. */
+  validate?: unknown;
+}

@@ -1,0 +1,228 @@
+// Options of express-rate-limit said in ours wherever that is possible, so that one way leads from a
+// request to its answer. What is left over is how a refusal is answered, and what functions decide.
+
+import type { Request, Response } from "express";
+import { SluiceError, show } from "../../errors.js";
+import { isLimit } from "../../limits.js";
+import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
+import { type OptionSite, oneOf, refuse } from "../../options.js";
+import type { Policy } from "../../rules/policy.js";
+import type { Door } from "../door.js";
+import { type EitherOr, refuseBoth } from "../either-or.js";
+import type { HeaderForm } from "../headers.js";
+import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
+import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
+import type { ExpressOptions, ValueOf } from "./options.js";
+import { type Answer, toAnswer } from "./refusal.js";
+
+/** Where requests enter. */
+export interface Entrance {
+  /** The door of a request; undefined if it is not to be counted. */
+  readonly doorOf: (request: Request, response: Response) => MaybePromise<Door | undefined>;
+  /** Undefined if there is more than one. */
+  readonly policy: Policy | undefined;
+  close(): Promise<void>;
+}
+
+/** Options, validated and said in ours. */
+export interface ExpressSetup extends Entrance {
+  /** Answers refused requests; undefined: as the door says. */
+  readonly answer: Answer | undefined;
+  /** Whether a response counts; undefined: the rule knows. */
+  readonly isCounted: ((request: Request, response: Response) => boolean) | undefined;
+  /** The property of requests under which handlers find what was decided. */
+  readonly infoName: string;
+  /** Whether `identity` says which proxies are trusted; if not, the app's `trust proxy` does. */
+  readonly knowsProxies: boolean;
+}
+
+/** Options that are not ours. */
+const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
+  "max",
+  "windowMs",
+  "keyGenerator",
+  "handler",
+  "message",
+  "statusCode",
+  "standardHeaders",
+  "retryAfter",
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "requestWasSuccessful",
+  "requestPropertyName",
+  "identifier",
+  "ipv6Subnet",
+  "passOnStoreError",
+  "validate",
+] as const;
+
+const EITHER_OR: EitherOr<keyof ExpressOptions> = {
+  switches: ["skipFailedRequests", "skipSuccessfulRequests"],
+  pairs: [
+    ["limit", "max"],
+    ["key", "keyGenerator"],
+    ["key", "ipv6Subnet"],
+    ["keyGenerator", "ipv6Subnet"],
+    ["name", "identifier"],
+    ["headers", "standardHeaders"],
+    ["body", "message"],
+    ["body", "handler"],
+    ["when", "skipFailedRequests"],
+    ["when", "skipSuccessfulRequests"],
+    ["settle", "skipFailedRequests"],
+    ["settle", "skipSuccessfulRequests"],
+    ["skipFailedRequests", "skipSuccessfulRequests"],
+    ["onStoreFailure", "passOnStoreError"],
+  ],
+};
+
+const WINDOW_MS_DEFAULT = 60_000;
+const LIMIT_DEFAULT = 5;
+const INFO_NAME = "rateLimit";
+/** What express-rate-limit calls a failure, as rules write it. */
+const FAILURES = ["4xx", "5xx"];
+
+/** Validates options and says them in ours. */
+export function toExpressSetup(
+  site: OptionSite,
+  options: ExpressOptions,
+  second?: unknown,
+): ExpressSetup {
+  if (typeof options !== "object" || options === null || second !== undefined) {
+    const seen = `${show(options)}${second === undefined ? "" : ` and ${show(second)}`}`;
+    refuse(site, `takes a policy and options, or options alone; got ${seen}`);
+  }
+  refuseBoth(site, options, EITHER_OR);
+  checkStore(site, options.store);
+  const own = toOwn(site, options);
+  return {
+    ...toEntrance(site, options, own),
+    answer: toAnswer(site, options),
+    isCounted: toIsCounted(options),
+    infoName: options.requestPropertyName ?? INFO_NAME,
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies: typeof own.key === "function" || knowsProxies(options),
+  };
+}
+
+/** The setup of a policy, which has no other options than ours. */
+export function toPolicySetup(
+  site: OptionSite,
+  policy: Policy,
+  options: HttpOptions<Request> = {},
+): ExpressSetup {
+  return {
+    ...toOneDoor(toDoor(site, policy, options)),
+    answer: undefined,
+    isCounted: undefined,
+    infoName: INFO_NAME,
+    knowsProxies: knowsProxies(options),
+  };
+}
+
+function knowsProxies({ identity }: Pick<HttpOptions<Request>, "identity">): boolean {
+  return identity?.trustedProxies !== undefined;
+}
+
+/** Everything but the limit, in our own names. */
+function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Request> {
+  const own: Record<string, unknown> = { ...options };
+  for (const name of KNOWN_FROM_EXPRESS_RATE_LIMIT) delete own[name];
+  const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
+  if (keyGenerator !== undefined) own.key = (request: Request) => toKey(keyGenerator, request);
+  if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
+  if (standardHeaders !== undefined) own.headers = toForm(site, standardHeaders);
+  if (identifier !== undefined) own.name = identifier;
+  if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet === false ? 128 : ipv6Subnet}`;
+  if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
+  if (toIsCounted(options) !== undefined) own.settle = "code";
+  else if (options.skipFailedRequests) own.when = { statusNot: FAILURES };
+  else if (options.skipSuccessfulRequests) own.when = { status: FAILURES };
+  return own as unknown as RateLimitOptions<Request>;
+}
+
+/** One door for all, or that of the number which a function chose. */
+function toEntrance(
+  site: OptionSite,
+  options: ExpressOptions,
+  own: RateLimitOptions<Request>,
+): Entrance {
+  const { windowMs } = options;
+  const byDefault = windowMs === undefined ? undefined : LIMIT_DEFAULT;
+  const limit = options.limit ?? options.max ?? byDefault;
+  const size = { limit: 0, windowMs: windowMs ?? WINDOW_MS_DEFAULT };
+  if (typeof limit === "number") return toOneDoor(toWindowDoor(site, own, { ...size, limit }));
+  if (typeof limit === "function") return toDoors(site, limit, size, own);
+  const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
+  if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
+  if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
+  return toOneDoor(toDoor(site, own));
+}
+
+function toOneDoor(door: Door): Entrance {
+  return { doorOf: () => door, policy: door.policy, close: () => door.close() };
+}
+
+function toDoors(
+  site: OptionSite,
+  choose: ValueOf<number>,
+  { windowMs }: WindowSize,
+  { skip, ...own }: RateLimitOptions<Request>,
+): Entrance {
+  const doors = new WindowDoors(site, own);
+  const choice = (request: Request, response: Response) =>
+    andThen(choose(request, response), (limit) => doors.of({ limit, windowMs }));
+  // A request that is not counted has no limit to choose.
+  const doorOf = (request: Request, response: Response) =>
+    andThen(skip?.(request) ?? false, (isSkipped) =>
+      isSkipped ? undefined : choice(request, response),
+    );
+  return { doorOf, policy: undefined, close: () => doors.close() };
+}
+
+/** The response of a request, which Express keeps there. */
+function responseOf(request: Request): Response {
+  return request.res as Response;
+}
+
+function toKey(keyGenerator: ValueOf<string>, request: Request): MaybePromise<string> {
+  return andThen(keyGenerator(request, responseOf(request)), (key: unknown) => {
+    if (typeof key === "string" && key !== "") return key;
+    // As a key it would be shared by all who have none. Whom not to count is for `skip` to say.
+    throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(key)}`);
+  });
+}
+
+function toForm(site: OptionSite, standardHeaders: unknown): HeaderForm {
+  if (standardHeaders === true) return "draft-6";
+  if (standardHeaders === false) return "none";
+  return oneOf(site, "standardHeaders", standardHeaders, ["draft-6", "draft-7", "draft-8"]);
+}
+
+function toIsCounted(options: ExpressOptions): ExpressSetup["isCounted"] {
+  const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
+  if (requestWasSuccessful === undefined) return undefined;
+  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
+  return (request, response) => {
+    const isSuccess: unknown = requestWasSuccessful(request, response);
+    if (isThenable(isSuccess)) refusePromise(isSuccess);
+    return Boolean(isSuccess) === Boolean(skipFailedRequests);
+  };
+}
+
+/** Nobody waits for it: what is held is settled in the same turn. */
+function refusePromise(late: Promise<unknown>): never {
+  tell(() => late);
+  const seen = "rateLimit: requestWasSuccessful answered with a promise, so the request counts";
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
+
+function checkStore(site: OptionSite, store: unknown): void {
+  const { increment } = (store ?? {}) as { increment?: unknown };
+  if (typeof increment !== "function") return;
+  refuse(
+    site,
+    "store is one of express-rate-limit's; pass memoryStore() or redisStore(…), or keep " +
+      "express-rate-limit and give it expressRateLimitStore(…)",
+  );
+}

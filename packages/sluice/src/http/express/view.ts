@@ -1,0 +1,40 @@
+// A request of Express as doors see it: with the path that the client asked for, wherever the middleware
+// is mounted, and the address that the app's own `trust proxy` setting finds.
+
+import type { Request } from "express";
+import { SluiceError } from "../../errors.js";
+import { toBareAddress } from "../../rules/address.js";
+import { NodeView } from "../node/exchange.js";
+
+/** A request of Express. */
+export class ExpressView extends NodeView {
+  declare readonly raw: Request;
+  readonly #knowsProxies: boolean;
+
+  /** @param knowsProxies - Whether `identity.trustedProxies` walks the proxies, so Express must not. */
+  constructor(request: Request, knowsProxies: boolean) {
+    super(request);
+    this.#knowsProxies = knowsProxies;
+  }
+
+  override get target(): string {
+    return this.raw.originalUrl;
+  }
+
+  override get peer(): string | undefined {
+    // Read as a property: an app that is mounted inherits it, and asking for `ip` walks the header.
+    const trust: unknown = this.raw.app.settings["trust proxy"];
+    if (!trust || this.#knowsProxies) return super.peer;
+    if (trust !== true) return bare(this.raw.ip);
+    throw new SluiceError(
+      "SLUICE_OPTION_INVALID",
+      'rateLimit: with "trust proxy" set to true any client may write its own address; ' +
+        "set it to the addresses or the number of your proxies",
+    );
+  }
+}
+
+/** Some proxies write the port as well. */
+function bare(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : (toBareAddress(address) ?? address);
+}

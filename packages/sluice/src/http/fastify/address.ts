@@ -1,0 +1,44 @@
+// The client's address as Fastify's own `trustProxy` finds it. With `trustProxy: true` any client may
+// write its own, and Fastify does not tell its setting, so it is found out by asking for the address of
+// a request that nobody sent.
+
+import type { FastifyRequest } from "fastify";
+import { SluiceError } from "../../errors.js";
+import { toBareAddress } from "../../rules/address.js";
+
+/** Nobody stands behind so many proxies. All are addresses for documentation. */
+const CLAIMED = Array.from({ length: 64 }, (_, i) => `192.0.2.${i + 1}`);
+const NOBODYS = {
+  headers: { "x-forwarded-for": CLAIMED.join(", ") },
+  socket: { remoteAddress: "198.51.100.1" },
+};
+
+/** Prototypes of requests whose application does not believe everybody: one for each scope. */
+const sound = new WeakSet<object>();
+// Most requests are of the same scope as the one before them.
+let soundBefore: object | undefined;
+
+/** The address of the client; undefined over a Unix socket. Throws if the application lets every client write its own. */
+export function addressOf(request: FastifyRequest): string | undefined {
+  const kind = Object.getPrototypeOf(request) as object;
+  if (kind !== soundBefore) checkTrust(kind);
+  const { ip } = request;
+  if (ip === request.socket.remoteAddress) return ip;
+  // Some proxies write the port as well.
+  return toBareAddress(ip) ?? ip;
+}
+
+function checkTrust(kind: object): void {
+  if (!sound.has(kind)) {
+    const { ip } = Object.create(kind, { raw: { value: NOBODYS } }) as FastifyRequest;
+    if (ip === CLAIMED[0]) {
+      throw new SluiceError(
+        "SLUICE_OPTION_INVALID",
+        "rateLimit: with trustProxy set to true any client may write its own address; set it to the " +
+          "addresses or the number of your proxies",
+      );
+    }
+    sound.add(kind);
+  }
+  soundBefore = kind;
+}

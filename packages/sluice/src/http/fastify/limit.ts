@@ -1,0 +1,197 @@
+// One limit of a Fastify application, for all routes or for one: options of @fastify/rate-limit said in
+// ours wherever that is possible. What is left over is whom to leave out and which numbers a function
+// chooses, both by the key, and how a refusal is answered.
+
+import type { FastifyRequest } from "fastify";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
+import { type OptionSite, oneOf, refuse } from "../../options.js";
+import type { Policy } from "../../rules/policy.js";
+import type { Door } from "../door.js";
+import { type EitherOr, refuseBoth } from "../either-or.js";
+import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
+import { toTimeWindow } from "../time-window.js";
+import { toWindowDoor, WindowDoors } from "../window-doors.js";
+import { addressOf } from "./address.js";
+import { keyIn, setKey } from "./key.js";
+import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./options.js";
+import { FastifyRefusals } from "./refusals.js";
+
+/** A limit, ready for requests. */
+export interface FastifyLimit {
+  readonly hook: FastifyHook;
+  /** Where a request enters; undefined if it is not to be counted. */
+  readonly doorOf: (request: FastifyRequest) => MaybePromise<Door | undefined>;
+  /** Undefined if functions choose among several. */
+  readonly policy: Policy | undefined;
+  /** Undefined: a refusal is answered as the door says. */
+  readonly refusals: FastifyRefusals | undefined;
+  readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
+  /** Fields that responses go without, by lower-case name. */
+  readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
+  /** Whether `identity` says which proxies are trusted; if not, the app's `trustProxy` does. */
+  readonly knowsProxies: boolean;
+  close(): Promise<void>;
+}
+
+/** Options that are not ours. */
+const KNOWN_FROM_FASTIFY = [
+  "max",
+  "timeWindow",
+  "keyGenerator",
+  "allowList",
+  "ban",
+  "ipv6Subnet",
+  "hook",
+  "errorResponseBuilder",
+  "onExceeding",
+  "onExceeded",
+  "onBanReach",
+  "skipOnError",
+  "enableDraftSpec",
+  "addHeaders",
+  "addHeadersOnExceeding",
+  "groupId",
+] as const;
+
+const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
+  switches: ["enableDraftSpec"],
+  pairs: [
+    ["limit", "max"],
+    ["limit", "timeWindow"],
+    ["limit", "ban"],
+    ["key", "keyGenerator"],
+    ["key", "ipv6Subnet"],
+    ["keyGenerator", "ipv6Subnet"],
+    ["headers", "enableDraftSpec"],
+    ["body", "errorResponseBuilder"],
+    ["onStoreFailure", "skipOnError"],
+  ],
+};
+
+/** What can't be kept, and what to do instead. */
+const NOT_KEPT: Readonly<Record<string, string>> = {
+  redis: "pass store: redisStore(client), from sluice/redis",
+  continueExceeding: "a refusal costs nothing here; `ban` answers who goes on with 403",
+  exponentialBackoff: "a refusal costs nothing here; `ban` answers who goes on with 403",
+};
+
+const MAX_DEFAULT = 1_000;
+const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** The limit of a policy. */
+export function toPolicyLimit(
+  site: OptionSite,
+  policy: Policy,
+  { hook, ...options }: HttpOptions<FastifyRequest> & { hook?: FastifyHook },
+): FastifyLimit {
+  const door = toDoor(site, policy, options);
+  return {
+    hook: toHook(site, hook),
+    doorOf: () => door,
+    policy,
+    refusals: undefined,
+    onPassed: undefined,
+    hidden: { passed: NOTHING, refused: NOTHING },
+    knowsProxies: options.identity?.trustedProxies !== undefined,
+    close: () => door.close(),
+  };
+}
+
+/** A limit of these options. `store` and `name` are given: limits of an application share a store. */
+export function toFastifyLimit(
+  site: OptionSite,
+  options: FastifyLimitOptions & Required<Pick<FastifyLimitOptions, "store" | "name">>,
+): FastifyLimit {
+  refuseBoth(site, options, EITHER_OR);
+  for (const [name, instead] of Object.entries(NOT_KEPT)) {
+    if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
+  }
+  const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
+  return {
+    ...toEntrance(site, options),
+    hook: toHook(site, options.hook),
+    refusals: FastifyRefusals.of(site, options),
+    onPassed: onExceeding,
+    hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies:
+      options.keyGenerator !== undefined ||
+      typeof options.key === "function" ||
+      identity?.trustedProxies !== undefined,
+  };
+}
+
+function toHook(site: OptionSite, hook: unknown = "onRequest"): FastifyHook {
+  return oneOf(site, "hook", hook, HOOKS);
+}
+
+function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<string> {
+  return new Set(Object.keys(shown).filter((name) => shown[name] === false));
+}
+
+type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
+
+function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
+  const own = toOwn(options);
+  const { max = MAX_DEFAULT, limit, allowList } = options;
+  const windowMs = toTimeWindow(site, options.timeWindow);
+  if (typeof max === "function" || typeof windowMs === "function") {
+    const doors = new WindowDoors(site, own);
+    const doorOf = unlessAllowed(options, (request, key) =>
+      andThen(numberFor(max, request, key), (size) =>
+        andThen(numberFor(windowMs, request, key), (ms) => doors.of({ limit: size, windowMs: ms })),
+      ),
+    );
+    return { doorOf, policy: undefined, close: () => doors.close() };
+  }
+  const door =
+    limit === undefined
+      ? toWindowDoor(site, own, { limit: max, windowMs })
+      : toDoor(site, { ...own, limit });
+  const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
+  const doorOf = needsKey ? unlessAllowed(options, () => door) : () => door;
+  return { doorOf, policy: door.policy, close: () => door.close() };
+}
+
+/** Everything but the limit, in our own names. */
+function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyRequest>, "limit"> {
+  const own: Record<string, unknown> = { ...options };
+  delete own.limit;
+  for (const name of KNOWN_FROM_FASTIFY) delete own[name];
+  const { keyGenerator, ipv6Subnet, skipOnError, enableDraftSpec, limit } = options;
+  if (keyGenerator !== undefined) own.key = keyIn;
+  if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet}`;
+  if (skipOnError !== undefined) own.onStoreFailure = skipOnError ? "open" : "throw";
+  if (enableDraftSpec) own.headers = "draft-6";
+  // As clients of @fastify/rate-limit know it: seconds from now, and no X- fields beside the draft's.
+  if (limit === undefined) own.legacyHeaders ??= enableDraftSpec ? false : "delta";
+  return own as Omit<RateLimitOptions<FastifyRequest>, "limit">;
+}
+
+/** Finds the key, and the door unless the key is on the list of those who are not counted. */
+function unlessAllowed(
+  { keyGenerator, allowList }: FastifyLimitOptions,
+  doorOf: ValueByKey<Door>,
+): FastifyLimit["doorOf"] {
+  const allowed = Array.isArray(allowList) ? new Set<string>(allowList) : undefined;
+  const isAllowed =
+    typeof allowList === "function"
+      ? allowList
+      : (_request: FastifyRequest, key: string) => allowed?.has(key) === true;
+  return (request) =>
+    andThen(keyGenerator === undefined ? addressOf(request) : keyGenerator(request), (found) => {
+      const key = setKey(request, found);
+      return andThen(isAllowed(request, key), (isFree) =>
+        isFree ? undefined : doorOf(request, key),
+      );
+    });
+}
+
+function numberFor(
+  value: number | ValueByKey<number>,
+  request: FastifyRequest,
+  key: string,
+): MaybePromise<number> {
+  return typeof value === "function" ? value(request, key) : value;
+}

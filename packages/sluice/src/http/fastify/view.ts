@@ -1,0 +1,46 @@
+// A request of Fastify as doors see it, with the address that the app's own `trustProxy` finds.
+
+import type { FastifyRequest } from "fastify";
+import type { MaybePromise } from "../../maybe-promise.js";
+import { readNodeBody } from "../body/node.js";
+import { type BodyBounds, type BodyFields, toFields } from "../body.js";
+import type { RequestView } from "../request-view.js";
+import { addressOf } from "./address.js";
+
+/** A request of Fastify. */
+export class FastifyView implements RequestView {
+  readonly raw: FastifyRequest;
+  readonly #knowsProxies: boolean;
+
+  /** @param knowsProxies - Whether `identity.trustedProxies` walks the proxies, so Fastify must not. */
+  constructor(request: FastifyRequest, knowsProxies: boolean) {
+    this.raw = request;
+    this.#knowsProxies = knowsProxies;
+  }
+
+  get method(): string {
+    return this.raw.method;
+  }
+
+  /** As it was sent: `rewriteUrl` may have made another one of it. */
+  get target(): string {
+    // Where Fastify reads it too, but that would add a property to every request.
+    const { originalUrl, url } = this.raw.raw as { originalUrl?: string; url?: string };
+    return originalUrl ?? url ?? "/";
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.raw.raw.headers;
+  }
+
+  get peer(): string | undefined {
+    return this.#knowsProxies ? this.raw.socket.remoteAddress : addressOf(this.raw);
+  }
+
+  /** Parsed by Fastify if its turn was before ours, else read ahead. */
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    const { body } = this.raw;
+    if (body !== undefined) return toFields(body);
+    return readNodeBody(this.raw.raw, bounds);
+  }
+}

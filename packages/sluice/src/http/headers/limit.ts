@@ -1,0 +1,85 @@
+// What fields say of a limit that never changes: its name and its promise. Written once for each limit
+// of each rule, so that a request only puts texts together.
+
+import type { Limit } from "../../limits.js";
+import type { RuleCharge } from "../../rules/charge.js";
+import type { RuleLimit } from "../../rules/compile.js";
+
+/** The largest integer of a structured field. */
+export const INTEGER_MAX = 999_999_999_999_999;
+
+/** The constant texts of one limit. */
+export interface LimitTexts {
+  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
+  readonly name: string;
+  /** `"login";q=100;w=60`. */
+  readonly namedPolicy: string;
+  /** `"login";r=`. */
+  readonly namedState: string;
+  /** `100;w=60`, as older drafts have it. */
+  readonly policy: string;
+  readonly limit: string;
+  readonly isPermit: boolean;
+}
+
+const known = new WeakMap<RuleLimit, LimitTexts>();
+// Most requests fall under the limit of the one before them.
+let latest: RuleLimit | undefined;
+let latestTexts: LimitTexts | undefined;
+
+/** The texts of the limit that was charged. */
+export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter">): LimitTexts {
+  const { ruleLimit } = charge;
+  if (ruleLimit === latest && latestTexts !== undefined) return latestTexts;
+  const texts = known.get(ruleLimit) ?? write(charge);
+  known.set(ruleLimit, texts);
+  latest = ruleLimit;
+  latestTexts = texts;
+  return texts;
+}
+
+function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
+  const { id, settle } = rule.rule;
+  const { isPermit } = ruleLimit;
+  const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
+  const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.limit)}`;
+  const seconds = windowSecondsOf(ruleLimit.limit);
+  const window = seconds === undefined ? "" : `;w=${seconds}`;
+  let unit = "";
+  if (isPermit) unit = ';qu="concurrent-requests"';
+  else if (settle?.kind === "bytes") unit = ';qu="content-bytes"';
+  return {
+    name,
+    namedPolicy: `"${name}";q=${limit}${unit}${window}`,
+    namedState: `"${name}";r=`,
+    policy: `${limit}${window}`,
+    limit,
+    isPermit,
+  };
+}
+
+const DAY_SECONDS = 86_400;
+/** A month by its longest, so that who spreads its requests over it stays below the quota. */
+const PERIOD_SECONDS = { day: DAY_SECONDS, week: 7 * DAY_SECONDS, month: 31 * DAY_SECONDS };
+
+/**
+ * In which time the limit's units come back: a window's length, a bucket's time to refill from empty.
+ * Whole seconds, rounded up; undefined below one second and where there is no such time.
+ */
+function windowSecondsOf(limit: Limit): number | undefined {
+  switch (limit.algorithm) {
+    case "concurrency":
+      return undefined;
+    case "quota":
+      return PERIOD_SECONDS[limit.period];
+    case "tokenBucket":
+    case "leakyBucket":
+      return toWindowSeconds(limit.recoveryMs);
+    default:
+      return toWindowSeconds(limit.windowMs);
+  }
+}
+
+function toWindowSeconds(windowMs: number): number | undefined {
+  return windowMs < 1000 ? undefined : Math.min(INTEGER_MAX, Math.ceil(windowMs / 1000));
+}

@@ -1,0 +1,145 @@
+// The client's address behind proxies. Only what a trusted proxy wrote is believed: the peer is one or
+// its fields are not read at all, and the list of addresses is walked from the right, from the proxy
+// that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
+// was written by somebody else, and anybody can write it.
+
+import { SluiceError, warn } from "../../errors.js";
+import { drop } from "../../maybe-promise.js";
+import { toBareAddress } from "../../rules/address.js";
+import { type CidrList, toCidrList } from "../../rules/cidr.js";
+import type { RequestView } from "../request-view.js";
+import { readForwardedFor } from "./forwarded.js";
+
+/** Where proxies write the address of who asked them. */
+export type ClientAddressSource<Raw = unknown> =
+  | "x-forwarded-for"
+  | "forwarded"
+  /** A field with one address, such as `cf-connecting-ip` or `x-real-ip`. */
+  | { readonly header: string }
+  /** A function in code, of the framework's own request. What it throws fails the request. */
+  | ((raw: Raw) => string | undefined);
+
+/** Which peers are trusted to say for whom they ask. */
+export interface TrustedPeers {
+  /** Undefined: none. */
+  readonly proxies: CidrList | undefined;
+  /** Whether anything was said of proxies at all. */
+  readonly isSaid: boolean;
+  /** Whether a peer that has no address is one: a Unix socket, or a platform that hides it. */
+  readonly isUnaddressedTrusted: boolean;
+}
+
+/**
+ * So many requests are looked at for a proxy that nobody named: Node makes the headers of a request when
+ * somebody asks for them, which not every handler does.
+ */
+const LOOKS_MAX = 1_000;
+
+/** How many proxies may stand in a row; the walk ends at the last of so many. */
+export const HOPS_MAX = 32;
+
+/** Finds the addresses of clients. */
+export class ClientAddresses {
+  readonly #peers: TrustedPeers;
+  readonly #source: ClientAddressSource;
+  // Most requests come from the peer of the one before them.
+  #latestPeer = "";
+  #isLatestTrusted = false;
+  /** In how many requests more a proxy that nobody named would be news. */
+  #looksLeft: number;
+
+  constructor(peers: TrustedPeers, source: ClientAddressSource) {
+    this.#peers = peers;
+    this.#source = source;
+    this.#looksLeft = peers.isSaid ? 0 : LOOKS_MAX;
+  }
+
+  /** Whether fields that name a client, a user or a host are believed from this peer. */
+  isTrusted(peer: string | undefined): boolean {
+    const { proxies, isUnaddressedTrusted } = this.#peers;
+    if (peer === undefined) return isUnaddressedTrusted;
+    if (proxies === undefined) return false;
+    if (peer !== this.#latestPeer) {
+      this.#isLatestTrusted = proxies.has(peer);
+      this.#latestPeer = peer;
+    }
+    return this.#isLatestTrusted;
+  }
+
+  /**
+   * The client's address, without brackets and port. It is the nearest one that is not trusted; if
+   * all are, the furthest. An entry that is blank, malformed, `unknown` or hidden ends the walk at
+   * the address before it, which is the peer's if there is none. Undefined only if the peer has no
+   * address and nothing else is known.
+   */
+  of(view: RequestView): string | undefined {
+    const source = this.#source;
+    if (typeof source === "function") return toAnswered(source(view.raw));
+    const { peer } = view;
+    if (!this.isTrusted(peer)) {
+      if (this.#looksLeft > 0) this.#look(peer, view);
+      return peer;
+    }
+    if (source === "x-forwarded-for") {
+      return this.#walk(peer, joined(view.headers[source]), readListed);
+    }
+    if (source === "forwarded")
+      return this.#walk(peer, joined(view.headers[source]), readForwardedFor);
+    return toBareAddress(joined(view.headers[source.header])) ?? peer;
+  }
+
+  /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
+  #look(peer: string | undefined, { headers }: RequestView): void {
+    this.#looksLeft--;
+    if (peer === undefined || headers["x-forwarded-for"] === undefined) return;
+    if (!NEIGHBOURS.has(peer)) return;
+    this.#looksLeft = 0;
+    warn("SLUICE_PROXY_UNTRUSTED", `${peer} sends X-Forwarded-For; see identity.trustedProxies`);
+  }
+
+  #walk(peer: string | undefined, text: string, readLast: ReadLast): string | undefined {
+    let known = peer;
+    let end = text.length;
+    for (let hops = 0; hops < HOPS_MAX && end > 0; hops++) {
+      const last = readLast(text, end);
+      const address = last.text === undefined ? undefined : toBareAddress(last.text);
+      if (address === undefined) break;
+      known = address;
+      if (this.#peers.proxies?.has(address) !== true) break;
+      end = last.start - 1;
+    }
+    return known;
+  }
+}
+
+const NEIGHBOURS = toCidrList(["loopback", "private"]);
+
+/** The last entry of a list that is cut off at `end`. */
+export type ReadLast = (text: string, end: number) => LastEntry;
+
+/** An entry of a list, and where it starts: the comma that ends the one before it comes right there. */
+export interface LastEntry {
+  readonly start: number;
+  /** Undefined if it names nobody. */
+  readonly text: string | undefined;
+}
+
+function readListed(text: string, end: number): LastEntry {
+  const start = text.lastIndexOf(",", end - 1) + 1;
+  return { start, text: text.slice(start, end) };
+}
+
+/** What a function in code answered, which can't be waited for. */
+function toAnswered(answer: unknown): string | undefined {
+  if (answer === undefined || typeof answer === "string") return answer;
+  drop(answer);
+  // Its type only: what it is may be nobody's business.
+  const seen = `identity.clientAddress must return a text or undefined, at once, got ${typeof answer}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
+
+/** All lines of a field as one. Reading only the first of them would read what a client wrote. */
+function joined(lines: string | readonly string[] | undefined): string {
+  if (lines === undefined) return "";
+  return typeof lines === "string" ? lines : lines.join(",");
+}

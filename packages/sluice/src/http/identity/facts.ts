@@ -1,0 +1,130 @@
+// The facts of one HTTP request. Each is read off the request when somebody asks for it, and once: most
+// requests are decided by their address alone. Never spread these: the fields are getters.
+
+import type { Facts } from "../../rules/facts.js";
+import type { RequestView } from "../request-view.js";
+import { readApiKey } from "./api-key.js";
+import { parseCookies } from "./cookies.js";
+import { readHost } from "./host.js";
+import type { IdentitySetup, NamedSource } from "./options.js";
+import { readSingle } from "./sources.js";
+
+/** Who calls, as far as it is known. */
+interface Caller {
+  user: string | undefined;
+  tenant: string | undefined;
+  tier: string | undefined;
+  readonly attributes: Record<string, string | undefined>;
+}
+
+/** Facts of a request, read on demand. */
+export class RequestFacts implements Facts {
+  readonly #setup: IdentitySetup;
+  readonly #view: RequestView;
+  // Undefined is not yet read; null is read and not there.
+  #ip: string | null | undefined = undefined;
+  #host: string | null | undefined = undefined;
+  #apiKey: string | null | undefined = undefined;
+  #cookies: Facts["cookies"] | null = undefined;
+  #caller: Caller | undefined = undefined;
+  #body: Facts["body"] = undefined;
+
+  constructor(setup: IdentitySetup, view: RequestView) {
+    this.#setup = setup;
+    this.#view = view;
+  }
+
+  get method(): string {
+    const { methodOverride } = this.#setup;
+    const { method } = this.#view;
+    if (methodOverride === undefined || method !== "POST") return method;
+    const meant = readFirst(this.#view, methodOverride.header)?.toUpperCase();
+    return meant !== undefined && methodOverride.methods.includes(meant) ? meant : method;
+  }
+
+  get path(): string {
+    return this.#view.target;
+  }
+
+  get headers(): Facts["headers"] {
+    return this.#view.headers;
+  }
+
+  get ip(): string | undefined {
+    if (this.#ip === undefined) this.#ip = this.#setup.clients.of(this.#view) ?? null;
+    return this.#ip ?? undefined;
+  }
+
+  get host(): string | undefined {
+    if (this.#host === undefined) this.#host = readHost(this.#view, this.#believesHost()) ?? null;
+    return this.#host ?? undefined;
+  }
+
+  get apiKey(): string | undefined {
+    if (this.#apiKey === undefined)
+      this.#apiKey = readApiKey(this.#setup.apiKey, this.#view) ?? null;
+    return this.#apiKey ?? undefined;
+  }
+
+  get cookies(): Facts["cookies"] {
+    if (this.#cookies === undefined) {
+      this.#cookies = parseCookies(this.#view.headers.cookie) ?? null;
+    }
+    return this.#cookies ?? undefined;
+  }
+
+  get user(): string | undefined {
+    return this.#known().user;
+  }
+
+  get tenant(): string | undefined {
+    return this.#known().tenant;
+  }
+
+  get tier(): string | undefined {
+    return this.#known().tier;
+  }
+
+  get attributes(): Facts["attributes"] {
+    return this.#known().attributes;
+  }
+
+  get body(): Facts["body"] {
+    return this.#body;
+  }
+
+  /** Adds what was found out about the caller. */
+  learn(source: NamedSource, value: string | undefined): void {
+    const caller = this.#known();
+    if (source.isAttribute) caller.attributes[source.name] = value;
+    else caller[source.name] = value;
+  }
+
+  /** Adds the fields of the body. */
+  learnBody(body: Facts["body"]): void {
+    this.#body = body;
+  }
+
+  #believesHost(): boolean {
+    return this.#setup.isHostForwarded && this.#setup.clients.isTrusted(this.#view.peer);
+  }
+
+  #known(): Caller {
+    if (this.#caller !== undefined) return this.#caller;
+    const attributes = Object.create(null);
+    this.#caller = { user: undefined, tenant: undefined, tier: undefined, attributes };
+    for (const source of this.#setup.headerSources) {
+      if (source.isForAnyone || this.#setup.clients.isTrusted(this.#view.peer)) {
+        this.learn(source, readSingle(this.#view, source.header));
+      }
+    }
+    return this.#caller;
+  }
+}
+
+/** The first value of a field, which is what applications that honour an override take. */
+function readFirst({ headers }: RequestView, name: string): string | undefined {
+  const lines = headers[name];
+  const text = typeof lines === "string" ? lines : lines?.[0];
+  return text?.split(",", 1)[0].trim();
+}

@@ -1,0 +1,67 @@
+// Where a fact about the caller comes from: a field that a trusted peer wrote, a claim of a verified
+// token, or a function in code.
+
+import { SluiceError } from "../../errors.js";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
+import type { RequestView } from "../request-view.js";
+
+/** A field of the request, believed from trusted peers only: any client can send any field. */
+export interface HeaderSource {
+  /** The name of the field, in any case. A field with several values counts as missing. */
+  readonly header: string;
+  /** `"anyone"` believes it from every peer; default `"proxies"`: from `trustedProxies` only. */
+  readonly trust?: "proxies" | "anyone";
+}
+
+/** A claim of a verified token. */
+export interface ClaimSource {
+  /** `"sub"`; `"org.id"` for a claim within a claim; a list for names that have dots themselves. */
+  readonly claim: string | readonly string[];
+}
+
+/** A function of the framework's own request. What it throws or rejects with fails the request. */
+export type FactFunction<Raw = unknown> = (raw: Raw) => MaybePromise<string | number | undefined>;
+
+/** Where a fact comes from. */
+export type FactSource<Raw = unknown> = HeaderSource | ClaimSource | FactFunction<Raw>;
+
+/** The claims of a token. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** The one value of a field; undefined if it is missing, blank, or has several. */
+export function readSingle(view: RequestView, header: string): string | undefined {
+  const lines = view.headers[header];
+  const text = typeof lines === "string" ? lines : lines?.length === 1 ? lines[0] : undefined;
+  // Several lines of a field arrive joined by commas: a proxy added its own to a client's.
+  if (text === undefined || text.includes(",")) return undefined;
+  const value = text.trim();
+  return value === "" ? undefined : value;
+}
+
+/** A claim that is text or a number, as text; undefined if there is no such claim. */
+export function readClaim(claims: Claims | undefined, path: readonly string[]): string | undefined {
+  let value: unknown = claims;
+  for (const name of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
+      return undefined;
+    value = (value as Claims)[name];
+  }
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** What a function says, as text. "" counts as missing. */
+export function askFunction(
+  name: string,
+  ask: FactFunction,
+  view: RequestView,
+): MaybePromise<string | undefined> {
+  return andThen(ask(view.raw), (answer: unknown) => {
+    if (answer === undefined || answer === null || answer === "") return undefined;
+    if (typeof answer === "string") return answer;
+    if (typeof answer === "number" && Number.isFinite(answer)) return String(answer);
+    // Its type only: what it is may be nobody's business.
+    const seen = `identity.${name}: the function must return text or nothing, got ${typeof answer}`;
+    throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+  });
+}
