@@ -54,6 +54,7 @@ export {
   type EventualStore,
   eventual,
 } from "./stores/eventual.js";
+export { ForwardingStore } from "./stores/forwarding-store.js";
 export {
   type HotKey,
   type HotKeyEvent,

@@ -123,6 +123,15 @@ export function toDoor<Raw>(
   return new Door(simple.policy, setup, simple);
 }
 
+/**
+ * A door over a policy, for an adapter of one's own.
+ *
+ * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
+ */
+export function createDoor<Raw>(policy: Policy, options?: HttpOptions<Raw>): Door {
+  return toDoor({ name: "createDoor", code: "SLUICE_OPTION_INVALID" }, policy, options);
+}
+
 function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Clock): HttpSetup {
   // Whatever the framework, its adapter hands in its own requests.
   const options = given as HttpOptions;

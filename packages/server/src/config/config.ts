@@ -1,0 +1,150 @@
+// What a configuration file says, validated and filled in: the shape that everything else in the service
+// reads. `load.ts` makes it; docs/reference/configuration.md describes each value.
+
+import type { HttpOptions, IdentityOptions } from "sluice/http";
+import type { RulesInput } from "sluice/rules";
+
+/** A place to listen at. Port 0 is any free one. */
+export interface ListenConfig {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The whole configuration. A door that is undefined does not open. */
+export interface Config {
+  /** The file it came from; undefined for the built-in demo. Relative paths in it are relative to it. */
+  readonly file: string | undefined;
+  /** Processes that serve; 1 is a single process. Default 1. */
+  readonly workers: number;
+  /** How long requests under way may take after SIGTERM. Default 10,000. */
+  readonly drainMs: number;
+  readonly gateway: GatewayConfig | undefined;
+  readonly decision: DecisionConfig | undefined;
+  readonly envoy: EnvoyConfig | undefined;
+  readonly admin: AdminConfig;
+  readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
+  /** Tried in order; the first that fits serves. */
+  readonly routes: readonly RouteConfig[];
+  readonly store: StoreConfig;
+  readonly identity: IdentityOptions;
+  /** How answers look, at every HTTP door. */
+  readonly responses: Pick<
+    HttpOptions,
+    "headers" | "legacyHeaders" | "body" | "retryAfterJitterMs" | "delayedMax" | "partitionKey"
+  >;
+  readonly rules: RulesSource;
+  readonly telemetry: TelemetryConfig;
+}
+
+/** Rules: from a file that is watched, or written in the configuration. */
+export type RulesSource =
+  | { readonly file: string }
+  | { readonly inline: Exclude<RulesInput, string> };
+
+/** The reverse proxy. */
+export interface GatewayConfig {
+  readonly listen: ListenConfig;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Bytes of a request's head; beyond it 431. Default 16,384. */
+  readonly headerBytesMax: number;
+  /** Fields of a request; beyond it 431. Default 200. */
+  readonly headersMax: number;
+  /** Bytes of a request's body; beyond it 413. Default 10,485,760; 0 is no bound. */
+  readonly bodyBytesMax: number;
+  /** Until a request's head has to be there. Default 10,000. */
+  readonly headersTimeoutMs: number;
+  /** Until a whole request has to be there; 0 is no bound. Default 60,000. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection stays open. Default 65,000, longer than most load balancers hold theirs. */
+  readonly keepAliveMs: number;
+  /** Connections at once; beyond it new ones are closed. Default 20,000. */
+  readonly connectionsMax: number;
+  /** Whether `GET /rate_limit` is answered for the caller. Default true. */
+  readonly rateLimitPath: string | undefined;
+}
+
+/** The decision API and forward-auth. */
+export interface DecisionConfig {
+  readonly listen: ListenConfig;
+  /** Bearer tokens, any of which opens `/v1`; empty only on a loopback address. */
+  readonly tokens: readonly string[];
+  /** Whether `/check` and `/check/nginx` answer. Default true. */
+  readonly forwardAuth: boolean;
+  /** Bytes of a request's body. Default 1,048,576. */
+  readonly bodyBytesMax: number;
+}
+
+/** Envoy's rate limit service. */
+export interface EnvoyConfig {
+  /** gRPC. */
+  readonly listen: ListenConfig;
+  /** `POST /json` and `/healthcheck`; undefined: not served. */
+  readonly http: ListenConfig | undefined;
+  /** Files of envoyproxy/ratelimit, one domain each, or folders of them; reloaded when they change. */
+  readonly files: readonly string[];
+}
+
+/** Metrics, health, and what `sluice` the command asks. */
+export interface AdminConfig {
+  readonly listen: ListenConfig;
+  /** Needed if `listen` is not a loopback address. */
+  readonly token: string | undefined;
+}
+
+/** Where requests go. */
+export interface UpstreamConfig {
+  readonly name: string;
+  /** `http://host:port`, at least one. */
+  readonly targets: readonly string[];
+  readonly balance: "round-robin" | "least-connections";
+  /** Default 2,000. */
+  readonly connectTimeoutMs: number;
+  /** Until the head of the response has to be there. Default 30,000. */
+  readonly responseTimeoutMs: number;
+  /** Between two pieces of a body, either way; 0 is no bound. Default 60,000. */
+  readonly idleTimeoutMs: number;
+  /** Other targets tried for an idempotent request whose response has not begun. Default 1. */
+  readonly retriesMax: number;
+  /** Failures in a row after which a target is left alone. Default 5. */
+  readonly failuresMax: number;
+  /** For how long. Default 10,000. */
+  readonly ejectMs: number;
+  /** Connections to each target. Default 256. */
+  readonly connectionsMax: number;
+  /** Requests that wait for a connection; beyond it 503. Default 1,024. */
+  readonly waitingMax: number;
+}
+
+/** Which requests go where. */
+export interface RouteConfig {
+  /** `/api/*`: a path, or everything below one. */
+  readonly path: string;
+  /** Lower case, without port; undefined: any. */
+  readonly host: string | undefined;
+  readonly upstream: string;
+  /** Whether the Host of the client is passed on, instead of the target's. Default true. */
+  readonly preserveHost: boolean;
+}
+
+/** Where counters are kept. */
+export type StoreConfig =
+  | { readonly kind: "memory"; readonly keysMax: number }
+  | {
+      readonly kind: "redis";
+      readonly url: string;
+      readonly keyPrefix: string | undefined;
+      readonly timeoutMs: number;
+      /** Whether readiness fails once the store has been away for five minutes. Default false. */
+      readonly failReadiness: boolean;
+    };
+
+/** Logs, metrics and traces. */
+export interface TelemetryConfig {
+  readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+  /** The share of decisions that are logged, 0 to 1: refusals always count fully. Default 0.001. */
+  readonly decisionLogShare: number;
+  /** A label of all metrics and log lines. Default `"local"`. */
+  readonly region: string;
+  /** Keys in each top list. Default 20. */
+  readonly topKeysMax: number;
+}

@@ -1,0 +1,35 @@
+// What the doors of one process share, and what each of them looks like from outside. `service.ts` makes
+// the core and opens the doors; a door knows nothing of the others.
+
+import type { Clock, Store } from "sluice";
+import type { Policy } from "sluice/rules";
+import type { Config } from "../config/config.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+
+/** What every door is opened with. */
+export interface Core {
+  readonly config: Config;
+  readonly clock: Clock;
+  /** The store that both policies count in. */
+  readonly store: Store;
+  /** Of the gateway, which sees responses. */
+  readonly policy: Policy;
+  /**
+   * Of doors that see no response: the decision API, forward-auth, Envoy. Over the same rules and the same
+   * store. Undefined if no such door is open, since rules with permits or `when` are an error in it.
+   */
+  readonly blindPolicy: Policy | undefined;
+  readonly telemetry: Telemetry;
+}
+
+/** An open door. */
+export interface OpenDoor {
+  /** `gateway`, `decision`, `envoy`, `admin`. */
+  readonly name: string;
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */
+  drain(): Promise<void>;
+  /** Closes at once what is still open. */
+  close(): Promise<void>;
+}
