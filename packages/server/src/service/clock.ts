@@ -1,0 +1,30 @@
+// Where the service takes time and timers from, and nowhere else: doors and tests pass them on.
+
+import { performance } from "node:perf_hooks";
+
+/** Stops a timer that has not run yet. */
+export type CancelTimer = () => void;
+
+/** A reading to measure spans with, in milliseconds with fractions. */
+export function readMs(): number {
+  return performance.now();
+}
+
+/** The wall clock, in milliseconds since 1970. */
+export function wallMs(): number {
+  return Date.now();
+}
+
+/** Runs `task` once, `delayMs` from now. It keeps no process alive. */
+export function after(delayMs: number, task: () => void): CancelTimer {
+  const timer = setTimeout(task, delayMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+}
+
+/** Runs `task` every `everyMs`. It keeps no process alive. */
+export function every(everyMs: number, task: () => void): CancelTimer {
+  const timer = setInterval(task, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
