@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BODY_FIELDS, eachField, withoutFields } from "./fields.js";
+import { BODY_FIELDS, eachField, toFields, toLines, withoutFields } from "./fields.js";
 
 const FIELDS = ["Retry-After", "1", "Content-Type", "retry-after", "CONTENT-LENGTH", "0"];
 
@@ -13,6 +13,12 @@ describe("fields", () => {
   it("are hidden by name in any case, never by value", () => {
     expect(withoutFields(FIELDS, BODY_FIELDS)).toEqual(["Retry-After", "1"]);
     expect(withoutFields(FIELDS, new Set(["retry-after"]))).toEqual(FIELDS.slice(2));
+  });
+
+  it("come back out of their lines, with colons and commas in their values", () => {
+    const fields = ["RateLimit", '"a: b";r=1, "c";r=2', "X-RateLimit-Reset", "60"];
+    expect(toFields(toLines(fields))).toEqual(fields);
+    expect(toFields("")).toEqual([]);
   });
 
   it("stay the same list where nothing is hidden", () => {

@@ -408,6 +408,31 @@ describe("onDecision", () => {
   });
 });
 
+describe("the memory of a policy's store", () => {
+  it("is set aside for the rules in force, before a request and after a replacement", () => {
+    const store = memoryStore({ keysMax: 1_000 });
+    const policy = policyOf([{ id: "a", limit: perMinute(1) }], { store });
+    const first = store.stats.bytes;
+    policy.admit(facts);
+    expect([first > 0, store.stats.bytes]).toEqual([true, first]);
+    policy.replace({ version: 1, rules: [{ id: "b", limit: "5/day" }] });
+    const second = store.stats.bytes;
+    policy.admit(facts);
+    expect([second > first, store.stats.bytes]).toEqual([true, second]);
+  });
+});
+
+describe("needsIdentity", () => {
+  it("says whether a rule in force counts by more than a request shows", () => {
+    const policy = policyOf([{ id: "a", limit: perMinute(1) }]);
+    expect(policy.needsIdentity).toBe(false);
+    policy.replace({ version: 1, rules: [{ id: "a", key: "user", limit: "5/minute" }] });
+    expect(policy.needsIdentity).toBe(true);
+    policy.disable("a");
+    expect(policy.needsIdentity).toBe(false);
+  });
+});
+
 describe("close", () => {
   it("ends every verb, closes its own store and never one that it was given", async () => {
     const store = memoryStore();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { viewOf } from "../../../test/http/view.js";
 import { type IdentityOptions, toIdentity } from "../identity.js";
+import type { RequestView } from "../request-view.js";
 import { HOPS_MAX } from "./client-address.js";
 
 const PROXIES = { trustedProxies: ["10.0.0.0/8", "loopback", "2001:db8:ff::/48"] };
@@ -231,6 +232,22 @@ describe("a proxy that nobody named", () => {
     } finally {
       warned.mockRestore();
     }
+  });
+});
+
+describe("the headers of requests from peers that are not trusted", () => {
+  it("are read for the first thousand of them and left alone then", () => {
+    let reads = 0;
+    const view: RequestView = {
+      ...viewOf({ peer: "198.51.100.1" }),
+      get headers() {
+        reads += 1;
+        return {};
+      },
+    };
+    const identity = toIdentity({});
+    for (let i = 0; i < 3_000; i++) expect(identity.read(view).ip).toBe("198.51.100.1");
+    expect(reads).toBe(1_000);
   });
 });
 

@@ -36,6 +36,21 @@ function exhaust(limiter: { check(key: string): { allowed: boolean } }, key: str
   while (limiter.check(key).allowed) if (++spent > 1000) throw new Error("never exhausted");
 }
 
+describe("the memory of a store", () => {
+  it("is set aside when a limiter is made, and no request adds to it", () => {
+    const limits = [
+      tokenBucket({ capacity: 5, refillPerSecond: 1 }),
+      slidingWindowLog({ limit: 5, windowMs: 60_000 }),
+      quota({ limit: 5, period: "month" }),
+    ];
+    const { store, limiter } = setup(limits, { keysMax: 1_000 });
+    const { bytes } = store.stats;
+    expect(bytes).toBeGreaterThan(1_000 * 3 * 16);
+    limiter.check("a");
+    expect(store.stats.bytes).toBe(bytes);
+  });
+});
+
 describe("memoryStore under a flood", () => {
   it("keeps a throttled key throttled and admits a newcomer while 10 million keys pass", () => {
     const limit = fixedWindow({ limit: 10, windowMs: 3_600_000 });
