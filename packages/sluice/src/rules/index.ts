@@ -25,6 +25,7 @@ export type { Facts } from "./facts.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";
 export type {
+  DecidedCharge,
   PolicyDecision,
   RefusalReason,
   RequestEnd,

@@ -6,6 +6,7 @@ import type { MaybePromise } from "../maybe-promise.js";
 import type { RuleCharge } from "./charge.js";
 import type { Held } from "./held.js";
 import { describeKey } from "./key.js";
+import type { Rule } from "./rule.js";
 
 /** Why a request was refused: over a limit, no identity to count by, or no store that answers. */
 export type RefusalReason = "limit" | "identity" | "store";
@@ -28,6 +29,17 @@ export interface RuleResult {
    * `resetMs` say nothing then.
    */
   readonly isKnown: boolean;
+}
+
+/** A charge that was decided, as operators may see it: with its key. */
+export interface DecidedCharge {
+  /** The key as it is counted, `user:42`: hash it before it is logged. */
+  readonly key: string;
+  /** What the request costs under the limit. */
+  readonly units: number;
+  /** Whether it counts and never refuses. */
+  readonly shadow: boolean;
+  readonly verdict: Verdict;
 }
 
 /** How a request ended. */
@@ -86,6 +98,15 @@ export class PolicyDecision implements Decision {
   get results(): readonly RuleResult[] {
     this.#results ??= this.#charges.map(toResult);
     return this.#results;
+  }
+
+  /**
+   * Shows each charge that the decision rests on, in the order of the rules, those of one rule together:
+   * for metrics and logs of operators, since unlike `results` it tells keys. Makes no objects.
+   */
+  eachCharge(see: (rule: Rule, charge: DecidedCharge) => void): void {
+    const charges = this.#charges;
+    for (let i = 0; i < charges.length; i++) see(charges[i].rule.rule, charges[i]);
   }
 
   /** The rule that bound: that refused, or that has the smallest share left. */
