@@ -1,0 +1,63 @@
+// The store of a service, by its configuration: in this process, or in Redis behind a guard, so that every
+// decision is answered in time whatever becomes of the network.
+
+import { Redis } from "ioredis";
+import { type Clock, memoryStore, resilient, type Store } from "sluice";
+import { redisStore } from "sluice/redis";
+import type { StoreConfig } from "../config/config.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+
+/** A store, and how long it has been away. */
+export interface OpenStore {
+  readonly store: Store;
+  /** Since when its answers don't come, in milliseconds of the clock; undefined if they do. */
+  awaySinceMs(): number | undefined;
+  /** Closes the store and its connections. */
+  close(): Promise<void>;
+}
+
+/** What a store is opened with. */
+export interface OpenStoreOptions {
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+}
+
+/** Opens the store that is configured. A Redis that is not there yet is no error: the guard answers. */
+export function openStore(config: StoreConfig, options: OpenStoreOptions): OpenStore {
+  return config.kind === "memory" ? openMemory(config, options) : openRedis(config, options);
+}
+
+function openMemory(
+  { keysMax }: { readonly keysMax: number },
+  { telemetry }: OpenStoreOptions,
+): OpenStore {
+  const store = telemetry.measured(memoryStore({ keysMax }));
+  return { store, awaySinceMs: () => undefined, close: async () => store.close() };
+}
+
+function openRedis(
+  config: Extract<StoreConfig, { readonly kind: "redis" }>,
+  { telemetry, clock }: OpenStoreOptions,
+): OpenStore {
+  // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
+  const client = new Redis(config.url, { lazyConnect: true });
+  client.on("error", (error) => telemetry.log.debug({ err: error }, "Redis"));
+  const { keyPrefix, timeoutMs } = config;
+  const remote = redisStore(client, {
+    ...(keyPrefix === undefined ? {} : { prefix: keyPrefix }),
+    onWarning: (message) => telemetry.log.warn(message),
+  });
+  const store = resilient(telemetry.measured(remote), {
+    timeoutMs,
+    clock,
+    onEvent: (event) => telemetry.fallbackEvent(event),
+  });
+  return {
+    store,
+    awaySinceMs: () => store.stats.sinceMs,
+    close: async () => {
+      await store.close();
+      client.disconnect();
+    },
+  };
+}
