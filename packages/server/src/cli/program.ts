@@ -1,0 +1,67 @@
+// The command: its verbs put together, and how it ends. A verb is added by a file of its own.
+
+import { Command, CommanderError } from "commander";
+import { CommandError, EXIT, type ExitCode } from "./exit.js";
+import { addRulesCommands } from "./rules-commands.js";
+import type { Terminal } from "./terminal.js";
+import { readVersion } from "./version.js";
+
+/** Tells the exit code of a verb that went well. */
+export type Finish = (code: ExitCode) => void;
+
+/**
+ * Runs the command to its end and returns its exit code. Never rejects for what a user can do wrong: that is
+ * one line where errors go.
+ *
+ * @param args - What comes after the name of the command.
+ */
+export async function runCommand(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let code: ExitCode = EXIT.ok;
+  const program = createProgram(terminal, (finished) => {
+    code = finished;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    return toExitCode(error, terminal);
+  }
+}
+
+function createProgram(terminal: Terminal, finish: Finish): Command {
+  const program = new Command("sluice")
+    .description("Sluice, a rate limiter: the service, and questions to a running one")
+    .version(readVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.writeError(text),
+      getOutHelpWidth: () => terminal.size().columns,
+      getErrHelpWidth: () => terminal.size().columns,
+      getOutHasColors: () => terminal.hasColour,
+      getErrHasColors: () => terminal.hasColour,
+    })
+    .showHelpAfterError("(--help tells more)")
+    .addHelpText("after", HELP);
+  addRulesCommands(program, terminal, finish);
+  return program;
+}
+
+const HELP = `
+Exit codes: 0 fine; 1 refused, invalid or different; 2 the command was not understood;
+3 the service could not be reached.
+
+Examples:
+  $ sluice demo
+  $ sluice serve --config sluice.yaml
+  $ sluice check --method POST --path /login --ip 203.0.113.10
+  $ sluice top`;
+
+function toExitCode(error: unknown, terminal: Terminal): ExitCode {
+  // Commander has printed what it has to say.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (!(error instanceof CommandError)) throw error;
+  terminal.writeError(`sluice: ${error.message}\n`);
+  return error.exitCode;
+}

@@ -1,0 +1,64 @@
+// What the command reads and writes, behind one interface: tests pass lists of lines instead of a
+// terminal, and nothing else in this folder touches the process.
+
+import { text } from "node:stream/consumers";
+
+/** Where the command was started from. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a person looks at what is printed. */
+  readonly isTty: boolean;
+  /** Whether what is printed may have colours: a terminal, and `NO_COLOR` is not set. */
+  readonly hasColour: boolean;
+  /** How wide and how high the terminal is now; 80 by 24 if there is none. */
+  size(): { readonly columns: number; readonly rows: number };
+  /** Prints as it is, without a line end of its own. */
+  write(text: string): void;
+  /** Prints where errors go, without a line end of its own. */
+  writeError(text: string): void;
+  /** All of the standard input, as text. */
+  readInput(): Promise<string>;
+  /** Calls `task` once, when the user wants to end: Ctrl-C, SIGTERM, or nobody reads any more. */
+  onEnd(task: () => void): () => void;
+}
+
+/** Prints one line. */
+export function writeLine(terminal: Terminal, line: string): void {
+  terminal.write(`${line}\n`);
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const COLUMNS = 80;
+const ROWS = 24;
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  const { env, stdout, stderr, stdin } = process;
+  // Nobody reads any more, as after `sluice top | head -1`: what is left to print goes nowhere.
+  stdout.on("error", () => {});
+  return {
+    env,
+    isTty: stdout.isTTY === true,
+    hasColour: stdout.isTTY === true && !env.NO_COLOR,
+    size: () => ({ columns: stdout.columns ?? COLUMNS, rows: stdout.rows ?? ROWS }),
+    write: (text) => void stdout.write(text),
+    writeError: (text) => void stderr.write(text),
+    readInput: () => text(stdin),
+    onEnd,
+  };
+}
+
+function onEnd(task: () => void): () => void {
+  const { stdout } = process;
+  const stop = () => {
+    for (const signal of SIGNALS) process.off(signal, end);
+    stdout.off("error", end);
+  };
+  const end = () => {
+    stop();
+    task();
+  };
+  for (const signal of SIGNALS) process.on(signal, end);
+  stdout.on("error", end);
+  return stop;
+}

@@ -1,0 +1,51 @@
+// What `sluice rules` prints: rules that are fine, problems with their lines, and the difference between
+// two files with what becomes of the counters.
+
+import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
+import type { Ink } from "./ink.js";
+
+/** One line that says that rules can be used: `rules.yaml: ok (3 rules, version 5d0f…)`. */
+export function sayRules(file: string, { rules, version, isEnabled }: RuleSet): string {
+  const off = isEnabled ? "" : ", all switched off";
+  return `${file}: ok (${count(rules.length, "rule")}, version ${version}${off})`;
+}
+
+/** A line for each problem, as compilers write them: `rules.yaml:14:5: rule "login": …`. */
+export function sayProblems(file: string, problems: readonly RuleProblem[]): string[] {
+  return problems.map(({ message, line, column }) => {
+    const place = [file, line, column].filter((part) => part !== undefined).join(":");
+    return `${place}: ${message}`;
+  });
+}
+
+/** Whether two sets of rules say the same. */
+export function isSame({ fields, added, removed, changed }: RulesDiff): boolean {
+  return fields.length + added.length + removed.length + changed.length === 0;
+}
+
+/** The difference in lines: `+` is new, `-` is gone, `~` says something else. */
+export function sayDiff(diff: RulesDiff, ink: Ink): string[] {
+  if (isSame(diff)) return [`the same rules (version ${diff.toVersion})`];
+  const whole = diff.fields.length === 0 ? [] : [`~ the file: ${diff.fields.join(", ")}`];
+  return [
+    ...whole,
+    ...diff.removed.map((id) => ink.bad(`- ${id}`)),
+    ...diff.added.map((id) => ink.good(`+ ${id}`)),
+    ...diff.changed.flatMap(({ id, fields, limits }) => [
+      `~ ${id}: ${fields.length === 0 ? "its counters" : fields.join(", ")}`,
+      ...limits.map(({ where, fate, why }) => `    ${where}: ${FATES[fate]} (${why})`),
+    ]),
+    ink.faint(`version ${diff.fromVersion} → ${diff.toVersion}`),
+  ];
+}
+
+const FATES: Readonly<Record<CounterFate, string>> = {
+  kept: "counters stay",
+  carried: "what was used carries over",
+  empty: "counters start empty",
+};
+
+/** `1 rule`, `2 rules`. */
+export function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
+}

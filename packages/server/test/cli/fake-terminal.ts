@@ -1,0 +1,88 @@
+// A terminal for tests: keeps what is printed, and ends when it is told to.
+
+import { runCommand } from "../../src/cli/program.js";
+import type { Terminal } from "../../src/cli/terminal.js";
+
+/** What a test may say of its terminal. */
+export interface FakeOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  readonly isTty?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** A terminal that keeps what is printed. */
+export class FakeTerminal implements Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isTty: boolean;
+  readonly hasColour: boolean;
+  out = "";
+  err = "";
+  readonly #options: FakeOptions;
+  readonly #ends = new Set<() => void>();
+  #watchers: (() => void)[] = [];
+
+  constructor(options: FakeOptions = {}) {
+    this.#options = options;
+    this.env = options.env ?? {};
+    this.isTty = options.isTty ?? false;
+    this.hasColour = this.isTty;
+  }
+
+  size(): { columns: number; rows: number } {
+    return { columns: this.#options.columns ?? 80, rows: this.#options.rows ?? 24 };
+  }
+
+  write(text: string): void {
+    this.out += text;
+    this.#tell();
+  }
+
+  writeError(text: string): void {
+    this.err += text;
+    this.#tell();
+  }
+
+  async readInput(): Promise<string> {
+    return this.#options.input ?? "";
+  }
+
+  onEnd(task: () => void): () => void {
+    this.#ends.add(task);
+    return () => this.#ends.delete(task);
+  }
+
+  /** How many wait for the end: none once a command has cleaned up. */
+  get listeners(): number {
+    return this.#ends.size;
+  }
+
+  /** As Ctrl-C does. */
+  end(): void {
+    const tasks = [...this.#ends];
+    this.#ends.clear();
+    for (const task of tasks) task();
+  }
+
+  /** Resolves once what was printed fits. */
+  async until(fits: (terminal: FakeTerminal) => boolean): Promise<void> {
+    while (!fits(this)) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+  }
+
+  #tell(): void {
+    const watchers = this.#watchers;
+    this.#watchers = [];
+    for (const watcher of watchers) watcher();
+  }
+}
+
+/** Runs the command to its end. */
+export async function sluice(
+  args: readonly string[],
+  options: FakeOptions = {},
+): Promise<{ code: number; out: string; err: string }> {
+  const terminal = new FakeTerminal(options);
+  const code = await runCommand(args, terminal);
+  return { code, out: terminal.out, err: terminal.err };
+}
