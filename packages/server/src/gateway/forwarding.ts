@@ -1,0 +1,162 @@
+// Heads on their way through the gateway. What is about one connection ends here and is written anew for
+// the next: Host, the framing of the body, and who the client is. Inbound copies go first and ours are
+// added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
+
+import type { IncomingMessage } from "node:http";
+import { toFields } from "sluice/http";
+import type { RouteConfig } from "../config/config.js";
+import * as kind from "./field-names.js";
+import type { BodyFraming } from "./framing.js";
+
+/** What a request's head is made of, beside the request. */
+export interface UpstreamHeadOptions {
+  /** In the canonical form of `readTarget`. */
+  readonly target: string;
+  readonly route: RouteConfig;
+  /** `host:port` of the server that it goes to. */
+  readonly targetHost: string;
+  /** The address at the other end of the client's connection; undefined if it is gone. */
+  readonly clientPeer: string | undefined;
+  /** Whether what the peer says about the client is believed. */
+  readonly isPeerTrusted: boolean;
+  /** How the client's connection came in. */
+  readonly protocol: "http" | "https";
+  readonly bodyFraming: BodyFraming;
+}
+
+/**
+ * The head of a request to an upstream, with the empty line at its end. Write it as `latin1`: that is
+ * how Node reads heads, so every byte goes on as it came.
+ */
+export function toUpstreamHead(request: IncomingMessage, options: UpstreamHeadOptions): string {
+  const seen = new Seen();
+  const { rawHeaders: raw } = request;
+  let fields = keepFields(raw, options.isPeerTrusted, seen, undefined);
+  const names = seen.connection === "" ? undefined : kind.namesIn(seen.connection);
+  if (names !== undefined) {
+    fields = keepFields(raw, options.isPeerTrusted, new Seen(), names);
+  }
+  const line = `${request.method} ${options.target} HTTP/1.1\r\nHost: ${toHost(seen, options)}\r\n`;
+  return `${line}${fields}${toForwarded(seen, options)}${toEnd(seen, options.bodyFraming)}`;
+}
+
+/** What the inbound fields said that we write anew. */
+class Seen {
+  connection = "";
+  host = "";
+  forwardedFor = "";
+  hasProto = false;
+  hasHost = false;
+  takesTrailers = false;
+  length = "";
+}
+
+/** The fields that go on, a line for each. */
+function keepFields(
+  raw: readonly string[],
+  isPeerTrusted: boolean,
+  seen: Seen,
+  dropped: ReadonlySet<string> | undefined,
+): string {
+  let kept = "";
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i];
+    const value = raw[i + 1];
+    const known = kind.kindOf(name);
+    if (known === kind.KEPT) {
+      if (dropped?.has(name.toLowerCase()) !== true) kept += `${name}: ${value}\r\n`;
+    } else if (known >= kind.FORWARDED_FOR && known <= kind.FROM_TRUSTED) {
+      // `Connection` does not reach these: what a trusted peer says of the client is not the client's.
+      if (isPeerTrusted) kept += keepForwarded(known, name, value, seen);
+    } else {
+      note(known, value, seen);
+    }
+  }
+  return kept;
+}
+
+/** The line of a field from a trusted peer; that of addresses is written later, with one more. */
+function keepForwarded(known: number, name: string, value: string, seen: Seen): string {
+  if (known === kind.FORWARDED_FOR) {
+    if (value !== "") seen.forwardedFor += `${value}, `;
+    return "";
+  }
+  if (known === kind.FORWARDED_PROTO) seen.hasProto = true;
+  else if (known === kind.FORWARDED_HOST) seen.hasHost = true;
+  return `${name}: ${value}\r\n`;
+}
+
+function note(known: number, value: string, seen: Seen): void {
+  if (known === kind.CONNECTION) {
+    seen.connection = seen.connection === "" ? value : `${seen.connection},${value}`;
+  } else if (known === kind.HOST) seen.host = value;
+  else if (known === kind.CONTENT_LENGTH) seen.length = value;
+  else if (known === kind.TE)
+    seen.takesTrailers ||= /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value);
+}
+
+function toHost({ host }: Seen, { route, targetHost }: UpstreamHeadOptions): string {
+  return route.preserveHost && host !== "" ? host : targetHost;
+}
+
+function toForwarded(seen: Seen, { clientPeer, protocol }: UpstreamHeadOptions): string {
+  let lines = "";
+  const peer = clientPeer === undefined ? "" : toAddress(clientPeer);
+  const addresses = peer === "" ? seen.forwardedFor.slice(0, -2) : seen.forwardedFor + peer;
+  if (addresses !== "") lines += `X-Forwarded-For: ${addresses}\r\n`;
+  if (!seen.hasProto) lines += `X-Forwarded-Proto: ${protocol}\r\n`;
+  if (!seen.hasHost && seen.host !== "") lines += `X-Forwarded-Host: ${seen.host}\r\n`;
+  return lines;
+}
+
+/** An address as others write it: a socket for both families shows IPv4 in the clothes of IPv6. */
+function toAddress(peer: string): string {
+  return peer.startsWith("::ffff:") && peer.includes(".") ? peer.slice(7) : peer;
+}
+
+function toEnd({ takesTrailers, length }: Seen, framing: BodyFraming): string {
+  const te = takesTrailers ? "TE: trailers\r\nConnection: TE\r\n" : "";
+  if (framing === "chunked") return `${te}Transfer-Encoding: chunked\r\n\r\n`;
+  if (framing === "length") return `${te}Content-Length: ${length}\r\n\r\n`;
+  return `${te}\r\n`;
+}
+
+/**
+ * The fields of a response as the client gets them, names and values in turn: without those that are
+ * about the upstream's connection, and with ours about limits in place of the upstream's.
+ * `Content-Length` stays, `Transfer-Encoding` goes: the framing is the sender's.
+ *
+ * @param lines - The RateLimit fields of the passage; empty if no rule matched, and the upstream's stay.
+ */
+export function toClientFields(raw: readonly string[], lines: string): string[] {
+  const kept: string[] = [];
+  let names: ReadonlySet<string> | undefined;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i];
+    if (kind.kindOf(name) === kind.CONNECTION) names = join(names, kind.namesIn(raw[i + 1]));
+    else if (!endsHere(name, lines)) kept.push(name, raw[i + 1]);
+  }
+  const shown = names === undefined ? kept : without(kept, names);
+  if (lines !== "") shown.push(...toFields(lines));
+  return shown;
+}
+
+function endsHere(name: string, lines: string): boolean {
+  const known = kind.kindOf(name);
+  if (known === kind.DROPPED || known === kind.TRANSFER_ENCODING || known === kind.TE) return true;
+  return lines !== "" && kind.isRateLimit(name);
+}
+
+function join(a: ReadonlySet<string> | undefined, b: ReadonlySet<string> | undefined) {
+  return a === undefined || b === undefined ? (a ?? b) : new Set([...a, ...b]);
+}
+
+/** A response's length is its framing, which `Connection` has no say in. */
+function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i].toLowerCase();
+    if (name === "content-length" || !names.has(name)) kept.push(fields[i], fields[i + 1]);
+  }
+  return kept;
+}
