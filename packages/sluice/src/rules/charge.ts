@@ -20,6 +20,8 @@ export interface RuleCharge extends Charge {
   readonly shadow: boolean;
   /** Whether it is settled when the request has ended: permits, reservations, rules with `when`. */
   readonly isHeld: boolean;
+  /** Whether it is held because the caller asked for it, whatever its rule says. */
+  readonly isReserved: boolean;
   /** False if it has to be given back should something else refuse, or the request not go on. */
   isFinal: boolean;
   /** What the request costs under the rule; what is charged is more where it can never fit. */
@@ -36,6 +38,10 @@ export interface ChargeContext {
   /** By the wall clock, for quotas. */
   readonly wallMs: number;
   readonly costs: CostFunctions;
+  /** What the request costs under every rule, instead of what the rules say. */
+  readonly cost: number | undefined;
+  /** Whether everything is held until the request says what it really cost. */
+  readonly isReserved: boolean;
 }
 
 /**
@@ -62,7 +68,7 @@ export function addCharges(
     // Most rules, and so in as few steps as possible.
     const key = rule.keyOf(subject);
     if (key !== undefined)
-      return push(rule, rule.limits, key, rule.units, subject, context, charges);
+      return push(rule, rule.limits, key, context.cost ?? rule.units, subject, context, charges);
   }
   const { rule: said } = rule;
   if (said.exempt.ips !== undefined && isExemptIp(said.exempt, subject)) return "exempt-ip";
@@ -72,8 +78,7 @@ export function addCharges(
   if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
   const limits = limitsOf(rule, key, subject);
   if (limits.length === 0) return "unlimited";
-  const { cost: by } = said;
-  const cost = by.kind === "constant" ? by.units : toUnits(by, subject.facts, context.costs);
+  const cost = context.cost ?? toUnits(said.cost, subject.facts, context.costs);
   return push(rule, limits, key, cost, subject, context, charges);
 }
 
@@ -86,7 +91,8 @@ export function toOnlyCharge(
   if (!rule.isPlain || rule.limits.length !== 1) return undefined;
   const key = rule.keyOf(subject);
   if (key === undefined) return undefined;
-  return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, subject);
+  const cost = context.cost ?? rule.units;
+  return new ChargeOfRule(rule, rule.limits[0], key, cost, context, subject);
 }
 
 function push(
@@ -153,6 +159,7 @@ class ChargeOfRule implements RuleCharge {
   readonly ruleLimit: RuleLimit;
   readonly shadow: boolean;
   readonly caller: string | undefined;
+  readonly isReserved: boolean;
   isFinal: boolean;
   verdict: Verdict;
   isKnown: boolean;
@@ -176,14 +183,15 @@ class ChargeOfRule implements RuleCharge {
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
     this.caller = rule.lane.isSharded ? callerOf(subject, rule.isLate) : undefined;
+    this.isReserved = context.isReserved;
     // A slot goes back should the request have to wait and there be no room.
-    this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay;
+    this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
     this.verdict = UNDECIDED;
     this.isKnown = false;
   }
 
   get isHeld(): boolean {
-    return this.ruleLimit.isHeld;
+    return this.isReserved || this.ruleLimit.isHeld;
   }
 }
 

@@ -17,6 +17,8 @@ import type { Subject } from "./subject.js";
 export interface ExplainOptions {
   /** Whether rules that don't match are told of too, with the condition that fails. Default false. */
   readonly all?: boolean;
+  /** What the request costs, instead of what the rules say. */
+  readonly cost?: number | undefined;
 }
 
 /** Why a request would be answered as it would. Infinity is null throughout. */

@@ -203,7 +203,7 @@ function toSaid(charge: RuleCharge, end: RequestEnd): unknown {
     case "header":
       return toWholeUnits(headerOf(end, settle.name));
     default:
-      return undefined;
+      return charge.isReserved ? end.cost : undefined;
   }
 }
 

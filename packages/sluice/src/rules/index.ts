@@ -5,7 +5,7 @@
  * @module
  */
 
-export type { CidrList } from "./cidr.js";
+export { type CidrList, toCidrList } from "./cidr.js";
 export type { CostFunction } from "./cost.js";
 export {
   type CounterFate,
@@ -22,6 +22,7 @@ export type {
   Explanation,
 } from "./explain.js";
 export type { Facts } from "./facts.js";
+export type { PolicyStats } from "./lanes.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";
 export type {

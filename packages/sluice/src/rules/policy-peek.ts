@@ -81,7 +81,13 @@ function note(
 export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
   const charges: RuleCharge[] = [];
   const { nowMs, wallMs, subject } = request;
-  const context: ChargeContext = { nowMs, wallMs, costs: NO_COSTS };
+  const context: ChargeContext = {
+    nowMs,
+    wallMs,
+    costs: NO_COSTS,
+    cost: undefined,
+    isReserved: false,
+  };
   for (const rule of request.standing()) {
     if (charges.length >= STATES_MAX) break;
     if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, subject, context, charges);

@@ -3,6 +3,7 @@
 // refuses, the earlier ones get back.
 
 import { toWholeMs, wallMsOf } from "../clock.js";
+import { toCost } from "../limiter-input.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { DecideOptions, Outcome } from "../stores/store.js";
 import {
@@ -47,6 +48,16 @@ export interface AdmitOptions {
    * untrusted client.
    */
   readonly requestId?: string | undefined;
+  /**
+   * What the request costs under every rule that matches, in whole units, instead of what the rules say.
+   * Never take it from an untrusted client.
+   */
+  readonly cost?: number | undefined;
+  /**
+   * Whether everything that is charged is held: `finish({ cost })` of the decision settles what the request
+   * really cost under every rule, and `cancel` gives all of it back. Default false.
+   */
+  readonly hold?: boolean | undefined;
 }
 
 /** What all requests of a policy share. */
@@ -65,6 +76,8 @@ export class PolicyRequest implements ChargeContext {
   /** By the clock, read again for what is charged after the request was looked into. */
   nowMs: number;
   readonly costs: CostFunctions;
+  readonly cost: number | undefined;
+  readonly isReserved: boolean;
   readonly context: RequestContext;
   readonly compiled: CompiledRules;
   readonly #options: AdmitOptions;
@@ -90,6 +103,8 @@ export class PolicyRequest implements ChargeContext {
     this.context = context;
     this.compiled = compiled;
     this.#options = options;
+    this.cost = options.cost === undefined ? undefined : toCost(options.cost);
+    this.isReserved = options.hold === true;
   }
 
   get wallMs(): number {

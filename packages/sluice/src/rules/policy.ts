@@ -8,7 +8,7 @@ import { type CompiledRule, CompiledRules } from "./compile.js";
 import { diffRules } from "./diff.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import type { Facts } from "./facts.js";
-import { Lanes } from "./lanes.js";
+import { Lanes, type PolicyStats } from "./lanes.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
@@ -75,6 +75,14 @@ export class Policy {
   }
 
   /**
+   * What leases, exchanges and known refusals did so far. All undefined over a store in this process,
+   * which needs none of them.
+   */
+  get stats(): PolicyStats {
+    return this.#lanes.stats;
+  }
+
+  /**
    * Whether a rule in force has to know more of a request than it shows: who the caller is, or what its
    * body says. If none has, `identify` is never called.
    */
@@ -103,8 +111,11 @@ export class Policy {
    * What `admit` would answer, with what is left now and nothing charged. Takes all facts at once:
    * there is nothing to find out later.
    */
-  peek(facts: Facts): MaybePromise<PolicyDecision> {
-    return peekRequest(this.#request(facts));
+  peek(
+    facts: Facts,
+    options: Pick<AdmitOptions, "cost"> = NO_OPTIONS,
+  ): MaybePromise<PolicyDecision> {
+    return peekRequest(this.#request(facts, options));
   }
 
   /**
@@ -121,7 +132,7 @@ export class Policy {
    * how each counter stands, which rule would bind. Charges nothing. The answer is plain JSON.
    */
   explain(facts: Facts, options: ExplainOptions = {}): MaybePromise<Explanation> {
-    return explainRequest(this.#request(facts), options);
+    return explainRequest(this.#request(facts, options), options);
   }
 
   /**
