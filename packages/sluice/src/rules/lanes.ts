@@ -2,12 +2,18 @@
 // request passes them. The cheapest comes first, so that what it refuses troubles no other.
 
 import type { Clock } from "../clock.js";
-import { DenyCacheStore, denyCache } from "../stores/deny-cache.js";
-import { type EventualOptions, eventual } from "../stores/eventual.js";
+import { type DenyCacheStats, DenyCacheStore, denyCache } from "../stores/deny-cache.js";
+import {
+  type EventualOptions,
+  type EventualStats,
+  EventualStore,
+  eventual,
+} from "../stores/eventual.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { toGuarded } from "../stores/guarded.js";
 import type { LeasedOptions } from "../stores/lease/options.js";
-import { leased } from "../stores/leased.js";
+import type { LeasedStats } from "../stores/lease/returns.js";
+import { LeasedStore, leased } from "../stores/leased.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { sharded } from "../stores/sharded.js";
 import type { Store } from "../stores/store.js";
@@ -36,6 +42,16 @@ export interface LanesOptions {
   readonly eventual: Omit<EventualOptions, "clock">;
 }
 
+/** The figures of what a policy put in front of a shared store; each only if a rule needed it. */
+export interface PolicyStats {
+  /** Of rules with `consistency: leased`. */
+  readonly leased: LeasedStats | undefined;
+  /** Of rules with `consistency: eventual`. */
+  readonly eventual: EventualStats | undefined;
+  /** Of the cache of refusals in front of strict rules. */
+  readonly denyCache: DenyCacheStats | undefined;
+}
+
 /** The lanes over one store, each made when a rule first needs it. They outlive any set of rules. */
 export class Lanes {
   readonly #base: Store;
@@ -46,6 +62,19 @@ export class Lanes {
   constructor(base: Store, options: LanesOptions) {
     this.#base = base;
     this.#options = options;
+  }
+
+  get stats(): PolicyStats {
+    const [leases, exchange, cache] = [
+      this.#stores.get("leased"),
+      this.#stores.get("eventual"),
+      this.#stores.get("strict"),
+    ];
+    return {
+      leased: leases instanceof LeasedStore ? leases.stats : undefined,
+      eventual: exchange instanceof EventualStore ? exchange.stats : undefined,
+      denyCache: cache instanceof DenyCacheStore ? cache.stats : undefined,
+    };
   }
 
   /** Whether other processes may share the store: one with a guard in front is behind a network too. */

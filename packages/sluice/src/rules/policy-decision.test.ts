@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { RemoteStore } from "../../test/remote-store.js";
+import { ManualClock } from "../testing/manual-clock.js";
 import { createPolicy } from "./policy.js";
 
 const RULES = {
@@ -36,5 +38,27 @@ describe("the charges of a decision", () => {
       ["watch", "ip:203.0.113.9", 1, true, 1],
     ]);
     expect(JSON.stringify([decision, decision.results])).not.toContain("secretly-ann");
+  });
+});
+
+describe("the figures of a policy", () => {
+  it("tell what leases, exchanges and known refusals did over a shared store", async () => {
+    const limit = { fixedWindow: { limit: 1_000, windowMs: 60_000 } };
+    const consistencies = ["strict", "leased", "eventual"];
+    const rules = consistencies.map((consistency) => ({ id: consistency, consistency, limit }));
+    const clock = new ManualClock(0);
+    const policy = createPolicy({ rules: { version: 1, rules }, store: new RemoteStore(), clock });
+    const facts = { method: "GET", path: "/", ip: "203.0.113.9" };
+    for (let i = 0; i < 50; i++) await policy.admit(facts);
+    const { leased, eventual, denyCache } = policy.stats;
+    expect(leased?.unitsLeased).toBeGreaterThan(0);
+    expect(eventual?.pendingKeys).toBe(1);
+    expect(denyCache?.hits).toBe(0);
+    await policy.close();
+  });
+
+  it("are none over a store in this process", () => {
+    const none = { leased: undefined, eventual: undefined, denyCache: undefined };
+    expect(createPolicy({ rules: RULES }).stats).toEqual(none);
   });
 });

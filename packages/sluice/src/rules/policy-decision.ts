@@ -40,6 +40,8 @@ export interface DecidedCharge {
   /** Whether it counts and never refuses. */
   readonly shadow: boolean;
   readonly verdict: Verdict;
+  /** False if nobody asked how this limit stands, since another was known to refuse. */
+  readonly isKnown: boolean;
 }
 
 /** How a request ended. */
