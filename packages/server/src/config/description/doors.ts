@@ -1,0 +1,109 @@
+// The description of the process and its doors: what their sections of the file may say.
+
+import { byDefault, listOf, optional, required, section } from "../fields.js";
+import { duration, flag, whole } from "../shapes.js";
+import { filePath, listen, secret, urlPath } from "../texts.js";
+
+const HOUR_MS = 3_600_000;
+const GIB_BYTES = 1_073_741_824;
+/** A token that is shorter can be found by trying. */
+const TOKEN_LENGTH_MIN = 16;
+
+/** The process. */
+export const serverSection = section({
+  workers: byDefault(
+    whole({ min: 1, max: 256 }),
+    1,
+    "Processes that serve; 1 is a single process.",
+  ),
+  drainMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    10_000,
+    "How long requests under way may take after SIGTERM.",
+  ),
+});
+
+const tlsSection = section({
+  certFile: required(filePath(), "The certificate and its chain, as PEM."),
+  keyFile: required(filePath(), "The private key of the certificate, as PEM."),
+});
+
+/** The reverse proxy. */
+export const gatewaySection = section({
+  listen: byDefault(listen(), ":8080", "Where clients connect."),
+  tls: optional(
+    tlsSection,
+    "Terminates TLS with this certificate; without it the gateway speaks plain HTTP.",
+  ),
+  headerBytesMax: byDefault(
+    whole({ min: 1_024, max: 1_048_576 }),
+    16_384,
+    "Bytes of a request's head; beyond it 431.",
+  ),
+  headersMax: byDefault(whole({ min: 1, max: 10_000 }), 200, "Fields of a request; beyond it 431."),
+  bodyBytesMax: byDefault(
+    whole({ min: 0, max: 1_024 * GIB_BYTES }),
+    10_485_760,
+    "Bytes of a request's body; beyond it 413. 0 is no bound.",
+  ),
+  headersTimeoutMs: byDefault(
+    duration({ min: 100, max: HOUR_MS }),
+    10_000,
+    "Until a request's head has to be there.",
+  ),
+  requestTimeoutMs: byDefault(
+    duration({ min: 0, max: 24 * HOUR_MS }),
+    60_000,
+    "Until a whole request has to be there. 0 is no bound.",
+  ),
+  keepAliveMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    65_000,
+    "How long an idle connection stays open. Longer than the load balancer in front holds its own.",
+  ),
+  connectionsMax: byDefault(
+    whole({ min: 1, max: 1_000_000 }),
+    20_000,
+    "Connections at once; beyond it new ones are closed.",
+  ),
+  rateLimitPath: byDefault(
+    urlPath(),
+    "/rate_limit",
+    "The path at which callers read their own limits; false: nowhere.",
+  ),
+});
+
+/** The decision API and forward-auth. */
+export const decisionSection = section({
+  listen: byDefault(listen(), "127.0.0.1:8082", "Where it answers."),
+  tokens: byDefault(
+    listOf(secret(TOKEN_LENGTH_MIN), { min: 0, max: 1_000 }),
+    [],
+    "Bearer tokens, any of which opens it. None only if it listens on a loopback address.",
+  ),
+  forwardAuth: byDefault(flag(), true, "Whether /check and /check/nginx answer other proxies."),
+  bodyBytesMax: byDefault(
+    whole({ min: 1_024, max: 67_108_864 }),
+    1_048_576,
+    "Bytes of a request's body; beyond it 413.",
+  ),
+});
+
+/** Envoy's rate limit service. */
+export const envoySection = section({
+  listen: byDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
+  http: optional(listen(), "Where it answers POST /json and /healthcheck; without it nowhere."),
+  files: required(
+    listOf(filePath(), { min: 1, max: 1_000 }),
+    "Files of envoyproxy/ratelimit, one domain each, or folders of them.",
+  ),
+});
+
+/** Metrics, health, and what the command asks. */
+export const adminSection = section({
+  listen: byDefault(listen(), "127.0.0.1:9090", "Where it answers."),
+  token: optional(
+    secret(TOKEN_LENGTH_MIN),
+    "The bearer token that opens it. Needed unless it listens on a loopback address.",
+  ),
+});

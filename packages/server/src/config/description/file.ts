@@ -1,0 +1,150 @@
+// The description of the whole file: every section, in the order in which a reader meets them.
+
+import type { z } from "zod";
+import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
+import { duration, flag, flagOr, oneOf, shape, share, whole } from "../shapes.js";
+import { anyText, secret, text } from "../texts.js";
+import {
+  adminSection,
+  decisionSection,
+  envoySection,
+  gatewaySection,
+  serverSection,
+} from "./doors.js";
+import { identitySection } from "./identity.js";
+import { routeSection, upstreamSection } from "./upstreams.js";
+
+const HOUR_MS = 3_600_000;
+
+const storeSection = section({
+  kind: byDefault(
+    oneOf(["memory", "redis"]),
+    "memory",
+    "Counters in this service, or in Redis or Valkey.",
+  ),
+  keysMax: optional(
+    whole({ min: 1_024, max: 16_777_216 }),
+    "Counters of the memory store; 1,000,000 if it is not said. Only with kind memory.",
+  ),
+  url: optional(
+    text({
+      what: "an address such as redis://127.0.0.1:6379/0 or rediss://…",
+      pattern: /^rediss?:\/\/[^\s]+$/,
+      info: { isSecret: true },
+    }),
+    "Where Redis is. Needed with kind redis, and only there.",
+  ),
+  keyPrefix: optional(
+    text({ what: "1 to 100 letters, digits or _ - . :", pattern: /^[\w.:-]{1,100}$/ }),
+    "What all keys start with; sluice if it is not said. Only with kind redis.",
+  ),
+  timeoutMs: optional(
+    duration({ min: 1, max: 60_000 }),
+    "How long Redis may take for a decision; 50 if it is not said. Only with kind redis.",
+  ),
+  failReadiness: optional(
+    flag(),
+    "Whether readiness fails once Redis has been away for five minutes; false if it is not said. Only with kind redis.",
+  ),
+});
+
+const responsesSection = section({
+  headers: byDefault(
+    oneOf(["draft-11", "draft-8", "draft-7", "draft-6", "none"]),
+    "draft-11",
+    "The form of the RateLimit fields.",
+  ),
+  legacyHeaders: byDefault(
+    flagOr(["epoch", "delta"]),
+    true,
+    "X-RateLimit-Limit, -Remaining and -Reset: true or epoch with the reset in seconds since 1970, delta with those until then.",
+  ),
+  body: byDefault(
+    oneOf(["problem", "text", "minimal"]),
+    "problem",
+    "The body of a refusal: application/problem+json, a line of text, or none.",
+  ),
+  retryAfterJitterMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    0,
+    "Up to how much is added, by chance, to the wait that a refusal tells.",
+  ),
+  delayedMax: byDefault(
+    whole({ min: 0, max: 1_000_000 }),
+    1_000,
+    "How many requests may wait at once where rules delay.",
+  ),
+  partitionKey: optional(
+    section({ secret: required(secret(16), "The secret of the hash.") }),
+    "Tells apart, in the RateLimit fields, which of a rule's counters they are about, by a hash of the key.",
+  ),
+});
+
+const telemetrySection = section({
+  logLevel: byDefault(
+    oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"]),
+    "info",
+    "What is logged at least.",
+  ),
+  decisionLogShare: byDefault(
+    share({ min: 0, max: 1 }),
+    0.001,
+    "The share of decisions that are logged. Refusals always count fully.",
+  ),
+  region: byDefault(
+    text({ what: "1 to 64 letters, digits or _ - .", pattern: /^[\w.-]{1,64}$/ }),
+    "local",
+    "A label of all metrics and log lines.",
+  ),
+  topKeysMax: byDefault(whole({ min: 1, max: 1_000 }), 20, "Keys in each top list."),
+});
+
+const rulesShape = shape<Readonly<Record<string, unknown>>>({
+  what: "rules: { file: rules.yaml }, or version and rules as a file of rules has them",
+  schema: {
+    anyOf: [
+      {
+        type: "object",
+        properties: { file: { type: "string", description: "A file of rules, which is watched." } },
+        required: ["file"],
+        additionalProperties: false,
+      },
+      { type: "object", required: ["version", "rules"] },
+    ],
+  },
+  read: (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined,
+});
+
+/** The whole file. */
+export const fileSection = section({
+  $schema: optional(anyText("a text"), "For editors of JSON."),
+  version: byDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
+  server: byDefault(serverSection, {}, "The process."),
+  gateway: optional(gatewaySection, "The reverse proxy; without it that door stays shut."),
+  decision: optional(
+    decisionSection,
+    "The decision API and forward-auth; without it that door stays shut.",
+  ),
+  envoy: optional(envoySection, "Envoy's rate limit service; without it that door stays shut."),
+  admin: byDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
+  upstreams: byDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
+  routes: byDefault(
+    listOf(routeSection, { min: 0, max: 10_000 }),
+    [],
+    "Which requests go to which upstream; the first that fits serves.",
+  ),
+  store: byDefault(storeSection, {}, "Where counters are kept."),
+  identity: byDefault(identitySection, {}, "How callers are told apart."),
+  responses: byDefault(responsesSection, {}, "How answers look, at every HTTP door."),
+  rules: optional(
+    rulesShape,
+    "The rules: from a file that is watched, or written here. Needed by gateway and decision.",
+  ),
+  telemetry: byDefault(telemetrySection, {}, "Logs, metrics and traces."),
+});
+
+/** What a file says, read and filled in. */
+export type FileValues = z.output<typeof fileSection>;

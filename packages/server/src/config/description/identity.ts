@@ -1,0 +1,145 @@
+// The description of identity: how callers are told apart. What a file can say of the options that the
+// library has, with the same names and meanings.
+
+import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
+import { duration, flag, oneOf, shape, whole } from "../shapes.js";
+import { anyText, fieldName, filePath, secret } from "../texts.js";
+
+const SECRET_LENGTH_MIN = 16;
+/** RFC 7518 asks for the size of the hash. */
+const JWT_SECRET_LENGTH_MIN = 32;
+
+const sourceSection = section({
+  header: optional(fieldName(), "The field that has it, believed from trusted proxies only."),
+  trust: optional(
+    oneOf(["proxies", "anyone"]),
+    "Whether the field is believed from trusted proxies only or from anyone; without it from proxies.",
+  ),
+  claim: optional(
+    anyText("the name of a claim"),
+    "The claim of a verified token, such as sub or org.id.",
+  ),
+});
+
+const apiKeySection = section({
+  header: optional(fieldName(), "The field that has it; x-api-key if no place is named."),
+  query: optional(anyText("the name of a parameter"), "The parameter of the query that has it."),
+  scheme: optional(fieldName(), "The scheme of the Authorization field that has it."),
+});
+
+const overrideSection = section({
+  header: required(fieldName(), "The field by which a POST becomes another method."),
+  methods: byDefault(
+    listOf(fieldName(), { min: 1, max: 32 }),
+    ["PUT", "PATCH", "DELETE"],
+    "The methods that the application lets it become.",
+  ),
+});
+
+const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+  "HS256",
+  "HS384",
+  "HS512",
+] as const;
+
+const jwtSection = section({
+  keyFile: optional(
+    filePath(),
+    "A public key or a certificate, as PEM. One of keyFile, jwksFile and secret.",
+  ),
+  jwksFile: optional(
+    filePath(),
+    "A JSON file with a set of public keys, read again when it changes.",
+  ),
+  secret: optional(secret(JWT_SECRET_LENGTH_MIN), "A secret that is shared with the issuer."),
+  algorithms: required(
+    listOf(oneOf(ALGORITHMS), { min: 1, max: ALGORITHMS.length }),
+    "The algorithms that may be used: HS… with a secret, the others with keys.",
+  ),
+  issuer: optional(
+    listOf(anyText("a text"), { min: 1, max: 100 }),
+    "Who may have issued it; without it anybody who has the key.",
+  ),
+  audience: optional(
+    listOf(anyText("a text"), { min: 1, max: 100 }),
+    "For whom it has to be, one of them; without it not asked.",
+  ),
+  clockToleranceSeconds: byDefault(
+    whole({ min: 0, max: 300 }),
+    0,
+    "By how many seconds clocks may differ.",
+  ),
+  header: byDefault(headerOrNone(), "authorization", "The field that has it; false: none."),
+  cookie: optional(
+    fieldName(),
+    "The cookie that has it, where the field has none that can be believed.",
+  ),
+  tokensMax: byDefault(
+    whole({ min: 0, max: 1_000_000 }),
+    10_000,
+    "How many verified tokens are remembered.",
+  ),
+});
+
+function headerOrNone() {
+  const names = fieldName();
+  return shape<string | false>({
+    what: "the name of a header such as authorization, or false",
+    schema: { anyOf: [{ type: "string" }, { const: false }] },
+    read: (value) => (value === false || value === "false" ? false : names.safeParse(value).data),
+  });
+}
+
+/** How callers are told apart. */
+export const identitySection = section({
+  trustedProxies: optional(
+    listOf(anyText("a range such as 10.0.0.0/8"), { min: 0, max: 10_000 }),
+    "Peers that are believed when they say for whom they ask: ranges, loopback, private, unaddressed.",
+  ),
+  clientAddress: byDefault(
+    fieldName(),
+    "x-forwarded-for",
+    "Where they write the client's address: x-forwarded-for, forwarded, or a field with one address.",
+  ),
+  forwardedHost: byDefault(
+    flag(),
+    false,
+    "Whether X-Forwarded-Host of a trusted proxy is the host that rules match.",
+  ),
+  user: optional(sourceSection, "Who the user is; without it not known."),
+  tenant: optional(sourceSection, "Which tenant it belongs to; without it not known."),
+  tier: optional(sourceSection, "Which of a rule's tiers holds; without it none."),
+  attributes: byDefault(
+    mapOf(sourceSection),
+    {},
+    "Anything else that rules match or count by, by name.",
+  ),
+  apiKey: optional(apiKeySection, "Where an API key is looked for; without it nowhere."),
+  keySecret: optional(
+    secret(SECRET_LENGTH_MIN),
+    "Hashes keys that are secrets, the same on all servers that share limits. Needed with Redis as soon as rules count by such keys.",
+  ),
+  jwt: optional(jwtSection, "Verifies tokens for claims."),
+  bodyBytesMax: byDefault(
+    whole({ min: 1, max: 1_048_576 }),
+    16_384,
+    "The largest body that is read for a rule that counts by one of its fields.",
+  ),
+  bodyMsMax: byDefault(
+    duration({ min: 1, max: 60_000 }),
+    5_000,
+    "How long such a body may take to arrive.",
+  ),
+  methodOverride: optional(overrideSection, "Lets a POST be another method; without it never."),
+});

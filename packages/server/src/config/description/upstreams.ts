@@ -1,0 +1,70 @@
+// The description of upstreams and of the routes that lead to them.
+
+import { byDefault, listOf, optional, required, section } from "../fields.js";
+import { duration, flag, oneOf, whole } from "../shapes.js";
+import { hostName, routePath, target, text } from "../texts.js";
+
+const HOUR_MS = 3_600_000;
+
+/** Where requests go. */
+export const upstreamSection = section({
+  targets: required(
+    listOf(target(), { min: 1, max: 1_000 }),
+    "Where it is, http://host:port, once or several times.",
+  ),
+  balance: byDefault(
+    oneOf(["round-robin", "least-connections"]),
+    "round-robin",
+    "Which target is next: the one after the last, or the one with the fewest requests under way.",
+  ),
+  connectTimeoutMs: byDefault(
+    duration({ min: 1, max: HOUR_MS }),
+    2_000,
+    "Until a connection has to be there.",
+  ),
+  responseTimeoutMs: byDefault(
+    duration({ min: 1, max: 24 * HOUR_MS }),
+    30_000,
+    "Until the head of the response has to be there.",
+  ),
+  idleTimeoutMs: byDefault(
+    duration({ min: 0, max: 24 * HOUR_MS }),
+    60_000,
+    "Between two pieces of a body, either way. 0 is no bound.",
+  ),
+  retriesMax: byDefault(
+    whole({ min: 0, max: 10 }),
+    1,
+    "Other targets tried for an idempotent request whose response has not begun.",
+  ),
+  failuresMax: byDefault(
+    whole({ min: 1, max: 1_000 }),
+    5,
+    "Failures in a row after which a target is left alone.",
+  ),
+  ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is left alone."),
+  connectionsMax: byDefault(whole({ min: 1, max: 65_535 }), 256, "Connections to each target."),
+  waitingMax: byDefault(
+    whole({ min: 0, max: 1_000_000 }),
+    1_024,
+    "Requests that wait for a connection; beyond it 503.",
+  ),
+});
+
+/** Which requests go where. */
+export const routeSection = section({
+  path: required(
+    routePath(),
+    "A path, or everything below one: /api/*. The first route that fits serves.",
+  ),
+  host: optional(hostName(), "The host that was asked for, without a port; without it any."),
+  upstream: required(
+    text({ what: "the name of an upstream", pattern: /^[\w-]+$/, lengthMax: 64 }),
+    "The name of the upstream that serves.",
+  ),
+  preserveHost: byDefault(
+    flag(),
+    true,
+    "Whether the Host of the client is passed on, instead of the target's.",
+  ),
+});

@@ -1,0 +1,55 @@
+// What is wrong with a configuration: every problem with the value and the line it is about, collected and
+// thrown together. Who mends a file wants to see them all.
+
+import { ServerError, show } from "../errors.js";
+
+/** The way to a value: names of fields and places in lists. */
+export type Path = readonly (string | number)[];
+
+/** One thing that is wrong. */
+export interface ConfigProblem {
+  /** The value and what was seen, without the place. */
+  readonly message: string;
+  /** Where: `sluice.yaml:14`, `SLUICE_SERVER_WORKERS`; undefined if it came from code. */
+  readonly place: string | undefined;
+  /** In the file, from 1; undefined if it is not of the file. */
+  readonly line: number | undefined;
+}
+
+/** The most problems that an error carries. */
+export const PROBLEMS_MAX = 50;
+
+/** The configuration can't be used. `problems` says why, the first {@link PROBLEMS_MAX} of them. */
+export class ConfigError extends ServerError {
+  override readonly name: string = "ConfigError";
+  readonly problems: readonly ConfigProblem[];
+
+  /** @param problems - All of them, in the order in which they are told. */
+  constructor(problems: readonly ConfigProblem[]) {
+    super("SLUICE_CONFIG_INVALID", toMessage(problems));
+    this.problems = problems.slice(0, PROBLEMS_MAX);
+  }
+}
+
+function toMessage(problems: readonly ConfigProblem[]): string {
+  const lines = problems.slice(0, PROBLEMS_MAX).map(toLine);
+  if (problems.length === 1) return lines[0];
+  const more = problems.length - lines.length;
+  const rest = more > 0 ? [`and ${more} more`] : [];
+  return [`${problems.length} problems`, ...lines, ...rest].join("\n  ");
+}
+
+function toLine({ message, place }: ConfigProblem): string {
+  return place === undefined ? message : `${place}: ${message}`;
+}
+
+/** `routes[1].upstream`, and `upstreams["a b"]`; empty for the whole. */
+export function toPathText(path: Path): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else if (!/^[A-Za-z_$][\w-]*$/.test(step)) text += `[${show(step)}]`;
+    else text += text === "" ? step : `.${step}`;
+  }
+  return text;
+}

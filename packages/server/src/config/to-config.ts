@@ -1,0 +1,81 @@
+// From what a file says to what the service reads: sections become parts of the configuration, paths
+// become absolute, identity becomes what the library takes.
+
+import { dirname, resolve } from "node:path";
+import type { Config, RulesSource, StoreConfig } from "./config.js";
+import type { FileValues } from "./description/file.js";
+import { toIdentityOptions } from "./to-identity.js";
+
+/** Makes a path of a file absolute. */
+export type ResolvePath = (path: string) => string;
+
+/** The configuration, out of values that are known to be good. */
+export function toSettled(values: FileValues, file: string | undefined): Config {
+  const folder = file === undefined ? process.cwd() : dirname(resolve(file));
+  const at: ResolvePath = (path) => resolve(folder, path);
+  return {
+    file,
+    ...values.server,
+    gateway: toGateway(values.gateway, at),
+    decision: values.decision,
+    envoy: toEnvoy(values.envoy, at),
+    admin: { listen: values.admin.listen, token: values.admin.token },
+    upstreams: toUpstreams(values.upstreams),
+    routes: values.routes.map((route) => ({ ...route, host: route.host })),
+    store: toStore(values.store),
+    identity: toIdentityOptions(values.identity, at),
+    responses: toResponses(values.responses),
+    rules: toRules(values.rules, at),
+    telemetry: values.telemetry,
+  };
+}
+
+function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gateway"] {
+  if (gateway === undefined) return undefined;
+  const { tls, rateLimitPath, ...rest } = gateway;
+  return {
+    ...rest,
+    tls: tls === undefined ? undefined : { certFile: at(tls.certFile), keyFile: at(tls.keyFile) },
+    rateLimitPath: rateLimitPath === false ? undefined : rateLimitPath,
+  };
+}
+
+function toEnvoy(envoy: FileValues["envoy"], at: ResolvePath): Config["envoy"] {
+  if (envoy === undefined) return undefined;
+  return { listen: envoy.listen, http: envoy.http, files: envoy.files.map(at) };
+}
+
+function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {
+  return new Map(
+    Object.entries(upstreams).map(([name, upstream]) => [
+      name,
+      { name, ...upstream, targets: upstream.targets.map((target) => target.replace(/\/$/, "")) },
+    ]),
+  );
+}
+
+/** What the file leaves out is told here, not there: whether it may be said depends on the kind. */
+const STORE_DEFAULTS = { keysMax: 1_000_000, timeoutMs: 50, failReadiness: false };
+
+function toStore(store: FileValues["store"]): StoreConfig {
+  const { kind, keysMax, url, keyPrefix, timeoutMs, failReadiness } = store;
+  if (kind === "memory") return { kind, keysMax: keysMax ?? STORE_DEFAULTS.keysMax };
+  return {
+    kind,
+    url: url ?? "",
+    keyPrefix,
+    timeoutMs: timeoutMs ?? STORE_DEFAULTS.timeoutMs,
+    failReadiness: failReadiness ?? STORE_DEFAULTS.failReadiness,
+  };
+}
+
+function toResponses({ partitionKey, ...rest }: FileValues["responses"]): Config["responses"] {
+  return partitionKey === undefined ? rest : { ...rest, partitionKey };
+}
+
+const NO_RULES = { version: 1, rules: [] };
+
+function toRules(rules: FileValues["rules"], at: ResolvePath): RulesSource {
+  if (typeof rules?.file === "string") return { file: at(rules.file) };
+  return { inline: rules ?? NO_RULES };
+}

@@ -1,0 +1,67 @@
+// Every error that the service throws, in one catalogue. A refusal is never here: it is an answer. An error
+// says what was seen, and never shows a secret. What the library throws is a SluiceError of its own, with
+// its own catalogue. docs/reference/configuration.md describes those that start-up can meet.
+
+interface CatalogueEntry {
+  /** The HTTP status of an answer that tells of it. */
+  readonly status: number;
+  /** What went wrong, completed by what was seen. */
+  readonly summary: string;
+}
+
+/** The catalogue: code → status and summary. Codes are stable; texts may improve. */
+export const serverErrorCatalogue = {
+  SLUICE_CONFIG_INVALID: { status: 500, summary: "the configuration can't be used" },
+  SLUICE_CONFIG_UNREADABLE: { status: 500, summary: "the configuration can't be read" },
+  SLUICE_LISTEN_FAILED: { status: 500, summary: "the address can't be listened at" },
+  SLUICE_ENVOY_CONFIG_INVALID: { status: 500, summary: "the Envoy configuration can't be used" },
+  SLUICE_WORKER_FAILED: { status: 500, summary: "a worker process failed" },
+  SLUICE_UPSTREAM_UNAVAILABLE: { status: 502, summary: "the upstream did not answer" },
+  SLUICE_UPSTREAM_BUSY: { status: 503, summary: "too many requests wait for the upstream" },
+  SLUICE_UPSTREAM_TIMEOUT: { status: 504, summary: "the upstream took too long" },
+  SLUICE_REQUEST_INVALID: { status: 400, summary: "the request can't be understood" },
+  SLUICE_UNAUTHORIZED: { status: 401, summary: "the request needs a bearer token" },
+  SLUICE_NOT_FOUND: { status: 404, summary: "there is nothing at that path" },
+  SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not answer that method" },
+  SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
+  SLUICE_SERVICE_UNREACHABLE: { status: 503, summary: "the service can't be reached" },
+  SLUICE_USAGE: { status: 400, summary: "the command can't be understood" },
+} as const satisfies Record<string, CatalogueEntry>;
+
+/** A code of the catalogue. */
+export type ServerErrorCode = keyof typeof serverErrorCatalogue;
+
+/** Misuse or failure, with a stable `code`, an HTTP `status` and a message that says what was seen. */
+export class ServerError extends Error {
+  override readonly name: string = "ServerError";
+  readonly code: ServerErrorCode;
+  readonly status: number;
+
+  /**
+   * @param code - Which entry of the catalogue.
+   * @param seen - What was seen, appended to the summary.
+   * @param options - `cause`: the error behind it, for logs.
+   */
+  constructor(code: ServerErrorCode, seen: string, options?: { readonly cause?: unknown }) {
+    super(`${serverErrorCatalogue[code].summary}: ${seen}`, options);
+    this.code = code;
+    this.status = serverErrorCatalogue[code].status;
+  }
+}
+
+const SHOWN_LENGTH_MAX = 80;
+
+/** Renders any value for an error message: short, on one line, of maps and lists no more than that. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(shorten(value));
+  if (typeof value === "bigint") return shorten(`${value}n`);
+  if (typeof value === "function") return "a function";
+  if (typeof value === "symbol") return "a symbol";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object" && value !== null) return "a map";
+  return String(value);
+}
+
+function shorten(text: string): string {
+  return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}…`;
+}
