@@ -23,6 +23,17 @@ export const serverErrorCatalogue = {
   SLUICE_UNAUTHORIZED: { status: 401, summary: "the request needs a bearer token" },
   SLUICE_NOT_FOUND: { status: 404, summary: "there is nothing at that path" },
   SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not answer that method" },
+  SLUICE_FORBIDDEN: { status: 403, summary: "the request is not taken from there" },
+  SLUICE_HOLD_UNKNOWN: { status: 404, summary: "nothing is held under that id" },
+  SLUICE_IN_FLIGHT: {
+    status: 409,
+    summary: "a request with the same Idempotency-Key is under way",
+  },
+  SLUICE_MEDIA_TYPE: { status: 415, summary: "the body must be application/json" },
+  SLUICE_KEY_REUSED: {
+    status: 422,
+    summary: "the Idempotency-Key was used before with another request",
+  },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
   SLUICE_SERVICE_UNREACHABLE: { status: 503, summary: "the service can't be reached" },
   SLUICE_USAGE: { status: 400, summary: "the command can't be understood" },
