@@ -54,4 +54,4 @@ export type {
   When,
 } from "./rule.js";
 export { type JsonSchema, toJsonSchema } from "./schema.js";
-export { type RulesWatch, type WatchOptions, watchRules } from "./watch.js";
+export { type RulesHolder, type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

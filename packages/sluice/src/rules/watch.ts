@@ -22,6 +22,9 @@ export interface WatchOptions {
   clock?: Clock;
 }
 
+/** Who holds the rules that are in force: a policy, or whoever puts them in force in several. */
+export type RulesHolder = Pick<Policy, "version" | "replace">;
+
 /** A file that is watched. */
 export interface RulesWatch {
   /** Looks at once, without waiting for the file to be at rest. Returns whether it put rules in force. */
@@ -41,7 +44,11 @@ const POLL_MS = { min: 10, max: 3_600_000 };
  * @throws What is wrong with the file if it can't be used now: nothing should start without its limits.
  * Later that is told to `onError`, and the rules in force stay.
  */
-export function watchRules(file: string, policy: Policy, options: WatchOptions = {}): RulesWatch {
+export function watchRules(
+  file: string,
+  policy: RulesHolder,
+  options: WatchOptions = {},
+): RulesWatch {
   const given = asOptions(SITE, options, ["pollMs", "onError", "clock"]);
   if (typeof file !== "string" || file === "") refuse(SITE, `needs a file, got ${show(file)}`);
   if (given.onError !== undefined && typeof given.onError !== "function") {
@@ -57,7 +64,7 @@ export function watchRules(file: string, policy: Policy, options: WatchOptions =
 
 class FileWatch implements RulesWatch {
   readonly #file: string;
-  readonly #policy: Policy;
+  readonly #policy: RulesHolder;
   readonly #options: Required<WatchOptions>;
   readonly #fs = fileSystem();
   /** How the file looked the last time, how when it was read, and the text that was read. */
@@ -67,7 +74,7 @@ class FileWatch implements RulesWatch {
   #isUnreadable = false;
   #stop: CancelTimer | undefined;
 
-  constructor(file: string, policy: Policy, options: Required<WatchOptions>) {
+  constructor(file: string, policy: RulesHolder, options: Required<WatchOptions>) {
     this.#file = file;
     this.#policy = policy;
     this.#options = options;
