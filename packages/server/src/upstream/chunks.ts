@@ -1,0 +1,141 @@
+// A chunked body, taken apart piece by piece as it arrives: sizes and extensions are read strictly, trailers
+// are read to their end and dropped.
+
+import { BrokenResponse } from "./response-head.js";
+
+/** Called with each piece of the body, as a part of the bytes that were pushed. */
+export type OnPiece = (bytes: Buffer, from: number, to: number) => void;
+
+/** Bytes of one chunk's extensions. */
+const EXTENSION_BYTES_MAX = 1_024;
+/** Bytes of all trailers. */
+const TRAILER_BYTES_MAX = 16_384;
+/** Hexadecimal digits of a size: beyond it no double counts exactly. */
+const SIZE_DIGITS_MAX = 13;
+
+const CR = 0x0d;
+const LF = 0x0a;
+const TAB = 0x09;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+const SEMICOLON = 0x3b;
+
+type State =
+  | "size"
+  | "extension"
+  | "size-end"
+  | "data"
+  | "data-cr"
+  | "data-lf"
+  | "trailer-start"
+  | "trailer"
+  | "trailer-lf"
+  | "end-lf"
+  | "done";
+
+/** Reads one chunked body. */
+export class ChunkReader {
+  #state: State = "size";
+  /** Of the chunk that is read: its size, and later what is left of it. */
+  #left = 0;
+  #digits = 0;
+  /** Of the extensions of a chunk, or of all trailers. */
+  #extraBytes = 0;
+
+  get isDone(): boolean {
+    return this.#state === "done";
+  }
+
+  /** Makes ready for another body. */
+  reset(): void {
+    this.#state = "size";
+    this.#left = 0;
+    this.#digits = 0;
+    this.#extraBytes = 0;
+  }
+
+  /**
+   * Takes the bytes from `from` on. Returns where it stopped: at the end of the bytes, or of the body.
+   *
+   * @throws BrokenResponse on what is no chunked body.
+   */
+  push(bytes: Buffer, from: number, onPiece: OnPiece): number {
+    let at = from;
+    while (at < bytes.length && this.#state !== "done") {
+      if (this.#state !== "data") this.#take(bytes[at++]);
+      else {
+        const end = Math.min(at + this.#left, bytes.length);
+        onPiece(bytes, at, end);
+        this.#left -= end - at;
+        at = end;
+        if (this.#left === 0) this.#state = "data-cr";
+      }
+    }
+    return at;
+  }
+
+  #take(byte: number): void {
+    switch (this.#state) {
+      case "size":
+        return this.#takeSize(byte);
+      case "extension":
+        return this.#takeExtra(byte, EXTENSION_BYTES_MAX, "size-end");
+      case "size-end":
+        this.#expect(byte, LF, this.#left === 0 ? "trailer-start" : "data");
+        this.#digits = 0;
+        this.#extraBytes = 0;
+        return;
+      case "data-cr":
+        return this.#expect(byte, CR, "data-lf");
+      case "data-lf":
+        return this.#expect(byte, LF, "size");
+      case "trailer-start":
+        if (byte === CR) this.#state = "end-lf";
+        else this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
+        return;
+      case "trailer":
+        return this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf");
+      case "trailer-lf":
+        return this.#expect(byte, LF, "trailer-start");
+      case "end-lf":
+        return this.#expect(byte, LF, "done");
+    }
+  }
+
+  #takeSize(byte: number): void {
+    const digit = toDigit(byte);
+    if (digit >= 0) {
+      this.#digits++;
+      if (this.#digits > SIZE_DIGITS_MAX) throw new BrokenResponse("a chunk too large to count");
+      this.#left = this.#left * 16 + digit;
+      return;
+    }
+    if (this.#digits === 0) throw new BrokenResponse("a chunk without a size");
+    if (byte === CR) this.#state = "size-end";
+    else if (byte === SEMICOLON) this.#state = "extension";
+    else throw new BrokenResponse("a chunk size that is no number");
+  }
+
+  /** Skips what nobody needs, up to the end of its line. */
+  #takeExtra(byte: number, bytesMax: number, atEnd: State, otherwise: State = this.#state): void {
+    this.#extraBytes++;
+    if (this.#extraBytes > bytesMax)
+      throw new BrokenResponse("chunk extensions or trailers too long");
+    if (byte === CR) this.#state = atEnd;
+    else if ((byte < SPACE && byte !== TAB) || byte === DELETE) {
+      throw new BrokenResponse("a control character between chunks");
+    } else this.#state = otherwise;
+  }
+
+  #expect(byte: number, wanted: number, next: State): void {
+    if (byte !== wanted) throw new BrokenResponse("a chunk that does not end where it says");
+    this.#state = next;
+  }
+}
+
+/** The value of a hexadecimal digit; −1 if it is none. */
+function toDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lowerCase = byte | 0x20;
+  return lowerCase >= 0x61 && lowerCase <= 0x66 ? lowerCase - 0x61 + 10 : -1;
+}

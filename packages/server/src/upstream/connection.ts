@@ -1,0 +1,230 @@
+// A kept-alive connection to one target, without the layers of http.request: a request goes out as one text,
+// its response comes through the parser, and the bytes on the way are lent, not wrapped in streams. It
+// belongs to a pool, which keeps time for it by counting ticks.
+
+import { connect, type Socket } from "node:net";
+import type { Caller, FailureKind } from "./caller.js";
+import { BrokenResponse, type HeadReader } from "./response-head.js";
+import { ResponseParser } from "./response-parser.js";
+
+/** Bytes that are read at once, into memory that each connection keeps. */
+const READ_BYTES_MAX = 32_768;
+/** The part of an upstream's promise to keep a connection that is not relied upon. */
+const KEEP_MARGIN_MS = 1_000;
+
+/** What a connection needs of its pool. */
+export interface ConnectionHost {
+  readonly host: string;
+  readonly port: number;
+  readonly heads: HeadReader;
+  /** Counts on by one every so often. */
+  readonly tick: number;
+  readonly timing: Timing;
+  onConnected(connection: Connection): void;
+  /** It can serve again. */
+  onIdle(connection: Connection): void;
+  /** There will be no connection. */
+  onNotConnected(connection: Connection, kind: FailureKind, detail: string): void;
+  /** It was connected, and is gone. */
+  onClosed(connection: Connection): void;
+}
+
+/** How many ticks may pass; Infinity is no bound. */
+export interface Timing {
+  readonly connectTicks: number;
+  readonly responseTicks: number;
+  readonly idleTicks: number;
+  /** How long a connection without a request is kept. */
+  readonly keepTicks: number;
+  /** How many ticks fit so many milliseconds, rounded down. */
+  ticksIn(ms: number): number;
+}
+
+/** One connection. */
+export class Connection {
+  readonly #host: ConnectionHost;
+  readonly #socket: Socket;
+  readonly #parser: ResponseParser;
+  #caller: Caller | undefined = undefined;
+  #isConnected = false;
+  #isClosed = false;
+  /** Whether all of the request is sent. */
+  #isSent = true;
+  #hasResponse = false;
+  #hasServed = false;
+  /** The tick at which it has waited too long. */
+  #deadline: number;
+  #failure: FailureKind = "closed";
+  #detail = "";
+
+  constructor(host: ConnectionHost) {
+    this.#host = host;
+    this.#parser = new ResponseParser(host.heads);
+    this.#deadline = host.tick + host.timing.connectTicks;
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
+    this.#socket = connect({
+      host: host.host,
+      port: host.port,
+      noDelay: true,
+      onread: { buffer, callback: (bytes) => this.#onRead(bytes, buffer) },
+    });
+    this.#socket
+      .on("connect", () => this.#onConnect())
+      .on("drain", () => this.#onDrain())
+      .on("end", () => this.#onReadEnd())
+      .on("error", (error) => this.#note("closed", error.message))
+      .on("close", () => this.#onClose());
+  }
+
+  /** Whether it is open and free. */
+  get isIdle(): boolean {
+    return this.#isConnected && !this.#isClosed && this.#caller === undefined;
+  }
+
+  /**
+   * Sends a request. `caller` takes the response.
+   *
+   * @param head - The whole head, with the empty line; in Latin-1.
+   * @param isWhole - Whether no body follows.
+   * @param isForHead - Whether the method is HEAD.
+   */
+  send(head: string, caller: Caller, isWhole: boolean, isForHead: boolean): void {
+    this.#caller = caller;
+    this.#isSent = isWhole;
+    this.#hasResponse = false;
+    this.#parser.begin(caller, isForHead);
+    this.#waitFor(isWhole ? this.#host.timing.responseTicks : this.#host.timing.idleTicks);
+    this.#socket.write(head, "latin1");
+  }
+
+  /** Sends a piece of the body. False: wait for `onDrain` before the next. */
+  write(piece: Buffer | string): boolean {
+    this.#waitFor(this.#host.timing.idleTicks);
+    return this.#socket.write(piece, "latin1");
+  }
+
+  /** Joins what is written until `uncork` into one packet. */
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  /** The body is sent. */
+  endBody(): void {
+    this.#isSent = true;
+    if (!this.#hasResponse) this.#waitFor(this.#host.timing.responseTicks);
+  }
+
+  /** Stops the response: its reader is slower. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#waitFor(this.#host.timing.idleTicks);
+    this.#socket.resume();
+  }
+
+  /** Closes it. Whoever uses it hears nothing more of it. */
+  destroy(): void {
+    this.#caller = undefined;
+    this.#socket.destroy();
+  }
+
+  /** Closes it if it has waited too long. */
+  checkDeadline(): void {
+    if (this.#host.tick < this.#deadline || this.#isClosed) return;
+    this.#note(this.#lateKind(), "");
+    this.#socket.destroy();
+  }
+
+  #lateKind(): FailureKind {
+    if (!this.#isConnected) return "connect-timeout";
+    return this.#isSent && !this.#hasResponse ? "response-timeout" : "idle-timeout";
+  }
+
+  #waitFor(ticks: number): void {
+    this.#deadline = this.#host.tick + ticks;
+  }
+
+  #onConnect(): void {
+    this.#isConnected = true;
+    this.#waitFor(this.#host.timing.keepTicks);
+    this.#host.onConnected(this);
+  }
+
+  #onDrain(): void {
+    if (!this.#isSent) this.#caller?.onDrain();
+  }
+
+  #onRead(bytesRead: number, buffer: Buffer): boolean {
+    const bytes = buffer.subarray(0, bytesRead);
+    if (this.#caller === undefined) {
+      // Nobody asked: whatever it is, the next request must not get it for an answer.
+      this.#socket.destroy();
+      return false;
+    }
+    this.#hasResponse = true;
+    this.#waitFor(this.#host.timing.idleTicks);
+    try {
+      const taken = this.#parser.push(bytes);
+      if (this.#parser.isDone) this.#onResponseEnd(taken === bytesRead);
+    } catch (error) {
+      if (!(error instanceof BrokenResponse)) throw error;
+      this.#note("broken", error.message);
+      this.#socket.destroy();
+    }
+    return true;
+  }
+
+  #onResponseEnd(isClean: boolean): void {
+    this.#caller = undefined;
+    this.#hasServed = true;
+    const { head } = this.#parser;
+    const isOver = !isClean || !this.#isSent || this.#socket.destroyed;
+    if (isOver || head === undefined || !head.isKeptAlive) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#waitFor(this.#toKeepTicks(head.keepAliveMs));
+    this.#host.onIdle(this);
+  }
+
+  /** An upstream that says how long it waits is believed, if it is not longer than we would. */
+  #toKeepTicks(promisedMs: number | undefined): number {
+    const { timing } = this.#host;
+    if (promisedMs === undefined) return timing.keepTicks;
+    return Math.min(timing.keepTicks, timing.ticksIn(Math.max(0, promisedMs - KEEP_MARGIN_MS)));
+  }
+
+  #onReadEnd(): void {
+    if (this.#caller !== undefined && this.#parser.endsByClose) {
+      this.#parser.finish();
+      this.#caller = undefined;
+    }
+    this.#note("closed", "the upstream closed the connection");
+    this.#socket.destroy();
+  }
+
+  /** The first cause counts: what follows is its consequence. */
+  #note(kind: FailureKind, detail: string): void {
+    if (this.#detail !== "" || this.#failure !== "closed") return;
+    this.#failure = kind;
+    this.#detail = detail;
+  }
+
+  #onClose(): void {
+    this.#isClosed = true;
+    const caller = this.#caller;
+    this.#caller = undefined;
+    const kind = this.#failure;
+    if (this.#isConnected) this.#host.onClosed(this);
+    else this.#host.onNotConnected(this, kind === "closed" ? "connect" : kind, this.#detail);
+    if (caller === undefined) return;
+    const isStale = kind === "closed" && this.#hasServed && !this.#hasResponse;
+    caller.onFailure({ kind, detail: this.#detail, hasResponse: this.#hasResponse, isStale });
+  }
+}

@@ -1,0 +1,62 @@
+// One target of an upstream: its connections and its health. Health is passive: a target that fails several
+// times in a row is left alone for a while, then gets one request on trial.
+
+import type { UpstreamConfig } from "../config/config.js";
+import { Pool } from "./pool.js";
+
+const DEFAULT_PORT = 80;
+
+/** A target. */
+export class Target {
+  /** Host and port, as a Host field has them. */
+  readonly authority: string;
+  readonly host: string;
+  readonly port: number;
+  readonly pool: Pool;
+  readonly #failuresMax: number;
+  readonly #ejectMs: number;
+  #failures = 0;
+  #ejectedUntilMs = 0;
+  #isOnTrial = false;
+
+  /** @param url - `http://host:port`. */
+  constructor(url: string, config: UpstreamConfig) {
+    const { host, hostname, port } = new URL(url);
+    this.authority = host;
+    // Brackets belong to URLs, not to addresses.
+    this.host = hostname.replace(/^\[|\]$/g, "");
+    this.port = port === "" ? DEFAULT_PORT : Number(port);
+    this.pool = new Pool(this.host, this.port, config);
+    this.#failuresMax = config.failuresMax;
+    this.#ejectMs = config.ejectMs;
+  }
+
+  /** Whether requests may go to it: it is well, or may be tried again. */
+  isUsable(nowMs: number): boolean {
+    if (this.#failures < this.#failuresMax) return true;
+    return !this.#isOnTrial && nowMs >= this.#ejectedUntilMs;
+  }
+
+  /** A request goes to it. {@link succeeded}, {@link failed} or {@link ended} has to follow. */
+  begin(): void {
+    if (this.#failures >= this.#failuresMax) this.#isOnTrial = true;
+  }
+
+  /** It answered. */
+  succeeded(): void {
+    this.#failures = 0;
+    this.#isOnTrial = false;
+  }
+
+  /** It did not answer as it should. */
+  failed(nowMs: number): void {
+    this.#isOnTrial = false;
+    this.#failures++;
+    if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
+  }
+
+  /** The request ended before it could show whether the target is well. */
+  ended(): void {
+    this.#isOnTrial = false;
+  }
+}

@@ -1,0 +1,77 @@
+// An upstream: several targets that can serve the same requests, and the choice among them.
+
+import type { UpstreamConfig } from "../config/config.js";
+import { Target } from "./target.js";
+
+/** Chooses targets of one upstream. */
+export class Upstream {
+  readonly name: string;
+  readonly retriesMax: number;
+  /** Between two pieces of a body, in milliseconds; 0 is no bound. */
+  readonly idleTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  readonly targets: readonly Target[];
+  readonly #choosesLeast: boolean;
+  readonly #nowMs: () => number;
+  #turn = 0;
+
+  /** @param nowMs - Monotonic time, for how long a target is left alone. */
+  constructor(config: UpstreamConfig, nowMs: () => number) {
+    this.name = config.name;
+    this.retriesMax = config.retriesMax;
+    this.idleTimeoutMs = config.idleTimeoutMs;
+    this.connectTimeoutMs = config.connectTimeoutMs;
+    this.targets = config.targets.map((url) => new Target(url, config));
+    this.#choosesLeast = config.balance === "least-connections";
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * The target for a request: the next in turn, or of those the one with the fewest requests. Targets that
+   * are not well are left out, unless none is; `tried`, which failed this request already, if another is left.
+   */
+  choose(tried?: Target): Target {
+    const { targets } = this;
+    if (targets.length === 1) {
+      targets[0].begin();
+      return targets[0];
+    }
+    const nowMs = this.#nowMs();
+    const chosen =
+      this.#find((target) => target !== tried && target.isUsable(nowMs)) ??
+      this.#find((target) => target !== tried) ??
+      targets[0];
+    chosen.begin();
+    return chosen;
+  }
+
+  /** Notes that a target failed a request. */
+  failed(target: Target): void {
+    target.failed(this.#nowMs());
+  }
+
+  /** To be called every `TICK_MS`. */
+  onTick(): void {
+    for (const { pool } of this.targets) pool.onTick();
+  }
+
+  /** Closes all connections, used or not. */
+  close(): void {
+    for (const { pool } of this.targets) pool.close();
+  }
+
+  #find(isFit: (target: Target) => boolean): Target | undefined {
+    const { targets } = this;
+    const start = this.#turn;
+    let found: Target | undefined;
+    for (let i = 0; i < targets.length; i++) {
+      const place = (start + i) % targets.length;
+      const target = targets[place];
+      if (!isFit(target) || (found !== undefined && target.pool.load >= found.pool.load)) continue;
+      found = target;
+      this.#turn = (place + 1) % targets.length;
+      if (!this.#choosesLeast) break;
+    }
+    return found;
+  }
+}
