@@ -1,0 +1,101 @@
+// The messages of Envoy's rate limit service as values: what its wire form and its JSON form both say.
+
+/** Answers to a request and to each descriptor, by their numbers on the wire. */
+export const CODE = { unknown: 0, ok: 1, overLimit: 2 } as const;
+
+/** A number of {@link CODE}. */
+export type Code = (typeof CODE)[keyof typeof CODE];
+
+/** Names of the codes, in the order of their numbers. */
+export const CODE_NAMES = ["UNKNOWN", "OK", "OVER_LIMIT"] as const;
+
+/** Names of the units, in the order of their numbers. */
+export const UNIT_NAMES = [
+  "UNKNOWN",
+  "SECOND",
+  "MINUTE",
+  "HOUR",
+  "DAY",
+  "MONTH",
+  "YEAR",
+  "WEEK",
+] as const;
+
+const DAY_MS = 86_400_000;
+
+/** How long a unit is, in milliseconds, by its number. A month has 30 days, a year 365; 0 is none. */
+export const UNIT_MS: readonly number[] = [
+  0,
+  1_000,
+  60_000,
+  3_600_000,
+  DAY_MS,
+  30 * DAY_MS,
+  365 * DAY_MS,
+  7 * DAY_MS,
+];
+
+/** The largest number of 32 bits: what is left of a limit that is none. */
+export const UINT32_MAX = 4_294_967_295;
+
+/** A pair of a descriptor. */
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A limit that the request brings along. */
+export interface LimitOverride {
+  readonly requestsPerUnit: number;
+  /** As in {@link UNIT_NAMES}; may be any number, since it comes off the wire. */
+  readonly unit: number;
+}
+
+/** What a request asks about. */
+export interface Descriptor {
+  readonly entries: readonly Entry[];
+  readonly limit: LimitOverride | undefined;
+  /** Hits of this descriptor; undefined: those of the request. */
+  readonly hits: number | undefined;
+  /** Whether the hits are given back instead. */
+  readonly isNegative: boolean;
+}
+
+/** What Envoy asks. */
+export interface RateLimitRequest {
+  readonly domain: string;
+  readonly descriptors: readonly Descriptor[];
+  /** 0 stands for 1. */
+  readonly hits: number;
+}
+
+/** The limit that a status is about. */
+export interface CurrentLimit {
+  readonly requestsPerUnit: number;
+  readonly unit: number;
+  /** Empty: it has none. */
+  readonly name: string;
+}
+
+/** The answer to one descriptor. */
+export interface DescriptorStatus {
+  readonly code: Code;
+  readonly currentLimit: CurrentLimit | undefined;
+  readonly remaining: number;
+  /** In whole seconds, rounded up; undefined where no limit applies. */
+  readonly resetSeconds: number | undefined;
+}
+
+/** A header that Envoy is to add. */
+export interface HeaderValue {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** The answer to a request. */
+export interface RateLimitResponse {
+  readonly overallCode: Code;
+  /** As many as there were descriptors, in their order. */
+  readonly statuses: readonly DescriptorStatus[];
+  readonly responseHeaders: readonly HeaderValue[];
+}
