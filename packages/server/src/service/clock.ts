@@ -28,3 +28,17 @@ export function every(everyMs: number, task: () => void): CancelTimer {
   timer.unref();
   return () => clearInterval(timer);
 }
+
+/** Resolves `delayMs` from now, or at once when `signal` aborts. It keeps the process alive meanwhile. */
+export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, delayMs);
+    signal?.addEventListener("abort", end);
+  });
+}
