@@ -1,13 +1,13 @@
 // Makes what the doors of one process share: the store, the policies over it, and telemetry.
 
-import { readFileSync } from "node:fs";
 import { type Clock, type Store, systemClock } from "sluice";
-import { createPolicy, type Policy, parseRules, type RuleSet } from "sluice/rules";
-import type { Config, RulesSource } from "../config/config.js";
+import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
+import type { Config } from "../config/config.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
 import { type OpenStore, openStore } from "./open-store.js";
-import { quietTelemetry } from "./quiet-telemetry.js";
+import { readRules } from "./rules-in-force.js";
 
 /** What a core may be given instead of making it. */
 export interface CoreOptions {
@@ -17,6 +17,8 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** Instead of the one that is configured. It stays open when the core is closed. */
   readonly store?: Store;
+  /** Instead of reading those that are configured. */
+  readonly rules?: RuleSet;
 }
 
 /** A core, and its end. */
@@ -35,41 +37,76 @@ export interface OwnedCore extends Core {
  */
 export function createCore(config: Config, options: CoreOptions = {}): OwnedCore {
   const { telemetry = quietTelemetry(), clock = systemClock } = options;
-  const rules = readRules(config.rules);
-  const opened = options.store === undefined ? undefined : borrowed(options.store);
-  const { store, awaySinceMs, close } = opened ?? openStore(config.store, { telemetry, clock });
-  const isBlindToo = config.decision !== undefined || config.envoy !== undefined;
-  const common = { rules, store, clock };
-  const policy = createPolicy({
-    ...common,
-    onDecision: (decision, facts) => telemetry.decided("gateway", decision, facts),
-    onEvent: (event) => telemetry.policyEvent(event),
-  });
-  const blindPolicy = isBlindToo ? createPolicy({ ...common, seesResponses: false }) : undefined;
+  const rules = options.rules ?? readRules(config.rules);
+  const given = options.store === undefined ? undefined : borrowed(options.store);
+  const opened = given ?? openStore(config.store, { telemetry, clock });
+  const parts = { rules, store: opened.store, clock, telemetry };
+  const { policy, blindPolicy } = createPolicies(config, parts, opened);
   return {
     config,
     clock,
-    store,
+    store: opened.store,
     policy,
     blindPolicy,
     telemetry,
-    storeAwaySinceMs: awaySinceMs,
+    storeAwaySinceMs: opened.awaySinceMs,
     close: async () => {
       await Promise.all([policy.close(), blindPolicy?.close()]);
-      await close();
+      await opened.close();
     },
   };
 }
 
-/** The rules of a configuration, read and parsed now. */
-export function readRules(source: RulesSource): RuleSet {
-  if ("inline" in source) return parseRules(source.inline);
-  return parseRules(readFileSync(source.file, "utf8"), { file: source.file });
+interface PolicyParts {
+  readonly rules: RuleSet;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
 }
 
-/** The policies of a core, those that are there. */
+function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
+  try {
+    const blindPolicy = needsBlind(config) ? createBlindPolicy(parts) : undefined;
+    return { blindPolicy, policy: createSeeingPolicy(parts) };
+  } catch (error) {
+    // Rules that can't be used: nothing of what was opened for them stays.
+    opened.close().catch(() => {});
+    throw error;
+  }
+}
+
+function needsBlind({ decision, envoy }: Config): boolean {
+  return decision !== undefined || envoy !== undefined;
+}
+
+/** Of the gateway. */
+function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
+  return createPolicy({
+    ...common,
+    onDecision: (decision, facts) => telemetry.decided("gateway", decision, facts),
+    onEvent: (event) => telemetry.policyEvent(event),
+  });
+}
+
+/** Of all other doors, which say themselves whose decision it is. */
+function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
+  return createPolicy({
+    ...common,
+    seesResponses: false,
+    onEvent: (event) => {
+      if (!isOfRules(event)) telemetry.policyEvent(event);
+    },
+  });
+}
+
+/** What happens to the rules of both policies together, and is told by one of them. */
+function isOfRules({ kind }: PolicyEvent): boolean {
+  return kind === "replaced" || kind === "disabled" || kind === "enabled";
+}
+
+/** The policies of a core, the one that can refuse rules for its doors first. */
 export function policiesOf({ policy, blindPolicy }: Core): readonly Policy[] {
-  return blindPolicy === undefined ? [policy] : [policy, blindPolicy];
+  return blindPolicy === undefined ? [policy] : [blindPolicy, policy];
 }
 
 function borrowed(store: Store): OpenStore {

@@ -1,11 +1,23 @@
-// The service: a core, and the doors that are configured, opened together and closed together.
+// The service of one process: a core, and the doors that are configured, opened together and closed
+// together, with rules that are kept in force in between.
 
 import type { Config } from "../config/config.js";
+import { createTelemetry } from "../telemetry/create.js";
+import { changesForRestart } from "./config-changes.js";
 import type { Core, OpenDoor } from "./core.js";
-import { type CoreOptions, createCore, type OwnedCore } from "./create-core.js";
+import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
+import { closeDoors, type DoorOpener, drainDoors, openDoors } from "./doors.js";
+import { openersOf } from "./openers.js";
+import { Readiness } from "./readiness.js";
+import { RulesInForce } from "./rules-in-force.js";
 
 /** What a service may be given instead of making it. */
-export type ServiceOptions = CoreOptions;
+export interface ServiceOptions extends CoreOptions {
+  /** Reads the configuration again, for `reload`. Default: only the rules are read again. */
+  readonly loadConfig?: (() => Config | Promise<Config>) | undefined;
+  /** Opens these instead of the doors that are configured. */
+  readonly openers?: readonly DoorOpener[];
+}
 
 /** A running service. */
 export interface Service {
@@ -13,16 +25,16 @@ export interface Service {
   readonly doors: readonly OpenDoor[];
   /** Whether it takes requests: it is not draining, and has the store that readiness asks for. */
   isReady(): boolean;
-  /** Reads the rules again, and what else can change while running. */
+  /**
+   * Reads the configuration and the rules again. What can change while running does; what needs a restart
+   * is named in the log. Rejects with what is wrong with them: nothing has changed then.
+   */
   reload(): Promise<void>;
-  /** Lets requests under way end, `drainMs` at most, then closes. */
+  /** Fails readiness, lets requests under way end, `drainMs` at most, then closes. */
   drain(): Promise<void>;
   /** Closes at once. */
   close(): Promise<void>;
 }
-
-/** Opens a door of a core. */
-type Opener = (core: Core) => Promise<OpenDoor>;
 
 /**
  * Starts a service: all of its doors are open when it resolves, or none.
@@ -30,50 +42,103 @@ type Opener = (core: Core) => Promise<OpenDoor>;
  * @throws What is wrong with the rules, or the error of an address that can't be listened at.
  */
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
-  const core = createCore(config, options);
-  const doors = await openDoors(core, openersOf(config));
-  return new RunningService(core, doors);
+  const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
+  const core = createCore(config, { ...options, telemetry });
+  const service = new RunningService(core, options);
+  try {
+    await service.open(options.openers ?? openersOf(config, service));
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+  return service;
 }
 
 class RunningService implements Service {
   readonly core: OwnedCore;
-  readonly doors: readonly OpenDoor[];
-  #isReady = true;
+  readonly #options: ServiceOptions;
+  readonly #readiness: Readiness;
+  readonly #rules: RulesInForce;
+  #config: Config;
+  #doors: readonly OpenDoor[] = [];
+  #draining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
-  constructor(core: OwnedCore, doors: readonly OpenDoor[]) {
+  constructor(core: OwnedCore, options: ServiceOptions) {
+    const { config, clock, telemetry } = core;
     this.core = core;
-    this.doors = doors;
+    this.#config = config;
+    this.#options = options;
+    this.#readiness = new Readiness({
+      clock,
+      failsWithStore: config.store.kind === "redis" && config.store.failReadiness,
+      storeAwaySinceMs: () => core.storeAwaySinceMs(),
+    });
+    const policies = policiesOf(core);
+    this.#rules = new RulesInForce({ source: config.rules, policies, telemetry, clock });
+  }
+
+  get doors(): readonly OpenDoor[] {
+    return this.#doors;
   }
 
   isReady(): boolean {
-    return this.#isReady;
+    return this.#readiness.isReady;
   }
 
-  async reload(): Promise<void> {}
+  /** Opens all doors, or throws and opens none. */
+  async open(openers: readonly DoorOpener[]): Promise<void> {
+    this.#doors = await openDoors(this.core, openers);
+    this.#readiness.open();
+  }
 
-  async drain(): Promise<void> {
-    this.#isReady = false;
-    await Promise.all(this.doors.map((door) => door.drain()));
+  async reload(): Promise<void> {
+    const next = await this.#readConfig();
+    this.#rules.reload(next.rules);
+    if (next === this.#config) return;
+    const { telemetry } = this.core;
+    const waiting = changesForRestart(this.core.config, next);
+    if (waiting.length > 0) telemetry.log.warn({ waiting }, "changed values need a restart");
+    telemetry.log.level = next.telemetry.logLevel;
+    telemetry.reloaded("config");
+    this.#config = next;
+  }
+
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain();
+    return this.#draining;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #readConfig(): Promise<Config> {
+    const { loadConfig } = this.#options;
+    if (loadConfig === undefined) return this.#config;
+    try {
+      return await loadConfig();
+    } catch (error) {
+      this.core.telemetry.reloaded("config", error);
+      throw error;
+    }
+  }
+
+  async #drain(): Promise<void> {
+    const { config, telemetry } = this.core;
+    this.#readiness.shut();
+    // The admin port goes last: it tells that readiness fails, and what is left to do.
+    const doors = this.#doors.filter(({ name }) => name !== "admin");
+    const late = await drainDoors(doors, config.drainMs);
+    if (late.length > 0) telemetry.log.warn({ doors: late }, "not drained in time; closing");
     await this.close();
   }
 
-  async close(): Promise<void> {
-    this.#isReady = false;
-    await Promise.all(this.doors.map((door) => door.close()));
+  async #close(): Promise<void> {
+    this.#readiness.shut();
+    this.#rules.close();
+    await closeDoors(this.#doors);
     await this.core.close();
   }
-}
-
-function openersOf(_config: Config): readonly Opener[] {
-  return [];
-}
-
-async function openDoors(core: OwnedCore, openers: readonly Opener[]): Promise<OpenDoor[]> {
-  const results = await Promise.allSettled(openers.map((open) => open(core)));
-  const doors = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-  const failed = results.find((result) => result.status === "rejected");
-  if (failed === undefined) return doors;
-  await Promise.all(doors.map((door) => door.close()));
-  await core.close();
-  throw failed.reason;
 }

@@ -1,0 +1,55 @@
+// The doors of a service as one: opened together, drained within a bound, closed together.
+
+import { after } from "./clock.js";
+import type { Core, OpenDoor } from "./core.js";
+
+/** Opens a door of a core. */
+export type DoorOpener = (core: Core) => Promise<OpenDoor>;
+
+/** Opens all doors or none: if one can't be opened those that were are closed, and its error is thrown. */
+export async function openDoors(core: Core, openers: readonly DoorOpener[]): Promise<OpenDoor[]> {
+  const results = await Promise.allSettled(openers.map((open) => open(core)));
+  const doors = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed === undefined) return doors;
+  await closeDoors(doors);
+  throw failed.reason;
+}
+
+/**
+ * Lets requests under way end. Returns the names of doors that had not drained within `drainMs`, or that
+ * failed to: something may be cut off when they are closed.
+ */
+export async function drainDoors(
+  doors: readonly OpenDoor[],
+  drainMs: number,
+): Promise<readonly string[]> {
+  const open = new Set(doors.map(({ name }) => name));
+  const drained = Promise.all(
+    doors.map(async (door) => {
+      await door.drain();
+      open.delete(door.name);
+    }),
+  );
+  await within(
+    drainMs,
+    drained.catch(() => {}),
+  );
+  return [...open];
+}
+
+/** Closes all doors, each whatever becomes of the others. */
+export async function closeDoors(doors: readonly OpenDoor[]): Promise<void> {
+  await Promise.allSettled(doors.map((door) => door.close()));
+}
+
+/** Resolves when `task` has, or after `ms`. */
+async function within(ms: number, task: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cancel = after(ms, resolve);
+    task.finally(() => {
+      cancel();
+      resolve();
+    });
+  });
+}

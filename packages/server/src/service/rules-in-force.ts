@@ -1,0 +1,138 @@
+// The rules of a service: read from where the configuration says, watched if that is a file, and put in
+// force in all policies together. What can't be used changes nothing, is told with its lines and counted.
+
+import { readFileSync } from "node:fs";
+import type { Clock } from "sluice";
+import { type Policy, parseRules, type RuleSet, type RulesWatch, watchRules } from "sluice/rules";
+import type { RulesSource } from "../config/config.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+
+/** Rules as they were written, before anything is read out of them: what is told to other processes. */
+export type WrittenRules =
+  | { readonly file: string; readonly text: string }
+  | { readonly inline: object };
+
+/** Reads rules as they are written now; throws what the system says of a file that can't be read. */
+export function readWritten(source: RulesSource): WrittenRules {
+  if ("inline" in source) return { inline: source.inline };
+  return { file: source.file, text: readFileSync(source.file, "utf8") };
+}
+
+/** Parses written rules; throws an error that has the line of each problem. */
+export function parseWritten(written: WrittenRules): RuleSet {
+  if ("inline" in written) return parseRules(written.inline);
+  return parseRules(written.text, { file: written.file });
+}
+
+/** The rules of a configuration, read and parsed now. */
+export function readRules(source: RulesSource): RuleSet {
+  return parseWritten(readWritten(source));
+}
+
+/**
+ * Puts rules in force in all policies, or in none: if one can't use them, those before it get back what
+ * they had, and the error is thrown.
+ */
+export function replaceAll(policies: readonly Policy[], rules: RuleSet): void {
+  const before = policies.map((policy) => policy.rules);
+  policies.forEach((policy, at) => {
+    try {
+      policy.replace(rules);
+    } catch (error) {
+      for (let i = 0; i < at; i++) policies[i].replace(before[i]);
+      throw error;
+    }
+  });
+}
+
+/** What rules are kept in force with. */
+export interface RulesInForceOptions {
+  readonly source: RulesSource;
+  /** Those that are most likely to refuse rules first: they change first and so change back least. */
+  readonly policies: readonly Policy[];
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** How often a file is looked at; default 1,000. */
+  readonly pollMs?: number;
+  /** Told of rules that have just come into force. */
+  readonly onReplaced?: (() => void) | undefined;
+}
+
+/** Keeps the rules of a service in force until it is closed. */
+export class RulesInForce {
+  readonly #options: RulesInForceOptions;
+  #source: RulesSource;
+  #watch: RulesWatch | undefined;
+  /** Of the latest complaint, so that the watch does not repeat what a reload has just said. */
+  #complaint: string | undefined;
+
+  constructor(options: RulesInForceOptions) {
+    this.#options = options;
+    this.#source = options.source;
+    this.#startWatch();
+  }
+
+  /** The version in force. */
+  get version(): string {
+    return this.#options.policies[0].version;
+  }
+
+  /**
+   * Reads the rules again, from another place if one is given. Throws what is wrong with them; it is told
+   * and counted then too, and what was in force stays.
+   */
+  reload(source: RulesSource = this.#source): void {
+    try {
+      this.#replace(readRules(source));
+    } catch (error) {
+      this.#complaint = String(error);
+      this.#options.telemetry.reloaded("rules", error);
+      throw error;
+    }
+    const isElsewhere = !isSamePlace(source, this.#source);
+    this.#source = source;
+    if (isElsewhere) this.#startWatch();
+  }
+
+  /** Looks at the file no more. */
+  close(): void {
+    this.#watch?.close();
+    this.#watch = undefined;
+  }
+
+  #startWatch(): void {
+    this.close();
+    if ("inline" in this.#source) return;
+    const { clock, pollMs = 1_000 } = this.#options;
+    const version = () => this.version;
+    const holder = {
+      get version() {
+        return version();
+      },
+      replace: (rules: RuleSet) => this.#replace(rules),
+    };
+    this.#watch = watchRules(this.#source.file, holder, {
+      clock,
+      pollMs,
+      onError: (error) => this.#complain(error),
+    });
+  }
+
+  #replace(rules: RuleSet): void {
+    const { policies, telemetry, onReplaced } = this.#options;
+    replaceAll(policies, rules);
+    this.#complaint = undefined;
+    telemetry.reloaded("rules");
+    onReplaced?.();
+  }
+
+  #complain(error: unknown): void {
+    if (String(error) === this.#complaint) return;
+    this.#complaint = String(error);
+    this.#options.telemetry.reloaded("rules", error);
+  }
+}
+
+function isSamePlace(a: RulesSource, b: RulesSource): boolean {
+  return "file" in a && "file" in b && a.file === b.file;
+}

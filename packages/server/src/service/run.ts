@@ -1,0 +1,111 @@
+// A service as the life of its process: signals drain, reload and end it. `sluice serve` is this.
+
+import type { EventEmitter } from "node:events";
+import type { Config } from "../config/config.js";
+import { createTelemetry } from "../telemetry/create.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { type Service, type ServiceOptions, startService } from "./service.js";
+
+/** What a service needs of the process that it is the life of. */
+export interface ProcessLike extends Pick<EventEmitter, "on" | "off"> {
+  exit(code: number): void;
+}
+
+/** Options of {@link runService}. */
+export interface RunOptions extends ServiceOptions {
+  /** Called when all doors are open. */
+  readonly onStarted?: (service: Service) => void;
+  /** Whose signals are listened to. Default: this process. */
+  readonly process?: ProcessLike;
+}
+
+/** How a service is started. */
+export type Starter = (config: Config, options: ServiceOptions) => Promise<Service>;
+
+/**
+ * Runs a service until it is told to end, and returns the exit code. SIGTERM and SIGINT drain it, a second
+ * one closes it at once; SIGHUP reloads. An error that nobody caught is logged and ends the process with 1:
+ * what it left behind can't be told.
+ *
+ * @throws What `startService` throws.
+ */
+export async function runService(
+  config: Config,
+  options: RunOptions = {},
+  start: Starter = startService,
+): Promise<number> {
+  const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
+  const life = new ProcessLife(options.process ?? process, telemetry);
+  try {
+    const service = await start(config, { ...options, telemetry });
+    options.onStarted?.(service);
+    return await life.of(service);
+  } finally {
+    life.close();
+  }
+}
+
+/** The signals of a process, and what they do to its service. Those that come before it is there wait. */
+class ProcessLife {
+  readonly #process: ProcessLike;
+  readonly #telemetry: Telemetry;
+  readonly #listeners: readonly (readonly [event: string, listener: (...args: never[]) => void])[];
+  #service: Service | undefined;
+  #ended: ((code: number) => void) | undefined;
+  #endSignals = 0;
+
+  constructor(process: ProcessLike, telemetry: Telemetry) {
+    this.#process = process;
+    this.#telemetry = telemetry;
+    const end = (signal: string) => this.#end(signal);
+    const crash = (error: unknown) => this.#crash(error);
+    this.#listeners = [
+      ["SIGTERM", end],
+      ["SIGINT", end],
+      ["SIGHUP", () => this.#reload()],
+      ["uncaughtException", crash],
+      ["unhandledRejection", crash],
+    ];
+    for (const [event, listener] of this.#listeners) process.on(event, listener);
+  }
+
+  /** Resolves with the exit code when the service has ended. */
+  of(service: Service): Promise<number> {
+    return new Promise((resolve) => {
+      this.#service = service;
+      this.#ended = resolve;
+      if (this.#endSignals > 0) this.#endService();
+    });
+  }
+
+  /** Listens no more. */
+  close(): void {
+    for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
+  }
+
+  #end(signal: string): void {
+    this.#endSignals++;
+    this.#telemetry.log.info({ signal }, this.#endSignals === 1 ? "draining" : "closing at once");
+    this.#endService();
+  }
+
+  #endService(): void {
+    const service = this.#service;
+    if (service === undefined) return;
+    const ending = this.#endSignals === 1 ? service.drain() : service.close();
+    ending.then(
+      () => this.#ended?.(0),
+      (error) => this.#crash(error),
+    );
+  }
+
+  #reload(): void {
+    // What is wrong was told and counted where it was seen.
+    this.#service?.reload().catch(() => {});
+  }
+
+  #crash(error: unknown): void {
+    this.#telemetry.log.fatal({ err: error }, "an error that nobody caught");
+    this.#process.exit(1);
+  }
+}

@@ -1,0 +1,220 @@
+// The life of a service: all doors or none, a drain that readiness precedes, and a close that leaves nothing.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ManualClock } from "sluice/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { toTestConfig } from "../../test/test-config.js";
+import type { Config } from "../config/config.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import type { OpenDoor } from "./core.js";
+import type { DoorOpener } from "./doors.js";
+import { type Service, type ServiceOptions, startService } from "./service.js";
+
+const services: Service[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.close();
+});
+
+async function started(config: Config, options: ServiceOptions): Promise<Service> {
+  const service = await startService(config, options);
+  services.push(service);
+  return service;
+}
+
+class FakeDoor implements OpenDoor {
+  readonly name: string;
+  readonly url = "http://127.0.0.1:0";
+  readonly events: string[];
+  finish: () => void = () => {};
+  readonly #drained = new Promise<void>((resolve) => {
+    this.finish = resolve;
+  });
+
+  constructor(name: string, events: string[]) {
+    this.name = name;
+    this.events = events;
+  }
+
+  drain(): Promise<void> {
+    this.events.push(`drain ${this.name}`);
+    return this.#drained;
+  }
+
+  async close(): Promise<void> {
+    this.events.push(`close ${this.name}`);
+  }
+}
+
+function fakeDoors(...names: string[]) {
+  const events: string[] = [];
+  const doors = names.map((name) => new FakeDoor(name, events));
+  const openers = doors.map(
+    (door): DoorOpener =>
+      async () =>
+        door,
+  );
+  return { events, doors, openers };
+}
+
+/** Telemetry that remembers reloads and warnings. */
+function rememberingTelemetry() {
+  const reloads: [string, string | undefined][] = [];
+  const warnings: unknown[] = [];
+  const telemetry: Telemetry = Object.assign(quietTelemetry(), {
+    reloaded: (what: string, error?: unknown) =>
+      reloads.push([what, error === undefined ? undefined : String(error)]),
+  });
+  telemetry.log.warn = (fields: unknown) => warnings.push(fields);
+  return { telemetry, reloads, warnings };
+}
+
+function ruleFile(limit: string) {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-")), "rules.yaml");
+  const write = (text: string) => writeFileSync(file, text);
+  const rules = (each: string) =>
+    `version: 1\nrules:\n  - id: everybody\n    key: global\n    limit: ${each}\n`;
+  write(rules(limit));
+  return { file, write, rules };
+}
+
+describe("start", () => {
+  it("closes what is open if one door can't be opened, and says why", async () => {
+    const { events, openers } = fakeDoors("gateway");
+    const failing: DoorOpener = async () => {
+      throw new Error("address in use");
+    };
+    const starting = startService(toTestConfig(), { openers: [...openers, failing] });
+    await expect(starting).rejects.toThrow("address in use");
+    expect(events).toEqual(["close gateway"]);
+  });
+
+  it("names the rule that a door without responses can't keep", async () => {
+    const permits = { id: "slots", limit: { concurrency: { limit: 2, permitMs: 1_000 } } };
+    const listen = { host: "127.0.0.1", port: 0 };
+    const decision = { listen, tokens: [], forwardAuth: true, bodyBytesMax: 1_024 };
+    const rules = { inline: { version: 1, rules: [permits] } };
+    await expect(startService(toTestConfig({ decision, rules }), { openers: [] })).rejects.toThrow(
+      "slots",
+    );
+    await started(toTestConfig({ rules }), { openers: [] });
+  });
+});
+
+describe("drain", () => {
+  it("fails readiness first, waits for the last request, and closes the admin port last", async () => {
+    const { events, doors, openers } = fakeDoors("gateway", "decision", "admin");
+    const service = await started(toTestConfig(), { openers });
+    expect(service.isReady()).toBe(true);
+    const draining = service.drain();
+    expect(service.isReady()).toBe(false);
+    expect(events).toEqual(["drain gateway", "drain decision"]);
+    for (const door of doors) door.finish();
+    await draining;
+    expect(events.slice(2)).toEqual(["close gateway", "close decision", "close admin"]);
+  });
+
+  it("closes what has not drained within drainMs", async () => {
+    const { events, openers } = fakeDoors("gateway");
+    const service = await started(toTestConfig({ drainMs: 20 }), { openers });
+    await service.drain();
+    expect(events).toEqual(["drain gateway", "close gateway"]);
+  });
+
+  it("is cut short by close", async () => {
+    const { events, openers } = fakeDoors("gateway");
+    const service = await started(toTestConfig(), { openers });
+    void service.drain();
+    await service.close();
+    expect(events).toEqual(["drain gateway", "close gateway"]);
+    expect(() => service.core.policy.admit({})).toThrow("closed");
+  });
+});
+
+describe("reload", () => {
+  it("puts other rules in force in both policies, and keeps what was used", async () => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry, reloads } = rememberingTelemetry();
+    const envoy = { listen: { host: "127.0.0.1", port: 0 }, http: undefined, files: [] };
+    const config = toTestConfig({ rules: { file }, envoy });
+    const { core, ...service } = await started(config, { telemetry, openers: [] }).then((s) => ({
+      core: s.core,
+      reload: () => s.reload(),
+    }));
+    await core.policy.admit({});
+    write(rules("5/minute"));
+    await service.reload();
+    expect(core.blindPolicy?.version).toBe(core.policy.version);
+    expect(await core.blindPolicy?.peek({})).toMatchObject({ limit: 5, remaining: 4 });
+    expect(reloads).toEqual([["rules", undefined]]);
+  });
+
+  it("changes nothing for a bad file, and tells it with its line", async () => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry, reloads } = rememberingTelemetry();
+    const service = await started(toTestConfig({ rules: { file } }), { telemetry, openers: [] });
+    const { version } = service.core.policy;
+    write(rules("ten a minute"));
+    await expect(service.reload()).rejects.toThrow("rules.yaml:5");
+    expect(service.core.policy.version).toBe(version);
+    expect(reloads).toEqual([["rules", expect.stringContaining("rules.yaml:5")]]);
+  });
+
+  it("changes neither policy for rules that one of them can't use", async () => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry } = rememberingTelemetry();
+    const envoy = { listen: { host: "127.0.0.1", port: 0 }, http: undefined, files: [] };
+    const { core, reload } = await started(toTestConfig({ rules: { file }, envoy }), {
+      telemetry,
+      openers: [],
+    }).then((s) => ({ core: s.core, reload: () => s.reload() }));
+    const { version } = core.policy;
+    write(rules("{ concurrency: { limit: 2, permitMs: 1000 } }"));
+    await expect(reload()).rejects.toThrow("everybody");
+    expect([core.policy.version, core.blindPolicy?.version]).toEqual([version, version]);
+  });
+
+  it("sees a file that changes by itself, and complains of a bad one once", async () => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry, reloads } = rememberingTelemetry();
+    const clock = new ManualClock(1_700_000_000_000);
+    const config = toTestConfig({ rules: { file } });
+    const service = await started(config, { telemetry, clock, openers: [] });
+    write(rules("7/minute"));
+    clock.advance(2_000);
+    expect(await service.core.policy.peek({})).toMatchObject({ limit: 7 });
+    write("version: 1\nrules: nonsense\n");
+    clock.advance(10_000);
+    expect(reloads.map(([what, error]) => [what, error !== undefined])).toEqual([
+      ["rules", false],
+      ["rules", true],
+    ]);
+  });
+
+  it("takes a log level at once, and says which other values need a restart", async () => {
+    const { telemetry, warnings } = rememberingTelemetry();
+    const config = toTestConfig();
+    const next: Config = {
+      ...config,
+      drainMs: 5,
+      admin: { ...config.admin, listen: { host: "127.0.0.1", port: 9 } },
+      telemetry: { ...config.telemetry, logLevel: "fatal" },
+    };
+    const service = await started(config, { telemetry, loadConfig: () => next, openers: [] });
+    await service.reload();
+    expect(telemetry.log.level).toBe("fatal");
+    expect(warnings).toEqual([{ waiting: ["drainMs", "admin.listen.port"] }]);
+  });
+
+  it("keeps everything if the configuration can't be read", async () => {
+    const { telemetry, reloads } = rememberingTelemetry();
+    const loadConfig = () => {
+      throw new Error("sluice.yaml:3: nonsense");
+    };
+    const service = await started(toTestConfig(), { telemetry, loadConfig, openers: [] });
+    await expect(service.reload()).rejects.toThrow("sluice.yaml:3");
+    expect(reloads).toEqual([["config", "Error: sluice.yaml:3: nonsense"]]);
+  });
+});
