@@ -1,9 +1,12 @@
 // The command: its verbs put together, and how it ends. A verb is added by a file of its own.
 
 import { Command, CommanderError } from "commander";
+import { addAskCommands } from "./ask-commands.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
+import { addKeyCommands } from "./key-commands.js";
 import { addRulesCommands } from "./rules-commands.js";
 import type { Terminal } from "./terminal.js";
+import { addTopCommand } from "./top-command.js";
 import { readVersion } from "./version.js";
 
 /** Tells the exit code of a verb that went well. */
@@ -44,6 +47,9 @@ function createProgram(terminal: Terminal, finish: Finish): Command {
     })
     .showHelpAfterError("(--help tells more)")
     .addHelpText("after", HELP);
+  addAskCommands(program, terminal, finish);
+  addKeyCommands(program, terminal, finish);
+  addTopCommand(program, terminal, finish);
   addRulesCommands(program, terminal, finish);
   return program;
 }

@@ -1,0 +1,134 @@
+// Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
+// says what was asked where, and what to do about it.
+
+import { after } from "../service/clock.js";
+import { CommandError, EXIT, misuse } from "./exit.js";
+import { safe } from "./text/ink.js";
+
+/** How long a service may take for an answer. */
+const ANSWER_MS_MAX = 10_000;
+/** Bytes of an answer; a top list of thousands of keys is far smaller. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Where the service is, and what opens its door. */
+export interface AdminAddress {
+  /** `http://127.0.0.1:9090`. */
+  readonly url: URL;
+  readonly token: string | undefined;
+}
+
+/** Asks a service. */
+export class AdminClient {
+  readonly #address: AdminAddress;
+  readonly #answerMsMax: number;
+
+  /** @param answerMsMax - How long an answer may take, in milliseconds. Default 10,000. */
+  constructor(address: AdminAddress, answerMsMax = ANSWER_MS_MAX) {
+    this.#address = address;
+    this.#answerMsMax = answerMsMax;
+  }
+
+  /** The address, for people. */
+  get name(): string {
+    return this.#address.url.origin;
+  }
+
+  /** The answer to a GET. */
+  get(path: string): Promise<unknown> {
+    return this.#ask("GET", path, undefined);
+  }
+
+  /** The answer to a POST of JSON. */
+  post(path: string, body: object): Promise<unknown> {
+    return this.#ask("POST", path, JSON.stringify(body));
+  }
+
+  async #ask(method: string, path: string, body: string | undefined): Promise<unknown> {
+    const controller = new AbortController();
+    const stop = after(this.#answerMsMax, () => controller.abort());
+    try {
+      const response = await fetch(new URL(path, this.#address.url), {
+        method,
+        headers: this.#headers(body),
+        redirect: "error",
+        signal: controller.signal,
+        ...(body === undefined ? {} : { body }),
+      });
+      return this.#read(response, await readBody(response));
+    } catch (error) {
+      throw this.#toFailure(error, controller.signal.aborted);
+    } finally {
+      stop();
+    }
+  }
+
+  #headers(body: string | undefined): Record<string, string> {
+    const { token } = this.#address;
+    return {
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+  }
+
+  #read({ ok, status }: Response, text: string): unknown {
+    const value = parseJson(text);
+    if (ok && value !== undefined) return value;
+    if (status === 401 || status === 403) {
+      const hint = "pass --token, or set SLUICE_ADMIN_TOKEN";
+      throw new CommandError(EXIT.unreachable, `${this.name} wants another token: ${hint}`);
+    }
+    const said = toDetail(value);
+    if (status >= 400 && status < 500 && said !== undefined) throw misuse(said);
+    const seen = said ?? "no answer that Sluice would give";
+    throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
+  }
+
+  #toFailure(error: unknown, isLate: boolean): unknown {
+    if (error instanceof CommandError) return error;
+    const why = isLate ? `no answer in ${this.#answerMsMax} ms` : reasonOf(error);
+    const hint = "is the service running there? --admin names another address";
+    return new CommandError(EXIT.unreachable, `could not reach ${this.name}: ${why} (${hint})`);
+  }
+}
+
+async function readBody(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`an answer above ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a problem body says. */
+function toDetail(value: unknown): string | undefined {
+  const { detail, title, message } = (value ?? {}) as Record<string, unknown>;
+  const said = [detail, title, message].find((text) => typeof text === "string");
+  return said === undefined ? undefined : safe(said as string, 500);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "the connection was cut",
+  ENOTFOUND: "there is no such host",
+  EAI_AGAIN: "the host's name was not found",
+  UND_ERR_SOCKET: "the connection was cut",
+};
+
+/** Why a request failed: `fetch` hides it in a cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  const { code, message } = (cause ?? error) as { code?: string; message?: string };
+  return (code === undefined ? undefined : REASONS[code]) ?? message ?? String(error);
+}

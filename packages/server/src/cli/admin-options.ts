@@ -1,0 +1,46 @@
+// The options of every verb that asks a running service: where it is, and what opens its door.
+
+import type { Command } from "commander";
+import { type AdminAddress, AdminClient } from "./admin-client.js";
+import { misuse } from "./exit.js";
+import type { Terminal } from "./terminal.js";
+
+/** Where a service listens for operators, unless it is told otherwise. */
+const ADMIN_URL = "http://127.0.0.1:9090";
+
+/** What the options say. */
+export interface AdminFlags {
+  readonly admin?: string;
+  readonly token?: string;
+  readonly json?: boolean;
+}
+
+/** Adds `--admin`, `--token` and `--json` to a verb. */
+export function addAdminOptions(command: Command): Command {
+  return command
+    .option("--admin <url>", `the admin port of the service (SLUICE_ADMIN, else ${ADMIN_URL})`)
+    .option("--token <token>", "its token; SLUICE_ADMIN_TOKEN shows it to fewer eyes")
+    .option("--json", "print the answer as one line of JSON");
+}
+
+/** A client for the service that is meant. */
+export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
+  const text = flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL);
+  return new AdminClient({ url: toUrl(text), token: toToken(flags, env) });
+}
+
+function toUrl(text: string): URL {
+  const address = text.includes("://") ? text : `http://${text}`;
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) {
+    throw misuse(`--admin must be an address such as ${ADMIN_URL}, got ${JSON.stringify(text)}`);
+  }
+  return new URL(address);
+}
+
+function toToken({ token }: AdminFlags, env: Terminal["env"]): AdminAddress["token"] {
+  const given = token ?? env.SLUICE_ADMIN_TOKEN;
+  if (given === undefined || given === "") return undefined;
+  // A line end in a header would be refused in words that name no option.
+  if (!/^[\x21-\x7e]+$/.test(given)) throw misuse("the token has characters that no token has");
+  return given;
+}

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { sluice } from "../../test/cli/fake-terminal.js";
+import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-ask-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let service: StandIn;
+afterEach(() => service.close());
+
+const allowed = { allowed: true, rule: "login", limit: 5, remaining: 4, retryAfterMs: 0 };
+const refused = { ...allowed, allowed: false, reason: "limit", remaining: 0, retryAfterMs: 1_000 };
+
+async function start(status: number, answer: unknown): Promise<string> {
+  service = await startStandIn((response) => sendJson(response, status, answer));
+  return service.url;
+}
+
+describe("sluice check and peek", () => {
+  it("send every fact that a flag has, and the token of the environment", async () => {
+    const url = await start(200, allowed);
+    const flags =
+      "--method POST --path /login --host example.com --ip 203.0.113.10 --user 42 --tenant acme --tier pro " +
+      "--api-key-hash abc --header X-App=ios --header x-empty= --attribute country=DE --cost 3";
+    const { code, out } = await sluice(["check", "--admin", url, ...flags.split(" ")], {
+      env: { SLUICE_ADMIN_TOKEN: "secret" },
+    });
+    expect({ code, out }).toEqual({ code: 0, out: "allowed  login: 4 of 5 left\n" });
+    expect(service.asked).toEqual([
+      {
+        method: "POST",
+        url: "/v1/check",
+        authorization: "Bearer secret",
+        body: {
+          cost: 3,
+          facts: {
+            method: "POST",
+            path: "/login",
+            host: "example.com",
+            ip: "203.0.113.10",
+            user: "42",
+            tenant: "acme",
+            tier: "pro",
+            apiKey: "abc",
+            headers: { "x-app": "ios", "x-empty": "" },
+            attributes: { country: "DE" },
+          },
+        },
+      },
+    ]);
+  });
+
+  it("exit with 1 where the request is refused, in words and in JSON", async () => {
+    const url = await start(200, refused);
+    const words = await sluice(["peek", "--admin", url]);
+    expect(words).toEqual({ code: 1, out: "refused  login: 0 of 5 left, again in 1 s\n", err: "" });
+    const json = await sluice(["peek", "--admin", url, "--json"]);
+    expect(json).toEqual({ code: 1, out: `${JSON.stringify(refused)}\n`, err: "" });
+    expect(service.asked[0]).toMatchObject({
+      url: "/v1/peek",
+      authorization: undefined,
+      body: { facts: { method: "GET", path: "/" } },
+    });
+  });
+
+  it("take facts from a file or the standard input, and flags win over it", async () => {
+    const url = await start(200, allowed);
+    const facts = { path: "/api", user: "1", headers: { "x-app": "ios", accept: "*/*" } };
+    const file = join(folder, "facts.json");
+    writeFileSync(file, JSON.stringify(facts));
+    const flags = ["--user", "2", "--header", "X-App=web"];
+    await sluice(["check", "--admin", url, "--facts", file, ...flags]);
+    await sluice(["check", "--admin", url, "--facts", "-"], { input: '{"path":"/x"}' });
+    expect(service.asked.map(({ body }) => body)).toEqual([
+      {
+        facts: {
+          method: "GET",
+          path: "/api",
+          user: "2",
+          headers: { "x-app": "web", accept: "*/*" },
+        },
+      },
+      { facts: { method: "GET", path: "/x" } },
+    ]);
+  });
+
+  it.each([
+    [["--header", "novalue"], '--header must be name=value, got "novalue"'],
+    [["--attribute", "=x"], '--attribute must be name=value, got "=x"'],
+    [["--cost", "-1"], "--cost must be a whole number"],
+    [["--admin", "ftp://127.0.0.1"], "--admin must be an address such as http://127.0.0.1:9090"],
+    [["--admin", "http://"], "--admin must be an address such as http://127.0.0.1:9090"],
+    [["--token", "a\nb"], "the token has characters that no token has"],
+    [["--facts", "-"], "standard input: "],
+  ])("refuse %j with one line and exit with 2", async (flags, line) => {
+    const url = await start(200, allowed);
+    const { code, out, err } = await sluice(["check", "--admin", url, ...flags], { input: "[" });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(`sluice: ${line}`);
+    expect(err.split("\n")).toHaveLength(2);
+    expect(service.asked).toEqual([]);
+  });
+});
+
+describe("what goes wrong on the way to the service", () => {
+  it("is told in one line with the address, and exits with 3, where nothing listens", async () => {
+    const url = await start(200, allowed);
+    await service.close();
+    service = await startStandIn(() => {});
+    const { code, err } = await sluice(["check", "--admin", url]);
+    expect(code).toBe(3);
+    expect(err).toMatch(
+      /^sluice: could not reach http:\/\/127.0.0.1:\d+: nothing listens there .*\n$/,
+    );
+  });
+
+  it("exits with 3 where the connection is cut before the answer", async () => {
+    service = await startStandIn((response) => response.destroy());
+    const { code, err } = await sluice(["check", "--admin", service.url]);
+    expect(code).toBe(3);
+    expect(err).toMatch(/the connection was cut/);
+  });
+
+  it("exits with 3 and says how to pass a token where one is missing", async () => {
+    const { code, err } = await sluice(["check", "--admin", await start(401, { title: "no" })]);
+    expect(code).toBe(3);
+    expect(err).toMatch(/wants another token: pass --token, or set SLUICE_ADMIN_TOKEN\n$/);
+  });
+
+  it("exits with 3 where something else answers, and prints nothing of its page", async () => {
+    service = await startStandIn((response) => response.end("<html>\x1b[2J</html>"));
+    const { code, out, err } = await sluice(["check", "--admin", service.url]);
+    expect({ code, out }).toEqual({ code: 3, out: "" });
+    expect(err).toMatch(/answered 200: no answer that Sluice would give\n$/);
+  });
+
+  it("exits with 2 and the service's words where it does not understand the question", async () => {
+    const url = await start(404, { title: "unknown", detail: 'there is no rule of that id: "x"' });
+    const { code, err } = await sluice(["reset", "--admin", url, "--rule", "x", "--key", "ip:1"]);
+    expect({ code, err }).toEqual({ code: 2, err: 'sluice: there is no rule of that id: "x"\n' });
+  });
+
+  it("exits with 3 where the service fails", async () => {
+    const { code, err } = await sluice(["check", "--admin", await start(503, { detail: "away" })]);
+    expect(code).toBe(3);
+    expect(err).toMatch(/answered 503: away\n$/);
+  });
+});
+
+describe("sluice reset, block and unblock", () => {
+  const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
+
+  it.each([
+    ["reset", [], {}, "login ip:203.0.113.10: what was used is forgotten\n"],
+    ["block", [], { forMs: 600_000 }, "login ip:203.0.113.10: blocked for 10 min\n"],
+    ["block", ["--for", "90s"], { forMs: 90_000 }, "blocked for 1 min 30 s\n"],
+    ["block", ["--for", "forever"], { forMs: null }, "blocked until it is unblocked\n"],
+    ["unblock", [], {}, "login ip:203.0.113.10: not blocked\n"],
+  ])("%s %j asks the service and says what was done", async (verb, flags, more, said) => {
+    const url = await start(200, { ok: true });
+    const { code, out } = await sluice([verb, "--admin", url, ...key, ...flags]);
+    expect(code).toBe(0);
+    expect(out).toContain(said);
+    const body = { rule: "login", key: "ip:203.0.113.10", ...more };
+    expect(service.asked).toMatchObject([{ url: `/v1/${verb}`, body }]);
+  });
+
+  it("want a rule and a key, and a duration that is one", async () => {
+    const url = await start(200, {});
+    expect((await sluice(["reset", "--admin", url, "--rule", "login"])).code).toBe(2);
+    const { code, err } = await sluice(["block", "--admin", url, ...key, "--for", "soon"]);
+    expect(code).toBe(2);
+    expect(err).toContain('--for must be 500ms, 90s, 10m, 2h, 1d or forever, got "soon"');
+    expect(service.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,81 @@
+// `sluice check`, `peek` and `explain`: a request described on the command line, decided, looked at or
+// explained by a running service.
+
+import type { Command } from "commander";
+import type { Explanation } from "sluice/rules";
+import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
+import { EXIT, misuse } from "./exit.js";
+import { addFactsOptions, type FactsFlags, toFacts } from "./facts-options.js";
+import type { Finish } from "./program.js";
+import { type Terminal, writeLine } from "./terminal.js";
+import { type DecisionAnswer, sayDecision } from "./text/decision.js";
+import { sayExplanation } from "./text/explanation.js";
+import { type Ink, inkFor } from "./text/ink.js";
+
+interface Flags extends AdminFlags, FactsFlags {
+  readonly cost?: string;
+  readonly all?: boolean;
+}
+
+/** Adds the three verbs. */
+export function addAskCommands(program: Command, terminal: Terminal, finish: Finish): void {
+  const ask = (verb: Verb, flags: Flags) => askService(verb, flags, terminal, finish);
+  addVerb(program, "check", "decide a request under the rules, and charge it if it passes")
+    .option("--cost <units>", "what it costs under every rule (default: what the rules say)")
+    .action((flags: Flags) => ask("check", flags));
+  addVerb(program, "peek", "tell what check would answer, and charge nothing")
+    .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
+    .action((flags: Flags) => ask("peek", flags));
+  addVerb(program, "explain", "tell which rules a request meets and why; charges nothing")
+    .option("--all", "tell of rules that don't match, too")
+    .action((flags: Flags) => ask("explain", flags));
+}
+
+type Verb = "check" | "peek" | "explain";
+
+function addVerb(program: Command, verb: Verb, description: string): Command {
+  const command = program.command(verb).description(description);
+  addAdminOptions(addFactsOptions(command));
+  return command.addHelpText("after", toHelp(verb));
+}
+
+function toHelp(verb: Verb): string {
+  return `
+Exits with 0 if the request is allowed, 1 if it is refused.
+
+Examples:
+  $ sluice ${verb} --method POST --path /login --ip 203.0.113.10
+  $ sluice ${verb} --path /api/orders --user 42 --tier pro --json
+  $ echo '{"path":"/api/orders","tenant":"acme"}' | sluice ${verb} --facts -`;
+}
+
+async function askService(
+  verb: Verb,
+  flags: Flags,
+  terminal: Terminal,
+  finish: Finish,
+): Promise<void> {
+  const client = toClient(flags, terminal);
+  const facts = await toFacts(flags, terminal);
+  const answer = await client.post(`/v1/${verb}`, { facts, ...toCost(flags), ...toAll(flags) });
+  const { allowed } = answer as DecisionAnswer;
+  const lines = flags.json ? [JSON.stringify(answer)] : sayAnswer(verb, answer, inkFor(terminal));
+  for (const line of lines) writeLine(terminal, line);
+  finish(allowed ? EXIT.ok : EXIT.no);
+}
+
+function sayAnswer(verb: Verb, answer: unknown, ink: Ink): string[] {
+  return verb === "explain"
+    ? sayExplanation(answer as Explanation, ink)
+    : [sayDecision(answer as DecisionAnswer, ink)];
+}
+
+function toCost({ cost }: Flags): { readonly cost?: number } {
+  if (cost === undefined) return {};
+  if (!/^\d{1,15}$/.test(cost)) throw misuse(`--cost must be a whole number from 0, got "${cost}"`);
+  return { cost: Number(cost) };
+}
+
+function toAll({ all }: Flags): { readonly all?: boolean } {
+  return all ? { all } : {};
+}

@@ -1,0 +1,98 @@
+// Facts from the command line: what is known of the request that is asked about, as flags or as a file.
+
+import type { Command } from "commander";
+import type { Facts } from "sluice/rules";
+import { misuse } from "./exit.js";
+import { nameOf, readText } from "./files.js";
+import type { Terminal } from "./terminal.js";
+
+/** What the options say. */
+export interface FactsFlags {
+  readonly facts?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly host?: string;
+  readonly ip?: string;
+  readonly user?: string;
+  readonly tenant?: string;
+  readonly tier?: string;
+  readonly apiKeyHash?: string;
+  readonly header?: readonly string[];
+  readonly attribute?: readonly string[];
+}
+
+/** Adds a flag for each fact to a verb. */
+export function addFactsOptions(command: Command): Command {
+  return command
+    .option("--method <method>", "the method of the request (default: GET)")
+    .option("--path <path>", "its path (default: /)")
+    .option("--host <host>", "its host")
+    .option("--ip <address>", "the client's address")
+    .option("--user <user>", "the user")
+    .option("--tenant <tenant>", "the tenant")
+    .option("--tier <tier>", "the tier, which chooses among a rule's limits")
+    .option("--api-key-hash <hash>", "the API key, hashed as the service hashes it")
+    .option("--header <name=value>", "a header; may be given several times", collect)
+    .option("--attribute <name=value>", "an attribute; may be given several times", collect)
+    .option("--facts <file>", "facts in a file of JSON, - is the standard input; flags win");
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/**
+ * The facts that flags and file say together; a flag wins over the file.
+ *
+ * @throws CommandError if a flag or the file can't be read as facts.
+ */
+export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Facts> {
+  const given = flags.facts === undefined ? {} : await readFacts(flags.facts, terminal);
+  const { method, path, host, ip, user, tenant, tier, apiKeyHash: apiKey } = flags;
+  const plain = { method, path, host, ip, user, tenant, tier, apiKey };
+  const headers = join("--header", flags.header, given.headers, (name) => name.toLowerCase());
+  const attributes = join("--attribute", flags.attribute, given.attributes, (name) => name);
+  return {
+    method: "GET",
+    path: "/",
+    ...given,
+    ...Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)),
+    ...(headers === undefined ? {} : { headers }),
+    ...(attributes === undefined ? {} : { attributes }),
+  };
+}
+
+async function readFacts(path: string, terminal: Terminal): Promise<Partial<Facts>> {
+  const text = await readText(path, terminal);
+  const value = parseJson(text, nameOf(path));
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw misuse(`${nameOf(path)}: facts are an object such as {"method":"GET","path":"/"}`);
+  }
+  return value;
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw misuse(`${file}: ${(error as Error).message}`);
+  }
+}
+
+/** Pairs on top of those of the file. Of a name that is given twice the last value holds. */
+function join<Value>(
+  flag: string,
+  texts: readonly string[] | undefined,
+  given: Readonly<Record<string, Value>> | undefined,
+  toName: (name: string) => string,
+): Readonly<Record<string, Value | string>> | undefined {
+  if (texts === undefined) return given;
+  const pairs = texts.map((text) => toPair(flag, text));
+  return { ...given, ...Object.fromEntries(pairs.map(([name, value]) => [toName(name), value])) };
+}
+
+function toPair(flag: string, text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at < 1) throw misuse(`${flag} must be name=value, got ${JSON.stringify(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

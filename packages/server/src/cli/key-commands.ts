@@ -1,0 +1,93 @@
+// `sluice reset`, `block` and `unblock`: what an operator does to one key of one rule.
+
+import type { Command } from "commander";
+import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
+import { EXIT, misuse } from "./exit.js";
+import type { Finish } from "./program.js";
+import { type Terminal, writeLine } from "./terminal.js";
+import { readDuration, sayDuration } from "./text/duration.js";
+import { safe } from "./text/ink.js";
+
+interface Flags extends AdminFlags {
+  readonly rule: string;
+  readonly key: string;
+  readonly for?: string;
+}
+
+/** How long a key is blocked unless it is said. */
+const BLOCK_FOR = "10m";
+
+/** Adds the three verbs. */
+export function addKeyCommands(program: Command, terminal: Terminal, finish: Finish): void {
+  addVerb(program, "reset", "forget what a key used under a rule", RESET_HELP).action(
+    async (flags: Flags) => {
+      await ask("reset", {}, flags, terminal);
+      tell(flags, terminal, `${nameOf(flags)}: what was used is forgotten`);
+      finish(EXIT.ok);
+    },
+  );
+  addVerb(program, "block", "refuse every request of a key under a rule", BLOCK_HELP)
+    .option("--for <duration>", "500ms, 90s, 10m, 2h, 1d or forever", BLOCK_FOR)
+    .action(async (flags: Flags) => {
+      const forMs = toForMs(flags.for ?? BLOCK_FOR);
+      // JSON has no Infinity: null is for good.
+      await ask("block", { forMs: Number.isFinite(forMs) ? forMs : null }, flags, terminal);
+      const until = Number.isFinite(forMs) ? `for ${sayDuration(forMs)}` : "until it is unblocked";
+      tell(flags, terminal, `${nameOf(flags)}: blocked ${until}`);
+      finish(EXIT.ok);
+    });
+  addVerb(program, "unblock", "end a block at once", UNBLOCK_HELP).action(async (flags: Flags) => {
+    await ask("unblock", {}, flags, terminal);
+    tell(flags, terminal, `${nameOf(flags)}: not blocked`);
+    finish(EXIT.ok);
+  });
+}
+
+function addVerb(program: Command, verb: string, description: string, help: string): Command {
+  const command = program
+    .command(verb)
+    .description(description)
+    .requiredOption("--rule <id>", "the rule")
+    .requiredOption("--key <key>", "the key, as the rule counts it: user:42, ip:203.0.113.10");
+  return addAdminOptions(command).addHelpText("after", `${help}\n${KEYS_HELP}`);
+}
+
+const KEYS_HELP = `
+\`sluice explain\` shows the key that a request is counted by.`;
+
+const RESET_HELP = `
+Blocks stay: \`sluice unblock\` ends them.
+
+Example:
+  $ sluice reset --rule login --key ip:203.0.113.10`;
+
+const BLOCK_HELP = `
+Examples:
+  $ sluice block --rule login --key ip:203.0.113.10
+  $ sluice block --rule api --key user:42 --for 2h`;
+
+const UNBLOCK_HELP = `
+Example:
+  $ sluice unblock --rule login --key ip:203.0.113.10`;
+
+async function ask(verb: string, more: object, flags: Flags, terminal: Terminal): Promise<void> {
+  const { rule, key } = flags;
+  const answer = await toClient(flags, terminal).post(`/v1/${verb}`, { rule, key, ...more });
+  if (flags.json) writeLine(terminal, JSON.stringify(answer));
+}
+
+function tell({ json }: Flags, terminal: Terminal, line: string): void {
+  if (!json) writeLine(terminal, line);
+}
+
+function nameOf({ rule, key }: Flags): string {
+  return `${safe(rule)} ${safe(key, 200)}`;
+}
+
+function toForMs(text: string): number {
+  const ms = readDuration(text);
+  if (ms === undefined) {
+    throw misuse(`--for must be 500ms, 90s, 10m, 2h, 1d or forever, got ${JSON.stringify(text)}`);
+  }
+  return ms;
+}

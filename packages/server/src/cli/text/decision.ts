@@ -1,0 +1,56 @@
+// Decisions in words: what `sluice check` and `peek` print.
+
+import { sayDuration } from "./duration.js";
+import { type Ink, safe } from "./ink.js";
+
+/** A decision as a service tells it; Infinity is null. */
+export interface DecisionAnswer {
+  readonly allowed: boolean;
+  readonly rule?: string | null | undefined;
+  readonly reason?: string | null | undefined;
+  readonly limit?: number | null | undefined;
+  readonly remaining?: number | null | undefined;
+  readonly retryAfterMs?: number | null | undefined;
+  readonly resetMs?: number | null | undefined;
+  readonly delayMs?: number | null | undefined;
+  readonly source?: string | undefined;
+}
+
+/** `allowed  login: 4 of 5 left, all back in 48 s`. */
+export function sayDecision(decision: DecisionAnswer, ink: Ink): string {
+  const { allowed, rule } = decision;
+  const word = allowed ? ink.good("allowed") : ink.bad("refused");
+  if (rule === undefined || rule === null) return `${word}  no rule counts it`;
+  const parts = allowed ? sayAllowed(decision) : sayRefused(decision);
+  return `${word}  ${safe(rule)}: ${parts.join(", ")}`;
+}
+
+function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionAnswer): string[] {
+  return [
+    ...sayLeft(remaining, limit),
+    ...(resetMs ? [`all back in ${sayDuration(resetMs)}`] : []),
+    ...(delayMs ? [`waits ${sayDuration(delayMs)}`] : []),
+    ...saySource(source),
+  ];
+}
+
+function sayRefused(decision: DecisionAnswer): string[] {
+  const { reason, limit, remaining, retryAfterMs, source } = decision;
+  if (reason === "identity") return ["the request lacks what it is counted by"];
+  if (reason === "store") return ["the store does not answer"];
+  const retry =
+    typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs)
+      ? `again in ${sayDuration(retryAfterMs)}`
+      : "costs more than can ever be left";
+  return [...sayLeft(remaining, limit), retry, ...saySource(source)];
+}
+
+function sayLeft(remaining: number | null | undefined, limit: number | null | undefined): string[] {
+  if (typeof remaining !== "number" || typeof limit !== "number") return [];
+  return [`${remaining} of ${limit} left`];
+}
+
+/** Where it was decided, if that is not where it usually is. */
+function saySource(source: string | undefined): string[] {
+  return source === "fallback" ? ["decided without the store"] : [];
+}

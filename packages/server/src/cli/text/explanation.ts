@@ -1,0 +1,81 @@
+// An explanation in words: which rules a request meets and why, by what it is counted, and how each
+// counter stands. What `sluice explain` prints.
+
+import type { ExplainedCondition, ExplainedLimit, ExplainedRule, Explanation } from "sluice/rules";
+import { sayDuration } from "./duration.js";
+import { type Ink, safe } from "./ink.js";
+
+const KEY_LENGTH_MAX = 200;
+
+/** The lines of an explanation. */
+export function sayExplanation(explanation: Explanation, ink: Ink): string[] {
+  const { rules, version } = explanation;
+  return [
+    sayOutcome(explanation, ink),
+    ...rules.flatMap((rule) => sayRule(rule, ink)),
+    ink.faint(`rules of version ${safe(version)}`),
+  ];
+}
+
+function sayOutcome(
+  { allowed, rule, reason, retryAfterMs, delayMs }: Explanation,
+  ink: Ink,
+): string {
+  if (!allowed) {
+    const retry = retryAfterMs === null ? "" : `, again in ${sayDuration(retryAfterMs)}`;
+    return `${ink.bad("refused")} by ${safe(rule ?? "?")} (${REASONS[reason ?? "limit"]}${retry})`;
+  }
+  const by = rule === null ? "no rule counts it" : `closest to its limit is ${safe(rule)}`;
+  const wait = delayMs > 0 ? `, waits ${sayDuration(delayMs)}` : "";
+  return `${ink.good("allowed")}, ${by}${wait}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  limit: "over its limit",
+  identity: "the request lacks what it is counted by",
+  store: "the store does not answer",
+};
+
+function sayRule(rule: ExplainedRule, ink: Ink): string[] {
+  const place = rule.place === null ? "" : ink.faint(`  ${safe(rule.place, KEY_LENGTH_MAX)}`);
+  const mode = rule.onExceed === "reject" ? "" : ` (${rule.onExceed})`;
+  return [
+    "",
+    `${ink.strong(safe(rule.rule))}${mode}${place}`,
+    ...(rule.isMatch ? [] : ["  does not match"]),
+    ...rule.conditions.map((condition) => sayCondition(condition, ink)),
+    ...sayKey(rule),
+    ...rule.limits.map((limit) => sayLimit(limit, rule.from, ink)),
+  ];
+}
+
+function sayCondition({ on, wanted, isMet }: ExplainedCondition, ink: Ink): string {
+  const word = isMet ? ink.good("yes") : ink.bad("no ");
+  return `  ${word}  ${on} ${safe(wanted, KEY_LENGTH_MAX)}`;
+}
+
+function sayKey({ isMatch, key, keyType, notApplied }: ExplainedRule): string[] {
+  if (!isMatch) return [];
+  const counted = `  counted by ${keyType}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
+  return notApplied === null ? [counted] : [counted, `  not counted: ${WHY_NOT[notApplied]}`];
+}
+
+const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>> = {
+  disabled: "the rule is switched off",
+  "exempt-ip": "the address is exempt",
+  "exempt-key": "the key is exempt",
+  missing: "the request lacks what it is counted by",
+  refused: "the request lacks what it is counted by, and may not pass without",
+  rollout: "the key is not in the rollout",
+  unlimited: "the caller has no limit",
+};
+
+function sayLimit(limit: ExplainedLimit, from: ExplainedRule["from"], ink: Ink): string {
+  const { algorithm, remaining, cost, resetMs, wouldPass, retryAfterMs } = limit;
+  const whose = from === null || from === "rule" ? "" : ` of its ${from}`;
+  const state = `${remaining} of ${limit.limit} left, costs ${cost}`;
+  const reset = resetMs ? `, all back in ${sayDuration(resetMs)}` : "";
+  const retry = retryAfterMs === null ? "" : ` for ${sayDuration(retryAfterMs)}`;
+  const outcome = wouldPass ? ink.good("passes") : ink.bad(`refuses${retry}`);
+  return `  ${algorithm}${whose}: ${state}${reset}: ${outcome}`;
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { type DecisionAnswer, sayDecision } from "./decision.js";
+import { readDuration, sayDuration } from "./duration.js";
+import { sayExplanation } from "./explanation.js";
+import { coloured, plain, safe } from "./ink.js";
+import { clip, setTable } from "./table.js";
+
+describe("durations", () => {
+  it.each([
+    ["500ms", 500],
+    ["90s", 90_000],
+    ["1.5h", 5_400_000],
+    ["1d", 86_400_000],
+    ["forever", Number.POSITIVE_INFINITY],
+  ])("reads %s", (text, ms) => expect(readDuration(text)).toBe(ms));
+
+  it.each(["", "10", "ten", "-1s", "0s", "0.1ms", "1w", "1e3s", "999999999999999d"])(
+    "refuses %j",
+    (text) => expect(readDuration(text)).toBeUndefined(),
+  );
+
+  it.each([
+    [0, "0 ms"],
+    [999, "999 ms"],
+    [1_001, "1.1 s"],
+    [59_001, "1 min"],
+    [60_001, "1 min 1 s"],
+    [3_600_000, "1 h"],
+    [3_600_001, "1 h 1 min"],
+    [90_000_000, "1 d 1 h"],
+    [Number.POSITIVE_INFINITY, "never"],
+  ])("never says less than there is: %d ms is %s", (ms, text) =>
+    expect(sayDuration(ms)).toBe(text),
+  );
+});
+
+describe("text of strangers", () => {
+  it("can't move the cursor, forge a line or turn the writing around", () => {
+    expect(safe("a\x1b[2Jb\nc\rd\u202ee\u2028f\x9b1m")).toBe("a�[2Jb�c�d�e�f�1m");
+  });
+
+  it("is cut to its bound in characters, not halves of them", () => {
+    expect(safe("😀".repeat(10), 4)).toBe("😀😀😀…");
+    expect(safe("abcd", 4)).toBe("abcd");
+  });
+});
+
+describe("tables", () => {
+  it("stand in columns, left or right", () => {
+    const rows = [
+      ["rule", "n"],
+      ["login", "10"],
+      ["é", "7", "x"],
+    ];
+    expect(setTable(rows, ["left", "right"])).toEqual(["rule    n", "login  10", "é       7  x"]);
+  });
+
+  it("are cut at the edge of the terminal", () => {
+    expect(clip("abcdef", 4)).toBe("abc…");
+    expect(clip("abcd", 4)).toBe("abcd");
+  });
+});
+
+describe("decisions", () => {
+  const allowed: DecisionAnswer = {
+    allowed: true,
+    rule: "login",
+    limit: 5,
+    remaining: 4,
+    retryAfterMs: 0,
+    resetMs: 48_000,
+    delayMs: 0,
+    source: "memory",
+  };
+  it.each<[string, DecisionAnswer]>([
+    ["allowed  login: 4 of 5 left, all back in 48 s", allowed],
+    ["allowed  login: 4 of 5 left, all back in 48 s, waits 200 ms", { ...allowed, delayMs: 200 }],
+    ["allowed  no rule counts it", { allowed: true }],
+    [
+      "refused  login: 0 of 5 left, again in 12 s",
+      { ...allowed, allowed: false, reason: "limit", remaining: 0, retryAfterMs: 12_000 },
+    ],
+    [
+      "refused  login: 4 of 5 left, costs more than can ever be left",
+      { ...allowed, allowed: false, reason: "limit", retryAfterMs: null },
+    ],
+    [
+      "refused  login: the request lacks what it is counted by",
+      { allowed: false, rule: "login", reason: "identity" },
+    ],
+    [
+      "refused  login: the store does not answer",
+      { allowed: false, rule: "login", reason: "store" },
+    ],
+  ])("say %s", (line, decision) => expect(sayDecision(decision, plain)).toBe(line));
+
+  it("are green or red in a terminal", () => {
+    expect(sayDecision(allowed, coloured)).toContain("\x1b[32mallowed\x1b[0m");
+    expect(sayDecision({ allowed: false }, coloured)).toContain("\x1b[31mrefused\x1b[0m");
+  });
+});
+
+describe("explanations", () => {
+  it("say why, by what and how each counter stands", () => {
+    const lines = sayExplanation(
+      {
+        version: "5d0f",
+        allowed: false,
+        rule: "login",
+        reason: "limit",
+        retryAfterMs: 12_000,
+        delayMs: 0,
+        rules: [
+          {
+            rule: "login",
+            place: "rules.yaml:4",
+            isMatch: true,
+            conditions: [{ on: "path", wanted: "/login", isMet: true }],
+            notApplied: null,
+            onExceed: "reject",
+            keyType: "ip",
+            key: "ip:203.0.113.10",
+            from: "tier",
+            limits: [
+              {
+                algorithm: "fixedWindow",
+                limit: 5,
+                remaining: 0,
+                resetMs: 12_000,
+                cost: 1,
+                wouldPass: false,
+                retryAfterMs: 12_000,
+                delayMs: 0,
+              },
+            ],
+          },
+          {
+            rule: "trial",
+            place: null,
+            isMatch: true,
+            conditions: [],
+            notApplied: "rollout",
+            onExceed: "shadow",
+            keyType: "user",
+            key: "user:42",
+            from: null,
+            limits: [],
+          },
+        ],
+      },
+      plain,
+    );
+    expect(lines).toEqual([
+      "refused by login (over its limit, again in 12 s)",
+      "",
+      "login  rules.yaml:4",
+      "  yes  path /login",
+      "  counted by ip: ip:203.0.113.10",
+      "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 s: refuses for 12 s",
+      "",
+      "trial (shadow)",
+      "  counted by user: user:42",
+      "  not counted: the key is not in the rollout",
+      "rules of version 5d0f",
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+// The frame that `sluice top` draws: how busy each rule is, and which keys make it so. Pure: a report and
+// the size of the terminal in, lines out.
+
+import type { RuleRate, TopKey, TopReport } from "../../telemetry/top-report.js";
+import { type Ink, safe } from "./ink.js";
+import { type Align, clip, setTable } from "./table.js";
+
+/** What a frame is drawn from. */
+export interface TopView {
+  /** Where the service is. */
+  readonly name: string;
+  /** The version of the rules in force; undefined if it is not known. */
+  readonly version: string | undefined;
+  readonly report: TopReport;
+  /** Why the numbers are old; undefined if they are not. */
+  readonly trouble?: string | undefined;
+}
+
+/** How much room there is, in characters. */
+export interface Room {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Lines that a frame has besides its rules and keys: title, blank, two heads, total, and blank lines. */
+const FIXED_LINES = 8;
+const NAME_LENGTH_MAX = 32;
+const NUMBERS: readonly Align[] = ["left", "left", "right", "right", "right", "right", "right"];
+const KEYS: readonly Align[] = ["left", "left", "right"];
+
+/** The lines of a frame: never more than fit, the busiest first. */
+export function drawTop(view: TopView, room: Room, ink: Ink): string[] {
+  const { rules, hottest, mostRefused } = view.report;
+  // Keys get the half that rules leave, and rules what keys don't need.
+  const free = Math.max(2, room.rows - FIXED_LINES);
+  const keyRows = Math.min(Math.max(hottest.length, mostRefused.length, 1), Math.ceil(free / 2));
+  const ruleRows = Math.max(1, free - keyRows);
+  return [
+    sayTitle(view, room, ink),
+    "",
+    ...drawRules(rules, ruleRows).map((line, i) => paint(clip(line, room.columns), i, ink)),
+    "",
+    ...drawKeys(view.report, keyRows).map((line, i) => paint(clip(line, room.columns), i, ink)),
+  ];
+}
+
+function sayTitle(
+  { name, version, report, trouble }: TopView,
+  { columns }: Room,
+  ink: Ink,
+): string {
+  if (trouble !== undefined) return ink.bad(clip(safe(trouble, columns), columns));
+  const rules = version === undefined ? "" : `  rules ${safe(version)}`;
+  return ink.strong(clip(`sluice ${name}${rules}  rates over ${round(report.seconds)} s`, columns));
+}
+
+function drawRules(rules: readonly RuleRate[], rowsMax: number): string[] {
+  const head = ["rule", "by", "allowed/s", "refused/s", "shadow/s", "allowed", "refused"];
+  const shown = rules.slice(0, rowsMax);
+  const more = rules.length - shown.length;
+  return setTable(
+    [
+      head,
+      ...shown.map(toRuleRow),
+      ...(more > 0 ? [[`… ${more} more`]] : []),
+      ...(rules.length > 1 ? [toTotalRow(rules)] : []),
+      ...(rules.length === 0 ? [["no rule has counted anything yet"]] : []),
+    ],
+    NUMBERS,
+  );
+}
+
+function toRuleRow(rate: RuleRate): string[] {
+  return [
+    safe(rate.rule, NAME_LENGTH_MAX),
+    safe(rate.keyType, NAME_LENGTH_MAX),
+    ...toNumbers(rate),
+  ];
+}
+
+type Numbers = Omit<RuleRate, "rule" | "keyType" | "endpoint">;
+
+function toNumbers(rate: Numbers): string[] {
+  return [
+    round(rate.allowedPerSecond),
+    round(rate.blockedPerSecond),
+    round(rate.shadowBlockedPerSecond),
+    whole(rate.allowed),
+    whole(rate.blocked),
+  ];
+}
+
+function toTotalRow(rules: readonly RuleRate[]): string[] {
+  const sum = (pick: (rate: RuleRate) => number) =>
+    rules.reduce((all, rate) => all + pick(rate), 0);
+  return [
+    "all rules",
+    "",
+    ...toNumbers({
+      allowedPerSecond: sum((rate) => rate.allowedPerSecond),
+      blockedPerSecond: sum((rate) => rate.blockedPerSecond),
+      shadowBlockedPerSecond: sum((rate) => rate.shadowBlockedPerSecond),
+      allowed: sum((rate) => rate.allowed),
+      blocked: sum((rate) => rate.blocked),
+    }),
+  ];
+}
+
+/** Both lists of keys side by side. */
+function drawKeys({ hottest, mostRefused }: TopReport, rowsMax: number): string[] {
+  const left = setTable([["hottest keys", "rule", "/s"], ...toKeyRows(hottest, rowsMax)], KEYS);
+  const right = setTable(
+    [["most refused", "rule", "/s"], ...toKeyRows(mostRefused, rowsMax)],
+    KEYS,
+  );
+  const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, i) => [
+    left[i] ?? "",
+    right[i] ?? "",
+  ]);
+  return setTable(rows.map(([a, b]) => [a, "", b]));
+}
+
+function toKeyRows(keys: readonly TopKey[], rowsMax: number): string[][] {
+  if (keys.length === 0) return [["none"]];
+  return keys
+    .slice(0, rowsMax)
+    .map(({ rule, key, perSecond }) => [safe(key, 24), safe(rule, 16), round(perSecond)]);
+}
+
+/** The head of a table stands back. */
+function paint(line: string, index: number, ink: Ink): string {
+  return index === 0 ? ink.faint(line) : line;
+}
+
+/** Rates: one digit after the point, none from 100 on. */
+function round(value: number): string {
+  return value >= 100 ? whole(value) : value.toFixed(1);
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}

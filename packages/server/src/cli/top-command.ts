@@ -1,0 +1,130 @@
+// `sluice top`: a live view of a running service, drawn again every second until the user ends it.
+
+import type { Command } from "commander";
+import { pause } from "../service/clock.js";
+import type { TopReport } from "../telemetry/top-report.js";
+import type { AdminClient } from "./admin-client.js";
+import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
+import { CommandError, EXIT, misuse } from "./exit.js";
+import type { Finish } from "./program.js";
+import { Screen } from "./screen.js";
+import { type Terminal, writeLine } from "./terminal.js";
+import { inkFor } from "./text/ink.js";
+import { drawTop, type TopView } from "./text/top.js";
+
+interface Flags extends AdminFlags {
+  readonly once?: boolean;
+  readonly rule?: string;
+  readonly every?: string;
+}
+
+/** Between two frames, unless it is said. */
+const EVERY_SECONDS = "1";
+/** Lines of a frame that is printed once. */
+const ROWS_MAX = 1_000;
+
+/** Adds the verb. */
+export function addTopCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  const command = program
+    .command("top")
+    .description("show live which rules are busy, and the hottest keys, hashed")
+    .option("--rule <id>", "only this rule")
+    .option("--once", "print one frame and end")
+    .option("--every <seconds>", "how often it is drawn again", EVERY_SECONDS);
+  addAdminOptions(command)
+    .addHelpText("after", HELP)
+    .action(async (flags: Flags) => {
+      await runTop(flags, terminal);
+      finish(EXIT.ok);
+    });
+}
+
+const HELP = `
+Ctrl-C ends it, and the terminal is as it was before. Not in a terminal it prints frames one after
+the other; with --json one line of JSON for each.
+
+Examples:
+  $ sluice top
+  $ sluice top --once --json
+  $ sluice top --rule login --every 5`;
+
+async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
+  const client = toClient(flags, terminal);
+  const everyMs = toEveryMs(flags.every ?? EVERY_SECONDS);
+  const path = `/v1/top${flags.rule === undefined ? "" : `?rule=${encodeURIComponent(flags.rule)}`}`;
+  const first = await client.get(path);
+  if (flags.once || flags.json) show(first, flags, client, terminal);
+  if (flags.once) return;
+  await watch({ client, path, flags, terminal, everyMs, first });
+}
+
+interface Watch {
+  readonly client: AdminClient;
+  readonly path: string;
+  readonly flags: Flags;
+  readonly terminal: Terminal;
+  readonly everyMs: number;
+  readonly first: unknown;
+}
+
+async function watch({ client, path, flags, terminal, everyMs, first }: Watch): Promise<void> {
+  const screen = new Screen(terminal);
+  const ended = new AbortController();
+  const forget = terminal.onEnd(() => ended.abort());
+  let view = toView(first, client);
+  try {
+    while (!ended.signal.aborted) {
+      if (!flags.json) screen.draw(drawTop(view, terminal.size(), inkFor(terminal)));
+      await pause(everyMs, ended.signal);
+      if (ended.signal.aborted) break;
+      view = await next(view, client, path, terminal);
+      if (flags.json) writeLine(terminal, JSON.stringify(view.report));
+    }
+  } finally {
+    forget();
+    screen.close();
+  }
+}
+
+/** The next view. In a terminal a service that is away is said and asked again; elsewhere it is the end. */
+async function next(
+  view: TopView,
+  client: AdminClient,
+  path: string,
+  terminal: Terminal,
+): Promise<TopView> {
+  try {
+    return toView(await client.get(path), client);
+  } catch (error) {
+    if (!terminal.isTty || !(error instanceof CommandError)) throw error;
+    return { ...view, trouble: error.message };
+  }
+}
+
+function show(answer: unknown, flags: Flags, client: AdminClient, terminal: Terminal): void {
+  // Printed once, a frame may be longer than the terminal is high.
+  const room = { ...terminal.size(), rows: ROWS_MAX };
+  const lines = flags.json
+    ? [JSON.stringify(answer)]
+    : drawTop(toView(answer, client), room, inkFor(terminal));
+  for (const line of lines) writeLine(terminal, line);
+}
+
+function toView(answer: unknown, { name }: AdminClient): TopView {
+  const report = answer as Partial<TopReport> & { version?: string };
+  return {
+    name,
+    version: report.version,
+    report: { seconds: 0, rules: [], hottest: [], mostRefused: [], ...report },
+  };
+}
+
+function toEveryMs(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 0.1 && seconds <= 3_600)) {
+    throw misuse(
+      `--every must be a number of seconds from 0.1 to 3600, got ${JSON.stringify(text)}`,
+    );
+  }
+  return seconds * 1_000;
+}
