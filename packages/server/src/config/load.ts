@@ -2,16 +2,22 @@
 // wrong is told together; what comes out has every default filled in and needs no further checks.
 
 import { readFileSync } from "node:fs";
-import { parseDocument } from "yaml";
 import { ServerError } from "../errors.js";
 import type { Config } from "./config.js";
-import { fileSection } from "./description/file.js";
-import { ConfigError, toPathText } from "./problems.js";
+import { crossCheck } from "./cross-checks.js";
+import type { FileValues } from "./description/file.js";
+import { readSource } from "./reading.js";
+import { type Source, toCodeSource, toTextSource } from "./source.js";
 import { toSettled } from "./to-config.js";
+
+export { ConfigError, type ConfigProblem } from "./problems.js";
 
 /** Where a configuration comes from. */
 export interface ConfigOrigin {
-  /** The file, for errors and for relative paths in it. Default: none, and paths are relative to the working directory. */
+  /**
+   * The file, for errors; relative paths in it are relative to it. Default: none, and paths are relative to
+   * the working directory.
+   */
   readonly file?: string | undefined;
   /** The environment. Default: an empty one. */
   readonly env?: NodeJS.ProcessEnv;
@@ -20,8 +26,8 @@ export interface ConfigOrigin {
 /**
  * Reads a configuration file.
  *
- * @throws ServerError `SLUICE_CONFIG_UNREADABLE` if there is none, `SLUICE_CONFIG_INVALID` with every
- * problem, its line and what was seen.
+ * @throws ServerError `SLUICE_CONFIG_UNREADABLE` if there is none; {@link ConfigError},
+ * `SLUICE_CONFIG_INVALID`, with every problem, its line and what was seen.
  */
 export function loadConfig(path: string, env: NodeJS.ProcessEnv): Config {
   return parseConfig(readText(path), { file: path, env });
@@ -29,28 +35,26 @@ export function loadConfig(path: string, env: NodeJS.ProcessEnv): Config {
 
 /** Reads the text of a configuration file, YAML or JSON. Throws as {@link loadConfig} does. */
 export function parseConfig(text: string, origin: ConfigOrigin = {}): Config {
-  return toConfig(parseDocument(text).toJS() as object, origin);
+  return toChecked(toTextSource(text, origin.file), origin);
 }
 
-/** Reads a configuration that is written in code, as an object of what a file would say. */
+/** Reads a configuration that is written in code: an object of what a file would say. */
 export function toConfig(input: object, origin: ConfigOrigin = {}): Config {
-  const parsed = fileSection.safeParse(input);
-  if (parsed.success) return toSettled(parsed.data, origin.file);
-  throw new ConfigError(
-    parsed.error.issues.map(({ path, message }) => ({
-      message: `${toPathText(path as (string | number)[])} ${message}`,
-      place: origin.file,
-      line: undefined,
-    })),
-  );
+  return toChecked(toCodeSource(input, origin.file), origin);
+}
+
+function toChecked(source: Source, { file, env = {} }: ConfigOrigin): Config {
+  const reading = readSource(source, env);
+  crossCheck(reading);
+  reading.problems.throwIfAny();
+  return toSettled(reading.values as FileValues, file);
 }
 
 function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new ServerError("SLUICE_CONFIG_UNREADABLE", `${path}: ${(cause as Error).message}`, {
-      cause,
-    });
+    const seen = `${path}: ${(cause as Error).message}`;
+    throw new ServerError("SLUICE_CONFIG_UNREADABLE", seen, { cause });
   }
 }

@@ -43,13 +43,63 @@ function toLine({ message, place }: ConfigProblem): string {
   return place === undefined ? message : `${place}: ${message}`;
 }
 
-/** `routes[1].upstream`, and `upstreams["a b"]`; empty for the whole. */
+/** A line as people write it: `sluice.yaml:14`, or `line 14` of a text without a name. */
+export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
+  if (line === undefined) return file;
+  return file === undefined ? `line ${line}` : `${file}:${line}`;
+}
+
+/** `routes[1].upstream`, and `upstreams["a b"]`; of the whole, `the configuration`. */
 export function toPathText(path: Path): string {
   let text = "";
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;
-    else if (!/^[A-Za-z_$][\w-]*$/.test(step)) text += `[${show(step)}]`;
+    else if (!/^[A-Za-z_$][\w$-]*$/.test(step)) text += `[${show(step)}]`;
     else text += text === "" ? step : `.${step}`;
   }
-  return text;
+  return text === "" ? "the configuration" : text;
+}
+
+/** Collects problems, in any order; they are told in that of the file. */
+export class Problems {
+  readonly #problems: ConfigProblem[] = [];
+  readonly #paths: Path[] = [];
+  readonly #placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">;
+
+  /** @param placeOf - Where the value at a path comes from. */
+  constructor(placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">) {
+    this.#placeOf = placeOf;
+  }
+
+  /** Tells one: the value at that path, and what is wrong with it. */
+  add(path: Path, text: string): void {
+    this.addMessage(path, `${toPathText(path)} ${text}`);
+  }
+
+  /** Tells one that says by itself what it is about, at another line if it knows better. */
+  addMessage(path: Path, message: string, place?: Pick<ConfigProblem, "place" | "line">): void {
+    this.#paths.push(path);
+    this.#problems.push({ message, ...(place ?? this.#placeOf(path)) });
+  }
+
+  /** Whether something was told of a value at this path or below it. */
+  isTold(path: Path): boolean {
+    return this.#paths.some((told) => path.every((step, i) => told[i] === step));
+  }
+
+  /** Tells one that is about a variable of the environment. */
+  addVariable(name: string, text: string): void {
+    this.#problems.push({
+      message: `the variable ${name} ${text}`,
+      place: undefined,
+      line: undefined,
+    });
+  }
+
+  /** Throws what was collected, if anything. */
+  throwIfAny(): void {
+    if (this.#problems.length === 0) return;
+    const last = Number.MAX_SAFE_INTEGER;
+    throw new ConfigError(this.#problems.toSorted((a, b) => (a.line ?? last) - (b.line ?? last)));
+  }
 }

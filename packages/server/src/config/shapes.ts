@@ -8,12 +8,16 @@ import { z } from "zod";
 export interface ShapeInfo {
   /** Never shown in a message. */
   readonly isSecret?: boolean;
-  /** Names a file, relative to that of the configuration. */
-  readonly isPath?: boolean;
+  /** What can be set in it alone, for a value that may be a map. */
+  readonly fields?: Readonly<Record<string, z.core.$ZodType>>;
 }
 
-/** What each kind of value is, found by its schema. */
-export const shapeInfos = z.registry<ShapeInfo>();
+const infos = new WeakMap<z.core.$ZodType, ShapeInfo>();
+
+/** What is known of a kind of value. Its schema may have been given a description since, which copies it. */
+export function infoOf(schema: z.core.$ZodType): ShapeInfo {
+  return infos.get(schema) ?? (schema._zod.parent ? infoOf(schema._zod.parent) : {});
+}
 
 /** A value in a text, which editors can't look into. */
 const FROM_ENVIRONMENT = { type: "string", pattern: "\\$\\{" };
@@ -36,7 +40,7 @@ export function shape<T>(options: {
       return z.NEVER;
     })
     .meta(schema.type === "string" ? schema : { anyOf: [schema, FROM_ENVIRONMENT] });
-  shapeInfos.add(leaf, info);
+  infos.set(leaf, info);
   return leaf as unknown as z.ZodType<T>;
 }
 

@@ -29,12 +29,12 @@ export function text(options: {
 
 /** Any text that is not blank. */
 export function anyText(what: string): z.ZodType<string> {
-  return text({ what, pattern: /[^\s\0]/ });
+  return text({ what, pattern: /^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$/u });
 }
 
 /** A path of a file, relative to that of the configuration. */
 export function filePath(): z.ZodType<string> {
-  return text({ what: "the path of a file", pattern: /^[^\0]+$/, info: { isPath: true } });
+  return text({ what: "the path of a file", pattern: /^\P{Cc}+$/u });
 }
 
 /** A secret, at least so many characters of what a header can carry. */

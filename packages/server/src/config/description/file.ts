@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
 import { duration, flag, flagOr, oneOf, shape, share, whole } from "../shapes.js";
-import { anyText, secret, text } from "../texts.js";
+import { anyText, filePath, secret, text } from "../texts.js";
 import {
   adminSection,
   decisionSection,
@@ -116,6 +116,7 @@ const rulesShape = shape<Readonly<Record<string, unknown>>>({
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : undefined,
+  info: { fields: { file: required(filePath(), "A file of rules, which is watched.") } },
 });
 
 /** The whole file. */

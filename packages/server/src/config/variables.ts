@@ -1,0 +1,93 @@
+// `${NAME}` and `${NAME:-default}` inside texts of a configuration, replaced from the environment after the
+// file is parsed: what they stand for can't change its structure. Names of fields are never replaced.
+
+import { ConfigError, type Path, type Problems, toPathText } from "./problems.js";
+
+/** The most values of a configuration, those of aliases counted wherever they stand. */
+export const VALUES_MAX = 500_000;
+/** How deep values may be nested. */
+export const DEPTH_MAX = 64;
+
+/** A configuration whose variables are replaced. */
+export interface Replaced {
+  /** A copy of its own. */
+  readonly value: unknown;
+  /** What stands in the file for a value that was replaced, by its path as text. */
+  readonly written: ReadonlyMap<string, string>;
+  /** The texts that came from the environment, which are not shown, and what stands for them. */
+  readonly hidden: ReadonlyMap<string, string>;
+}
+
+/** Replaces variables everywhere in a value. Those that are missing are problems. */
+export function replaceVariables(
+  value: unknown,
+  env: NodeJS.ProcessEnv,
+  problems: Problems,
+): Replaced {
+  const written = new Map<string, string>();
+  const hidden = new Map<string, string>();
+  let valueCount = 0;
+  const copy = (from: unknown, path: Path): unknown => {
+    valueCount += 1;
+    if (valueCount > VALUES_MAX) fail(`the configuration holds more than ${VALUES_MAX} values`);
+    if (path.length > DEPTH_MAX) fail(`${toPathText(path.slice(0, 3))} is nested too deeply`);
+    if (typeof from === "string") {
+      const text = replaceIn(from, env, (problem) => problems.add(path, problem), hidden);
+      if (text !== from) written.set(toPathText(path), from);
+      return text;
+    }
+    if (Array.isArray(from)) return from.map((entry, i) => copy(entry, [...path, i]));
+    if (!isPlainObject(from)) return from;
+    return Object.fromEntries(
+      Object.entries(from)
+        .filter(([name]) => isName(name, path, problems))
+        .map(([name, entry]) => [name, copy(entry, [...path, name])]),
+    );
+  };
+  return { value: copy(value, []), written, hidden };
+}
+
+const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
+
+function replaceIn(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  tell: (problem: string) => void,
+  hidden: Map<string, string>,
+): string {
+  return text.replace(VARIABLE, (found, name?: string, otherwise?: string) => {
+    if (found === "$${") return "${";
+    if (name === undefined) {
+      tell(
+        "has ${ without NAME} or NAME:-default} after it; write $${ for the characters themselves",
+      );
+      return found;
+    }
+    const value = env[name];
+    // As shells do it: an empty one has no value either, where there is a default.
+    if (otherwise !== undefined && (value === undefined || value === "")) return otherwise;
+    if (value === undefined) {
+      tell(`needs the variable ${name}, which is not set`);
+      return found;
+    }
+    hidden.set(value, `\${${name}}`);
+    return value;
+  });
+}
+
+/** A name that means something to JavaScript would vanish on the way, and nothing may vanish. */
+function isName(name: string, path: Path, problems: Problems): boolean {
+  if (name !== "__proto__") return true;
+  problems.add([...path, name], "can't be a name");
+  return false;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as unknown;
+  return prototype === Object.prototype || prototype === null;
+}
+
+function fail(message: string): never {
+  throw new ConfigError([{ message, place: undefined, line: undefined }]);
+}
