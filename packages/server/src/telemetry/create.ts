@@ -1,22 +1,50 @@
 // The telemetry of a process: makes the parts and hands each report to those that it is for.
 
 import { type Logger, pino } from "pino";
-import { Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { FallbackEvent, HotKeyEvent, Store } from "sluice";
-import type { DecidedCharge, Facts, PolicyDecision, PolicyEvent, Rule } from "sluice/rules";
+import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { TelemetryConfig } from "../config/config.js";
+import { readMs, wallMs } from "../service/clock.js";
+import { createChance, newSecret } from "./chance.js";
+import { Counts, FallbackTime } from "./counts.js";
+import { DecisionLog } from "./decision-log.js";
+import { DecisionTally } from "./decision-tally.js";
+import { Figures } from "./figures.js";
+import { createKeyHash, type KeyHash } from "./key-hash.js";
 import { Latency } from "./latency.js";
+import { MeasuredStore, StoreTimes } from "./measured-store.js";
+import type { MetricValues } from "./merge.js";
+import { createRegistry } from "./registry.js";
 import { RuleMeters } from "./rule-meters.js";
-import { addMetric } from "./sampled-metric.js";
-import type { DoorName, Telemetry } from "./telemetry.js";
+import type { DoorName, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import { toTopReport } from "./top.js";
+import type { TopOptions, TopReport } from "./top-report.js";
+import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
 
-/** What tests bring along. */
+/** What telemetry may be given instead of finding it. */
 export interface TelemetryOptions {
   /** Where log lines go. Default: standard output. */
   readonly destination?: { write(line: string): void };
+  /**
+   * What keys are hashed with, in logs and top lists. Default: a secret of this process. Processes of
+   * one service are given the same one, so that a key has one hash.
+   */
+  readonly keySecret?: string | Buffer;
+  /** Numbers from 0 to below 1, by which decisions are picked for the log. Default: random ones. */
+  readonly chance?: () => number;
+  /** A monotonic reading, in milliseconds. Default: the process's. */
+  readonly readMs?: () => number;
+  /** Whether metrics of the process and of Node are told too. Default true. */
+  readonly hasProcessMetrics?: boolean;
+  /** Loads OpenTelemetry's API. Default: `@opentelemetry/api`, if it is installed. */
+  readonly loadTraceApi?: () => Promise<TraceApi>;
 }
 
-/** Logs and metrics of a process; see {@link Telemetry}. */
+/** The keys watched of each rule for each that is shown: the more, the surer is the order. */
+const WATCHED_PER_SHOWN = 4;
+
+/** Logs, metrics, top lists and spans of a process; see {@link Telemetry}. */
 export function createTelemetry(
   config: TelemetryConfig,
   options: TelemetryOptions = {},
@@ -26,20 +54,55 @@ export function createTelemetry(
 
 class ServiceTelemetry implements Telemetry {
   readonly log: Logger;
-  readonly #registry = new Registry();
-  readonly #meters = new RuleMeters();
+  readonly #config: TelemetryConfig;
+  readonly #readMs: () => number;
+  readonly #hashKey: KeyHash;
+  readonly #meters: RuleMeters;
+  readonly #tally: DecisionTally;
+  readonly #decisionLog: DecisionLog;
+  readonly #figures = new Figures();
   readonly #latencies = new Map<DoorName, Latency>();
-  readonly #refusals = new Map<string, { labels: Record<string, string>; value: number }>();
+  readonly #storeTimes = new StoreTimes();
+  readonly #fallback: FallbackTime;
+  readonly #refusals = new Counts(["door", "status"]);
+  readonly #reloads = new Counts(["what", "outcome"]);
+  readonly #reloadFailed = new Counts(["what"]);
+  readonly #upstreams = new Counts(["upstream", "outcome"]);
+  readonly #registry: Registry;
+  #trace: TraceDecision | undefined;
 
-  constructor(config: TelemetryConfig, { destination }: TelemetryOptions) {
-    const setup = { level: config.logLevel, base: { region: config.region } };
-    this.log = destination === undefined ? pino(setup) : pino(setup, destination);
-    this.#registry.setDefaultLabels({ region: config.region });
-    this.#addMetrics();
+  constructor(config: TelemetryConfig, options: TelemetryOptions) {
+    this.#config = config;
+    this.#readMs = options.readMs ?? readMs;
+    const chance = options.chance ?? createChance();
+    this.log = createLog(config, options.destination);
+    this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
+    this.#meters = new RuleMeters(config.topKeysMax * WATCHED_PER_SHOWN);
+    this.#fallback = new FallbackTime(this.#readMs);
+    this.#tally = new DecisionTally({
+      meters: this.#meters,
+      readMs: this.#readMs,
+      seed: Math.floor(chance() * 2 ** 32),
+      toRule: (ruleId) => this.#figures.findRule(ruleId),
+    });
+    this.#decisionLog = new DecisionLog({
+      log: this.log,
+      share: config.decisionLogShare,
+      chance,
+      hashKey: this.#hashKey,
+      readMs: this.#readMs,
+    });
+    this.#registry = this.#createRegistry(options.hasProcessMetrics ?? true);
+    void loadTracing(options.loadTraceApi ?? loadTraceApi, wallMs).then((trace) => {
+      this.#trace = trace;
+    });
   }
 
-  decided(_door: DoorName, decision: PolicyDecision, _facts: Facts): void {
-    decision.eachCharge((rule, charge) => this.#count(rule, charge, decision));
+  decided(door: DoorName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
+    this.#tally.count(door, decision);
+    this.#decisionLog.see(door, decision);
+    if (ms !== undefined) this.tookMs(door, ms);
+    this.#trace?.(door, decision, ms ?? 0);
   }
 
   tookMs(door: DoorName, ms: number): void {
@@ -52,107 +115,116 @@ class ServiceTelemetry implements Telemetry {
   }
 
   refused(door: DoorName, status: number): void {
-    const name = `${door} ${status}`;
-    const known = this.#refusals.get(name);
-    if (known === undefined) {
-      this.#refusals.set(name, { labels: { door, status: String(status) }, value: 1 });
-    } else known.value++;
+    this.#refusals.add(door, String(status));
   }
 
   policyEvent(event: PolicyEvent): void {
-    this.log.info({ event: event.kind }, "policy");
+    switch (event.kind) {
+      case "replaced":
+        this.#replaced(event.diff().removed, event);
+        break;
+      case "disabled":
+      case "enabled":
+        this.log.warn(
+          { rule: event.rule ?? null },
+          `${event.rule ?? "every rule"} was ${event.kind}`,
+        );
+        break;
+      case "useless-rule": {
+        const { rule, keysSeen, seenTwice } = event;
+        this.log.warn({ rule, keysSeen, seenTwice }, "keys of this rule hardly ever come back");
+        break;
+      }
+      case "settle-failed":
+        this.log.warn(
+          { rules: event.rules, err: event.error },
+          "what a request held was not settled",
+        );
+        break;
+    }
   }
 
   fallbackEvent(event: FallbackEvent): void {
-    this.log.warn({ event: event.kind, reason: event.reason }, "fallback");
+    this.#fallback.see(event);
+    const { kind, reason, atMs, sinceMs } = event;
+    const line = { fallback: kind, reason, lastedMs: atMs - sinceMs };
+    if (kind === "left") this.log.info(line, "the store answers again");
+    else if (kind === "entered") this.log.error(line, "the store is left alone");
+    else this.log.error(line, "the store is still left alone");
   }
 
-  hotKeyEvent(event: HotKeyEvent): void {
-    this.log.debug({ event: event.kind, rule: event.scope }, "hot key");
+  hotKeyEvent({ kind, scope, key, perSecond }: HotKeyEvent): void {
+    if (kind === "heated") {
+      this.#meters.ofId(scope, (ruleId) => this.#figures.findRule(ruleId)).hotKeysDetected++;
+    }
+    this.log.debug({ rule: scope, key: this.#hashKey(key), perSecond }, `a key has ${kind}`);
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
-    if (error === undefined) this.log.info({ what }, "reloaded");
-    else this.log.error({ what, err: error }, "reload failed; what was in force stays");
+    const isOk = error === undefined;
+    this.#reloads.add(what, isOk ? "ok" : "failed");
+    this.#reloadFailed.set(isOk ? 0 : 1, what);
+    if (isOk) this.log.info({ what }, "reloaded");
+    else this.log.error({ what, err: error }, "reload failed: what was in force stays");
+  }
+
+  upstream(name: string, outcome: UpstreamOutcome): void {
+    this.#upstreams.add(name, outcome);
+  }
+
+  watch(source: Policy | Store): void {
+    this.#figures.watch(source);
   }
 
   measured(store: Store): Store {
-    return store;
+    this.watch(store);
+    return store.isRemote === true
+      ? new MeasuredStore(store, this.#storeTimes, this.#readMs)
+      : store;
   }
 
   metrics(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  #count(rule: Rule, { shadow, verdict }: DecidedCharge, decision: PolicyDecision): void {
-    const meter = this.#meters.of(rule);
-    if (shadow) return;
-    if (decision.allowed) meter.allowed++;
-    else if (!verdict.allowed) meter.blocked[decision.reason ?? "limit"]++;
+  metricValues(): Promise<MetricValues> {
+    return this.#registry.getMetricsAsJSON();
   }
 
-  #addMetrics(): void {
-    const meters = this.#meters;
-    const latencies = this.#latencies;
-    const refusals = this.#refusals;
-    addMetric(
-      this.#registry,
-      {
-        name: "rate_limiter_allowed_total",
-        help: "Requests that a rule counted and that were admitted.",
-        type: "counter",
-        labels: ["rule", "endpoint", "key_type", "outcome"],
-      },
-      function* () {
-        for (const { rule, endpoint, keyType, allowed } of meters) {
-          const labels = { rule, endpoint, key_type: keyType, outcome: "allowed" };
-          yield { labels, value: allowed };
-        }
-      },
-    );
-    addMetric(
-      this.#registry,
-      {
-        name: "rate_limiter_blocked_total",
-        help: "Requests that a rule refused.",
-        type: "counter",
-        labels: ["rule", "endpoint", "key_type", "outcome"],
-      },
-      function* () {
-        for (const { rule, endpoint, keyType, blocked } of meters) {
-          for (const [outcome, value] of Object.entries(blocked)) {
-            yield { labels: { rule, endpoint, key_type: keyType, outcome }, value };
-          }
-        }
-      },
-    );
-    addMetric(
-      this.#registry,
-      {
-        name: "http_429_total",
-        help: "Responses with status 429.",
-        type: "counter",
-        labels: ["door"],
-      },
-      function* () {
-        for (const { labels, value } of refusals.values()) {
-          if (labels.status === "429") yield { labels: { door: labels.door }, value };
-        }
-      },
-    );
-    addMetric(
-      this.#registry,
-      {
-        name: "rate_limiter_decision_seconds",
-        help: "How long decisions took.",
-        type: "histogram",
-        labels: ["door"],
-      },
-      function* () {
-        for (const [door, latency] of latencies) {
-          yield* latency.samples("rate_limiter_decision_seconds", { door });
-        }
-      },
-    );
+  top(options: TopOptions = {}): TopReport {
+    const { topKeysMax: keysMax } = this.#config;
+    const sources = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
+    return toTopReport(sources, options);
   }
+
+  #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
+    this.#meters.remove(removed);
+    if (from !== to)
+      this.log.info({ from, to, removed: removed.length }, "other rules are in force");
+  }
+
+  #createRegistry(hasProcessMetrics: boolean): Registry {
+    const sources = {
+      meters: this.#meters,
+      tally: this.#tally,
+      decisionLog: this.#decisionLog,
+      latencies: this.#latencies,
+      storeTimes: this.#storeTimes,
+      figures: this.#figures,
+      fallback: this.#fallback,
+      refusals: this.#refusals,
+      reloads: this.#reloads,
+      reloadFailed: this.#reloadFailed,
+      upstreams: this.#upstreams,
+    };
+    return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });
+  }
+}
+
+function createLog(
+  { logLevel, region }: TelemetryConfig,
+  destination: TelemetryOptions["destination"],
+): Logger {
+  const setup = { level: logLevel, base: { region } };
+  return destination === undefined ? pino(setup) : pino(setup, destination);
 }

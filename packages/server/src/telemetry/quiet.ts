@@ -4,12 +4,13 @@
 import { createTelemetry } from "./create.js";
 import type { Telemetry } from "./telemetry.js";
 
-/** Telemetry without a log. */
+/** Telemetry without a log, without the metrics of the process and without spans. */
 export function quietTelemetry(): Telemetry {
-  return createTelemetry({
-    logLevel: "silent",
-    decisionLogShare: 0,
-    region: "local",
-    topKeysMax: 20,
-  });
+  return createTelemetry(
+    { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 20 },
+    {
+      hasProcessMetrics: false,
+      loadTraceApi: () => Promise.reject(new Error("quiet telemetry makes no spans")),
+    },
+  );
 }

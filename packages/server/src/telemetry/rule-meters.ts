@@ -2,14 +2,22 @@
 // of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
 
 import type { RefusalReason, Rule } from "sluice/rules";
+import { HeavyKeys } from "./heavy-keys.js";
 
 /** So many rules are told apart as values of the label `rule`; those beyond are `other`. */
 export const RULE_LABELS_MAX = 1_000;
 
-/** The value of `rule` for all that have no meter of their own. */
+/** The value of `rule`, and of `key_type`, for all that have no meter of their own. */
 export const OTHER_RULES = "other";
 
+/** Characters of the label `endpoint`. */
 const ENDPOINT_CHARS_MAX = 120;
+
+interface Totals {
+  allowed: number;
+  blocked: number;
+  shadowBlocked: number;
+}
 
 /** The numbers of one rule since the process started, or since the rule was last new. */
 export class RuleMeter {
@@ -22,28 +30,91 @@ export class RuleMeter {
   readonly blocked: Record<RefusalReason, number> = { limit: 0, identity: 0, store: 0 };
   shadowAllowed = 0;
   shadowBlocked = 0;
-  hotKeys = 0;
+  hotKeysDetected = 0;
+  /** Keys by requests, and by refusals once there is one. */
+  readonly hottest: HeavyKeys;
+  #refused: HeavyKeys | undefined;
+  readonly #keysMax: number;
+  #period = 0;
+  /** The totals when this period began, and when the last one did. */
+  #mark: Totals = { allowed: 0, blocked: 0, shadowBlocked: 0 };
+  #markBefore: Totals = this.#mark;
 
-  constructor(rule: string, endpoint: string, keyType: string) {
-    this.rule = rule;
-    this.endpoint = endpoint;
-    this.keyType = keyType;
+  constructor(names: { rule: string; endpoint: string; keyType: string }, keysMax: number) {
+    this.rule = names.rule;
+    this.endpoint = names.endpoint;
+    this.keyType = names.keyType;
+    this.#keysMax = keysMax;
+    this.hottest = new HeavyKeys(keysMax);
+  }
+
+  get totals(): Totals {
+    const { limit, identity, store } = this.blocked;
+    return {
+      allowed: this.allowed + this.delayed,
+      blocked: limit + identity + store,
+      shadowBlocked: this.shadowBlocked,
+    };
+  }
+
+  /** What came in this period and the last one. */
+  get recent(): Totals {
+    const { allowed, blocked, shadowBlocked } = this.totals;
+    return {
+      allowed: allowed - this.#markBefore.allowed,
+      blocked: blocked - this.#markBefore.blocked,
+      shadowBlocked: shadowBlocked - this.#markBefore.shadowBlocked,
+    };
+  }
+
+  /** Keys by how often they were refused. */
+  get mostRefused(): Iterable<{ key: string; hits: number }> {
+    return this.#refused ?? [];
+  }
+
+  /** Counts a refusal of a key. */
+  refuse(key: string): void {
+    this.#refused ??= new HeavyKeys(this.#keysMax);
+    this.#refused.hit(key);
+  }
+
+  /** Goes on to a period; to be called before anything is counted or read. */
+  rollTo(period: number): void {
+    const periods = period - this.#period;
+    if (periods <= 0) return;
+    this.#period = period;
+    const { totals } = this;
+    this.#markBefore = periods === 1 ? this.#mark : totals;
+    this.#mark = totals;
+    this.hottest.roll(periods);
+    this.#refused?.roll(periods);
   }
 }
 
 /** The meters of all rules that were seen. */
 export class RuleMeters {
+  readonly #keysMax: number;
   readonly #byId = new Map<string, RuleMeter>();
-  readonly #others = new RuleMeter(OTHER_RULES, "*", OTHER_RULES);
+  readonly #others: RuleMeter;
+
+  /** @param keysMax - How many keys of each rule are watched, by requests and by refusals. */
+  constructor(keysMax: number) {
+    this.#keysMax = keysMax;
+    const names = { rule: OTHER_RULES, endpoint: "*", keyType: OTHER_RULES };
+    this.#others = new RuleMeter(names, keysMax);
+  }
 
   /** The meter of a rule, made at its first decision. */
   of(rule: Rule): RuleMeter {
     return this.#byId.get(rule.id) ?? this.#make(rule);
   }
 
-  /** The meter of an id; undefined if the rule was not seen yet or is one of many. */
-  find(ruleId: string): RuleMeter | undefined {
-    return this.#byId.get(ruleId);
+  /** The meter of an id; `toRule` finds its rule if it was not seen yet. */
+  ofId(ruleId: string, toRule: (ruleId: string) => Rule | undefined): RuleMeter {
+    const known = this.#byId.get(ruleId);
+    if (known !== undefined) return known;
+    const rule = this.#isFull ? undefined : toRule(ruleId);
+    return rule === undefined ? this.#others : this.#make(rule);
   }
 
   /** Forgets rules that are gone. */
@@ -51,21 +122,28 @@ export class RuleMeters {
     for (const id of ruleIds) this.#byId.delete(id);
   }
 
-  /** Every meter, and that of all others once it is needed. */
+  /** Every meter, and that of all others once it has counted something. */
   *[Symbol.iterator](): Generator<RuleMeter> {
     yield* this.#byId.values();
-    if (this.#byId.size >= RULE_LABELS_MAX) yield this.#others;
+    const { allowed, blocked, shadowBlocked } = this.#others.totals;
+    if (allowed + blocked + shadowBlocked + this.#others.shadowAllowed > 0) yield this.#others;
+  }
+
+  get #isFull(): boolean {
+    return this.#byId.size >= RULE_LABELS_MAX;
   }
 
   #make(rule: Rule): RuleMeter {
-    if (this.#byId.size >= RULE_LABELS_MAX) return this.#others;
-    const meter = new RuleMeter(rule.id, toEndpoint(rule), toKeyType(rule));
+    if (this.#isFull) return this.#others;
+    const names = { rule: rule.id, endpoint: toEndpoint(rule), keyType: toKeyType(rule) };
+    const meter = new RuleMeter(names, this.#keysMax);
     this.#byId.set(rule.id, meter);
     return meter;
   }
 }
 
-function toEndpoint({ match }: Rule): string {
+/** The patterns of paths that a rule is about, as one text. */
+export function toEndpoint({ match }: Rule): string {
   const text = match.paths.length === 0 ? "*" : match.paths.join(",");
   return text.length <= ENDPOINT_CHARS_MAX ? text : `${text.slice(0, ENDPOINT_CHARS_MAX)}…`;
 }

@@ -3,16 +3,24 @@
 
 import type { Logger } from "pino";
 import type { FallbackEvent, HotKeyEvent, Store } from "sluice";
-import type { Facts, PolicyDecision, PolicyEvent } from "sluice/rules";
+import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
+import type { MetricValues } from "./merge.js";
+import type { TopOptions, TopReport } from "./top-report.js";
 
 /** The doors of the service, as metrics name them. */
 export type DoorName = "gateway" | "decision" | "forward-auth" | "envoy";
 
+/** How a request to an upstream went; `retried` and `ejected` come beside the outcome of the request. */
+export type UpstreamOutcome = "answered" | "failed" | "timed-out" | "busy" | "retried" | "ejected";
+
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
   readonly log: Logger;
-  /** A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked. */
-  decided(door: DoorName, decision: PolicyDecision, facts: Facts): void;
+  /**
+   * A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked.
+   * With `ms`, how long it took, there is no need to call `tookMs`, and a span has its true length.
+   */
+  decided(door: DoorName, decision: PolicyDecision, facts: Facts, ms?: number): void;
   /** How long a decision took, in milliseconds. */
   tookMs(door: DoorName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
@@ -22,8 +30,16 @@ export interface Telemetry {
   hotKeyEvent(event: HotKeyEvent): void;
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
+  /** A request that the gateway sent on, and how it went. */
+  upstream(name: string, outcome: UpstreamOutcome): void;
+  /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */
+  watch(source: Policy | Store): void;
   /** The store, with its calls timed and its errors counted. */
   measured(store: Store): Store;
   /** The metrics in Prometheus' text format. */
   metrics(): Promise<string>;
+  /** The same as values, for {@link mergeMetrics} in a service of several processes. */
+  metricValues(): Promise<MetricValues>;
+  /** How busy each rule is and which keys make it so; {@link mergeTop} joins those of several processes. */
+  top(options?: TopOptions): TopReport;
 }

@@ -1,0 +1,80 @@
+// The small numbers of telemetry: a counter of a few labelled values, and the time that a store was left
+// alone.
+
+import type { FallbackEvent } from "sluice";
+import type { Sample } from "./sampled-metric.js";
+
+/** So many combinations of labels are counted; what comes beyond is not. */
+const SERIES_MAX = 2_000;
+
+/** Numbers by labels. */
+export class Counts {
+  readonly #names: readonly string[];
+  readonly #values = new Map<string, { labels: Record<string, string>; value: number }>();
+
+  /** @param names - The labels, in the order in which their values are given. */
+  constructor(names: readonly string[]) {
+    this.#names = names;
+  }
+
+  /** Adds one. */
+  add(...values: readonly string[]): void {
+    const series = this.#series(values);
+    if (series !== undefined) series.value++;
+  }
+
+  /** Puts a number. */
+  set(value: number, ...values: readonly string[]): void {
+    const series = this.#series(values);
+    if (series !== undefined) series.value = value;
+  }
+
+  /** The series, those with all of `where` only. */
+  samples(): Iterable<Sample> {
+    return this.#values.values();
+  }
+
+  #series(values: readonly string[]): { value: number } | undefined {
+    const id = values.length === 1 ? values[0] : values.join("\n");
+    const known = this.#values.get(id);
+    if (known !== undefined || this.#values.size >= SERIES_MAX) return known;
+    const labels = Object.fromEntries(this.#names.map((name, i) => [name, values[i]]));
+    const series = { labels, value: 0 };
+    this.#values.set(id, series);
+    return series;
+  }
+}
+
+/** Whether the shared store is left alone, how often it was and for how long. */
+export class FallbackTime {
+  readonly #readMs: () => number;
+  /** How often it was left alone. */
+  entered = 0;
+  #sinceMs: number | undefined;
+  #beforeMs = 0;
+
+  /** @param readMs - A monotonic reading, in milliseconds. */
+  constructor(readMs: () => number) {
+    this.#readMs = readMs;
+  }
+
+  get isActive(): boolean {
+    return this.#sinceMs !== undefined;
+  }
+
+  /** Seconds in all, those of the present fallback included. */
+  get seconds(): number {
+    const nowMs = this.#sinceMs === undefined ? 0 : this.#readMs() - this.#sinceMs;
+    return (this.#beforeMs + nowMs) / 1_000;
+  }
+
+  see({ kind }: FallbackEvent): void {
+    if (kind === "entered" && this.#sinceMs === undefined) {
+      this.entered++;
+      this.#sinceMs = this.#readMs();
+    } else if (kind === "left" && this.#sinceMs !== undefined) {
+      this.#beforeMs += this.#readMs() - this.#sinceMs;
+      this.#sinceMs = undefined;
+    }
+  }
+}

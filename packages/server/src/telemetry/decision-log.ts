@@ -1,0 +1,115 @@
+// The decision log: a line for a share of all decisions and for every refusal, as long as those are not too
+// many in one second. It shows what a rule counts by and never by whom: keys are hashed, and paths stand
+// there as the rule's pattern.
+
+import type { Logger } from "pino";
+import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
+import type { KeyHash } from "./key-hash.js";
+import { toEndpoint, toKeyType } from "./rule-meters.js";
+import type { DoorName } from "./telemetry.js";
+
+/** So many lines about decisions are written in one second; what comes beyond is counted. */
+export const DECISION_LINES_PER_SECOND_MAX = 100;
+
+/** Why a request was refused, in the words of the response's body. */
+export const REASON_CODES: Readonly<Record<RefusalReason, string>> = {
+  limit: "RATE_LIMIT_EXCEEDED",
+  identity: "IDENTITY_MISSING",
+  store: "RATE_LIMIT_UNAVAILABLE",
+};
+
+/** What a decision log is made with. */
+export interface DecisionLogOptions {
+  readonly log: Logger;
+  /** The share of admitted requests that are logged, 0 to 1. 0: nothing is logged, refusals neither. */
+  readonly share: number;
+  readonly chance: () => number;
+  readonly hashKey: KeyHash;
+  /** A monotonic reading, in milliseconds. */
+  readonly readMs: () => number;
+}
+
+/** Writes lines about decisions. */
+export class DecisionLog {
+  readonly #options: DecisionLogOptions;
+  readonly #isOn: boolean;
+  #second = Number.NEGATIVE_INFINITY;
+  #lines = 0;
+  #leftOut = 0;
+  #leftOutTotal = 0;
+
+  constructor(options: DecisionLogOptions) {
+    this.#options = options;
+    this.#isOn = options.share > 0 && options.log.isLevelEnabled("info");
+  }
+
+  /** Lines that were not written since there were too many. */
+  get leftOut(): number {
+    return this.#leftOutTotal;
+  }
+
+  /** Logs a decision, if its turn comes. */
+  see(door: DoorName, decision: PolicyDecision): void {
+    if (!this.#isOn) return;
+    const { share, chance, log } = this.#options;
+    if (decision.allowed && (share < 1 ? chance() >= share : false)) return;
+    if (this.#hasRoom()) log.info(this.#toLine(door, decision), "decision");
+  }
+
+  #hasRoom(): boolean {
+    const second = Math.floor(this.#options.readMs() / 1_000);
+    if (second !== this.#second) this.#begin(second);
+    if (this.#lines < DECISION_LINES_PER_SECOND_MAX) {
+      this.#lines++;
+      return true;
+    }
+    this.#leftOut++;
+    this.#leftOutTotal++;
+    return false;
+  }
+
+  #begin(second: number): void {
+    this.#second = second;
+    this.#lines = 0;
+    if (this.#leftOut === 0) return;
+    const { log } = this.#options;
+    log.warn({ leftOut: this.#leftOut }, "decisions that were not logged: too many in a second");
+    this.#leftOut = 0;
+  }
+
+  #toLine(door: DoorName, decision: PolicyDecision): Record<string, unknown> {
+    const bound = boundOf(decision);
+    const { reason } = decision;
+    return {
+      door,
+      rule: decision.rule ?? null,
+      keyType: bound === undefined ? null : toKeyType(bound.rule),
+      key: bound === undefined ? null : this.#options.hashKey(bound.charge.key),
+      endpoint: bound === undefined ? null : toEndpoint(bound.rule),
+      cost: bound?.charge.units ?? null,
+      outcome: toOutcome(decision),
+      code: reason === undefined ? null : REASON_CODES[reason],
+      source: decision.source,
+      version: decision.version,
+    };
+  }
+}
+
+/** In one word. */
+export function toOutcome(decision: PolicyDecision): "allowed" | "delayed" | "blocked" {
+  if (!decision.allowed) return "blocked";
+  return decision.delayMs > 0 ? "delayed" : "allowed";
+}
+
+/** The charge of the rule that bound: the first that refuses, else its first. */
+function boundOf(decision: PolicyDecision): { rule: Rule; charge: DecidedCharge } | undefined {
+  const id = decision.rule;
+  let bound: { rule: Rule; charge: DecidedCharge } | undefined;
+  decision.eachCharge((rule, charge) => {
+    if (rule.id !== id) return;
+    if (bound === undefined || (bound.charge.verdict.allowed && !charge.verdict.allowed)) {
+      bound = { rule, charge };
+    }
+  });
+  return bound;
+}

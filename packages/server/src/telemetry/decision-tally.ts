@@ -1,0 +1,167 @@
+// Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
+// found once, and everything else waits until somebody asks.
+
+import type { Source } from "sluice";
+import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
+import { DistinctKeys } from "./distinct-keys.js";
+import { Periods } from "./periods.js";
+import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
+import type { DoorName } from "./telemetry.js";
+
+/** Rates are told over one to two of these. */
+export const RATE_PERIOD_MS = 5_000;
+/** A key is tracked if it came in the last one to two of these. */
+export const KEYS_PERIOD_MS = 300_000;
+/** So many types of keys are told apart; those beyond are `other`. */
+export const KEY_TYPES_MAX = 100;
+
+/** How decisions of a door ended. `unmatched`: no rule counted the request. */
+export interface DoorCounts {
+  allowed: number;
+  delayed: number;
+  blocked: number;
+  unmatched: number;
+}
+
+/** What a tally is made with. */
+export interface TallyOptions {
+  readonly meters: RuleMeters;
+  /** A monotonic reading, in milliseconds. */
+  readonly readMs: () => number;
+  readonly seed: number;
+  /** Finds a rule that refused before it could charge anything. */
+  readonly toRule: (ruleId: string) => Rule | undefined;
+}
+
+/** Numbers of decisions by rule, door, source and type of key. */
+export class DecisionTally {
+  readonly doors = new Map<DoorName, DoorCounts>();
+  readonly sources = new Map<Source, number>();
+  readonly rates: Periods;
+  readonly #options: TallyOptions;
+  readonly #keyPeriods: Periods;
+  readonly #keyTypes = new Map<string, DistinctKeys>();
+  #keyPeriod = 0;
+  // Of the decision that is being counted:
+  #period = 0;
+  #isAllowed = true;
+  #reason: "limit" | "identity" | "store" = "limit";
+  #isDelayed = false;
+  // And of the rule whose charges come just now:
+  #rule: Rule | undefined;
+  #charge: DecidedCharge | undefined;
+  #isRuleDelayed = false;
+  #refusal: DecidedCharge | undefined;
+
+  constructor(options: TallyOptions) {
+    this.#options = options;
+    this.rates = new Periods(RATE_PERIOD_MS, options.readMs);
+    this.#keyPeriods = new Periods(KEYS_PERIOD_MS, options.readMs);
+  }
+
+  /** Counts a decision. */
+  count(door: DoorName, decision: PolicyDecision): void {
+    this.#period = this.rates.current;
+    this.#isAllowed = decision.allowed;
+    this.#isDelayed = false;
+    if (!decision.allowed) this.#reason = decision.reason ?? "limit";
+    decision.eachCharge(this.#see);
+    const isMatched = this.#rule !== undefined;
+    this.#endRule();
+    if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
+    this.#countDoor(door, isMatched || !decision.allowed);
+    if (isMatched) {
+      const { source } = decision;
+      this.sources.set(source, (this.sources.get(source) ?? 0) + 1);
+    }
+  }
+
+  /** How many different keys of each type came in the last five to ten minutes, estimated. */
+  *trackedKeys(): Generator<[keyType: string, keys: number]> {
+    this.#rollKeys();
+    for (const [type, keys] of this.#keyTypes) yield [type, keys.estimate];
+  }
+
+  /** One function for all decisions, so that none has to be made for each. */
+  readonly #see = (rule: Rule, charge: DecidedCharge): void => {
+    if (rule !== this.#rule) {
+      this.#endRule();
+      this.#rule = rule;
+      this.#charge = charge;
+    }
+    const { verdict } = charge;
+    if (!verdict.allowed) this.#refusal = charge;
+    else if (verdict.delayMs > 0) this.#isRuleDelayed = true;
+  };
+
+  #endRule(): void {
+    const rule = this.#rule;
+    const charge = this.#charge;
+    if (rule === undefined || charge === undefined) return;
+    const meter = this.#options.meters.of(rule);
+    meter.rollTo(this.#period);
+    meter.hottest.hit(charge.key);
+    this.#keysOf(meter.keyType).add(charge.key);
+    if (charge.shadow) this.#countShadow(meter, charge);
+    else this.#countEnforced(meter);
+    this.#rule = undefined;
+    this.#refusal = undefined;
+    this.#isRuleDelayed = false;
+  }
+
+  #countEnforced(meter: RuleMeter): void {
+    if (this.#isAllowed) {
+      if (this.#isRuleDelayed) {
+        meter.delayed++;
+        this.#isDelayed = true;
+      } else meter.allowed++;
+    } else if (this.#refusal !== undefined) {
+      meter.blocked[this.#reason]++;
+      meter.refuse(this.#refusal.key);
+    }
+  }
+
+  #countShadow(meter: RuleMeter, { isKnown }: DecidedCharge): void {
+    if (this.#refusal !== undefined) {
+      meter.shadowBlocked++;
+      meter.refuse(this.#refusal.key);
+    } else if (isKnown) meter.shadowAllowed++;
+  }
+
+  /** A request that lacks what a rule counts by has no charge under it. */
+  #countMissing(ruleId: string | undefined): void {
+    if (ruleId === undefined) return;
+    const meter = this.#options.meters.ofId(ruleId, this.#options.toRule);
+    meter.rollTo(this.#period);
+    meter.blocked.identity++;
+  }
+
+  #countDoor(door: DoorName, isMatched: boolean): void {
+    let counts = this.doors.get(door);
+    if (counts === undefined) {
+      counts = { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
+      this.doors.set(door, counts);
+    }
+    if (!this.#isAllowed) counts.blocked++;
+    else if (!isMatched) counts.unmatched++;
+    else if (this.#isDelayed) counts.delayed++;
+    else counts.allowed++;
+  }
+
+  #keysOf(keyType: string): DistinctKeys {
+    this.#rollKeys();
+    const known = this.#keyTypes.get(keyType);
+    if (known !== undefined) return known;
+    const name = this.#keyTypes.size < KEY_TYPES_MAX ? keyType : OTHER_RULES;
+    const keys = this.#keyTypes.get(name) ?? new DistinctKeys(this.#options.seed);
+    this.#keyTypes.set(name, keys);
+    return keys;
+  }
+
+  #rollKeys(): void {
+    const periods = this.#keyPeriods.current - this.#keyPeriod;
+    if (periods <= 0) return;
+    this.#keyPeriod += periods;
+    for (const keys of this.#keyTypes.values()) keys.roll(periods);
+  }
+}

@@ -1,0 +1,106 @@
+// Which keys of a rule come most, in bounded memory: the space-saving sketch. It watches a fixed number of
+// keys; a newcomer takes the place of the one with the smallest count and goes on from there, so that
+// every key with more than its share of the traffic is watched. Counts are halved each period.
+
+/** A key that is watched. */
+interface Place {
+  key: string;
+  /** At least as often as it came, by what the halvings have left of it. */
+  count: number;
+  /** The count when the heap was last put in order: never more than the count itself. */
+  rank: number;
+  /** How often it came in this period, and in the last one. */
+  hits: number;
+  hitsBefore: number;
+}
+
+/** The heaviest keys of one rule. */
+export class HeavyKeys {
+  readonly #keysMax: number;
+  readonly #byKey = new Map<string, Place>();
+  /** A heap, the lowest rank first. Ranks lag behind counts, so that a hit costs an addition. */
+  readonly #places: Place[] = [];
+
+  constructor(keysMax: number) {
+    this.#keysMax = keysMax;
+  }
+
+  /** Counts a key, which is watched from now on. */
+  hit(key: string): void {
+    const place = this.#byKey.get(key) ?? this.#watch(key);
+    place.count++;
+    place.hits++;
+  }
+
+  /** Begins another period; what is older than the last one is forgotten, `periods` at once. */
+  roll(periods: number): void {
+    for (const place of this.#places) {
+      place.count /= 2 ** periods;
+      place.rank /= 2 ** periods;
+      place.hitsBefore = periods === 1 ? place.hits : 0;
+      place.hits = 0;
+    }
+  }
+
+  /** The keys that came in this period or the last one, and how often, in no order. */
+  *[Symbol.iterator](): Generator<{ key: string; hits: number }> {
+    for (const { key, hits, hitsBefore } of this.#places) {
+      if (hits + hitsBefore > 0) yield { key, hits: hits + hitsBefore };
+    }
+  }
+
+  #watch(key: string): Place {
+    if (this.#places.length < this.#keysMax) return this.#add(key);
+    const place = this.#lightest();
+    this.#byKey.delete(place.key);
+    place.key = key;
+    place.hits = 0;
+    place.hitsBefore = 0;
+    this.#byKey.set(key, place);
+    return place;
+  }
+
+  #add(key: string): Place {
+    const place = { key, count: 0, rank: 0, hits: 0, hitsBefore: 0 };
+    this.#byKey.set(key, place);
+    this.#places.push(place);
+    this.#rise(this.#places.length - 1);
+    return place;
+  }
+
+  /** The key with the smallest count, which is then on top of the heap. */
+  #lightest(): Place {
+    const places = this.#places;
+    // Ranks are brought up to date from the top until the top one is: no other is lower then. Each of
+    // them takes at most one turn, and needs a hit to take another.
+    while (places[0].rank < places[0].count) {
+      places[0].rank = places[0].count;
+      this.#sink();
+    }
+    return places[0];
+  }
+
+  #rise(from: number): void {
+    const places = this.#places;
+    for (let at = from; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (places[parent].rank <= places[at].rank) return;
+      [places[parent], places[at]] = [places[at], places[parent]];
+      at = parent;
+    }
+  }
+
+  #sink(): void {
+    const places = this.#places;
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1;
+      const right = left + 1;
+      let least = at;
+      if (left < places.length && places[left].rank < places[least].rank) least = left;
+      if (right < places.length && places[right].rank < places[least].rank) least = right;
+      if (least === at) return;
+      [places[least], places[at]] = [places[at], places[least]];
+      at = least;
+    }
+  }
+}

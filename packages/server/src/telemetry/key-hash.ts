@@ -1,0 +1,17 @@
+// Keys in logs and top lists: a keyed hash, so that lines about one caller can be put together and nobody
+// can tell who it is, nor find out by hashing all addresses there are.
+
+import { createHmac } from "node:crypto";
+
+const HASH_CHARS = 16;
+
+/** Hashes keys. */
+export type KeyHash = (key: string) => string;
+
+/** A function that hashes keys with this secret: `hmac:` and 16 hexadecimal digits. */
+export function createKeyHash(secret: string | Buffer): KeyHash {
+  return (key) => {
+    const digest = createHmac("sha256", secret).update(key).digest("hex");
+    return `hmac:${digest.slice(0, HASH_CHARS)}`;
+  };
+}

@@ -1,0 +1,58 @@
+// What several processes of one service tell, as if it were one: their metrics added up, their top lists
+// joined.
+
+import { AggregatorRegistry } from "prom-client";
+import type { RuleRate, TopKey, TopReport } from "./top-report.js";
+
+/** The metrics of one process, as plain values that can be sent to another. */
+export type MetricValues = readonly object[];
+
+/** The metrics of several processes in Prometheus' text format. */
+export function mergeMetrics(processes: readonly MetricValues[]): Promise<string> {
+  return AggregatorRegistry.aggregate(processes.map((values) => [...values])).metrics();
+}
+
+/** The reports of several processes as one, with at most `keysMax` keys in each list. */
+export function mergeTop(reports: readonly TopReport[], keysMax: number): TopReport {
+  return {
+    seconds: Math.max(0, ...reports.map(({ seconds }) => seconds)),
+    rules: joinRules(reports.flatMap(({ rules }) => rules)),
+    hottest: joinKeys(reports.flatMap(({ hottest }) => hottest)).slice(0, keysMax),
+    mostRefused: joinKeys(reports.flatMap(({ mostRefused }) => mostRefused)).slice(0, keysMax),
+  };
+}
+
+function joinRules(rates: readonly RuleRate[]): RuleRate[] {
+  const byRule = new Map<string, RuleRate>();
+  for (const rate of rates) {
+    const known = byRule.get(rate.rule);
+    byRule.set(rate.rule, known === undefined ? rate : addRates(known, rate));
+  }
+  return [...byRule.values()].sort((a, b) => busynessOf(b) - busynessOf(a));
+}
+
+function addRates(a: RuleRate, b: RuleRate): RuleRate {
+  return {
+    ...a,
+    allowedPerSecond: a.allowedPerSecond + b.allowedPerSecond,
+    blockedPerSecond: a.blockedPerSecond + b.blockedPerSecond,
+    shadowBlockedPerSecond: a.shadowBlockedPerSecond + b.shadowBlockedPerSecond,
+    allowed: a.allowed + b.allowed,
+    blocked: a.blocked + b.blocked,
+  };
+}
+
+/** What rules are listed by. */
+export function busynessOf(rate: RuleRate): number {
+  return rate.allowedPerSecond + rate.blockedPerSecond + rate.shadowBlockedPerSecond;
+}
+
+function joinKeys(keys: readonly TopKey[]): TopKey[] {
+  const byName = new Map<string, TopKey>();
+  for (const key of keys) {
+    const name = `${key.rule} ${key.key}`;
+    const perSecond = key.perSecond + (byName.get(name)?.perSecond ?? 0);
+    byName.set(name, { ...key, perSecond });
+  }
+  return [...byName.values()].sort((a, b) => b.perSecond - a.perSecond);
+}

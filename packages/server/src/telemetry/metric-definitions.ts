@@ -1,0 +1,181 @@
+// Every metric of the service: names, help and labels. All of them also carry `region`. A test keeps this
+// list, docs/reference/metrics.md, the dashboard and the alerts equal.
+
+import type { MetricDefinition } from "./sampled-metric.js";
+
+const RULE = ["rule", "endpoint", "key_type", "outcome"];
+
+/** The metrics, by what reads them. */
+export const METRICS = {
+  allowed: counter(
+    "rate_limiter_allowed_total",
+    "Requests that a rule counted and that were admitted, by whether they had to wait.",
+    RULE,
+  ),
+  blocked: counter(
+    "rate_limiter_blocked_total",
+    "Requests that a rule refused, by why: limit, identity or store.",
+    RULE,
+  ),
+  shadow: counter(
+    "rate_limiter_shadow_total",
+    "Requests that a rule in shadow mode looked at, by what it would have done.",
+    RULE,
+  ),
+  decisions: counter(
+    "rate_limiter_decisions_total",
+    "Decisions, each once however many rules it has; unmatched if no rule counted the request.",
+    ["door", "outcome"],
+  ),
+  sources: counter(
+    "rate_limiter_decision_source_total",
+    "Decisions under at least one rule, by what made the one that bound.",
+    ["source"],
+  ),
+  decisionSeconds: histogram("rate_limiter_decision_seconds", "How long decisions took.", ["door"]),
+  http429: counter("http_429_total", "Responses with status 429 that Sluice wrote.", ["door"]),
+  refusals: counter(
+    "rate_limiter_http_refusals_total",
+    "Responses that Sluice wrote instead of going on, by status.",
+    ["door", "status"],
+  ),
+  redisSeconds: histogram(
+    "rate_limiter_redis_latency_seconds",
+    "How long calls of the shared store took, those that failed included.",
+    ["operation"],
+  ),
+  redisErrors: counter(
+    "rate_limiter_redis_errors_total",
+    "Calls of the shared store that failed.",
+    ["operation"],
+  ),
+  fallbackEntered: counter(
+    "rate_limiter_fallback_mode_total",
+    "How often the shared store was left alone and policies of failure took over.",
+  ),
+  fallbackActive: gauge(
+    "rate_limiter_fallback_active",
+    "1 while the shared store is left alone, else 0.",
+    [],
+    "max",
+  ),
+  fallbackSeconds: counter(
+    "rate_limiter_fallback_seconds_total",
+    "Seconds during which the shared store was left alone.",
+    [],
+    "max",
+  ),
+  hotKeysDetected: counter(
+    "rate_limiter_hot_keys_detected_total",
+    "How often a key of a rule became hot.",
+    ["rule"],
+  ),
+  trackedKeys: gauge(
+    "rate_limiter_tracked_keys",
+    "Different keys that came in the last five to ten minutes, estimated.",
+    ["key_type"],
+    "max",
+  ),
+  storeKeys: gauge("rate_limiter_store_keys", "Keys in the memory store."),
+  storeBytes: gauge("rate_limiter_store_bytes", "Bytes that the memory store has set aside."),
+  storeBlocks: gauge(
+    "rate_limiter_store_blocks",
+    "Keys that operators blocked in the memory store.",
+  ),
+  evictions: counter(
+    "rate_limiter_store_evictions_total",
+    "Live keys that the memory store gave up because it was full.",
+  ),
+  debtGivenUp: counter(
+    "rate_limiter_store_debt_given_up_total",
+    "Shares of limits that evicted keys had in use, added up: 1 is one full limit.",
+  ),
+  arenaRefusals: counter(
+    "rate_limiter_store_arena_refusals_total",
+    "Charges that were refused because the room for logs and permits was full.",
+  ),
+  unsettled: counter(
+    "rate_limiter_store_unsettled_total",
+    "Receipts that were given up because the shared store did not take them back.",
+  ),
+  lateGivenBack: counter(
+    "rate_limiter_store_late_given_back_total",
+    "Decisions that the shared store admitted too late and that were given back.",
+  ),
+  leases: counter("rate_limiter_leases_total", "Blocks of budget that were leased."),
+  leaseUnits: counter(
+    "rate_limiter_lease_units_total",
+    "Units of leases, by what became of them: leased, spent, returned or expired.",
+    ["outcome"],
+  ),
+  leaseReturnsFailed: counter(
+    "rate_limiter_lease_returns_failed_total",
+    "Leases whose return failed: what they held stays spent.",
+  ),
+  overshootUnits: gauge(
+    "rate_limiter_overshoot_units_max",
+    "The most units by which a counter under eventual consistency was seen above its limit.",
+    [],
+    "max",
+  ),
+  exchanges: counter(
+    "rate_limiter_exchanges_total",
+    "Exchanges of counts under eventual consistency, by whether they worked.",
+    ["outcome"],
+  ),
+  denyCacheHits: counter(
+    "rate_limiter_deny_cache_hits_total",
+    "Requests that were refused without asking the shared store.",
+  ),
+  ruleSet: gauge(
+    "rate_limiter_rule_set_info",
+    "1 for the version of the rules in force.",
+    ["version"],
+    "max",
+  ),
+  rules: gauge("rate_limiter_rules", "Rules in force, those that are off included.", [], "max"),
+  reloads: counter("rate_limiter_reloads_total", "Reloads, by what and whether they worked.", [
+    "what",
+    "outcome",
+  ]),
+  reloadFailed: gauge(
+    "rate_limiter_reload_failed",
+    "1 if the latest reload failed and what was in force before still is, else 0.",
+    ["what"],
+    "max",
+  ),
+  upstream: counter(
+    "rate_limiter_upstream_requests_total",
+    "Requests that the gateway sent on, by how they went.",
+    ["upstream", "outcome"],
+  ),
+  logLeftOut: counter(
+    "rate_limiter_decision_log_left_out_total",
+    "Lines of the decision log that were left out since there were too many in a second.",
+  ),
+} as const satisfies Record<string, MetricDefinition>;
+
+/** The key of a metric in {@link METRICS}. */
+export type MetricKey = keyof typeof METRICS;
+
+function counter(
+  name: string,
+  help: string,
+  labels: readonly string[] = [],
+  aggregator: MetricDefinition["aggregator"] = "sum",
+): MetricDefinition {
+  return { name, help, type: "counter", labels, aggregator };
+}
+
+function gauge(
+  name: string,
+  help: string,
+  labels: readonly string[] = [],
+  aggregator: MetricDefinition["aggregator"] = "sum",
+): MetricDefinition {
+  return { name, help, type: "gauge", labels, aggregator };
+}
+
+function histogram(name: string, help: string, labels: readonly string[]): MetricDefinition {
+  return { name, help, type: "histogram", labels };
+}
