@@ -22,6 +22,8 @@ export interface UpstreamHeadOptions {
   /** How the client's connection came in. */
   readonly protocol: "http" | "https";
   readonly bodyFraming: BodyFraming;
+  /** The protocol that is asked for, if the connection is to be upgraded. */
+  readonly upgrade?: string;
 }
 
 /**
@@ -37,7 +39,7 @@ export function toUpstreamHead(request: IncomingMessage, options: UpstreamHeadOp
     fields = keepFields(raw, options.isPeerTrusted, new Seen(), names);
   }
   const line = `${request.method} ${options.target} HTTP/1.1\r\nHost: ${toHost(seen, options)}\r\n`;
-  return `${line}${fields}${toForwarded(seen, options)}${toEnd(seen, options.bodyFraming)}`;
+  return `${line}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
 }
 
 /** What the inbound fields said that we write anew. */
@@ -114,10 +116,11 @@ function toAddress(peer: string): string {
   return peer.startsWith("::ffff:") && peer.includes(".") ? peer.slice(7) : peer;
 }
 
-function toEnd({ takesTrailers, length }: Seen, framing: BodyFraming): string {
-  const te = takesTrailers ? "TE: trailers\r\nConnection: TE\r\n" : "";
-  if (framing === "chunked") return `${te}Transfer-Encoding: chunked\r\n\r\n`;
-  if (framing === "length") return `${te}Content-Length: ${length}\r\n\r\n`;
+function toEnd(seen: Seen, { bodyFraming, upgrade }: UpstreamHeadOptions): string {
+  if (upgrade !== undefined) return `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`;
+  const te = seen.takesTrailers ? "TE: trailers\r\nConnection: TE\r\n" : "";
+  if (bodyFraming === "chunked") return `${te}Transfer-Encoding: chunked\r\n\r\n`;
+  if (bodyFraming === "length") return `${te}Content-Length: ${seen.length}\r\n\r\n`;
   return `${te}\r\n`;
 }
 

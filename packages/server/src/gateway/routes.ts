@@ -2,6 +2,7 @@
 // of target.ts, which is also the form that is forwarded.
 
 import type { RouteConfig } from "../config/config.js";
+import { ServerError, show } from "../errors.js";
 import { readTarget } from "./target.js";
 
 interface Route {
@@ -20,7 +21,7 @@ export class Routes {
   readonly #routes: readonly Route[];
   readonly #looksAtHosts: boolean;
 
-  /** @throws RangeError if a path is not one that a request could have. */
+  /** @throws ServerError if a path is not one that a request could have. */
   constructor(routes: readonly RouteConfig[]) {
     this.#routes = routes.map(toRoute);
     this.#looksAtHosts = routes.some(({ host }) => host !== undefined);
@@ -74,7 +75,8 @@ function toPath(written: string): string {
   const ascii = written.replace(/[^\0-\x7f]+/g, encodeURIComponent);
   const { path, target } = readTarget(ascii) ?? {};
   if (path === undefined || path !== target) {
-    throw new RangeError(`a route's path must be a path such as "/api/*", got "${written}"`);
+    const seen = `a route's path must be a path such as "/api/*", got ${show(written)}`;
+    throw new ServerError("SLUICE_CONFIG_INVALID", seen);
   }
   return path;
 }

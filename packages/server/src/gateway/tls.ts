@@ -1,0 +1,107 @@
+// The gateway's front over TLS: HTTPS with a certificate from files, which is read again when they change,
+// so that a renewal needs no restart. Connections that are open keep the one they began with.
+
+import { readFileSync, statSync } from "node:fs";
+import { createServer, type Server, type ServerOptions } from "node:https";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { ServerError } from "../errors.js";
+import { every } from "../service/clock.js";
+
+/** Files in PEM format. */
+export interface TlsFiles {
+  /** The certificate, and behind it those that lead to its root. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Told of what happens to the files while the server runs. */
+export interface TlsOptions {
+  /** How often the files are looked at, in milliseconds; default 5,000. */
+  readonly lookEveryMs?: number;
+  /** The certificate was read again; with an error it could not be used, and the one before stays. */
+  readonly onReload?: (error?: unknown) => void;
+}
+
+const LOOK_EVERY_MS = 5_000;
+
+/** A server, and the end of its watch over the files. */
+export interface TlsServer {
+  readonly server: Server;
+  /** Reads the files again now. */
+  reload(): void;
+  stopWatching(): void;
+}
+
+/**
+ * A server for HTTPS, TLS 1.2 or newer.
+ *
+ * @param http - Options of the HTTP server, such as its bounds.
+ * @throws ServerError `SLUICE_CONFIG_UNREADABLE` or `SLUICE_CONFIG_INVALID` if the files can't be used.
+ */
+export function createTlsServer(
+  files: TlsFiles,
+  http: ServerOptions = {},
+  { lookEveryMs = LOOK_EVERY_MS, onReload }: TlsOptions = {},
+): TlsServer {
+  const server = createServer({ ...http, ...readContext(files) });
+  // A client that breaks off its handshake, or speaks no TLS, is nobody's error.
+  server.on("tlsClientError", (_, socket) => socket.destroy());
+  const reload = () => {
+    try {
+      server.setSecureContext(readContext(files));
+    } catch (error) {
+      onReload?.(error);
+      return;
+    }
+    onReload?.();
+  };
+  const stopWatching = watch([files.certFile, files.keyFile], lookEveryMs, reload);
+  server.once("close", stopWatching);
+  return { server, reload, stopWatching };
+}
+
+/** The files' contents, once they are seen to fit together. */
+function readContext({ certFile, keyFile }: TlsFiles): SecureContextOptions {
+  const context: SecureContextOptions = {
+    cert: readPem(certFile),
+    key: readPem(keyFile),
+    minVersion: "TLSv1.2",
+    honorCipherOrder: true,
+  };
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    const seen = `certFile ${certFile} and keyFile ${keyFile}: ${(error as Error).message}`;
+    throw new ServerError("SLUICE_CONFIG_INVALID", seen, { cause: error });
+  }
+  return context;
+}
+
+function readPem(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new ServerError("SLUICE_CONFIG_UNREADABLE", (error as Error).message, { cause: error });
+  }
+}
+
+/**
+ * Looks at the files now and then, and not by notice of the system: mounted secrets change by a link far
+ * above the file. Both are changed one after the other, so that in between they may not fit: the look
+ * that finds the second brings them together.
+ */
+function watch(files: readonly string[], everyMs: number, onChange: () => void): () => void {
+  let known = files.map(stampOf).join();
+  return every(everyMs, () => {
+    const now = files.map(stampOf).join();
+    if (now === known) return;
+    known = now;
+    onChange();
+  });
+}
+
+/** What changes with a file's contents. */
+function stampOf(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? "gone" : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+}
