@@ -42,3 +42,8 @@ export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener("abort", end);
   });
 }
+
+/** Runs `task` at the end of this turn of the event loop, when all that came in has been looked at. */
+export function atEndOfTurn(task: () => void): void {
+  setImmediate(task);
+}

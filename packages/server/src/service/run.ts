@@ -49,7 +49,7 @@ export async function runService(
 class ProcessLife {
   readonly #process: ProcessLike;
   readonly #telemetry: Telemetry;
-  readonly #listeners: readonly (readonly [event: string, listener: (...args: never[]) => void])[];
+  readonly #listeners: readonly (readonly [event: string, listener: (value: unknown) => void])[];
   #service: Service | undefined;
   #ended: ((code: number) => void) | undefined;
   #endSignals = 0;
@@ -57,7 +57,7 @@ class ProcessLife {
   constructor(process: ProcessLike, telemetry: Telemetry) {
     this.#process = process;
     this.#telemetry = telemetry;
-    const end = (signal: string) => this.#end(signal);
+    const end = (signal: unknown) => this.#end(String(signal));
     const crash = (error: unknown) => this.#crash(error);
     this.#listeners = [
       ["SIGTERM", end],

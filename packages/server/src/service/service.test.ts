@@ -13,6 +13,7 @@ import type { OpenDoor } from "./core.js";
 import type { DoorOpener } from "./doors.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
+const FACTS = { method: "GET", path: "/" };
 const services: Service[] = [];
 afterEach(async () => {
   for (const service of services.splice(0)) await service.close();
@@ -129,7 +130,7 @@ describe("drain", () => {
     void service.drain();
     await service.close();
     expect(events).toEqual(["drain gateway", "close gateway"]);
-    expect(() => service.core.policy.admit({})).toThrow("closed");
+    expect(() => service.core.policy.admit(FACTS)).toThrow("closed");
   });
 });
 
@@ -143,11 +144,11 @@ describe("reload", () => {
       core: s.core,
       reload: () => s.reload(),
     }));
-    await core.policy.admit({});
+    await core.policy.admit(FACTS);
     write(rules("5/minute"));
     await service.reload();
     expect(core.blindPolicy?.version).toBe(core.policy.version);
-    expect(await core.blindPolicy?.peek({})).toMatchObject({ limit: 5, remaining: 4 });
+    expect(await core.blindPolicy?.peek(FACTS)).toMatchObject({ limit: 5, remaining: 4 });
     expect(reloads).toEqual([["rules", undefined]]);
   });
 
@@ -184,7 +185,7 @@ describe("reload", () => {
     const service = await started(config, { telemetry, clock, openers: [] });
     write(rules("7/minute"));
     clock.advance(2_000);
-    expect(await service.core.policy.peek({})).toMatchObject({ limit: 7 });
+    expect(await service.core.policy.peek(FACTS)).toMatchObject({ limit: 7 });
     write("version: 1\nrules: nonsense\n");
     clock.advance(10_000);
     expect(reloads.map(([what, error]) => [what, error !== undefined])).toEqual([

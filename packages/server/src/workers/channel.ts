@@ -1,0 +1,42 @@
+// The channel between the primary process and a worker: messages in order, both ways, until one of the two
+// is gone. Whoever talks over it does not know that there are processes.
+
+/** One end of a channel. */
+export interface Channel {
+  /** Sends a message. After the other end is gone it does nothing. */
+  send(message: unknown): void;
+  /** Calls `listener` with each message; returns what ends that. */
+  listen(listener: (message: unknown) => void): () => void;
+  /** Calls `listener` once when the other end is gone; at once if it is. */
+  onceGone(listener: () => void): void;
+}
+
+/** What of a process or a cluster's worker is needed to talk to the other side. */
+export interface Talking {
+  send?(message: unknown, ...rest: unknown[]): unknown;
+  connected?: boolean;
+  isConnected?(): boolean;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  off(event: string, listener: (...args: never[]) => void): unknown;
+  once(event: string, listener: (...args: never[]) => void): unknown;
+}
+
+/** The channel of a process that was started with one, or of a worker as its primary sees it. */
+export function processChannel(other: Talking): Channel {
+  const isOpen = () => other.isConnected?.() ?? other.connected === true;
+  return {
+    send: (message) => {
+      // A message that can't be sent any more has nobody to be told to: being gone is an event of its own.
+      if (isOpen()) other.send?.(message, undefined, undefined, () => {});
+    },
+    listen: (listener) => {
+      const hear = listener as (message: never) => void;
+      other.on("message", hear);
+      return () => other.off("message", hear);
+    },
+    onceGone: (listener) => {
+      if (isOpen()) other.once("disconnect", listener);
+      else listener();
+    },
+  };
+}

@@ -1,0 +1,124 @@
+// A store behind a channel keeps the contract of the store at its other end, and fails as a network does.
+
+import { deserialize, serialize } from "node:v8";
+import {
+  type Charge,
+  type Clock,
+  type Counter,
+  fixedWindow,
+  memoryStore,
+  type Store,
+} from "sluice";
+import { ManualClock, storeConformance } from "sluice/testing";
+import { describe, expect, it, vi } from "vitest";
+import type { Channel } from "./channel.js";
+import { ipcStore } from "./ipc-store.js";
+import { serveStore } from "./serve-store.js";
+
+/** Two ends of a channel in one process. Messages are copied as between two, and come a turn later. */
+function channelPair() {
+  const sides = [new Set<(message: unknown) => void>(), new Set<(message: unknown) => void>()];
+  const gone: (() => void)[] = [];
+  const counts = [0, 0];
+  let isGone = false;
+  const endOf = (own: number): Channel => ({
+    send: (message) => {
+      counts[own]++;
+      const copy = serialize(message);
+      setImmediate(() => {
+        if (!isGone) for (const listener of sides[1 - own]) listener(deserialize(copy));
+      });
+    },
+    listen: (listener) => {
+      sides[own].add(listener);
+      return () => sides[own].delete(listener);
+    },
+    onceGone: (listener) => void gone.push(listener),
+  });
+  const cut = () => {
+    isGone = true;
+    for (const listener of gone) listener();
+  };
+  return { worker: endOf(0), primary: endOf(1), counts, cut };
+}
+
+function standOn(clock: Clock = new ManualClock(1_700_000_000_000), inner?: Store) {
+  const store = inner ?? memoryStore({ keysMax: 10_000 });
+  const { worker, primary, counts, cut } = channelPair();
+  serveStore(store, primary, { clock });
+  return { store: ipcStore(worker), inner: store, counts, cut };
+}
+
+const counter: Counter = {
+  scope: "test",
+  part: 0,
+  limit: fixedWindow({ limit: 10, windowMs: 60_000 }),
+};
+const charge: Charge = { counter, key: "k", cost: 1, nowMs: 0 };
+
+describe("keeps the contract of a store", () => {
+  const createStore = (clock: Clock) => standOn(clock).store;
+  const cases = storeConformance({ createStore, traces: 20 });
+  for (const { name, run } of cases) it(name, run);
+});
+
+describe("batches", () => {
+  it("sends what is asked in one turn in one message, and its answers in one", async () => {
+    const { store, counts } = standOn();
+    await Promise.all(Array.from({ length: 50 }, () => store.decide([charge])));
+    expect(counts).toEqual([1, 1]);
+  });
+
+  it("sends nothing for callers that have gone on", async () => {
+    const { store, inner } = standOn();
+    const decision = store.decide([charge], { isAbandoned: () => true });
+    await expect(decision).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
+    await store.peek([charge]);
+    expect(await inner.peek([{ ...charge, nowMs: 1_700_000_000_000 }])).toMatchObject([
+      { remaining: 10 },
+    ]);
+  });
+});
+
+describe("a primary that is gone", () => {
+  it("fails what waits and what is asked later, as a store that does not answer", async () => {
+    const { store, cut } = standOn();
+    const waiting = store.decide([charge]);
+    cut();
+    await expect(waiting).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
+    await expect(store.peek([charge])).rejects.toThrow("the primary process is gone");
+  });
+});
+
+describe("errors", () => {
+  it("come over with their code and their words", async () => {
+    const inner = memoryStore({ keysMax: 100 });
+    const { store } = standOn(undefined, inner);
+    inner.close();
+    await expect(store.decide([charge])).rejects.toMatchObject({
+      code: "SLUICE_CLOSED",
+      message: expect.stringMatching(/^it was used after it was closed: this memory store$/),
+    });
+  });
+
+  it("that are no errors of use are failures of the store", async () => {
+    const inner = memoryStore({ keysMax: 100 });
+    vi.spyOn(inner, "decide").mockImplementation(() => {
+      throw new TypeError("broken");
+    });
+    const { store } = standOn(undefined, inner);
+    await expect(store.decide([charge])).rejects.toThrow("broken");
+  });
+});
+
+describe("close", () => {
+  it("fails what waits, and leaves the store of the primary open", async () => {
+    const { store, inner } = standOn();
+    const waiting = store.decide([charge]);
+    store.close();
+    await expect(waiting).rejects.toMatchObject({ code: "SLUICE_CLOSED" });
+    expect(inner.decide([{ ...charge, nowMs: 1_700_000_000_000 }])).toMatchObject({
+      isAdmitted: true,
+    });
+  });
+});

@@ -1,0 +1,217 @@
+// The store of a worker: every verb is asked of the primary, which has the counters. What is asked in one
+// turn of the event loop goes in one message, and so do the answers.
+
+import {
+  type Charge,
+  type ChargeReceipt,
+  type Counter,
+  type DecideOptions,
+  type Limit,
+  type Outcome,
+  type Settling,
+  SluiceError,
+  type Standing,
+  type Store,
+  type Verdict,
+} from "sluice";
+import { atEndOfTurn } from "../service/clock.js";
+import type { Channel } from "./channel.js";
+import { CounterNumbers } from "./counter-numbers.js";
+import {
+  type AnswersMessage,
+  type CallsMessage,
+  fromWireError,
+  isMessage,
+  toWireCharge,
+  type WireAnswer,
+  type WireAsk,
+  type WireCharge,
+  type WireReceipt,
+} from "./wire.js";
+
+/** Calls that wait for the primary; beyond it they fail at once, and the policy of each rule answers. */
+const CALLS_WAITING_MAX = 100_000;
+const CALL_NUMBER_MAX = Number.MAX_SAFE_INTEGER;
+const GONE = "the primary process is gone";
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A call that has not been sent: it is written down when its turn ends, so that numbers are told in order. */
+interface Unsent extends Waiting {
+  readonly write: (numbers: CounterNumbers) => WireAsk;
+  readonly isAbandoned: (() => boolean) | undefined;
+}
+
+/** What a decision looks like on its way back. */
+interface WireOutcome {
+  readonly isAdmitted: boolean;
+  readonly verdicts: readonly Verdict[];
+  readonly receipts: readonly WireReceipt[];
+}
+
+/** A store in another process. Made by {@link ipcStore}. */
+export class IpcStore implements Store {
+  /** Answers may fail to come: a primary can be gone. */
+  readonly isRemote = true;
+  readonly #channel: Channel;
+  readonly #numbers = new CounterNumbers();
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #stopListening: () => void;
+  #unsent: Unsent[] = [];
+  #lastCall = 0;
+  #isGone = false;
+  #isClosed = false;
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+    this.#stopListening = channel.listen((message) => {
+      if (isMessage<AnswersMessage>("answers", message)) this.#hear(message.answers);
+    });
+    channel.onceGone(() => this.#lose());
+  }
+
+  async decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
+    const { requestId, hold, isAbandoned } = options;
+    const sent = { requestId, hold };
+    const write = (numbers: CounterNumbers) => ["decide", toWire(charges, numbers), sent] as const;
+    const outcome = (await this.#ask(write, isAbandoned)) as WireOutcome;
+    return { ...outcome, receipts: outcome.receipts.map((each) => toReceipt(each, charges)) };
+  }
+
+  async peek(charges: readonly Charge[]): Promise<readonly Verdict[]> {
+    return (await this.#askOfCharges("peek", charges)) as readonly Verdict[];
+  }
+
+  async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+    return (await this.#askOfCharges("debit", charges)) as readonly Standing[];
+  }
+
+  async settle(settlings: readonly Settling[]): Promise<void> {
+    const list = settlings.map(({ receipt, kept }) => [receipt.proof as number, kept] as const);
+    await this.#ask(() => ["settle", list]);
+  }
+
+  async refund(charges: readonly Charge[]): Promise<void> {
+    await this.#askOfCharges("refund", charges);
+  }
+
+  async reset(charges: readonly Charge[]): Promise<void> {
+    await this.#askOfCharges("reset", charges);
+  }
+
+  async block(
+    scope: string,
+    key: string,
+    { untilMs, nowMs }: { untilMs: number; nowMs: number },
+  ): Promise<void> {
+    await this.#ask(() => ["block", scope, key, untilMs - nowMs]);
+  }
+
+  async unblock(scope: string, key: string): Promise<void> {
+    await this.#ask(() => ["unblock", scope, key]);
+  }
+
+  prepare(limit: Limit): void {
+    const counter: Counter = { scope: "prepare", part: 0, limit };
+    this.#ask((numbers) => ["prepare", numbers.of(counter)]).catch(() => {});
+  }
+
+  /** Fails what still waits. The store of the primary stays open: it is not this worker's. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopListening();
+    this.#failAll(new SluiceError("SLUICE_CLOSED", "this store"));
+  }
+
+  #askOfCharges(
+    verb: "peek" | "debit" | "refund" | "reset",
+    charges: readonly Charge[],
+  ): Promise<unknown> {
+    return this.#ask((numbers) => [verb, toWire(charges, numbers)]);
+  }
+
+  #ask(write: Unsent["write"], isAbandoned?: () => boolean): Promise<unknown> {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this store");
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusal();
+      if (refusal !== undefined) reject(refusal);
+      else this.#queue({ write, isAbandoned, resolve, reject });
+    });
+  }
+
+  #refusal(): Error | undefined {
+    if (this.#isGone) return new SluiceError("SLUICE_STORE_UNAVAILABLE", GONE);
+    const isFull = this.#waiting.size + this.#unsent.length >= CALLS_WAITING_MAX;
+    if (!isFull) return undefined;
+    const seen = `${CALLS_WAITING_MAX} calls wait for the primary process`;
+    return new SluiceError("SLUICE_STORE_UNAVAILABLE", seen);
+  }
+
+  #queue(call: Unsent): void {
+    this.#unsent.push(call);
+    if (this.#unsent.length === 1) atEndOfTurn(() => this.#flush());
+  }
+
+  #flush(): void {
+    const unsent = this.#unsent;
+    if (unsent.length === 0) return;
+    this.#unsent = [];
+    const isAfresh = this.#numbers.startAfreshIfFull();
+    const calls = unsent.flatMap((call) => this.#write(call));
+    const counters = this.#numbers.takeNew();
+    const message: CallsMessage = { sluice: "calls", isAfresh, counters, calls };
+    this.#channel.send(message);
+  }
+
+  #write({ write, isAbandoned, ...waiting }: Unsent): (readonly [number, WireAsk])[] {
+    if (isAbandoned?.() === true) {
+      waiting.reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "nobody waits for the answer"));
+      return [];
+    }
+    this.#lastCall = (this.#lastCall % CALL_NUMBER_MAX) + 1;
+    this.#waiting.set(this.#lastCall, waiting);
+    return [[this.#lastCall, write(this.#numbers)]];
+  }
+
+  #hear(answers: readonly WireAnswer[]): void {
+    for (const [call, value, error] of answers) {
+      const waiting = this.#waiting.get(call);
+      this.#waiting.delete(call);
+      if (error === undefined) waiting?.resolve(value);
+      else waiting?.reject(fromWireError(error));
+    }
+  }
+
+  #lose(): void {
+    this.#isGone = true;
+    this.#failAll(new SluiceError("SLUICE_STORE_UNAVAILABLE", GONE));
+  }
+
+  #failAll(error: Error): void {
+    const waiting = [...this.#waiting.values(), ...this.#unsent];
+    this.#waiting.clear();
+    this.#unsent = [];
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+/**
+ * The store of the primary process at the other end of a channel, where {@link serveStore} answers. It has
+ * a time of its own, the primary's: `nowMs` of charges is not looked at.
+ */
+export function ipcStore(channel: Channel): IpcStore {
+  return new IpcStore(channel);
+}
+
+function toWire(charges: readonly Charge[], numbers: CounterNumbers): WireCharge[] {
+  return charges.map((charge) => toWireCharge(charge, numbers.of(charge.counter)));
+}
+
+function toReceipt([at, proof, cost]: WireReceipt, charges: readonly Charge[]): ChargeReceipt {
+  const { counter, key } = charges[at];
+  return { counter, key, cost, proof };
+}

@@ -1,0 +1,162 @@
+// The primary's side of a worker's store: calls that come over a channel are asked of the real store, at
+// the primary's time, and answered together.
+
+import {
+  type Charge,
+  type Clock,
+  type Counter,
+  type Outcome,
+  type Settling,
+  SluiceError,
+  type Store,
+} from "sluice";
+import { atEndOfTurn } from "../service/clock.js";
+import type { Channel } from "./channel.js";
+import { OpenReceipts } from "./open-receipts.js";
+import {
+  type AnswersMessage,
+  type CallsMessage,
+  fromWireCharge,
+  isMessage,
+  toWireError,
+  type WireAnswer,
+  type WireAsk,
+  type WireCharge,
+  type WireDecideOptions,
+  type WireReceipt,
+} from "./wire.js";
+
+/** What a store is served with. */
+export interface ServeStoreOptions {
+  readonly clock: Clock;
+}
+
+/** Answers the calls of one worker until the channel is gone; returns what ends it earlier. */
+export function serveStore(store: Store, channel: Channel, options: ServeStoreOptions): () => void {
+  const desk = new StoreDesk(store, channel, options.clock);
+  const stop = channel.listen((message) => {
+    if (isMessage<CallsMessage>("calls", message)) desk.take(message);
+  });
+  channel.onceGone(stop);
+  return stop;
+}
+
+class StoreDesk {
+  readonly #store: Store;
+  readonly #channel: Channel;
+  readonly #clock: Clock;
+  readonly #counters = new Map<number, Counter>();
+  readonly #receipts: OpenReceipts;
+  #answers: WireAnswer[] = [];
+
+  constructor(store: Store, channel: Channel, clock: Clock) {
+    this.#store = store;
+    this.#channel = channel;
+    this.#clock = clock;
+    this.#receipts = new OpenReceipts(clock);
+  }
+
+  take({ isAfresh, counters, calls }: CallsMessage): void {
+    if (isAfresh) this.#counters.clear();
+    for (const [number, counter] of counters) this.#counters.set(number, Object.freeze(counter));
+    for (const [call, ask] of calls) this.#answer(call, ask);
+  }
+
+  #answer(call: number, ask: WireAsk): void {
+    const fail = (error: unknown) => this.#tell([call, undefined, toWireError(error)]);
+    try {
+      const value = this.#ask(ask);
+      if (value instanceof Promise) value.then((each) => this.#tell([call, each]), fail);
+      else this.#tell([call, value]);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #tell(answer: WireAnswer): void {
+    this.#answers.push(answer);
+    if (this.#answers.length > 1) return;
+    atEndOfTurn(() => {
+      const message: AnswersMessage = { sluice: "answers", answers: this.#answers };
+      this.#answers = [];
+      this.#channel.send(message);
+    });
+  }
+
+  /** What a call comes to: a value, or a promise of one. */
+  #ask(ask: WireAsk): unknown {
+    switch (ask[0]) {
+      case "decide":
+        return this.#decide(ask[1], ask[2]);
+      case "peek":
+        return this.#store.peek(this.#toCharges(ask[1]), { blockNowMs: this.#clock.now() });
+      case "debit":
+      case "refund":
+      case "reset":
+        return this.#store[ask[0]](this.#toCharges(ask[1]));
+      case "settle":
+        return this.#settle(ask[1]);
+      case "block": {
+        const nowMs = this.#clock.now();
+        return this.#store.block(ask[1], ask[2], { untilMs: nowMs + ask[3], nowMs });
+      }
+      case "unblock":
+        return this.#store.unblock(ask[1], ask[2]);
+      case "prepare":
+        return this.#store.prepare?.(this.#counterOf(ask[1]).limit);
+    }
+  }
+
+  #decide(list: readonly WireCharge[], { requestId, hold = false }: WireDecideOptions): unknown {
+    const charges = this.#toCharges(list);
+    const outcome = this.#store.decide(charges, {
+      hold,
+      blockNowMs: this.#clock.now(),
+      ...(requestId === undefined ? {} : { requestId }),
+    });
+    const isBrief = hold === "briefly";
+    if (outcome instanceof Promise) {
+      return outcome.then((each) => this.#toOutcome(each, charges, isBrief));
+    }
+    return this.#toOutcome(outcome as Outcome, charges, isBrief);
+  }
+
+  #toOutcome(outcome: Outcome, charges: readonly Charge[], isBrief: boolean): unknown {
+    const receipts = outcome.receipts.map((receipt): WireReceipt => {
+      const { counter, key, cost } = receipt;
+      const at = charges.findIndex((charge) => charge.counter === counter && charge.key === key);
+      return [at, this.#receipts.add(receipt, isBrief), cost];
+    });
+    return { ...outcome, receipts };
+  }
+
+  /** Receipts that are not known any more count as settled: they were, or are too old to be good. */
+  #settle(list: readonly (readonly [receipt: number, kept: number])[]): unknown {
+    const settlings = list.flatMap(([number, kept]): Settling[] => {
+      const receipt = this.#receipts.take(number);
+      if (receipt === undefined) return [];
+      return [{ receipt, kept, nowMs: this.#nowOf(receipt.counter) }];
+    });
+    return settlings.length === 0 ? undefined : this.#store.settle(settlings);
+  }
+
+  #toCharges(list: readonly WireCharge[]): Charge[] {
+    return list.map((each) => {
+      const counter = this.#counterOf(each[0]);
+      return fromWireCharge(each, counter, this.#nowOf(counter));
+    });
+  }
+
+  #counterOf(number: number): Counter {
+    const counter = this.#counters.get(number);
+    if (counter !== undefined) return counter;
+    throw new SluiceError("SLUICE_STORE_UNAVAILABLE", `counter ${number} was not told before`);
+  }
+
+  /** Calendar quotas run on the wall clock, everything else on time that never steps. */
+  #nowOf({ limit }: Counter): number {
+    const { wall } = this.#clock;
+    if (limit.algorithm !== "quota" || wall === undefined) return this.#clock.now();
+    return wall.call(this.#clock);
+  }
+}
