@@ -77,29 +77,34 @@ export class ChunkReader {
   #take(byte: number): void {
     switch (this.#state) {
       case "size":
-        return this.#takeSize(byte);
+        this.#takeSize(byte);
+        break;
       case "extension":
-        return this.#takeExtra(byte, EXTENSION_BYTES_MAX, "size-end");
+        this.#takeExtra(byte, EXTENSION_BYTES_MAX, "size-end");
+        break;
       case "size-end":
         this.#expect(byte, LF, this.#left === 0 ? "trailer-start" : "data");
         this.#digits = 0;
         this.#extraBytes = 0;
-        return;
+        break;
       case "data-cr":
-        return this.#expect(byte, CR, "data-lf");
+        this.#expect(byte, CR, "data-lf");
+        break;
       case "data-lf":
-        return this.#expect(byte, LF, "size");
-      case "trailer-start":
-        if (byte === CR) this.#state = "end-lf";
-        else this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
-        return;
-      case "trailer":
-        return this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf");
-      case "trailer-lf":
-        return this.#expect(byte, LF, "trailer-start");
+        this.#expect(byte, LF, "size");
+        break;
       case "end-lf":
-        return this.#expect(byte, LF, "done");
+        this.#expect(byte, LF, "done");
+        break;
+      default:
+        this.#takeTrailer(byte);
     }
+  }
+
+  #takeTrailer(byte: number): void {
+    if (this.#state === "trailer-lf") this.#expect(byte, LF, "trailer-start");
+    else if (this.#state === "trailer-start" && byte === CR) this.#state = "end-lf";
+    else this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
   }
 
   #takeSize(byte: number): void {

@@ -1,0 +1,112 @@
+// Where requests enter the gateway: read once and in one form, decided by the door, and then sent on, refused
+// or answered. What can't be understood never reaches the rules, and its connection is closed.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { SluiceError } from "sluice";
+import { type Door, NodeView, Passage, type Reply } from "sluice/http";
+import { readMs } from "../service/clock.js";
+import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
+import { isGone } from "./exchange-end.js";
+import { type BodyFraming, readFraming } from "./framing.js";
+import { answer, type ProblemStatus, toProblem } from "./replies.js";
+import { readTarget } from "./target.js";
+
+/** What the entry needs of the gateway. */
+export interface EntryHost extends ExchangeHost {
+  readonly door: Door;
+  /** Fields of a request. */
+  readonly headersMax: number;
+  /** Where callers learn how they stand; undefined: nowhere. */
+  readonly rateLimitPath: string | undefined;
+}
+
+/** Takes requests in. */
+export class Entry {
+  readonly #host: EntryHost;
+
+  constructor(host: EntryHost) {
+    this.#host = host;
+  }
+
+  /** @param isExpecting - Whether the client waits for leave to send its body. */
+  take(request: IncomingMessage, response: ServerResponse, isExpecting: boolean): void {
+    // A connection that is being closed has had its last answer.
+    if (request.socket.writableEnded) return;
+    if (this.#host.isDraining) response.shouldKeepAlive = false;
+    const read = this.#read(request);
+    if (typeof read === "number") {
+      answer(request, response, toProblem(read), "", true);
+      return;
+    }
+    const arrival = { request, response, path: read.path, framing: read.framing, isExpecting };
+    if (read.path === this.#host.rateLimitPath && isAsking(request)) this.#tellStatus(arrival);
+    else this.#decide(arrival);
+  }
+
+  /** What a request asks for; the status of the answer if it can't be taken. */
+  #read(request: IncomingMessage): { path: string; framing: BodyFraming } | ProblemStatus {
+    if (request.rawHeaders.length > 2 * this.#host.headersMax) return 431;
+    const framing = readFraming(request);
+    const target = readTarget(request.url ?? "", request.method, request.headers.host);
+    if (framing === undefined || target === undefined) return 400;
+    if (framing === "length" && this.#isTooLarge(request)) return 413;
+    // What is matched and counted is what is sent on.
+    request.url = target.target;
+    return { path: target.path, framing };
+  }
+
+  #isTooLarge({ headers }: IncomingMessage): boolean {
+    const { bodyBytesMax } = this.#host;
+    return bodyBytesMax !== 0 && Number(headers["content-length"]) > bodyBytesMax;
+  }
+
+  #decide(arrival: Arrival): void {
+    const startMs = readMs();
+    try {
+      const entered = this.#host.door.enter(new NodeView(arrival.request));
+      if (entered instanceof Passage) this.#goOn(arrival, entered, startMs);
+      else {
+        entered.then(
+          (passage) => this.#goOn(arrival, passage, startMs),
+          (error) => this.#fail(arrival, error),
+        );
+      }
+    } catch (error) {
+      this.#fail(arrival, error);
+    }
+  }
+
+  #goOn(arrival: Arrival, passage: Passage, startMs: number): void {
+    const { telemetry } = this.#host;
+    telemetry.tookMs("gateway", readMs() - startMs);
+    const { refusal } = passage;
+    if (refusal === undefined) {
+      new Exchange(this.#host, arrival, passage).start();
+      return;
+    }
+    telemetry.refused("gateway", refusal.status);
+    this.#answer(arrival, refusal, passage.lines);
+  }
+
+  #tellStatus(arrival: Arrival): void {
+    void (async () => this.#host.door.status(new NodeView(arrival.request)))().then(
+      (reply) => this.#answer(arrival, reply, ""),
+      (error) => this.#fail(arrival, error),
+    );
+  }
+
+  /** Nobody is let in whom the rules could not judge. */
+  #fail(arrival: Arrival, error: unknown): void {
+    this.#host.telemetry.log.error({ err: error }, "a request could not be decided");
+    const isStore = error instanceof SluiceError && error.status === 503;
+    this.#answer(arrival, toProblem(isStore ? 503 : 500), "");
+  }
+
+  #answer({ request, response, isExpecting }: Arrival, reply: Reply, lines: string): void {
+    if (!isGone(response)) answer(request, response, reply, lines, isExpecting);
+  }
+}
+
+function isAsking({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
+}

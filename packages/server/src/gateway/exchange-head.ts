@@ -1,0 +1,74 @@
+// The head of an upstream's response on its way to the client. It is made once for each head that the
+// upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
+
+import type { ServerResponse } from "node:http";
+import { joinHead, toLines } from "sluice/http";
+import type { ResponseHead } from "../upstream/response-head.js";
+import { isRateLimit } from "./field-names.js";
+import { toClientFields } from "./forwarding.js";
+
+/** What a client gets of a head. */
+interface ClientHead {
+  /** Lines of all fields but those that frame the body. */
+  readonly lines: string;
+  /** The same without the upstream's own fields about limits. */
+  readonly linesBesideOurs: string;
+  readonly hasDate: boolean;
+  /** The fields that Node has to know, since it frames the body. */
+  readonly framing: Readonly<Record<string, string>> | undefined;
+}
+
+const CLIENT_HEAD = Symbol("sluice.client-head");
+type Memorable = ResponseHead & { [CLIENT_HEAD]?: ClientHead };
+
+/**
+ * Writes the head of the response to the client, but sends nothing yet.
+ *
+ * @param lines - The RateLimit fields; they replace the upstream's. Empty: those of the upstream stay.
+ */
+export function passHead(response: ServerResponse, head: ResponseHead, lines: string): void {
+  const client = clientHeadOf(head);
+  joinHead(response, lines === "" ? client.lines : lines + client.linesBesideOurs);
+  if (client.hasDate) response.sendDate = false;
+  response.writeHead(head.status, head.reason, client.framing);
+}
+
+/** A field of the upstream's head, by lower-case name. */
+export function findField({ fields }: ResponseHead, name: string): string | undefined {
+  for (let i = 0; i < fields.length; i += 2) {
+    if (fields[i].toLowerCase() === name) return fields[i + 1];
+  }
+  return undefined;
+}
+
+function clientHeadOf(head: Memorable): ClientHead {
+  head[CLIENT_HEAD] ??= toClientHead(head);
+  return head[CLIENT_HEAD];
+}
+
+function toClientHead(head: ResponseHead): ClientHead {
+  const fields = toClientFields(head.fields, "");
+  const isKept = (name: string) => !FRAMING.has(name.toLowerCase());
+  const isBesideOurs = (name: string) => isKept(name) && !isRateLimit(name);
+  return {
+    lines: toLines(keep(fields, isKept)),
+    linesBesideOurs: toLines(keep(fields, isBesideOurs)),
+    hasDate: findField(head, "date") !== undefined,
+    // A response 204 has no length, whatever the upstream says.
+    framing:
+      head.length === undefined || head.status === 204
+        ? undefined
+        : { "Content-Length": `${head.length}` },
+  };
+}
+
+/** Trailers are not passed on, so none are announced. */
+const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
+
+function keep(fields: readonly string[], isKept: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    if (isKept(fields[i])) kept.push(fields[i], fields[i + 1]);
+  }
+  return kept;
+}

@@ -1,0 +1,150 @@
+// The gateway: a server of node:http whose requests pass the door of the limits and go on to upstreams. Its
+// parser, its timeouts and its protection against slow clients are Node's, with every bound set.
+
+import type { Server } from "node:http";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { createDoor, type Door } from "sluice/http";
+import type { GatewayConfig, RouteConfig } from "../config/config.js";
+import { ServerError } from "../errors.js";
+import { type CancelTimer, every } from "../service/clock.js";
+import type { Core, OpenDoor } from "../service/core.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { TICK_MS } from "../upstream/pool.js";
+import { Upstream } from "../upstream/upstream.js";
+import { Entry, type EntryHost } from "./exchange-entry.js";
+import { TrustedPeers } from "./exchange-peers.js";
+import { createGatewayServer } from "./gateway-server.js";
+import { Routes } from "./routes.js";
+
+/** How often connections that have become idle are closed while the gateway drains. */
+const DRAIN_LOOK_MS = 50;
+
+/**
+ * Opens the gateway.
+ *
+ * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
+ */
+export async function openGateway(core: Core): Promise<OpenDoor> {
+  const { gateway: config } = core.config;
+  if (config === undefined) {
+    throw new ServerError("SLUICE_CONFIG_INVALID", "there is no gateway to open");
+  }
+  const gateway = new Gateway(core, config);
+  await gateway.listen();
+  return gateway;
+}
+
+/** The gateway of one process. */
+class Gateway implements OpenDoor, EntryHost {
+  readonly name = "gateway";
+  url = "";
+  readonly door: Door;
+  readonly telemetry: Telemetry;
+  readonly bodyBytesMax: number;
+  readonly headersMax: number;
+  readonly rateLimitPath: string | undefined;
+  readonly protocol: "http" | "https";
+  isDraining = false;
+  readonly #listen: GatewayConfig["listen"];
+  readonly #routes: Routes;
+  readonly #upstreams = new Map<string, Upstream>();
+  readonly #trusted: TrustedPeers;
+  readonly #server: Server;
+  /** No more than `connectionsMax`. */
+  readonly #sockets = new Set<Socket>();
+  #stopTicks: CancelTimer | undefined = undefined;
+
+  constructor({ config, policy, clock, telemetry }: Core, gateway: GatewayConfig) {
+    const { identity, responses, routes, upstreams } = config;
+    this.telemetry = telemetry;
+    this.bodyBytesMax = gateway.bodyBytesMax;
+    this.headersMax = gateway.headersMax;
+    this.rateLimitPath = gateway.rateLimitPath;
+    this.protocol = gateway.tls === undefined ? "http" : "https";
+    this.#listen = gateway.listen;
+    const onError = (error: unknown) => telemetry.log.error({ err: error }, "gateway");
+    this.door = createDoor(policy, { ...responses, identity, onError });
+    this.#routes = new Routes(routes);
+    for (const upstream of upstreams.values()) {
+      this.#upstreams.set(upstream.name, new Upstream(upstream, () => clock.now()));
+    }
+    this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
+    this.#server = createGatewayServer(gateway);
+  }
+
+  async listen(): Promise<void> {
+    const entry = new Entry(this);
+    this.#server
+      .on("request", (request, response) => entry.take(request, response, false))
+      .on("checkContinue", (request, response) => entry.take(request, response, true))
+      .on("connection", (socket: Socket) => this.#keep(socket));
+    await startListening(this.#server, this.#listen);
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    this.url = `${this.protocol}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+    this.#stopTicks = every(TICK_MS, () => {
+      for (const upstream of this.#upstreams.values()) upstream.onTick();
+    });
+  }
+
+  isPeerTrusted(peer: string | undefined): boolean {
+    return this.#trusted.has(peer);
+  }
+
+  routeOf(path: string, host: string | undefined): RouteConfig | undefined {
+    return this.#routes.find(path, host);
+  }
+
+  upstreamOf({ upstream }: RouteConfig): Upstream {
+    const found = this.#upstreams.get(upstream);
+    if (found === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", `upstream ${upstream}`);
+    return found;
+  }
+
+  async drain(): Promise<void> {
+    this.isDraining = true;
+    await new Promise<void>((resolve) => {
+      // Requests that are on their way on idle connections are still answered: they are closed a moment
+      // later, and the server's own `close` would not wait for it.
+      const stop = every(DRAIN_LOOK_MS, () => this.#server.closeIdleConnections());
+      NetServer.prototype.close.call(this.#server, () => {
+        stop();
+        resolve();
+      });
+    });
+    this.#release();
+  }
+
+  async close(): Promise<void> {
+    this.isDraining = true;
+    const closed = new Promise<void>((resolve) => {
+      NetServer.prototype.close.call(this.#server, () => resolve());
+    });
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    this.#release();
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  #release(): void {
+    this.#stopTicks?.();
+    for (const upstream of this.#upstreams.values()) upstream.close();
+    // Stops looking for slow connections; it is closed already.
+    this.#server.close(() => {});
+  }
+}
+
+function startListening(server: Server, { host, port }: GatewayConfig["listen"]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) =>
+      reject(new ServerError("SLUICE_LISTEN_FAILED", `${host}:${port}: ${error.message}`));
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.off("error", fail);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,110 @@
+// What the gateway answers itself: refusals of its door, and problems of its own. Clients are told what
+// happened and never why in detail: that is for the log. A connection on which more of a request is
+// still to come is closed, gently, so that the client can read the answer first.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { joinHead, type Reply } from "sluice/http";
+import type { ServerErrorCode } from "../errors.js";
+import { after } from "../service/clock.js";
+
+/** The problems that the gateway answers with, by status. */
+export type ProblemStatus = 400 | 404 | 408 | 413 | 431 | 500 | 502 | 503 | 504;
+
+interface Problem {
+  readonly title: string;
+  readonly code: ServerErrorCode;
+}
+
+const PROBLEMS: Readonly<Record<ProblemStatus, Problem>> = {
+  400: { title: "Bad Request", code: "SLUICE_REQUEST_INVALID" },
+  404: { title: "Not Found", code: "SLUICE_NOT_FOUND" },
+  408: { title: "Request Timeout", code: "SLUICE_REQUEST_INVALID" },
+  413: { title: "Content Too Large", code: "SLUICE_BODY_TOO_LARGE" },
+  431: { title: "Request Header Fields Too Large", code: "SLUICE_REQUEST_INVALID" },
+  500: { title: "Internal Server Error", code: "SLUICE_UPSTREAM_UNAVAILABLE" },
+  502: { title: "Bad Gateway", code: "SLUICE_UPSTREAM_UNAVAILABLE" },
+  503: { title: "Service Unavailable", code: "SLUICE_UPSTREAM_BUSY" },
+  504: { title: "Gateway Timeout", code: "SLUICE_UPSTREAM_TIMEOUT" },
+};
+
+/** How long a connection that is closed may still be read from, so that its answer is not lost. */
+const LINGER_MS = 2_000;
+/** Bytes of an unread body that are rather read to their end than paid for with a new connection. */
+const UNREAD_BYTES_MAX = 65_536;
+
+const replies = new Map<ProblemStatus, Reply>();
+
+/** The response to a problem, as `application/problem+json`. */
+export function toProblem(status: ProblemStatus): Reply {
+  const known = replies.get(status);
+  if (known !== undefined) return known;
+  const { title, code } = PROBLEMS[status];
+  const body = JSON.stringify({ type: "about:blank", title, status, code });
+  const type = "application/problem+json";
+  const fields = ["Cache-Control", "no-store", "Content-Type", type];
+  const reply = { status, fields: [...fields, "Content-Length", `${body.length}`], body };
+  replies.set(status, reply);
+  return reply;
+}
+
+/** The whole response to a problem of a connection on which no request was understood. */
+export function toRawProblem(status: ProblemStatus): string {
+  const { fields, body } = toProblem(status);
+  let head = `HTTP/1.1 ${status} ${PROBLEMS[status].title}\r\nConnection: close\r\n`;
+  for (let i = 0; i < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  return `${head}\r\n${body}`;
+}
+
+/**
+ * Sends a whole response, with `lines` (RateLimit fields) in its head.
+ *
+ * @param closes - Whether the connection has to be closed whatever was read of the request.
+ */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply,
+  lines: string,
+  closes: boolean,
+): void {
+  const { status, fields, body } = reply;
+  let head = lines;
+  let length = "0";
+  for (let i = 0; i < fields.length; i += 2) {
+    if (fields[i] === "Content-Length") length = fields[i + 1];
+    else head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  }
+  if (closes || hasMuchLeft(request)) closeGently(request.socket, response);
+  joinHead(response, head);
+  response.writeHead(status, { "Content-Length": length });
+  response.end(body);
+}
+
+/** Whether more of the request is to come than is worth reading, or it can't be told how much. */
+function hasMuchLeft(request: IncomingMessage): boolean {
+  if (request.complete) return false;
+  const { headers } = request;
+  if (headers["transfer-encoding"] !== undefined) return true;
+  // Who waits for our leave will not send the body now, though it was announced.
+  if (headers.expect !== undefined) return true;
+  return Number(headers["content-length"] ?? 0) > UNREAD_BYTES_MAX;
+}
+
+/**
+ * Has the connection closed after the response. Closing while bytes arrive resets the connection, and
+ * takes the answer from a client that has not read it: so it is read from for a moment longer.
+ */
+function closeGently(socket: Socket, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  socket.destroySoon = linger;
+}
+
+function linger(this: Socket): void {
+  if (this.destroyed) return;
+  const cancel = after(LINGER_MS, () => this.destroy());
+  this.once("close", cancel);
+  this.once("end", () => this.destroy());
+  this.end();
+  this.resume();
+}
