@@ -62,3 +62,16 @@ describe("the figures of a policy", () => {
     expect(createPolicy({ rules: RULES }).stats).toEqual(none);
   });
 });
+
+describe("the switches of a policy", () => {
+  it("are told as operators left them", () => {
+    const policy = createPolicy({ rules: RULES });
+    expect(policy.switchedOff).toEqual({ all: false, rules: [] });
+    policy.disable("two");
+    policy.disable();
+    expect(policy.switchedOff).toEqual({ all: true, rules: ["two"] });
+    policy.enable();
+    policy.enable("two");
+    expect(policy.switchedOff).toEqual({ all: false, rules: [] });
+  });
+});

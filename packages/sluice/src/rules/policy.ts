@@ -74,6 +74,11 @@ export class Policy {
     return this.#compiled.ruleSet;
   }
 
+  /** What operators switched off: everything, and single rules, those that are gone meanwhile included. */
+  get switchedOff(): { readonly all: boolean; readonly rules: readonly string[] } {
+    return { all: this.#isAllOff, rules: [...this.#off] };
+  }
+
   /**
    * What leases, exchanges and known refusals did so far. All undefined over a store in this process,
    * which needs none of them.
