@@ -18,15 +18,17 @@ export interface AdminFlags {
 /** Adds `--admin`, `--token` and `--json` to a verb. */
 export function addAdminOptions(command: Command): Command {
   return command
-    .option("--admin <url>", `the admin port of the service (SLUICE_ADMIN, else ${ADMIN_URL})`)
+    .option("--admin <url>", "the admin port of the service", ADMIN_URL)
     .option("--token <token>", "its token; SLUICE_ADMIN_TOKEN shows it to fewer eyes")
     .option("--json", "print the answer as one line of JSON");
 }
 
 /** A client for the service that is meant. */
 export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
-  const text = flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL);
-  return new AdminClient({ url: toUrl(text), token: toToken(flags, env) });
+  return new AdminClient({
+    url: toUrl(flags.admin ?? ADMIN_URL),
+    token: toToken(flags, env),
+  });
 }
 
 function toUrl(text: string): URL {

@@ -2,9 +2,11 @@
 
 import { Command, CommanderError } from "commander";
 import { addAskCommands } from "./ask-commands.js";
+import { addDemoCommand } from "./demo-command.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import { addKeyCommands } from "./key-commands.js";
 import { addRulesCommands } from "./rules-commands.js";
+import { addServeCommand } from "./serve-command.js";
 import type { Terminal } from "./terminal.js";
 import { addTopCommand } from "./top-command.js";
 import { readVersion } from "./version.js";
@@ -47,6 +49,8 @@ function createProgram(terminal: Terminal, finish: Finish): Command {
     })
     .showHelpAfterError("(--help tells more)")
     .addHelpText("after", HELP);
+  addServeCommand(program, terminal, finish);
+  addDemoCommand(program, terminal, finish);
   addAskCommands(program, terminal, finish);
   addKeyCommands(program, terminal, finish);
   addTopCommand(program, terminal, finish);

@@ -2,10 +2,13 @@
 // terminal, and nothing else in this folder touches the process.
 
 import { text } from "node:stream/consumers";
+import type { ProcessLike } from "../service/run.js";
 
 /** Where the command was started from. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whose signals end and reload a service. */
+  readonly process: ProcessLike;
   /** Whether a person looks at what is printed. */
   readonly isTty: boolean;
   /** Whether what is printed may have colours: a terminal, and `NO_COLOR` is not set. */
@@ -38,6 +41,7 @@ export function processTerminal(): Terminal {
   stdout.on("error", () => {});
   return {
     env,
+    process,
     isTty: stdout.isTTY === true,
     hasColour: stdout.isTTY === true && !env.NO_COLOR,
     size: () => ({ columns: stdout.columns ?? COLUMNS, rows: stdout.rows ?? ROWS }),

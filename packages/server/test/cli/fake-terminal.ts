@@ -1,5 +1,6 @@
 // A terminal for tests: keeps what is printed, and ends when it is told to.
 
+import { EventEmitter } from "node:events";
 import { runCommand } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 
@@ -15,12 +16,12 @@ export interface FakeOptions {
 /** A terminal that keeps what is printed. */
 export class FakeTerminal implements Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly process = Object.assign(new EventEmitter(), { exit: () => {} });
   readonly isTty: boolean;
   readonly hasColour: boolean;
   out = "";
   err = "";
   readonly #options: FakeOptions;
-  readonly #ends = new Set<() => void>();
   #watchers: (() => void)[] = [];
 
   constructor(options: FakeOptions = {}) {
@@ -49,20 +50,18 @@ export class FakeTerminal implements Terminal {
   }
 
   onEnd(task: () => void): () => void {
-    this.#ends.add(task);
-    return () => this.#ends.delete(task);
+    this.process.once("SIGINT", task);
+    return () => void this.process.off("SIGINT", task);
   }
 
   /** How many wait for the end: none once a command has cleaned up. */
   get listeners(): number {
-    return this.#ends.size;
+    return this.process.listenerCount("SIGINT");
   }
 
   /** As Ctrl-C does. */
   end(): void {
-    const tasks = [...this.#ends];
-    this.#ends.clear();
-    for (const task of tasks) task();
+    this.process.emit("SIGINT", "SIGINT");
   }
 
   /** Resolves once what was printed fits. */

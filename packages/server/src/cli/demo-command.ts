@@ -1,0 +1,66 @@
+// `sluice demo`, which is also `npm start`: the whole service with nothing installed or configured, in
+// front of an upstream of its own.
+
+import type { Command } from "commander";
+import type { Config } from "../config/config.js";
+import { parseConfig } from "../config/load.js";
+import { demoConfiguration } from "../demo/configuration.js";
+import { runDemo } from "../demo/demo.js";
+import { type DemoUpstream, startUpstream } from "../demo/upstream.js";
+import { CommandError, EXIT } from "./exit.js";
+import { sayInvalid, sayPortTaken } from "./failures.js";
+import type { Finish } from "./program.js";
+import type { Terminal } from "./terminal.js";
+
+/** Adds the verb. */
+export function addDemoCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  program
+    .command("demo")
+    .description("run a gateway with sample rules in front of a built-in upstream")
+    .option("--print-config", "print its configuration instead, as a start for your own")
+    .addHelpText("after", HELP)
+    .action(async ({ printConfig }: { printConfig?: boolean }) => {
+      if (printConfig) terminal.write(demoConfiguration(UPSTREAM_URL));
+      else await demo(terminal);
+      finish(EXIT.ok);
+    });
+}
+
+/** What a printed configuration names: your own API goes there. */
+const UPSTREAM_URL = "http://127.0.0.1:3000";
+
+const HELP = `
+Gateway on 127.0.0.1:8080, admin and metrics on 127.0.0.1:9090. Ctrl-C ends it.
+
+Examples:
+  $ sluice demo
+  $ SLUICE_GATEWAY_LISTEN=127.0.0.1:8081 SLUICE_ADMIN_LISTEN=127.0.0.1:9091 sluice demo
+  $ sluice demo --print-config > sluice.yaml`;
+
+async function demo(terminal: Terminal): Promise<void> {
+  const upstream = await startUpstream();
+  try {
+    const config = configure(upstream, terminal);
+    await runDemo(config, terminal).catch((error: unknown) => {
+      const taken = sayPortTaken(error, config, commandOf(terminal));
+      throw taken === undefined ? error : new CommandError(EXIT.no, taken);
+    });
+  } finally {
+    await upstream.close();
+  }
+}
+
+function configure({ url }: DemoUpstream, { env }: Terminal): Config {
+  try {
+    return parseConfig(demoConfiguration(url), { env });
+  } catch (error) {
+    // Its text is ours: what can be wrong came from the environment.
+    const lines = sayInvalid(error, undefined);
+    throw lines === undefined ? error : new CommandError(EXIT.usage, lines.join("\n"));
+  }
+}
+
+/** How to start it again, in a message. */
+function commandOf({ env }: Terminal): string {
+  return env.npm_lifecycle_event === "start" ? "npm start" : "sluice demo";
+}

@@ -1,0 +1,84 @@
+// Why a service can't start, in lines for people: what is wrong with its files, each problem with its
+// place, or which of its ports is taken and how to choose another.
+
+import { RulesError } from "sluice/rules";
+import type { Config, ListenConfig } from "../config/config.js";
+import { ConfigError } from "../config/problems.js";
+import { ServerError } from "../errors.js";
+import { sayProblems } from "./text/rules.js";
+
+/** The lines that tell of an error of files; undefined if it is another kind of error. */
+export function sayInvalid(error: unknown, config: Config | undefined): string[] | undefined {
+  if (error instanceof ConfigError) {
+    return error.problems.map(({ place, message }) => (place ? `${place}: ${message}` : message));
+  }
+  if (error instanceof RulesError) return sayProblems(rulesFileOf(config), error.problems);
+  if (error instanceof ServerError || isSluiceError(error)) return [(error as Error).message];
+  return undefined;
+}
+
+function rulesFileOf(config: Config | undefined): string {
+  if (config === undefined) return "rules";
+  return "file" in config.rules ? config.rules.file : (config.file ?? "rules");
+}
+
+function isSluiceError(error: unknown): boolean {
+  return error instanceof Error && error.name === "SluiceError";
+}
+
+/**
+ * The line for an address that can't be listened at; undefined if it is another error.
+ *
+ * @param command - How the service was started: `npm start`, `sluice serve --config sluice.yaml`.
+ */
+export function sayPortTaken(error: unknown, config: Config, command: string): string | undefined {
+  const { code, port, address } = rootOf(error);
+  const reason = code === undefined ? undefined : REASONS[code];
+  if (reason === undefined || port === undefined) return undefined;
+  const door = doorsOf(config).find(({ listen }) => listen?.port === port);
+  const name = door === undefined ? "" : ` of the ${door.name}`;
+  const line = `port ${port}${name} ${reason} (${address ?? "any address"})`;
+  if (door === undefined) return line;
+  const other = toAddress(address ?? door.listen?.host ?? "127.0.0.1", port + 1);
+  return `${line}: choose another one, as in ${door.variable}=${other} ${command}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is in use",
+  EACCES: "may not be listened at by this user",
+  EADDRNOTAVAIL: "is of an address that this machine does not have",
+};
+
+interface ListenError {
+  readonly code?: string;
+  readonly port?: number;
+  readonly address?: string;
+  readonly cause?: unknown;
+}
+
+/** An error of the system may be wrapped in one of ours. */
+function rootOf(error: unknown): ListenError {
+  const outer = (error ?? {}) as ListenError;
+  const inner = outer.cause as ListenError | undefined;
+  return inner?.code !== undefined ? inner : outer;
+}
+
+interface DoorAddress {
+  readonly name: string;
+  readonly variable: string;
+  readonly listen: ListenConfig | undefined;
+}
+
+function doorsOf({ gateway, decision, envoy, admin }: Config): readonly DoorAddress[] {
+  return [
+    { name: "gateway", variable: "SLUICE_GATEWAY_LISTEN", listen: gateway?.listen },
+    { name: "decision API", variable: "SLUICE_DECISION_LISTEN", listen: decision?.listen },
+    { name: "Envoy service", variable: "SLUICE_ENVOY_LISTEN", listen: envoy?.listen },
+    { name: "Envoy service's HTTP", variable: "SLUICE_ENVOY_HTTP", listen: envoy?.http },
+    { name: "admin port", variable: "SLUICE_ADMIN_LISTEN", listen: admin.listen },
+  ];
+}
+
+function toAddress(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { sluice } from "../../test/cli/fake-terminal.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-serve-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const RULES = `version: 1
+rules:
+  - id: exports
+    limit: { concurrency: { limit: 2, permitMs: 15m } }
+`;
+const GATEWAY = `gateway:
+  listen: 127.0.0.1:0
+admin:
+  listen: 127.0.0.1:0
+upstreams:
+  app: { targets: ["http://127.0.0.1:3000"] }
+routes:
+  - { path: /*, upstream: app }
+rules: { file: rules.yaml }
+`;
+
+describe("sluice serve --check", () => {
+  it("says of a good file what it opens, and exits with 0", async () => {
+    write("rules.yaml", RULES);
+    const file = write("good.yaml", GATEWAY);
+    const { code, out, err } = await sluice(["serve", "--check", "--config", file]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(`${file}: ok (gateway, 1 upstream, admin, 1 rule)\n`);
+  });
+
+  it("reads the file that SLUICE_CONFIG names, and values of the environment", async () => {
+    write("rules.yaml", RULES);
+    const SLUICE_CONFIG = write("good.yaml", GATEWAY);
+    const good = await sluice(["serve", "--check"], { env: { SLUICE_CONFIG } });
+    expect(good.code).toBe(0);
+    const env = { SLUICE_CONFIG, SLUICE_GATEWAY_LISTEN: "nonsense" };
+    const bad = await sluice(["serve", "--check"], { env });
+    expect(bad.code).toBe(1);
+    expect(bad.err).toContain("SLUICE_GATEWAY_LISTEN");
+  });
+
+  it("tells every problem of the configuration with its line, and exits with 1", async () => {
+    const bad = GATEWAY.replace("gateway:", "gatewai:").replace("/*,", "7,");
+    const file = write("bad.yaml", bad);
+    const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    const lines = err.trimEnd().split("\n");
+    expect(lines.length).toBeGreaterThanOrEqual(3);
+    expect(lines[0]).toMatch(/bad\.yaml:1: .*gatewai/);
+    expect(lines[1]).toMatch(/bad\.yaml:8: routes\[0\]\.path .*7/);
+    expect(lines.at(-1)).toMatch(/^sluice: .*bad\.yaml can't be used: \d problems?$/);
+  });
+
+  it("tells the problems of a rule file that the configuration names, with their lines", async () => {
+    write("rules.yaml", RULES.replace("limit: 2", "limit: two"));
+    const file = write("good.yaml", GATEWAY);
+    const { code, err } = await sluice(["serve", "--check", "-c", file]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/rules\.yaml:4:\d+: rule "exports": .*"two"/);
+  });
+
+  it("names the rule that a door which sees no responses can't keep", async () => {
+    write("rules.yaml", RULES);
+    const file = write("blind.yaml", `${GATEWAY}decision: { listen: "127.0.0.1:0" }\n`);
+    const { code, err } = await sluice(["serve", "--check", "-c", file]);
+    expect(code).toBe(1);
+    expect(err).toContain('"exports"');
+  });
+
+  it("says in a line that there is no such file, and exits with 1", async () => {
+    const { code, err } = await sluice(["serve", "--check", "-c", join(folder, "none.yaml")]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/none\.yaml/);
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+});

@@ -1,0 +1,114 @@
+// `sluice serve`: the service under a configuration file, until it is told to end; or, with --check, a look
+// at everything that could keep it from starting.
+
+import type { Command } from "commander";
+import { memoryStore } from "sluice";
+import type { Config } from "../config/config.js";
+import { loadConfig } from "../config/load.js";
+import { createCore } from "../service/create-core.js";
+import { runService } from "../service/run.js";
+import { CommandError, EXIT, type ExitCode } from "./exit.js";
+import { sayInvalid, sayPortTaken } from "./failures.js";
+import type { Finish } from "./program.js";
+import { type Terminal, writeLine } from "./terminal.js";
+import { count } from "./text/rules.js";
+
+interface Flags {
+  readonly config?: string;
+  readonly check?: boolean;
+}
+
+/** The file that is read unless one is named. */
+const CONFIG_FILE = "sluice.yaml";
+/** A store for checks only, as small as one can be. */
+const CHECK_KEYS_MAX = 1_024;
+
+/** Adds the verb. */
+export function addServeCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  program
+    .command("serve")
+    .description("run the service: gateway, decision API, forward-auth, Envoy")
+    .option("-c, --config <file>", `the configuration (SLUICE_CONFIG, else ${CONFIG_FILE})`)
+    .option("--check", "only validate the configuration and its rules")
+    .addHelpText("after", HELP)
+    .action(async ({ config: flag, check }: Flags) => {
+      const file = flag ?? (terminal.env.SLUICE_CONFIG || CONFIG_FILE);
+      const run = check ? checkFile : serveFile;
+      finish(await run(file, terminal));
+    });
+}
+
+const HELP = `
+Every value of the file can also be an environment variable: gateway.listen is
+SLUICE_GATEWAY_LISTEN. SIGTERM and Ctrl-C drain, SIGHUP reads the files again.
+
+Examples:
+  $ sluice serve --config sluice.yaml
+  $ sluice serve --check
+  $ SLUICE_GATEWAY_LISTEN=127.0.0.1:8081 sluice serve`;
+
+async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
+  const config = load(file, terminal);
+  const store = memoryStore({ keysMax: CHECK_KEYS_MAX });
+  try {
+    // All that is made before a door opens, with no connection to anywhere.
+    const core = createCore(config, { store });
+    const rules = count(core.policy.rules.rules.length, "rule");
+    await core.close();
+    writeLine(terminal, `${file}: ok (${[...sayDoors(config), rules].join(", ")})`);
+    return EXIT.ok;
+  } catch (error) {
+    throw toFailure(error, config, terminal);
+  } finally {
+    await store.close();
+  }
+}
+
+function sayDoors({ gateway, decision, envoy, upstreams }: Config): string[] {
+  return [
+    ...(gateway === undefined ? [] : ["gateway", count(upstreams.size, "upstream")]),
+    ...(decision === undefined ? [] : ["decision API"]),
+    ...(envoy === undefined ? [] : ["Envoy"]),
+    "admin",
+  ];
+}
+
+async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
+  const config = load(file, terminal);
+  try {
+    const code = await runService(config, {
+      process: terminal.process,
+      loadConfig: () => loadConfig(file, terminal.env),
+      onStarted: ({ doors, core }) => {
+        for (const { name, url } of doors)
+          core.telemetry.log.info({ door: name, url }, "listening");
+      },
+    });
+    return code === 0 ? EXIT.ok : EXIT.no;
+  } catch (error) {
+    const taken = sayPortTaken(error, config, `sluice serve --config ${file}`);
+    if (taken !== undefined) throw new CommandError(EXIT.no, taken);
+    throw toFailure(error, config, terminal);
+  }
+}
+
+function load(file: string, terminal: Terminal): Config {
+  try {
+    return loadConfig(file, terminal.env);
+  } catch (error) {
+    throw toFailure(error, undefined, terminal, file);
+  }
+}
+
+/** Tells every problem on a line of its own, and sums up in the last. */
+function toFailure(
+  error: unknown,
+  config: Config | undefined,
+  terminal: Terminal,
+  file = config?.file ?? CONFIG_FILE,
+): unknown {
+  const lines = sayInvalid(error, config);
+  if (lines === undefined) return error;
+  for (const line of lines) terminal.writeError(`${line}\n`);
+  return new CommandError(EXIT.no, `${file} can't be used: ${count(lines.length, "problem")}`);
+}

@@ -1,0 +1,60 @@
+// The demo at work: says where things are and what to try, shows decisions as they are made, and drains
+// when it is ended.
+
+import { type Terminal, writeLine } from "../cli/terminal.js";
+import { inkFor } from "../cli/text/ink.js";
+import type { Config } from "../config/config.js";
+import { every } from "../service/clock.js";
+import { type Service, startService } from "../service/service.js";
+import { createTelemetry } from "../telemetry/create.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { DecisionFeed } from "./feed.js";
+import { sayWelcome } from "./text.js";
+
+/**
+ * Runs the demo under a configuration until the user ends it.
+ *
+ * @throws What `startService` throws.
+ */
+export async function runDemo(config: Config, terminal: Terminal): Promise<void> {
+  const { promise: ended, forget } = untilEnded(terminal);
+  const ink = inkFor(terminal);
+  const print = (line: string) => writeLine(terminal, line);
+  const feed = new DecisionFeed({ ink, writeLine: print, every });
+  try {
+    const service = await startService(config, { telemetry: listening(config, feed, terminal) });
+    for (const line of sayWelcome(placesOf(service), ink)) print(line);
+    await ended;
+    print("Draining.");
+    await service.drain();
+  } finally {
+    forget();
+    feed.close();
+  }
+}
+
+/** Listens from now on: who ends it while it starts has ended it. */
+function untilEnded(terminal: Terminal): { promise: Promise<void>; forget: () => void } {
+  let forget = () => {};
+  const promise = new Promise<void>((resolve) => {
+    forget = terminal.onEnd(resolve);
+  });
+  return { promise, forget };
+}
+
+/** Telemetry whose decisions the feed sees, and whose log goes where errors do. */
+function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Telemetry {
+  const destination = { write: (line: string) => terminal.writeError(line) };
+  const telemetry = createTelemetry(config.telemetry, { destination });
+  const decided = telemetry.decided.bind(telemetry);
+  telemetry.decided = (door, decision, facts, ms) => {
+    decided(door, decision, facts, ms);
+    feed.add(decision, facts);
+  };
+  return telemetry;
+}
+
+function placesOf({ doors }: Service): { gateway: string; admin: string } {
+  const urlOf = (name: string) => doors.find((door) => door.name === name)?.url ?? "closed";
+  return { gateway: urlOf("gateway"), admin: urlOf("admin") };
+}
