@@ -136,6 +136,8 @@ export type StoreConfig =
       readonly timeoutMs: number;
       /** Whether readiness fails once the store has been away for five minutes. Default false. */
       readonly failReadiness: boolean;
+      /** Hashes keys that are secrets: that of `identity`. Undefined: such a key is an error. */
+      readonly keySecret?: string;
     };
 
 /** Logs, metrics and traces. */
