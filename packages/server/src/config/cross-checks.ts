@@ -1,6 +1,127 @@
-// What sections have to say together.
+// What sections have to say together: that names lead somewhere, that doors which anybody could open have a
+// token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
-import type { Reading } from "./reading.js";
+import type { IdentityOptions } from "sluice/http";
+import type { ListenConfig } from "./config.js";
+import type { FileValues } from "./description/file.js";
+import { checkPolicies, readIdentity } from "./door-checks.js";
+import { checkFiles } from "./file-checks.js";
+import { checkIdentity } from "./identity-checks.js";
+import type { Path, Problems } from "./problems.js";
+import type { Reading, SectionName } from "./reading.js";
+import { checkRoutes } from "./route-checks.js";
+import { readRules } from "./rules-checks.js";
+import { isLoopback } from "./texts.js";
+import type { ResolvePath } from "./to-config.js";
 
-/** Adds what is wrong between sections to the problems of a reading. */
-export function crossCheck(_reading: Reading): void {}
+/** Looks at sections that are good. */
+interface Check {
+  readonly needs: readonly SectionName[];
+  readonly run: (values: FileValues, problems: Problems) => void;
+}
+
+const checks: readonly Check[] = [
+  { needs: ["gateway", "decision", "envoy"], run: checkDoors },
+  { needs: ["gateway", "decision", "rules"], run: checkRulesAreThere },
+  { needs: ["gateway"], run: checkTimeouts },
+  { needs: ["admin"], run: checkAdmin },
+  { needs: ["decision"], run: checkDecision },
+  { needs: ["gateway", "decision", "envoy", "admin"], run: checkPlaces },
+  { needs: ["store"], run: checkStore },
+  { needs: ["identity"], run: checkIdentity },
+];
+
+/** What checks have made of sections. */
+export interface Checked {
+  /** Undefined if it has problems. */
+  readonly identity: IdentityOptions | undefined;
+}
+
+/** Adds what is wrong between sections, and with the files that they name, to the problems of a reading. */
+export function crossCheck(reading: Reading, at: ResolvePath): Checked {
+  const { problems } = reading;
+  for (const { needs, run } of checks) {
+    if (reading.isGood(...needs)) run(reading.values as FileValues, problems);
+  }
+  checkRoutes(reading);
+  checkFiles(reading, at);
+  const rules = readRules(reading, at);
+  if (rules !== undefined) checkPolicies(reading, rules);
+  return { identity: readIdentity(reading, at) };
+}
+
+function checkDoors({ gateway, decision, envoy }: FileValues, problems: Problems): void {
+  if (gateway === undefined && decision === undefined && envoy === undefined) {
+    problems.add([], "opens no door: it needs gateway, decision or envoy");
+  }
+}
+
+function checkRulesAreThere({ gateway, decision, rules }: FileValues, problems: Problems): void {
+  if (rules !== undefined || (gateway ?? decision) === undefined) return;
+  const door = gateway === undefined ? "decision" : "gateway";
+  problems.add(["rules"], `is missing: ${door} needs { file: rules.yaml }, or rules written here`);
+}
+
+function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
+  if (gateway === undefined || gateway.requestTimeoutMs === 0) return;
+  const { headersTimeoutMs, requestTimeoutMs } = gateway;
+  if (headersTimeoutMs <= requestTimeoutMs) return;
+  const seen = `got ${headersTimeoutMs} and ${requestTimeoutMs}`;
+  problems.add(["gateway", "headersTimeoutMs"], `must be at most requestTimeoutMs, ${seen}`);
+}
+
+function checkAdmin({ admin }: FileValues, problems: Problems): void {
+  if (admin.token !== undefined || isLoopback(admin.listen)) return;
+  problems.add(["admin", "token"], `is missing: ${toText(admin.listen)} is open to other machines`);
+}
+
+function checkDecision({ decision }: FileValues, problems: Problems): void {
+  if (decision === undefined || decision.tokens.length > 0 || isLoopback(decision.listen)) return;
+  const seen = `${toText(decision.listen)} is open to other machines`;
+  problems.add(["decision", "tokens"], `must have a token: ${seen}`);
+}
+
+function checkPlaces({ gateway, decision, envoy, admin }: FileValues, problems: Problems): void {
+  const places: readonly [Path, ListenConfig | undefined][] = [
+    [["gateway", "listen"], gateway?.listen],
+    [["decision", "listen"], decision?.listen],
+    [["envoy", "listen"], envoy?.listen],
+    [["envoy", "http"], envoy?.http],
+    [["admin", "listen"], admin.listen],
+  ];
+  for (const [i, [path, place]] of places.entries()) {
+    const taken = places.slice(0, i).find(([, other]) => isSamePlace(place, other));
+    if (place === undefined || taken === undefined) continue;
+    problems.add(path, `must differ from ${taken[0].join(".")}, both are ${toText(place)}`);
+  }
+}
+
+const ANY_HOSTS = ["0.0.0.0", "::"];
+
+function isSamePlace(a: ListenConfig | undefined, b: ListenConfig | undefined): boolean {
+  if (a === undefined || b === undefined || a.port === 0 || a.port !== b.port) return false;
+  return a.host === b.host || ANY_HOSTS.includes(a.host) || ANY_HOSTS.includes(b.host);
+}
+
+const STORE_FIELDS = {
+  memory: ["keysMax"],
+  redis: ["url", "keyPrefix", "timeoutMs", "failReadiness"],
+} as const;
+
+function checkStore({ store }: FileValues, problems: Problems): void {
+  const other = store.kind === "memory" ? "redis" : "memory";
+  for (const field of STORE_FIELDS[other]) {
+    if (store[field] === undefined) continue;
+    problems.add(["store", field], `goes with kind ${other}, but the kind is ${store.kind}`);
+  }
+  if (store.kind === "redis" && store.url === undefined) {
+    problems.add(
+      ["store", "url"],
+      "is missing: kind redis needs one such as redis://127.0.0.1:6379",
+    );
+  }
+}
+
+function toText({ host, port }: ListenConfig): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -16,6 +16,8 @@ const PREFIX = "SLUICE_";
 export const RESERVED_VARIABLES: readonly string[] = [
   // Which file `sluice serve` reads.
   "SLUICE_CONFIG",
+  // Where the other verbs of `sluice` find a service.
+  "SLUICE_ADMIN",
 ];
 
 /**

@@ -2,13 +2,14 @@
 // wrong is told together; what comes out has every default filled in and needs no further checks.
 
 import { readFileSync } from "node:fs";
+import type { IdentityOptions } from "sluice/http";
 import { ServerError } from "../errors.js";
 import type { Config } from "./config.js";
 import { crossCheck } from "./cross-checks.js";
 import type { FileValues } from "./description/file.js";
 import { readSource } from "./reading.js";
 import { type Source, toCodeSource, toTextSource } from "./source.js";
-import { toSettled } from "./to-config.js";
+import { toResolver, toSettled } from "./to-config.js";
 
 export { ConfigError, type ConfigProblem } from "./problems.js";
 
@@ -45,9 +46,12 @@ export function toConfig(input: object, origin: ConfigOrigin = {}): Config {
 
 function toChecked(source: Source, { file, env = {} }: ConfigOrigin): Config {
   const reading = readSource(source, env);
-  crossCheck(reading);
+  const at = toResolver(file);
+  const { identity } = crossCheck(reading, at);
   reading.problems.throwIfAny();
-  return toSettled(reading.values as FileValues, file);
+  // Without problems every section is there, and so is identity.
+  const values = reading.values as FileValues;
+  return toSettled(values, { file, identity: identity as IdentityOptions, at });
 }
 
 function readText(path: string): string {

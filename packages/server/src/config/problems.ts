@@ -64,11 +64,11 @@ export function toPathText(path: Path): string {
 export class Problems {
   readonly #problems: ConfigProblem[] = [];
   readonly #paths: Path[] = [];
-  readonly #placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">;
+  /** Where the value at a path comes from. */
+  readonly placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">;
 
-  /** @param placeOf - Where the value at a path comes from. */
   constructor(placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">) {
-    this.#placeOf = placeOf;
+    this.placeOf = placeOf;
   }
 
   /** Tells one: the value at that path, and what is wrong with it. */
@@ -79,7 +79,7 @@ export class Problems {
   /** Tells one that says by itself what it is about, at another line if it knows better. */
   addMessage(path: Path, message: string, place?: Pick<ConfigProblem, "place" | "line">): void {
     this.#paths.push(path);
-    this.#problems.push({ message, ...(place ?? this.#placeOf(path)) });
+    this.#problems.push({ message, ...(place ?? this.placeOf(path)) });
   }
 
   /** Whether something was told of a value at this path or below it. */

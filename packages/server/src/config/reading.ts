@@ -59,12 +59,13 @@ export function readSource(source: Source, env: NodeJS.ProcessEnv): Reading {
   };
 }
 
+/** An empty file says nothing, and the environment may say everything. */
 function asSections(value: unknown, problems: Problems): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
-  const seen = value === null || value === undefined ? "is empty" : "must be a map of sections";
-  problems.add([], seen);
+  if (value === null || value === undefined) return {};
+  if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
+  // Not shown: a file that is no configuration may be anything.
+  problems.add([], "must be a map of sections");
+  problems.throwIfAny();
   return {};
 }
 

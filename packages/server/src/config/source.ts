@@ -57,7 +57,7 @@ export function toTextSource(text: string, file: string | undefined): Source {
       merge: true,
     }),
   );
-  const misuses = findMisuses(document);
+  const misuses = findMisuses(document, text);
   if (misuses.length > 0) throw new ConfigError(toProblems(misuses, lineAt, file));
   return {
     value: attempt(file, () => document.toJS({ maxAliasCount: ALIASES_MAX }) as unknown),
@@ -93,15 +93,17 @@ function toProblems(
   });
 }
 
-function findMisuses(document: Document): Misuse[] {
-  const found = [...document.errors, ...document.warnings].map((error): Misuse => {
-    const isSeveral = error.code === "MULTIPLE_DOCS";
-    return {
-      text: isSeveral ? "the text holds several documents" : toLine(error),
-      offset: error.pos[0],
-    };
-  });
-  return found.length > 0 ? found : findRepeatsAndAliases(document);
+/** Of what is no YAML the first alone: what follows it is read out of step, and noise. */
+function findMisuses(document: Document, text: string): Misuse[] {
+  const [error] = [...document.errors, ...document.warnings].toSorted(
+    (a, b) => a.pos[0] - b.pos[0],
+  );
+  if (error === undefined) return findRepeatsAndAliases(document);
+  const [offset] = error.pos;
+  if (error.code === "MULTIPLE_DOCS") return [{ text: "the text holds several documents", offset }];
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1).split("\n", 1)[0];
+  const hint = line.includes("${") ? "; inside { } or [ ] a text with ${ needs quotes" : "";
+  return [{ text: `${toLine(error)}${hint}`, offset }];
 }
 
 function findRepeatsAndAliases(document: Document): Misuse[] {

@@ -2,17 +2,28 @@
 // become absolute, identity becomes what the library takes.
 
 import { dirname, resolve } from "node:path";
+import type { IdentityOptions } from "sluice/http";
 import type { Config, RulesSource, StoreConfig } from "./config.js";
 import type { FileValues } from "./description/file.js";
-import { toIdentityOptions } from "./to-identity.js";
 
 /** Makes a path of a file absolute. */
 export type ResolvePath = (path: string) => string;
 
-/** The configuration, out of values that are known to be good. */
-export function toSettled(values: FileValues, file: string | undefined): Config {
+/** Paths in a configuration are relative to its file; without one, to the working directory. */
+export function toResolver(file: string | undefined): ResolvePath {
   const folder = file === undefined ? process.cwd() : dirname(resolve(file));
-  const at: ResolvePath = (path) => resolve(folder, path);
+  return (path) => resolve(folder, path);
+}
+
+/** What a configuration is made of besides its values. */
+export interface SettleOptions {
+  readonly file: string | undefined;
+  readonly identity: IdentityOptions;
+  readonly at: ResolvePath;
+}
+
+/** The configuration, out of values that are known to be good. */
+export function toSettled(values: FileValues, { file, identity, at }: SettleOptions): Config {
   return {
     file,
     ...values.server,
@@ -22,8 +33,8 @@ export function toSettled(values: FileValues, file: string | undefined): Config 
     admin: { listen: values.admin.listen, token: values.admin.token },
     upstreams: toUpstreams(values.upstreams),
     routes: values.routes.map((route) => ({ ...route, host: route.host })),
-    store: toStore(values.store),
-    identity: toIdentityOptions(values.identity, at),
+    store: toStore(values.store, values.identity.keySecret),
+    identity,
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
     telemetry: values.telemetry,
@@ -57,7 +68,7 @@ function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {
 /** What the file leaves out is told here, not there: whether it may be said depends on the kind. */
 const STORE_DEFAULTS = { keysMax: 1_000_000, timeoutMs: 50, failReadiness: false };
 
-function toStore(store: FileValues["store"]): StoreConfig {
+function toStore(store: FileValues["store"], keySecret: string | undefined): StoreConfig {
   const { kind, keysMax, url, keyPrefix, timeoutMs, failReadiness } = store;
   if (kind === "memory") return { kind, keysMax: keysMax ?? STORE_DEFAULTS.keysMax };
   return {
@@ -66,10 +77,15 @@ function toStore(store: FileValues["store"]): StoreConfig {
     keyPrefix,
     timeoutMs: timeoutMs ?? STORE_DEFAULTS.timeoutMs,
     failReadiness: failReadiness ?? STORE_DEFAULTS.failReadiness,
+    ...(keySecret === undefined ? {} : { keySecret }),
   };
 }
 
-function toResponses({ partitionKey, ...rest }: FileValues["responses"]): Config["responses"] {
+/** How answers look, as the library takes it. */
+export function toResponses({
+  partitionKey,
+  ...rest
+}: FileValues["responses"]): Config["responses"] {
   return partitionKey === undefined ? rest : { ...rest, partitionKey };
 }
 

@@ -47,6 +47,7 @@ export function replaceVariables(
   return { value: copy(value, []), written, hidden };
 }
 
+const OPEN = "${";
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 
 function replaceIn(
@@ -59,7 +60,7 @@ function replaceIn(
     if (found === "$${") return "${";
     if (name === undefined) {
       tell(
-        "has ${ without NAME} or NAME:-default} after it; write $${ for the characters themselves",
+        `has ${OPEN} without NAME} or NAME:-default} after it; write $${OPEN} for the characters themselves`,
       );
       return found;
     }

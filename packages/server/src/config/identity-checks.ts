@@ -1,0 +1,57 @@
+// What the fields of identity have to say together.
+
+import type { FileValues } from "./description/file.js";
+import type { Path, Problems } from "./problems.js";
+
+type IdentityValues = FileValues["identity"];
+type SourceValues = NonNullable<IdentityValues["user"]>;
+
+/** Checks where facts come from, and the keys of tokens. */
+export function checkIdentity({ identity }: FileValues, problems: Problems): void {
+  for (const name of ["user", "tenant", "tier"] as const) {
+    checkSource(identity[name], ["identity", name], identity, problems);
+  }
+  for (const [name, source] of Object.entries(identity.attributes)) {
+    checkSource(source, ["identity", "attributes", name], identity, problems);
+  }
+  checkKeys(identity, problems);
+}
+
+function checkSource(
+  source: SourceValues | undefined,
+  path: Path,
+  { jwt, trustedProxies = [] }: IdentityValues,
+  problems: Problems,
+): void {
+  if (source === undefined) return;
+  const { header, claim, trust } = source;
+  if ((header === undefined) === (claim === undefined)) {
+    problems.add(path, `needs header or claim, got ${header === undefined ? "neither" : "both"}`);
+  } else if (claim !== undefined && jwt === undefined) {
+    problems.add([...path, "claim"], "needs identity.jwt, which verifies tokens");
+  } else if (header === undefined && trust !== undefined) {
+    problems.add([...path, "trust"], "goes with header");
+  } else if (header !== undefined && trust !== "anyone" && trustedProxies.length === 0) {
+    const remedy = "identity.trustedProxies is empty; name the proxies, or set trust: anyone";
+    problems.add([...path, "header"], `would never be believed: ${remedy}`);
+  }
+}
+
+const KEY_FIELDS = ["keyFile", "jwksFile", "secret"] as const;
+
+function checkKeys({ jwt }: IdentityValues, problems: Problems): void {
+  if (jwt === undefined) return;
+  const given = KEY_FIELDS.filter((field) => jwt[field] !== undefined);
+  if (given.length !== 1) {
+    const seen = given.length === 0 ? "none" : given.join(" and ");
+    problems.add(["identity", "jwt"], `needs one of ${KEY_FIELDS.join(", ")}, got ${seen}`);
+  }
+  const isSecret = jwt.secret !== undefined;
+  for (const [i, algorithm] of jwt.algorithms.entries()) {
+    if (algorithm.startsWith("HS") === isSecret) continue;
+    const kind = isSecret
+      ? "a secret goes with HS256, HS384, HS512"
+      : `${algorithm} needs a secret`;
+    problems.add(["identity", "jwt", "algorithms", i], `can't be used: ${kind}`);
+  }
+}

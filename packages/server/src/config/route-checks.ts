@@ -1,0 +1,44 @@
+// Routes that lead nowhere, and routes that nothing can reach.
+
+import type { FileValues } from "./description/file.js";
+import { nearestName } from "./nearest.js";
+import type { Reading } from "./reading.js";
+
+type RouteValues = FileValues["routes"][number];
+
+/** Checks routes against upstreams, the gateway and each other. */
+export function checkRoutes(reading: Reading): void {
+  const { values, problems } = reading;
+  if (!reading.isGood("routes")) return;
+  const routes = values.routes ?? [];
+  if (values.gateway !== undefined && routes.length === 0) {
+    problems.add(["routes"], "must have at least one route: gateway needs one");
+  }
+  checkUpstreams(reading, routes);
+  for (const [i, route] of routes.entries()) {
+    const first = routes.slice(0, i).findIndex((earlier) => covers(earlier, route));
+    if (first < 0) continue;
+    problems.add(["routes", i], `is never reached: routes[${first}] takes all its requests`);
+  }
+}
+
+function checkUpstreams({ raw, problems }: Reading, routes: readonly RouteValues[]): void {
+  // By what is written: an upstream with a problem of its own is there all the same.
+  const names = Object.keys(raw.upstreams ?? {});
+  for (const [i, { upstream }] of routes.entries()) {
+    if (names.includes(upstream)) continue;
+    const nearest = nearestName(upstream, names);
+    const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;
+    const hint = nearest === undefined ? known : `did you mean ${nearest}?`;
+    problems.add(["routes", i, "upstream"], `"${upstream}" is not in upstreams; ${hint}`);
+  }
+}
+
+/** Whether a route takes everything that a later one could. */
+function covers(earlier: RouteValues, later: RouteValues): boolean {
+  if (earlier.host !== undefined && earlier.host !== later.host) return false;
+  if (earlier.path === later.path) return true;
+  if (!earlier.path.endsWith("/*")) return false;
+  const stem = earlier.path.slice(0, -1);
+  return later.path.startsWith(stem) || `${later.path}/` === stem;
+}

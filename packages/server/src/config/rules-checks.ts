@@ -1,0 +1,78 @@
+// The rules that a configuration names or holds, parsed: what is wrong with them is told with their own
+// lines, wherever they stand.
+
+import { dirname, isAbsolute, join } from "node:path";
+import { SluiceError } from "sluice";
+import { parseRules, type RuleProblem, type RuleSet, RulesError } from "sluice/rules";
+import { readNamed } from "./file-checks.js";
+import { type ConfigProblem, toPlace } from "./problems.js";
+import type { Reading } from "./reading.js";
+import type { ResolvePath } from "./to-config.js";
+
+/** The rules of a configuration; undefined if there are none, or with problems told. */
+export function readRules(reading: Reading, at: ResolvePath): RuleSet | undefined {
+  const { values, problems } = reading;
+  const { rules } = values;
+  if (rules === undefined || !reading.isGood("rules")) return undefined;
+  if (!Object.hasOwn(rules, "file")) return readInline(reading, rules);
+  const others = Object.keys(rules).filter((name) => name !== "file");
+  if (others.length > 0) {
+    problems.add(["rules"], `has file and ${others.join(", ")}: it may have one or the other`);
+  } else if (typeof rules.file !== "string" || rules.file === "") {
+    problems.add(["rules", "file"], "must be the path of a file");
+  } else return readFile(reading, rules.file, at);
+  return undefined;
+}
+
+function readFile(reading: Reading, file: string, at: ResolvePath): RuleSet | undefined {
+  const text = readNamed(["rules", "file"], at(file), reading.problems);
+  if (text === undefined) return undefined;
+  const around = reading.source.file;
+  const shown = isAbsolute(file) || around === undefined ? file : join(dirname(around), file);
+  try {
+    return parseRules(text, { file: shown });
+  } catch (error) {
+    return tellRules(reading, error, ({ line }) => ({
+      place: toPlace(line, shown),
+      // Not a line of the configuration.
+      line: undefined,
+    }));
+  }
+}
+
+function readInline(reading: Reading, rules: object): RuleSet | undefined {
+  const { source } = reading;
+  try {
+    return parseRules(rules);
+  } catch (error) {
+    const lines = linesOf(source.textAt(["rules"]));
+    return tellRules(reading, error, ({ message }) => {
+      const line = lines.get(message);
+      return line === undefined ? undefined : { place: toPlace(line, source.file), line };
+    });
+  }
+}
+
+/** The lines of problems by their messages, out of a text that has rules at their place in the file. */
+function linesOf(text: string | undefined): ReadonlyMap<string, number | undefined> {
+  try {
+    if (text !== undefined) parseRules(text);
+  } catch (error) {
+    const problems = error instanceof RulesError ? error.problems : [];
+    return new Map(problems.map(({ message, line }) => [message, line]));
+  }
+  return new Map();
+}
+
+/** Tells the problems of an error about rules. Other errors are thrown on. */
+export function tellRules(
+  { problems, conceal }: Reading,
+  error: unknown,
+  placeOf: (problem: RuleProblem) => Pick<ConfigProblem, "place" | "line"> | undefined,
+): undefined {
+  if (!(error instanceof SluiceError)) throw error;
+  const told: readonly RuleProblem[] = error instanceof RulesError ? error.problems : [error];
+  for (const problem of told) {
+    problems.addMessage(["rules"], `rules: ${conceal(problem.message)}`, placeOf(problem));
+  }
+}
