@@ -1,0 +1,83 @@
+// Decisions as JSON. Texts are put together by hand: every one of them is a number, a word of a fixed list or
+// the id of a rule, which JSON takes as they are. What never comes is null, as JSON knows no Infinity.
+
+import type { Decision } from "sluice";
+import type { PolicyDecision, RuleResult } from "sluice/rules";
+import type { JsonSchema } from "./shape.js";
+
+/** The answer to a decision under a limit. `id`: of what is held. */
+export function toAnswer(decision: Decision, id?: string): string {
+  return `{${numbersOf(decision)}${id === undefined ? "" : `,"id":"${id}"`}}`;
+}
+
+/** The answer to a decision under rules. */
+export function toPolicyAnswer(
+  decision: PolicyDecision,
+  options: { readonly hasResults: boolean; readonly id?: string | undefined },
+): string {
+  let text = `{${numbersOf(decision)}`;
+  const { rule, reason } = decision;
+  if (rule !== undefined) text += `,"rule":"${rule}"`;
+  if (reason !== undefined) text += `,"reason":"${reason}"`;
+  if (options.id !== undefined) text += `,"id":"${options.id}"`;
+  if (options.hasResults) text += `,"results":[${decision.results.map(toResult).join(",")}]`;
+  return `${text}}`;
+}
+
+function numbersOf(decision: Decision): string {
+  const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source } = decision;
+  return `"allowed":${allowed},"limit":${orNull(limit)},"remaining":${orNull(remaining)},"retryAfterMs":${orNull(retryAfterMs)},"resetMs":${orNull(resetMs)},"delayMs":${delayMs},"source":"${source}"`;
+}
+
+function toResult({ rule, keyType, algorithm, cost, isShadow, verdict }: RuleResult): string {
+  // What a rule counts by may name a header or an attribute: any text.
+  const named = `"rule":"${rule}","keyType":${JSON.stringify(keyType)},"algorithm":"${algorithm}"`;
+  return `{${named},"cost":${cost},"isShadow":${isShadow},${numbersOf(verdict)}}`;
+}
+
+function orNull(number: number): number | null {
+  return number === Number.POSITIVE_INFINITY ? null : number;
+}
+
+const units: JsonSchema = { type: ["integer", "null"], minimum: 0 };
+const ms: JsonSchema = { type: ["integer", "null"], minimum: 0 };
+
+const numbers = {
+  allowed: { type: "boolean" },
+  limit: { ...units, description: "Units when nothing is in use; null if no rule matched." },
+  remaining: { ...units, description: "Whole units left." },
+  retryAfterMs: { ...ms, description: "Until this cost would pass; null if it never can." },
+  resetMs: { ...ms, description: "Until the full quota is back." },
+  delayMs: { type: "integer", minimum: 0, description: "How long to wait before going on." },
+  source: { enum: ["memory", "store", "lease", "deny-cache", "fallback"] },
+} as const;
+const numberNames = Object.keys(numbers);
+
+const result: JsonSchema = {
+  type: "object",
+  properties: {
+    rule: { type: "string" },
+    keyType: { type: "string" },
+    algorithm: { type: "string" },
+    cost: { type: "integer", minimum: 0 },
+    isShadow: { type: "boolean" },
+    ...numbers,
+  },
+  required: ["rule", "keyType", "algorithm", "cost", "isShadow", ...numberNames],
+  additionalProperties: false,
+};
+
+/** What an answer looks like. */
+export const answerSchema: JsonSchema = {
+  type: "object",
+  description: "Allowed and refused alike: a refusal is an answer, not an error.",
+  properties: {
+    ...numbers,
+    rule: { type: "string", description: "The rule that bound." },
+    reason: { enum: ["limit", "identity", "store"], description: "Why it was refused." },
+    id: { type: "string", description: "Of what is held; only if it was allowed." },
+    results: { type: "array", items: result, description: "What each rule said, if asked for." },
+  },
+  required: numberNames,
+  additionalProperties: false,
+};

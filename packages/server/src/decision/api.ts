@@ -1,0 +1,195 @@
+// The way of a request through the decision API: path, method, token, body, verb, answer. Written by hand on
+// node:http, since a single check is so little work that a framework would be most of it (bench service/decide).
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { MaybePromise } from "sluice";
+import type { Policy } from "sluice/rules";
+import type { DecisionConfig } from "../config/config.js";
+import { ServerError, show } from "../errors.js";
+import { readMs } from "../service/clock.js";
+import type { Core } from "../service/core.js";
+import { Auth } from "./auth.js";
+import { collectBody, parseJson, tooLarge } from "./body.js";
+import { type Endpoint, toEndpoints } from "./endpoints.js";
+import { Holds } from "./holds.js";
+import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
+import { toInputs } from "./inputs.js";
+import { Limiters } from "./limiters.js";
+import { LimitsList } from "./limits-list.js";
+import { isThenable } from "./maybe.js";
+import { toOpenApi } from "./openapi.js";
+import { randomId } from "./random-id.js";
+import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
+import { type Call, Verbs } from "./verbs.js";
+
+const ALIVE = '{"alive":true}';
+
+/** The decision API. */
+export class DecisionApi {
+  readonly #core: Core;
+  readonly #bodyBytesMax: number;
+  readonly #auth: Auth;
+  readonly #endpoints: ReadonlyMap<string, Endpoint>;
+  /** What is answered to GET, and whether it needs a token. */
+  readonly #pages: ReadonlyMap<string, { readonly isOpen: boolean; text(): string }>;
+  readonly #idempotency: Idempotency;
+
+  constructor(core: Core, policy: Policy, { tokens, bodyBytesMax }: DecisionConfig) {
+    this.#core = core;
+    this.#bodyBytesMax = bodyBytesMax;
+    this.#auth = new Auth(tokens);
+    const nowMs = () => core.clock.now();
+    this.#idempotency = new Idempotency(nowMs);
+    const holds = new Holds({ nowMs, newId: randomId });
+    const verbs = new Verbs({ core, policy, limiters: new Limiters(core), holds });
+    const inputs = toInputs(core.config.identity.keySecret);
+    const endpoints = toEndpoints(verbs, inputs, (error) => this.#note(error));
+    this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]));
+    const openApi = toOpenApi(endpoints);
+    const limits = new LimitsList(policy);
+    this.#pages = new Map([
+      ["/v1/limits", { isOpen: false, text: () => limits.text }],
+      ["/openapi.json", { isOpen: true, text: () => openApi }],
+      ["/livez", { isOpen: true, text: () => ALIVE }],
+    ]);
+  }
+
+  /** Answers a request. Never throws. */
+  answer(request: IncomingMessage, response: ServerResponse, path: string): void {
+    try {
+      const endpoint = this.#endpoints.get(path);
+      if (endpoint === undefined) this.#answerPage(request, response, path);
+      else this.#answerPost(request, response, endpoint);
+    } catch (error) {
+      this.#fail(response, error);
+    }
+  }
+
+  #answerPage(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const page = this.#pages.get(path);
+    if (page === undefined) throw new ServerError("SLUICE_NOT_FOUND", `got ${show(path)}`);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      this.#refuseMethod(request, response, "GET, HEAD");
+      return;
+    }
+    if (!page.isOpen) this.#mustBeAdmitted(request);
+    response.setHeader("Cache-Control", "no-store");
+    sendJson(response, 200, page.text());
+  }
+
+  #answerPost(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): void {
+    if (request.method !== "POST") {
+      this.#refuseMethod(request, response, "POST");
+      return;
+    }
+    const { headers } = request;
+    const token = this.#mustBeAdmitted(request);
+    mustBeJson(headers["content-type"]);
+    if (Number(headers["content-length"]) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
+    const idempotencyKey = headers["idempotency-key"] as string | undefined;
+    collectBody(request, this.#bodyBytesMax, (error, body) => {
+      if (error !== undefined) this.#fail(response, error);
+      else if (idempotencyKey === undefined) this.#run(response, endpoint, body);
+      else {
+        const { path } = endpoint;
+        this.#runOnce(response, endpoint, body, () =>
+          toKeyedRequest(idempotencyKey, { token, path, body }),
+        );
+      }
+    });
+  }
+
+  /** Runs a request, and hands on its answer. */
+  #run(
+    response: ServerResponse,
+    endpoint: Endpoint,
+    body: Buffer,
+    call: Call = NO_CALL,
+    keep?: (status: number, body: string) => void,
+  ): void {
+    const startMs = readMs();
+    const send = (text: string) => {
+      this.#core.telemetry.tookMs("decision", readMs() - startMs);
+      keep?.(200, text);
+      sendJson(response, 200, text);
+    };
+    const fail = (error: unknown) => {
+      keep?.(toToldProblem(error).status, toProblemBody(toToldProblem(error)));
+      this.#fail(response, error);
+    };
+    let answer: MaybePromise<string>;
+    try {
+      answer = endpoint.run(parseJson(body), call);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    if (isThenable(answer)) answer.then(send, fail);
+    else send(answer);
+  }
+
+  /** Runs a request that says a key, unless it was answered before. */
+  #runOnce(
+    response: ServerResponse,
+    endpoint: Endpoint,
+    body: Buffer,
+    toKeyed: () => KeyedRequest,
+  ): void {
+    let keyed: KeyedRequest;
+    try {
+      keyed = toKeyed();
+      const kept = this.#idempotency.begin(keyed);
+      if (kept !== undefined) {
+        sendJson(response, kept.status, kept.body);
+        return;
+      }
+    } catch (error) {
+      this.#fail(response, error);
+      return;
+    }
+    // Other processes don't know the answer: with the id, at least the store counts the request once.
+    this.#run(response, endpoint, body, { requestId: keyed.print }, (status, text) =>
+      this.#idempotency.end(keyed, { status, body: text }),
+    );
+  }
+
+  /** The place of the request's token. */
+  #mustBeAdmitted({ headers }: IncomingMessage): number {
+    const admission = this.#auth.admit(headers.authorization, headers.host);
+    if (typeof admission === "number") return admission;
+    if (admission === "unauthorized") {
+      const seen = headers.authorization === undefined ? "got none" : "got one that is not known";
+      throw new ServerError("SLUICE_UNAUTHORIZED", seen);
+    }
+    const seen = `without tokens the Host must be an address or localhost, got ${show(headers.host)}`;
+    throw new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+
+  #refuseMethod({ method }: IncomingMessage, response: ServerResponse, allowed: string): void {
+    response.setHeader("Allow", allowed);
+    const seen = `got ${method}, allowed: ${allowed}`;
+    this.#fail(response, new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen));
+  }
+
+  #fail(response: ServerResponse, error: unknown): void {
+    this.#note(error);
+    const problem = toToldProblem(error);
+    sendJson(response, problem.status, toProblemBody(problem));
+  }
+
+  /** Logs what callers learn nothing of. */
+  #note(error: unknown): void {
+    if (toProblem(error) !== undefined) return;
+    this.#core.telemetry.log.error({ err: error }, "decision API: a request failed");
+  }
+}
+
+const NO_CALL: Call = {};
+const JSON_TYPE = "application/json";
+
+function mustBeJson(type: string | undefined): void {
+  if (type === JSON_TYPE) return;
+  const [essence] = (type ?? "").split(";", 1);
+  if (essence.trim().toLowerCase() === JSON_TYPE) return;
+  throw new ServerError("SLUICE_MEDIA_TYPE", `got ${show(type)}`);
+}

@@ -1,0 +1,50 @@
+// The body of a request, whole. Nearly all arrive in one piece, which is then used as it is.
+
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { ServerError } from "../errors.js";
+
+/** Receives the body, or the error that it is too large. Called once, or never if the client is gone. */
+export type TakeBody = (error: ServerError | undefined, body: Buffer) => void;
+
+const EMPTY: Buffer = Buffer.alloc(0);
+
+/** Collects a body of at most so many bytes. */
+export function collectBody(request: IncomingMessage, bytesMax: number, take: TakeBody): void {
+  let body: Buffer = EMPTY;
+  let pieces: Buffer[] | undefined;
+  let bytes = 0;
+  let isOver = false;
+  request.on("data", (piece: Buffer) => {
+    if (isOver) return;
+    bytes += piece.length;
+    if (bytes > bytesMax) {
+      isOver = true;
+      pieces = undefined;
+      take(tooLarge(bytesMax), EMPTY);
+    } else if (body === EMPTY) body = piece;
+    else {
+      pieces ??= [body];
+      pieces.push(piece);
+    }
+  });
+  request.on("end", () => {
+    if (!isOver) take(undefined, pieces === undefined ? body : Buffer.concat(pieces, bytes));
+  });
+}
+
+/** The error of a body that is larger than allowed. */
+export function tooLarge(bytesMax: number): ServerError {
+  return new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${bytesMax} bytes`);
+}
+
+/** @throws ServerError if it is no JSON, or no UTF-8: two keys must never become one. */
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new ServerError("SLUICE_REQUEST_INVALID", "the body is not UTF-8");
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServerError("SLUICE_REQUEST_INVALID", `the body is not JSON: ${why}`);
+  }
+}

@@ -1,0 +1,117 @@
+// The door of the decision API and of forward-auth: one listener for both.
+
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, Server as NetServer } from "node:net";
+import type { Policy } from "sluice/rules";
+import type { DecisionConfig, ListenConfig } from "../config/config.js";
+import { ServerError } from "../errors.js";
+import { every } from "../service/clock.js";
+import type { Core, OpenDoor } from "../service/core.js";
+import { DecisionApi } from "./api.js";
+
+/** Until the head of a request has to be there, in milliseconds. */
+const HEADERS_MS_MAX = 10_000;
+/** Until all of it has to be. */
+const REQUEST_MS_MAX = 30_000;
+/** How long an idle connection stays open: longer than most proxies hold theirs. */
+const KEEP_ALIVE_MS = 65_000;
+const CONNECTIONS_MAX = 20_000;
+const HEADER_BYTES_MAX = 32_768;
+/** How often a door that drains closes connections that have become idle. */
+const IDLE_LOOK_MS = 250;
+
+/**
+ * Opens the door of the decision API.
+ *
+ * @throws ServerError `SLUICE_LISTEN_FAILED`, or `SLUICE_CONFIG_INVALID` if a token can't be used.
+ */
+export async function openDecision(core: Core): Promise<OpenDoor> {
+  const { decision } = core.config;
+  const { blindPolicy } = core;
+  if (decision === undefined || blindPolicy === undefined) {
+    throw new Error(
+      "the decision API is opened by a core that has its configuration and its policy",
+    );
+  }
+  const door = new DecisionDoor(core, blindPolicy, decision);
+  await door.listen(decision.listen);
+  return door;
+}
+
+class DecisionDoor implements OpenDoor {
+  readonly name = "decision";
+  readonly #server: Server;
+  readonly #closed: Promise<void>;
+  #isDraining = false;
+  #host = "";
+
+  constructor(core: Core, policy: Policy, decision: DecisionConfig) {
+    const api = new DecisionApi(core, policy, decision);
+    this.#server = createServer(
+      {
+        headersTimeout: HEADERS_MS_MAX,
+        requestTimeout: REQUEST_MS_MAX,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: HEADER_BYTES_MAX,
+      },
+      (request, response) => {
+        if (this.#isDraining) response.shouldKeepAlive = false;
+        const path = pathOf(request.url ?? "/");
+        api.answer(request, response, path);
+      },
+    );
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#closed = new Promise((resolve) => {
+      this.#server.once("close", () => {
+        // Ends what watches over slow requests; there is nothing left to cut off.
+        this.#server.close();
+        resolve();
+      });
+    });
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://${this.#host.includes(":") ? `[${this.#host}]` : this.#host}:${port}`;
+  }
+
+  listen({ host, port }: ListenConfig): Promise<void> {
+    this.#host = host;
+    return new Promise((resolve, reject) => {
+      const fail = (cause: Error) => {
+        const seen = `decision API at ${host}:${port}: ${cause.message}`;
+        reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
+      };
+      this.#server.once("error", fail);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", fail);
+        resolve();
+      });
+    });
+  }
+
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    const closed = this.#stopListening();
+    // Not at once: a request may be on its way on a connection that looks idle.
+    const stopLooking = every(IDLE_LOOK_MS, () => this.#server.closeIdleConnections());
+    await closed.finally(stopLooking);
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#stopListening();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Resolves when the last connection has ended. The server's own `close` would cut idle ones off at once. */
+  #stopListening(): Promise<void> {
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+    return this.#closed;
+  }
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}

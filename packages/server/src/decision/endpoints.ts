@@ -1,0 +1,142 @@
+// The endpoints under /v1: what each takes, does and answers, with an example. The server and the OpenAPI
+// document are made of this one list.
+
+import type { MaybePromise } from "sluice";
+import { answerBatch } from "./batch.js";
+import { type Inputs, isBatch } from "./inputs.js";
+import type { Shape } from "./shape.js";
+import type { Call, Verbs } from "./verbs.js";
+
+/** What an endpoint answers with, by the name of its schema. */
+export type AnswerName = "Answer" | "AnswerOrAnswers" | "Done" | "Explanation";
+
+/** One endpoint. All are asked by POST. */
+export interface Endpoint {
+  readonly path: string;
+  readonly summary: string;
+  readonly input: Shape<unknown>;
+  readonly answer: AnswerName;
+  readonly examples: Readonly<Record<string, unknown>>;
+  /** Reads a body and answers with JSON. */
+  run(body: unknown, call: Call): MaybePromise<string>;
+}
+
+const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10", user: "42" };
+const limit = { tokenBucket: { capacity: 50, refillPerSecond: 10 } };
+const own = { limit, key: "user:42", name: "login" };
+const twoAtOnce = { limit: { concurrency: { limit: 2, permitMs: 30_000 } }, key: "user:42" };
+const byRule = { rule: "per-address", key: "ip:203.0.113.10" };
+
+/**
+ * Makes the endpoints.
+ *
+ * @param onError - Told of errors in batches, which no response shows by its status.
+ */
+export function toEndpoints(
+  verbs: Verbs,
+  inputs: Inputs,
+  onError: (error: unknown) => void,
+): readonly Endpoint[] {
+  const { request: shape } = inputs;
+  return [
+    endpoint("/v1/check", "Decides, and charges if allowed.", inputs.requestOrBatch, {
+      answer: "AnswerOrAnswers",
+      examples: {
+        rules: { facts },
+        limit: { ...own, cost: 3 },
+        batch: { requests: [{ facts }, own] },
+      },
+      run: (request, call) => {
+        if (!isBatch(request)) return verbs.check(request, call);
+        const decide = (one: Parameters<Verbs["check"]>[0]) => verbs.check(one, NO_CALL);
+        return answerBatch(request.requests, { shape, decide, onError });
+      },
+    }),
+    endpoint("/v1/peek", "What check would answer; charges nothing.", inputs.requestOrBatch, {
+      answer: "AnswerOrAnswers",
+      examples: {
+        rules: { facts, results: true },
+        limit: { limit: "100/minute", key: "user:42" },
+        batch: { requests: [{ facts }, own] },
+      },
+      run: (request) => {
+        if (!isBatch(request)) return verbs.peek(request);
+        const decide = (one: Parameters<Verbs["peek"]>[0]) => verbs.peek(one);
+        return answerBatch(request.requests, { shape, decide, onError });
+      },
+    }),
+    endpoint("/v1/reserve", "Charges now what is settled later.", inputs.reserve, {
+      answer: "Answer",
+      examples: { rules: { facts, cost: 5 }, limit: { ...own, cost: 20 } },
+      run: (request, call) => verbs.reserve(request, call),
+    }),
+    endpoint("/v1/commit", "Settles the real cost of a reservation.", inputs.settle, {
+      answer: "Done",
+      examples: { reservation: { id: "{reserve}", cost: 7 } },
+      run: (request) => verbs.commit(request),
+    }),
+    endpoint("/v1/cancel", "Gives a reservation back.", inputs.held, {
+      answer: "Done",
+      examples: { reservation: { id: "{reserve}" } },
+      run: (request) => verbs.cancel(request),
+    }),
+    endpoint("/v1/acquire", "Takes a permit of a concurrency limit.", inputs.acquire, {
+      answer: "Answer",
+      examples: { limit: twoAtOnce },
+      run: (request, call) => verbs.acquire(request, call),
+    }),
+    endpoint("/v1/release", "Gives a permit back.", inputs.held, {
+      answer: "Done",
+      examples: { permit: { id: "{acquire}" } },
+      run: (request) => verbs.release(request),
+    }),
+    endpoint("/v1/refund", "Grants units, at most what was used.", inputs.refund, {
+      answer: "Done",
+      examples: { rule: { ...byRule, cost: 2 }, limit: { ...own, cost: 5 } },
+      run: (request) => verbs.refund(request),
+    }),
+    endpoint("/v1/block", "Refuses a key for a time.", inputs.block, {
+      answer: "Done",
+      examples: { rule: { ...byRule, forMs: 60_000 }, limit: { ...own, forMs: null } },
+      run: (request) => verbs.block(request),
+    }),
+    endpoint("/v1/unblock", "Ends a block.", inputs.target, {
+      answer: "Done",
+      examples: { rule: byRule, limit: own },
+      run: (request) => verbs.unblock(request),
+    }),
+    endpoint("/v1/reset", "Forgets what a key used. Blocks stay.", inputs.target, {
+      answer: "Done",
+      examples: { rule: byRule, limit: own },
+      run: (request) => verbs.reset(request),
+    }),
+    endpoint("/v1/explain", "Why a request would be answered as it would.", inputs.explain, {
+      answer: "Explanation",
+      examples: { rules: { facts, all: true } },
+      run: (request) => verbs.explain(request),
+    }),
+  ];
+}
+
+const NO_CALL: Call = {};
+
+function endpoint<T>(
+  path: string,
+  summary: string,
+  input: Shape<T>,
+  rest: {
+    readonly answer: AnswerName;
+    readonly examples: Readonly<Record<string, unknown>>;
+    readonly run: (request: T, call: Call) => MaybePromise<string>;
+  },
+): Endpoint {
+  const { answer, examples, run } = rest;
+  return {
+    path,
+    summary,
+    input,
+    answer,
+    examples,
+    run: (body, call) => run(input.read(body), call),
+  };
+}

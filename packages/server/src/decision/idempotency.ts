@@ -1,0 +1,126 @@
+// Answers that are given again: a request that comes a second time with the same Idempotency-Key gets what
+// the first one got, and counts once. Answers are kept for a minute, and so many of them; a failure of ours is
+// not kept, so that it can be tried again.
+
+import { createHash } from "node:crypto";
+import { ServerError, show } from "../errors.js";
+
+/** Answers kept at once; beyond it the oldest goes. */
+const ANSWERS_MAX = 10_000;
+/** Characters of all kept answers together; beyond it the oldest go. */
+const ANSWERS_LENGTH_MAX = 64 * 1_024 * 1_024;
+/** How long an answer is kept, in milliseconds. */
+export const ANSWER_MS = 60_000;
+const KEY_LENGTH_MAX = 255;
+
+/** An answer as it was sent. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+interface Entry extends KeptAnswer {
+  readonly print: string;
+  readonly untilMs: number;
+}
+
+/** A request that says a key, as it was first seen. */
+export interface KeyedRequest {
+  /** The key and whose it is. */
+  readonly owner: string;
+  /** A hash of what was asked: the key and the whole request. Good as a request id. */
+  readonly print: string;
+}
+
+/** Kept answers. */
+export class Idempotency {
+  readonly #nowMs: () => number;
+  readonly #answers = new Map<string, Entry>();
+  // As many as there are requests under way.
+  readonly #underWay = new Map<string, string>();
+  #length = 0;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** How many answers are kept. */
+  get size(): number {
+    return this.#answers.size;
+  }
+
+  /**
+   * Begins a request: returns the kept answer if it was answered before. If not, {@link end} has to be called.
+   *
+   * @throws ServerError if the key was used with another request, or the first one is under way.
+   */
+  begin({ owner, print }: KeyedRequest): KeptAnswer | undefined {
+    const pending = this.#underWay.get(owner);
+    const kept = this.#answers.get(owner);
+    const known = pending ?? (kept !== undefined && this.#isFresh(kept) ? kept.print : undefined);
+    if (known !== undefined && known !== print) {
+      throw new ServerError("SLUICE_KEY_REUSED", "send another key with it");
+    }
+    if (pending !== undefined) throw new ServerError("SLUICE_IN_FLIGHT", "try again later");
+    if (known !== undefined) return kept;
+    this.#underWay.set(owner, print);
+    return undefined;
+  }
+
+  /** Ends a request with its answer, which is kept unless it is a failure of ours. */
+  end({ owner, print }: KeyedRequest, { status, body }: KeptAnswer): void {
+    this.#underWay.delete(owner);
+    if (status >= 500) return;
+    this.#forget(owner);
+    this.#answers.set(owner, { print, status, body, untilMs: this.#nowMs() + ANSWER_MS });
+    this.#length += body.length;
+    for (const [oldest, entry] of this.#answers) {
+      const isFull = this.#answers.size > ANSWERS_MAX || this.#length > ANSWERS_LENGTH_MAX;
+      if (!isFull && this.#isFresh(entry)) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #isFresh({ untilMs }: Entry): boolean {
+    return untilMs > this.#nowMs();
+  }
+
+  #forget(owner: string): void {
+    const entry = this.#answers.get(owner);
+    if (entry === undefined) return;
+    this.#answers.delete(owner);
+    this.#length -= entry.body.length;
+  }
+}
+
+/**
+ * The request that a key stands for.
+ *
+ * @param field - The Idempotency-Key field: a structured String, quotes included.
+ * @param asked - Whose token it came with, the path and the body.
+ * @throws ServerError if the field is malformed.
+ */
+export function toKeyedRequest(
+  field: string,
+  asked: { readonly token: number; readonly path: string; readonly body: Buffer },
+): KeyedRequest {
+  const key = readString(field);
+  const owner = `${asked.token}:${key}`;
+  const hash = createHash("sha256").update(`${owner}\n${asked.path}\n`).update(asked.body);
+  return { owner, print: hash.digest("base64url") };
+}
+
+/** A String of RFC 9651: printable ASCII in quotes, with `\"` and `\\` for those two. */
+const STRING = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+
+function readString(field: string): string {
+  const text = STRING.exec(field.trim())?.[1];
+  if (text !== undefined && text !== "" && text.length <= KEY_LENGTH_MAX) {
+    return text.replace(/\\(.)/g, "$1");
+  }
+  const what = `Idempotency-Key must be a text of 1 to ${KEY_LENGTH_MAX} characters in quotes`;
+  throw new ServerError(
+    "SLUICE_REQUEST_INVALID",
+    `${what}, such as "8e03978e", got ${show(field)}`,
+  );
+}

@@ -1,0 +1,46 @@
+// What is wrong with a request's body: the field, as a path from the body's root, and what was seen there.
+// The way to the field is put together while the error travels up, so that good input pays nothing for it.
+
+import { ServerError } from "../errors.js";
+
+/** A value that can't be used. */
+export class InputError extends Error {
+  override readonly name = "InputError";
+  readonly #problem: string;
+  #path = "";
+
+  /** @param problem - What a value has to be and what was seen: `must be a text, got 7`. */
+  constructor(problem: string) {
+    super(problem);
+    this.#problem = problem;
+  }
+
+  /** Says that the value stands in this field, or in this place of a list. */
+  within(step: string | number): this {
+    const isPlain = typeof step === "string" && /^[A-Za-z_]\w*$/.test(step);
+    const text = isPlain ? step : `[${JSON.stringify(step)}]`;
+    const isNext = this.#path === "" || this.#path.startsWith("[");
+    this.#path = isNext ? `${text}${this.#path}` : `${text}.${this.#path}`;
+    return this;
+  }
+
+  /** The error that callers see. */
+  toServerError(): FieldError {
+    const field = this.#path;
+    return new FieldError(
+      field === "" ? `the body ${this.#problem}` : `${field} ${this.#problem}`,
+      field,
+    );
+  }
+}
+
+/** Bad input, with the field that it is about. */
+export class FieldError extends ServerError {
+  /** `facts.method`; empty if it is about the whole body. */
+  readonly field: string;
+
+  constructor(seen: string, field: string) {
+    super("SLUICE_REQUEST_INVALID", seen);
+    this.field = field;
+  }
+}

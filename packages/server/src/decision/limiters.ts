@@ -1,0 +1,88 @@
+// Limiters for limits that requests bring along, one for each name and numbers, kept while they are in use.
+// Counters live in the store and not here: a limiter that is forgotten and made again goes on counting.
+
+import { createLimiter, type Limit, type Limiter } from "sluice";
+import { parseRules, RulesError } from "sluice/rules";
+import type { Core } from "../service/core.js";
+import { FieldError } from "./input-error.js";
+
+/** Limiters at once; the one that was not used for longest goes first. */
+const LIMITERS_MAX = 1_000;
+
+/** Different numbers in the life of the process: a memory store keeps a place for each. */
+const LIMITS_MAX = 10_000;
+
+/** Apart from the counters of rules, whose ids have no colon. */
+const SCOPE = "inline:";
+const DEFAULT_NAME = "default";
+
+/** A limiter, and what its limits say. */
+export interface InlineLimiter {
+  readonly limiter: Limiter<false>;
+  /** How long the longest permit lasts, in milliseconds; 0 if it has none. */
+  readonly permitMs: number;
+}
+
+/** Finds or makes limiters. */
+export class Limiters {
+  readonly #core: Pick<Core, "store" | "clock">;
+  readonly #byKey = new Map<string, InlineLimiter>();
+  readonly #limitsSeen = new Set<string>();
+  // Most callers ask for the limiter of the call before.
+  #latestKey = "";
+  #latest: InlineLimiter | undefined;
+
+  constructor(core: Pick<Core, "store" | "clock">) {
+    this.#core = core;
+  }
+
+  /** @throws FieldError if the limit can't hold. */
+  of(limit: unknown, name: string = DEFAULT_NAME): InlineLimiter {
+    const numbers = typeof limit === "string" ? limit : JSON.stringify(limit);
+    const key = `${name}\n${numbers}`;
+    if (key === this.#latestKey && this.#latest !== undefined) return this.#latest;
+    const found = this.#byKey.get(key) ?? this.#make(limit, name, numbers);
+    // A map is in the order of insertion: who is used goes to its end.
+    this.#byKey.delete(key);
+    this.#byKey.set(key, found);
+    const [oldest] = this.#byKey.keys();
+    if (this.#byKey.size > LIMITERS_MAX) this.#byKey.delete(oldest);
+    this.#latestKey = key;
+    this.#latest = found;
+    return found;
+  }
+
+  #make(limit: unknown, name: string, numbers: string): InlineLimiter {
+    const limits = readLimits(limit);
+    if (!this.#limitsSeen.has(numbers)) {
+      if (this.#limitsSeen.size >= LIMITS_MAX) {
+        throw new FieldError(
+          `limit: more than ${LIMITS_MAX} different ones were asked for`,
+          "limit",
+        );
+      }
+      this.#limitsSeen.add(numbers);
+    }
+    const { store, clock } = this.#core;
+    const limiter = createLimiter({ limit: limits, store, clock, name: `${SCOPE}${name}` });
+    const permits = limits.map((one) => (one.algorithm === "concurrency" ? one.permitMs : 0));
+    return { limiter, permitMs: Math.max(...permits) };
+  }
+}
+
+const READER = "inline";
+const LABEL = `rule "${READER}": `;
+
+/** Limits as a file of rules writes them, read by what reads such files: one form, and the same words. */
+function readLimits(limit: unknown): readonly Limit[] {
+  try {
+    const { rules } = parseRules({ version: 1, rules: [{ id: READER, key: "global", limit }] });
+    const [{ limits }] = rules;
+    if (limits.length > 0) return limits;
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    const texts = error.problems.map(({ message }) => message.replace(LABEL, ""));
+    throw new FieldError(texts.join("; "), texts[0].split(" ", 1)[0]);
+  }
+  throw new FieldError('limit must be a limit, got "unlimited"', "limit");
+}

@@ -1,0 +1,90 @@
+// Responses of the decision API: JSON in one piece, with its length. Errors are problems (RFC 9457) that name
+// the field they are about; what went wrong inside is logged and not told.
+
+import type { ServerResponse } from "node:http";
+import { SluiceError } from "sluice";
+import { ServerError } from "../errors.js";
+import { FieldError, InputError } from "./input-error.js";
+import type { JsonSchema } from "./shape.js";
+
+/** What is told of an error. */
+export interface Problem {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly field?: string;
+}
+
+/** Sends an answer in one piece. */
+export function sendJson(response: ServerResponse, status: number, body: string): void {
+  const type = status < 400 ? "application/json" : "application/problem+json";
+  const length = Buffer.byteLength(body);
+  if (status < 400)
+    response.writeHead(status, ["Content-Type", type, "Content-Length", `${length}`]);
+  else {
+    const head = ["Content-Type", type, "Content-Length", `${length}`, "Cache-Control", "no-store"];
+    response.writeHead(status, status === 401 ? [...head, "WWW-Authenticate", "Bearer"] : head);
+  }
+  response.end(body);
+}
+
+/** What callers may know of an error; undefined if it is a fault of ours, of which they learn nothing. */
+export function toProblem(error: unknown): Problem | undefined {
+  if (error instanceof InputError) return toProblem(error.toServerError());
+  if (error instanceof FieldError) {
+    const { status, code, message: detail, field } = error;
+    return field === "" ? { status, code, detail } : { status, code, detail, field };
+  }
+  if (error instanceof ServerError || error instanceof SluiceError) {
+    const { status, code, message: detail } = error;
+    // The wrong verb for a limit is what the caller asked, though code that does so is at fault.
+    if (MISUSED.has(code)) return { status: 400, code, detail };
+    return status < 500 || status === 503 ? { status, code, detail } : undefined;
+  }
+  return undefined;
+}
+
+const MISUSED: ReadonlySet<string> = new Set(["SLUICE_ACQUIRE_ONLY", "SLUICE_NOTHING_TO_ACQUIRE"]);
+
+const FAULT: Problem = { status: 500, code: "SLUICE_FAULT", detail: "the service failed" };
+
+/** The same, with what is told of our own faults. */
+export function toToldProblem(error: unknown): Problem {
+  return toProblem(error) ?? FAULT;
+}
+
+/** The body of a problem. */
+export function toProblemBody({ status, code, detail, field }: Problem): string {
+  const title = TITLES[status] ?? "Error";
+  return JSON.stringify({ type: "about:blank", title, status, code, detail, field });
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** What a problem looks like. */
+export const problemSchema: JsonSchema = {
+  type: "object",
+  description: "RFC 9457, with a stable code and, where it is about one, the field.",
+  properties: {
+    type: { const: "about:blank" },
+    title: { type: "string" },
+    status: { type: "integer" },
+    code: { type: "string" },
+    detail: { type: "string" },
+    field: { type: "string" },
+  },
+  required: ["type", "title", "status", "code", "detail"],
+  additionalProperties: false,
+};

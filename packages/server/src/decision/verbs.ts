@@ -1,0 +1,224 @@
+// What each verb does with a body that was read. Every one of them returns the answer as JSON text: at once
+// where the store is in this process, else a promise of it.
+
+import type { MaybePromise } from "sluice";
+import type { Policy, PolicyDecision } from "sluice/rules";
+import type { Core } from "../service/core.js";
+import { toAnswer, toPolicyAnswer } from "./answers.js";
+import type { Hold, Holds } from "./holds.js";
+import { RESERVATION_MS } from "./holds.js";
+import {
+  type FactsRequest,
+  isFactsRequest,
+  isRuleTarget,
+  type LimitRequest,
+  type RuleTarget,
+} from "./inputs.js";
+import type { Limiters } from "./limiters.js";
+import { andThen, isThenable } from "./maybe.js";
+
+/** The answer to what has no numbers to tell. */
+export const DONE = '{"ok":true}';
+
+/** What verbs work with. */
+export interface VerbsOptions {
+  readonly core: Core;
+  readonly policy: Policy;
+  readonly limiters: Limiters;
+  readonly holds: Holds;
+}
+
+/** How a request is put, besides its body. */
+export interface Call {
+  /** Makes the same request, sent twice, count once; undefined if it said no Idempotency-Key. */
+  readonly requestId?: string | undefined;
+}
+
+/** The verbs. */
+export class Verbs {
+  readonly #core: Core;
+  readonly #policy: Policy;
+  readonly #limiters: Limiters;
+  readonly #holds: Holds;
+
+  constructor({ core, policy, limiters, holds }: VerbsOptions) {
+    this.#core = core;
+    this.#policy = policy;
+    this.#limiters = limiters;
+    this.#holds = holds;
+  }
+
+  /** Decides, and charges if allowed. */
+  check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
+    if (!isFactsRequest(request)) {
+      const { limiter } = this.#limiters.of(request.limit, request.name);
+      return answerWith(limiter.check(request.key, toOptions(request.cost, call)), toAnswer);
+    }
+    const { facts } = request;
+    const decided = this.#policy.admit(facts, toOptions(request.cost, call));
+    if (isThenable(decided)) return decided.then((decision) => this.#tell(decision, request));
+    return this.#tell(decided, request);
+  }
+
+  /** What `check` would answer. */
+  peek(request: FactsRequest | LimitRequest): MaybePromise<string> {
+    if (isFactsRequest(request)) {
+      const { facts, cost, results = false } = request;
+      const decided = this.#policy.peek(facts, { cost });
+      return andThen(decided, (decision) => toPolicyAnswer(decision, { hasResults: results }));
+    }
+    const { limiter } = this.#limiters.of(request.limit, request.name);
+    return answerWith(limiter.peek(request.key, toOptions(request.cost, NO_CALL)), toAnswer);
+  }
+
+  /** Charges what is settled later. */
+  reserve(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
+    if (isFactsRequest(request)) {
+      const options = { ...toOptions(request.cost, call), hold: true };
+      const decided = this.#policy.admit(request.facts, options);
+      return andThen(decided, (decision) => this.#tell(decision, request, toReservation(decision)));
+    }
+    const { limiter } = this.#limiters.of(request.limit, request.name);
+    const reserved = limiter.reserve(request.key, toOptions(request.cost, call));
+    return andThen(reserved, (held) => {
+      const { commit, cancel } = held;
+      const hold: Hold = { kind: "reservation", commit, cancel };
+      return toAnswer(held, this.#keep(held.allowed, hold, RESERVATION_MS));
+    });
+  }
+
+  /** Settles the real cost of a reservation. */
+  commit({ id, cost }: { id: string; cost: number }): MaybePromise<string> {
+    const hold = this.#holds.take(id, "reservation");
+    return this.#settle(id, hold, () => hold.commit(cost));
+  }
+
+  /** Gives a reservation back. */
+  cancel({ id }: { id: string }): MaybePromise<string> {
+    const hold = this.#holds.take(id, "reservation");
+    return this.#settle(id, hold, () => hold.cancel());
+  }
+
+  /** Takes a permit of a concurrency limit. */
+  acquire(request: LimitRequest, call: Call): MaybePromise<string> {
+    const { limiter, permitMs } = this.#limiters.of(request.limit, request.name);
+    const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
+    return andThen(acquired, (held) => {
+      const hold: Hold = { kind: "permit", release: held.release };
+      return toAnswer(held, this.#keep(held.allowed, hold, permitMs));
+    });
+  }
+
+  /** Gives a permit back. */
+  release({ id }: { id: string }): MaybePromise<string> {
+    const hold = this.#holds.take(id, "permit");
+    return this.#settle(id, hold, () => hold.release());
+  }
+
+  /** Grants units. */
+  refund(
+    target: (RuleTarget & { cost?: number | undefined }) | LimitRequest,
+  ): MaybePromise<string> {
+    const { key, cost = 1 } = target;
+    return andThen(
+      isRuleTarget(target)
+        ? this.#policy.refund(target.rule, key, cost)
+        : this.#limiterOf(target).refund(key, cost),
+      done,
+    );
+  }
+
+  /** Refuses a key for so long. */
+  block(target: (RuleTarget | LimitRequest) & { forMs: number | null }): MaybePromise<string> {
+    const { key } = target;
+    const forMs = target.forMs ?? Number.POSITIVE_INFINITY;
+    return andThen(
+      isRuleTarget(target)
+        ? this.#policy.block(target.rule, key, forMs)
+        : this.#limiterOf(target).block(key, forMs),
+      done,
+    );
+  }
+
+  /** Ends a block. */
+  unblock(target: RuleTarget | LimitRequest): MaybePromise<string> {
+    return andThen(
+      isRuleTarget(target)
+        ? this.#policy.unblock(target.rule, target.key)
+        : this.#limiterOf(target).unblock(target.key),
+      done,
+    );
+  }
+
+  /** Forgets what a key used. */
+  reset(target: RuleTarget | LimitRequest): MaybePromise<string> {
+    return andThen(
+      isRuleTarget(target)
+        ? this.#policy.reset(target.rule, target.key)
+        : this.#limiterOf(target).reset(target.key),
+      done,
+    );
+  }
+
+  /** Why a request would be answered as it would. */
+  explain(request: FactsRequest & { all?: boolean | undefined }): MaybePromise<string> {
+    const { facts, cost, all = false } = request;
+    return andThen(this.#policy.explain(facts, { all, cost }), (found) => JSON.stringify(found));
+  }
+
+  #limiterOf({ limit, name }: LimitRequest) {
+    return this.#limiters.of(limit, name).limiter;
+  }
+
+  #keep(isAllowed: boolean, hold: Hold, forMs: number): string | undefined {
+    return isAllowed ? this.#holds.add(hold, forMs) : undefined;
+  }
+
+  /** Reports a decision under rules, and answers with it. */
+  #tell(decision: PolicyDecision, { facts, results = false }: FactsRequest, hold?: Hold): string {
+    this.#core.telemetry.decided("decision", decision, facts);
+    const id = hold && this.#keep(decision.allowed, hold, RESERVATION_MS);
+    return toPolicyAnswer(decision, { hasResults: results, id });
+  }
+
+  /** What could not be settled can be tried again. */
+  #settle(id: string, hold: Hold, settle: () => MaybePromise<void>): MaybePromise<string> {
+    const putBack = (error: unknown): never => {
+      this.#holds.putBack(id, hold);
+      throw error;
+    };
+    try {
+      const settled = settle();
+      return isThenable(settled) ? settled.then(done, putBack) : DONE;
+    } catch (error) {
+      return putBack(error);
+    }
+  }
+}
+
+const NO_CALL: Call = {};
+const PLAIN = {};
+
+function toOptions(cost: number | undefined, { requestId }: Call) {
+  if (cost === undefined && requestId === undefined) return PLAIN;
+  return {
+    ...(cost === undefined ? {} : { cost }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}
+
+function done(): string {
+  return DONE;
+}
+
+function toReservation(decision: PolicyDecision): Hold {
+  return {
+    kind: "reservation",
+    commit: (cost) => decision.finish({ cost }),
+    cancel: () => decision.cancel(),
+  };
+}
+
+function answerWith<T>(value: MaybePromise<T>, toText: (value: T) => string): MaybePromise<string> {
+  return isThenable(value) ? value.then((known) => toText(known)) : toText(value);
+}
