@@ -4,12 +4,28 @@ import { createServer, type Server, type ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayConfig } from "../config/config.js";
 import { type ProblemStatus, toRawProblem } from "./replies.js";
+import { createTlsServer, type TlsOptions } from "./tls.js";
 
 /** How often slow connections are looked for, at most; it is at least twice within their time. */
 const SLOW_LOOK_MS_MAX = 1_000;
 
-/** The options of a server that keeps the bounds of a configuration. */
-export function toServerOptions(config: GatewayConfig): ServerOptions {
+/** A server with the bounds of a configuration, over TLS if it says so. */
+export function createGatewayServer(
+  config: GatewayConfig,
+  onReload: NonNullable<TlsOptions["onReload"]>,
+): Server {
+  const options = toServerOptions(config);
+  const server =
+    config.tls === undefined
+      ? createServer(options)
+      : createTlsServer(config.tls, options, { onReload }).server;
+  // Node would drop fields beyond its count without a word. All of them are seen, and counted.
+  server.maxHeadersCount = 0;
+  server.maxConnections = config.connectionsMax;
+  return server.on("clientError", answerClientError);
+}
+
+function toServerOptions(config: GatewayConfig): ServerOptions {
   const { headerBytesMax, headersTimeoutMs, requestTimeoutMs, keepAliveMs } = config;
   const isBounded = requestTimeoutMs > 0 && requestTimeoutMs < headersTimeoutMs;
   const headersTimeout = isBounded ? requestTimeoutMs : headersTimeoutMs;
@@ -20,23 +36,10 @@ export function toServerOptions(config: GatewayConfig): ServerOptions {
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: Math.min(SLOW_LOOK_MS_MAX, Math.ceil(headersTimeout / 2)),
     insecureHTTPParser: false,
+    // It is looked for with everything else that makes a request doubtful.
     requireHostHeader: false,
     noDelay: true,
   };
-}
-
-/** A server of these options; {@link setBounds} does what options can't. */
-export function createGatewayServer(config: GatewayConfig): Server {
-  return setBounds(createServer(toServerOptions(config)), config);
-}
-
-/** Sets the bounds of a server that are not options, and how it answers what is no request. */
-export function setBounds<T extends Server>(server: T, { connectionsMax }: GatewayConfig): T {
-  // Node would drop fields beyond its count without a word. All of them are seen, and counted.
-  server.maxHeadersCount = 0;
-  server.maxConnections = connectionsMax;
-  server.on("clientError", answerClientError);
-  return server;
 }
 
 type Broken = Socket & { _httpMessage?: { headersSent: boolean } | null };

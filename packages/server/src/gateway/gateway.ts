@@ -9,12 +9,14 @@ import { ServerError } from "../errors.js";
 import { type CancelTimer, every } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { dial } from "../upstream/dial.js";
 import { TICK_MS } from "../upstream/pool.js";
 import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
 import { TrustedPeers } from "./exchange-peers.js";
 import { createGatewayServer } from "./gateway-server.js";
 import { Routes } from "./routes.js";
+import { type UpgradeConnection, type UpgradeSetup, Upgrades } from "./websocket.js";
 
 /** How often connections that have become idle are closed while the gateway drains. */
 const DRAIN_LOOK_MS = 50;
@@ -35,7 +37,7 @@ export async function openGateway(core: Core): Promise<OpenDoor> {
 }
 
 /** The gateway of one process. */
-class Gateway implements OpenDoor, EntryHost {
+class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
   readonly name = "gateway";
   url = "";
   readonly door: Door;
@@ -46,7 +48,7 @@ class Gateway implements OpenDoor, EntryHost {
   readonly protocol: "http" | "https";
   isDraining = false;
   readonly #listen: GatewayConfig["listen"];
-  readonly #routes: Routes;
+  readonly routes: Routes;
   readonly #upstreams = new Map<string, Upstream>();
   readonly #trusted: TrustedPeers;
   readonly #server: Server;
@@ -62,14 +64,20 @@ class Gateway implements OpenDoor, EntryHost {
     this.rateLimitPath = gateway.rateLimitPath;
     this.protocol = gateway.tls === undefined ? "http" : "https";
     this.#listen = gateway.listen;
-    const onError = (error: unknown) => telemetry.log.error({ err: error }, "gateway");
-    this.door = createDoor(policy, { ...responses, identity, onError });
-    this.#routes = new Routes(routes);
+    this.door = createDoor(policy, {
+      ...responses,
+      identity,
+      onError: (error) => this.onError(error),
+    });
+    this.routes = new Routes(routes);
     for (const upstream of upstreams.values()) {
       this.#upstreams.set(upstream.name, new Upstream(upstream, () => clock.now()));
     }
     this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
-    this.#server = createGatewayServer(gateway);
+    this.#server = createGatewayServer(gateway, (error) => {
+      if (error === undefined) telemetry.log.info("the certificate was read again");
+      else telemetry.log.error({ err: error }, "the certificate can't be read again");
+    });
   }
 
   async listen(): Promise<void> {
@@ -78,6 +86,7 @@ class Gateway implements OpenDoor, EntryHost {
       .on("request", (request, response) => entry.take(request, response, false))
       .on("checkContinue", (request, response) => entry.take(request, response, true))
       .on("connection", (socket: Socket) => this.#keep(socket));
+    new Upgrades(this).attach(this.#server);
     await startListening(this.#server, this.#listen);
     const { address, family, port } = this.#server.address() as AddressInfo;
     this.url = `${this.protocol}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
@@ -91,13 +100,24 @@ class Gateway implements OpenDoor, EntryHost {
   }
 
   routeOf(path: string, host: string | undefined): RouteConfig | undefined {
-    return this.#routes.find(path, host);
+    return this.routes.find(path, host);
   }
 
   upstreamOf({ upstream }: RouteConfig): Upstream {
     const found = this.#upstreams.get(upstream);
     if (found === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", `upstream ${upstream}`);
     return found;
+  }
+
+  /** A connection for an upgrade. */
+  async connect(route: RouteConfig): Promise<UpgradeConnection> {
+    const upstream = this.upstreamOf(route);
+    const { socket, target } = await dial(upstream);
+    return { socket, targetHost: target.authority, upstream };
+  }
+
+  onError(error: unknown): void {
+    this.telemetry.log.error({ err: error }, "gateway");
   }
 
   async drain(): Promise<void> {

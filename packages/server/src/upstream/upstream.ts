@@ -7,9 +7,10 @@ import { Target } from "./target.js";
 export class Upstream {
   readonly name: string;
   readonly retriesMax: number;
-  /** Between two pieces of a body, in milliseconds; 0 is no bound. */
-  readonly idleTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  readonly responseTimeoutMs: number;
+  /** Between two pieces of a body; 0 is no bound. */
+  readonly idleTimeoutMs: number;
   readonly targets: readonly Target[];
   readonly #choosesLeast: boolean;
   readonly #nowMs: () => number;
@@ -19,8 +20,9 @@ export class Upstream {
   constructor(config: UpstreamConfig, nowMs: () => number) {
     this.name = config.name;
     this.retriesMax = config.retriesMax;
-    this.idleTimeoutMs = config.idleTimeoutMs;
     this.connectTimeoutMs = config.connectTimeoutMs;
+    this.responseTimeoutMs = config.responseTimeoutMs;
+    this.idleTimeoutMs = config.idleTimeoutMs;
     this.targets = config.targets.map((url) => new Target(url, config));
     this.#choosesLeast = config.balance === "least-connections";
     this.#nowMs = nowMs;

@@ -1,0 +1,149 @@
+// What tests of the whole gateway stand on: upstreams that remember what they saw, and a gateway in front
+// of them, in this process and over real sockets.
+
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
+import { openGateway } from "../src/gateway/gateway.js";
+import type { OpenDoor } from "../src/service/core.js";
+import { createCore, type OwnedCore } from "../src/service/create-core.js";
+import { toTestConfig } from "./test-config.js";
+
+/** A request as an upstream saw it, once all of it was there. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** Answers a request that is there in full. Default: 200, with the path as its body. */
+export type Answer = (seen: SeenRequest, response: ServerResponse) => void;
+
+/** An upstream that remembers. */
+export class StandUpstream {
+  readonly server: Server;
+  /** All requests, in the order in which they were complete. Cut by tests that send many. */
+  readonly seen: SeenRequest[] = [];
+  /** Request targets, as soon as the head was there. */
+  readonly begun: string[] = [];
+  /** Connections that are open. */
+  readonly sockets = new Set<Socket>();
+
+  constructor(answer: Answer = answerPath, options: ServerOptions = {}) {
+    this.server = createServer({ keepAliveTimeout: 60_000, ...options }, (request, response) => {
+      void this.#take(request, response, answer);
+    });
+    this.server.on("connection", (socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+    });
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+    const { method = "", url = "", rawHeaders, headers } = request;
+    this.begun.push(url);
+    let body = "";
+    request.setEncoding("latin1");
+    try {
+      for await (const piece of request) body += piece;
+    } catch {
+      // Aborted: a request that never was there in full is not one that was seen.
+      return;
+    }
+    const seen = { method, url, rawHeaders, headers, body };
+    this.seen.push(seen);
+    answer(seen, response);
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+function answerPath({ url }: SeenRequest, response: ServerResponse): void {
+  response.end(url);
+}
+
+/** What a stand differs in from the usual one. */
+export interface StandOptions {
+  readonly answer?: Answer;
+  readonly upstreamServer?: ServerOptions;
+  /** Default: none. */
+  readonly rules?: readonly object[];
+  readonly gateway?: Partial<GatewayConfig>;
+  readonly upstream?: Partial<UpstreamConfig>;
+  readonly routes?: readonly RouteConfig[];
+  readonly config?: Partial<Config>;
+}
+
+/** An upstream and a gateway in front of it. */
+export interface GatewayStand {
+  readonly url: string;
+  readonly upstream: StandUpstream;
+  readonly core: OwnedCore;
+  readonly door: OpenDoor;
+  close(): Promise<void>;
+}
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+
+const GATEWAY: GatewayConfig = {
+  listen: LOOPBACK,
+  tls: undefined,
+  headerBytesMax: 16_384,
+  headersMax: 200,
+  bodyBytesMax: 10_485_760,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveMs: 65_000,
+  connectionsMax: 20_000,
+  rateLimitPath: "/rate_limit",
+};
+
+const UPSTREAM: Omit<UpstreamConfig, "targets"> = {
+  name: "main",
+  balance: "round-robin",
+  connectTimeoutMs: 2_000,
+  responseTimeoutMs: 30_000,
+  idleTimeoutMs: 60_000,
+  retriesMax: 1,
+  failuresMax: 5,
+  ejectMs: 10_000,
+  connectionsMax: 256,
+  waitingMax: 1_024,
+};
+
+const ROUTES: readonly RouteConfig[] = [
+  { path: "/*", host: undefined, upstream: "main", preserveHost: true },
+];
+
+/** Starts both. Close the stand when done. */
+export async function startStand(options: StandOptions = {}): Promise<GatewayStand> {
+  const upstream = new StandUpstream(options.answer, options.upstreamServer);
+  const target = await upstream.listen();
+  const rules = { version: 1, rules: options.rules ?? [] };
+  const core = createCore(
+    toTestConfig({
+      gateway: { ...GATEWAY, ...options.gateway },
+      upstreams: new Map([["main", { ...UPSTREAM, targets: [target], ...options.upstream }]]),
+      routes: options.routes ?? ROUTES,
+      rules: { inline: rules as never },
+      ...options.config,
+    }),
+  );
+  const door = await openGateway(core);
+  const close = async () => {
+    await door.close();
+    await core.close();
+    upstream.close();
+  };
+  return { url: door.url, upstream, core, door, close };
+}
