@@ -19,6 +19,8 @@ export interface CoreOptions {
   readonly store?: Store;
   /** Instead of reading those that are configured. */
   readonly rules?: RuleSet;
+  /** Processes that share the budget of leased rules; default 4. */
+  readonly holders?: number;
 }
 
 /** A core, and its end. */
@@ -40,7 +42,8 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
   const rules = options.rules ?? readRules(config.rules);
   const given = options.store === undefined ? undefined : borrowed(options.store);
   const opened = given ?? openStore(config.store, { telemetry, clock });
-  const parts = { rules, store: opened.store, clock, telemetry };
+  const leased = options.holders === undefined ? {} : { holders: options.holders };
+  const parts = { rules, store: opened.store, clock, telemetry, leased };
   const { policy, blindPolicy } = createPolicies(config, parts, opened);
   return {
     config,
@@ -62,12 +65,15 @@ interface PolicyParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly leased: { readonly holders?: number };
 }
 
 function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
   try {
     const blindPolicy = needsBlind(config) ? createBlindPolicy(parts) : undefined;
-    return { blindPolicy, policy: createSeeingPolicy(parts) };
+    const policy = createSeeingPolicy(parts);
+    for (const each of [policy, blindPolicy]) if (each) parts.telemetry.watch(each);
+    return { blindPolicy, policy };
   } catch (error) {
     // Rules that can't be used: nothing of what was opened for them stays.
     opened.close().catch(() => {});

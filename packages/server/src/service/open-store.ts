@@ -52,6 +52,7 @@ function openRedis(
     clock,
     onEvent: (event) => telemetry.fallbackEvent(event),
   });
+  telemetry.watch(store);
   return {
     store,
     awaySinceMs: () => store.stats.sinceMs,

@@ -55,13 +55,14 @@ export interface RulesInForceOptions {
   /** How often a file is looked at; default 1,000. */
   readonly pollMs?: number;
   /** Told of rules that have just come into force. */
-  readonly onReplaced?: (() => void) | undefined;
+  readonly onReplaced?: ((written: WrittenRules) => void) | undefined;
 }
 
 /** Keeps the rules of a service in force until it is closed. */
 export class RulesInForce {
   readonly #options: RulesInForceOptions;
   #source: RulesSource;
+  #written: WrittenRules;
   #watch: RulesWatch | undefined;
   /** Of the latest complaint, so that the watch does not repeat what a reload has just said. */
   #complaint: string | undefined;
@@ -69,7 +70,15 @@ export class RulesInForce {
   constructor(options: RulesInForceOptions) {
     this.#options = options;
     this.#source = options.source;
+    this.#written = readWritten(options.source);
+    // The file may have changed since the policies were made by it.
+    if (parseWritten(this.#written).version !== this.version) this.#replace(this.#written);
     this.#startWatch();
+  }
+
+  /** The rules in force, as they were written. */
+  get written(): WrittenRules {
+    return this.#written;
   }
 
   /** The version in force. */
@@ -83,7 +92,7 @@ export class RulesInForce {
    */
   reload(source: RulesSource = this.#source): void {
     try {
-      this.#replace(readRules(source));
+      this.#replace(readWritten(source));
     } catch (error) {
       this.#complaint = String(error);
       this.#options.telemetry.reloaded("rules", error);
@@ -109,7 +118,8 @@ export class RulesInForce {
       get version() {
         return version();
       },
-      replace: (rules: RuleSet) => this.#replace(rules),
+      // Read once more, so that what is in force and what it was written as are one.
+      replace: () => this.#replace(readWritten(this.#source)),
     };
     this.#watch = watchRules(this.#source.file, holder, {
       clock,
@@ -118,12 +128,13 @@ export class RulesInForce {
     });
   }
 
-  #replace(rules: RuleSet): void {
+  #replace(written: WrittenRules): void {
     const { policies, telemetry, onReplaced } = this.#options;
-    replaceAll(policies, rules);
+    replaceAll(policies, parseWritten(written));
+    this.#written = written;
     this.#complaint = undefined;
     telemetry.reloaded("rules");
-    onReplaced?.();
+    onReplaced?.(written);
   }
 
   #complain(error: unknown): void {

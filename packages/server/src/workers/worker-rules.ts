@@ -1,0 +1,39 @@
+// Rules as workers decide them. A worker's store is the primary, a message away, so a rule that can take
+// budget ahead does, unless it says of itself how it wants to be decided.
+
+import type { Rule, RuleSet } from "sluice/rules";
+import { parse } from "yaml";
+import { parseWritten, type WrittenRules } from "../service/rules-in-force.js";
+
+/**
+ * Parses rules for a worker: those that say no `consistency` are leased if they can be. Permits, shapers
+ * and rules that make requests wait stay strict. The version stays that of the rules as written.
+ */
+export function toWorkerRules(written: WrittenRules): RuleSet {
+  const set = parseWritten(written);
+  const outspoken = idsWithConsistency(written);
+  const rules = set.rules.map((rule) => {
+    const isLeased = !outspoken.has(rule.id) && canBeLeased(rule);
+    return isLeased ? { ...rule, consistency: "leased" as const } : rule;
+  });
+  return { ...set, rules };
+}
+
+/** The ids of rules that say how they want to be decided: parsed ones don't tell a default from a word. */
+function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
+  const said = "inline" in written ? written.inline : parse(written.text, { merge: true });
+  const { rules } = said as { rules: readonly { id: unknown; consistency?: unknown }[] };
+  return new Set(rules.filter((rule) => rule.consistency !== undefined).map(({ id }) => id));
+}
+
+function canBeLeased({ limits, tiers, overrides, onExceed }: Rule): boolean {
+  const all = [limits, ...tiers.values(), ...overrides.values()].flat();
+  return (
+    onExceed !== "delay" &&
+    all.every(
+      (limit) =>
+        limit.algorithm !== "concurrency" &&
+        !(limit.algorithm === "leakyBucket" && limit.mode === "shape"),
+    )
+  );
+}
