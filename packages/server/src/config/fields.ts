@@ -41,10 +41,12 @@ export function listOf<T extends z.ZodType>(
 /** The names that a map may have. Shorter than any file system or metric minds. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** The most entries of a map. */
-export const ENTRIES_MAX = 1_000;
+const ENTRIES_MAX = 1_000;
 
 /** Entries by names of the file's own choice. */
 export function mapOf<T extends z.ZodType>(entry: T): z.ZodRecord<z.ZodString, T> {
   const names = z.string().regex(NAME, { error: "1 to 64 letters, digits, _ or -" });
-  return z.record(names, entry);
+  return z.record(names, entry).refine((map) => Object.keys(map).length <= ENTRIES_MAX, {
+    error: `must have at most ${ENTRIES_MAX} entries`,
+  });
 }

@@ -6,6 +6,8 @@ import { z } from "zod";
 
 /** What is known of a kind of value besides how it is read. */
 export interface ShapeInfo {
+  /** What it is, in a few words, for the reference. */
+  readonly type: string;
   /** Never shown in a message. */
   readonly isSecret?: boolean;
   /** What can be set in it alone, for a value that may be a map. */
@@ -16,31 +18,40 @@ const infos = new WeakMap<z.core.$ZodType, ShapeInfo>();
 
 /** What is known of a kind of value. Its schema may have been given a description since, which copies it. */
 export function infoOf(schema: z.core.$ZodType): ShapeInfo {
-  return infos.get(schema) ?? (schema._zod.parent ? infoOf(schema._zod.parent) : {});
+  const { parent } = schema._zod;
+  return infos.get(schema) ?? (parent === undefined ? { type: "" } : infoOf(parent));
 }
 
-/** A value in a text, which editors can't look into. */
-const FROM_ENVIRONMENT = { type: "string", pattern: "\\$\\{" };
-
-/** Describes one kind of value. `read` answers undefined for what it can't use. */
-export function shape<T>(options: {
+/** A kind of value. */
+export interface ShapeOptions<T> extends Omit<ShapeInfo, "type"> {
   /** Completes "must be". */
   readonly what: string;
-  readonly schema: Readonly<Record<string, unknown>>;
+  /** Default: what it must be. */
+  readonly type?: string;
+  /** Its forms that are no texts, as JSON Schema. */
+  readonly forms?: readonly object[];
+  /** Its form as a text. Default: only a variable, `${NAME}`, which is one anyway. */
+  readonly pattern?: RegExp;
+  /** The value; undefined for what can't be used. */
   readonly read: (value: unknown) => T | undefined;
-  readonly info?: ShapeInfo;
-}): z.ZodType<T> {
-  const { what, schema, read, info = {} } = options;
+}
+
+/** Describes one kind of value. */
+export function shape<T>(options: ShapeOptions<T>): z.ZodType<T> {
+  const { what, type = what, read, forms = [], pattern, ...info } = options;
+  // Editors can't look into variables.
+  const source = pattern === undefined ? "\\$\\{" : `${pattern.source}|\\$\\{`;
+  const text = { type: "string", pattern: source };
   const leaf = z
     .unknown()
     .transform((value, context): T => {
-      const read_ = read(value);
-      if (read_ !== undefined) return read_;
+      const good = read(value);
+      if (good !== undefined) return good;
       context.issues.push({ code: "custom", message: `must be ${what}`, input: value });
       return z.NEVER;
     })
-    .meta(schema.type === "string" ? schema : { anyOf: [schema, FROM_ENVIRONMENT] });
-  infos.set(leaf, info);
+    .meta(forms.length === 0 ? text : { anyOf: [...forms, text] });
+  infos.set(leaf, { type, ...info });
   return leaf as unknown as z.ZodType<T>;
 }
 
@@ -50,33 +61,38 @@ export interface Bounds {
   readonly max: number;
 }
 
+const DIGITS = /^\d{1,16}$/;
+
 /** A whole number. */
 export function whole({ min, max }: Bounds): z.ZodType<number> {
   return shape({
-    what: `a whole number from ${min} to ${max}`,
-    schema: { type: "integer", minimum: min, maximum: max },
-    read: (value) => within(/^\d{1,16}$/, value, { min, max }, Number.isInteger),
+    what: min === max ? `${min}` : `a whole number from ${min} to ${max}`,
+    forms: [{ type: "integer", minimum: min, maximum: max }],
+    pattern: DIGITS,
+    read: (value) => {
+      const number = typeof value === "string" && DIGITS.test(value) ? Number(value) : value;
+      return Number.isInteger(number) ? within(number, { min, max }) : undefined;
+    },
   });
 }
+
+const DECIMAL = /^\d{1,16}(\.\d{1,16})?$/;
 
 /** A number that may have a fraction. */
-export function share({ min, max }: Bounds): z.ZodType<number> {
+export function fraction({ min, max }: Bounds): z.ZodType<number> {
   return shape({
     what: `a number from ${min} to ${max}`,
-    schema: { type: "number", minimum: min, maximum: max },
-    read: (value) => within(/^\d{1,16}(\.\d{1,16})?$/, value, { min, max }, Number.isFinite),
+    forms: [{ type: "number", minimum: min, maximum: max }],
+    pattern: DECIMAL,
+    read: (value) => {
+      const isText = typeof value === "string" && DECIMAL.test(value);
+      return within(isText ? Number(value) : value, { min, max });
+    },
   });
 }
 
-function within(
-  digits: RegExp,
-  value: unknown,
-  { min, max }: Bounds,
-  isGood: (value: unknown) => boolean,
-): number | undefined {
-  const number = typeof value === "string" && digits.test(value) ? Number(value) : value;
-  if (typeof number !== "number" || !isGood(number)) return undefined;
-  return number >= min && number <= max ? number : undefined;
+function within(value: unknown, { min, max }: Bounds): number | undefined {
+  return typeof value === "number" && value >= min && value <= max ? value : undefined;
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -93,27 +109,25 @@ const DURATION = /^(\d{1,12})(ms|s|m|h|)$/;
 export function duration({ min, max }: Bounds): z.ZodType<number> {
   return shape({
     what: `milliseconds from ${min} to ${max}, or a text such as 250ms, 10s or 5m`,
-    schema: {
-      anyOf: [
-        { type: "integer", minimum: min, maximum: max },
-        { type: "string", pattern: DURATION.source },
-      ],
-    },
+    type: `[duration](#durations) from ${min} to ${max}`,
+    forms: [{ type: "integer", minimum: min, maximum: max }],
+    pattern: DURATION,
     read: (value) => {
       const [, digits, unit] = (typeof value === "string" && DURATION.exec(value)) || [];
       const ms = digits === undefined ? value : Number(digits) * UNITS_MS[unit];
-      return Number.isInteger(ms) && (ms as number) >= min && (ms as number) <= max
-        ? (ms as number)
-        : undefined;
+      return Number.isInteger(ms) ? within(ms, { min, max }) : undefined;
     },
   });
 }
+
+const FLAG = /^(true|false)$/;
 
 /** True or false. */
 export function flag(): z.ZodType<boolean> {
   return shape({
     what: "true or false",
-    schema: { type: "boolean" },
+    forms: [{ type: "boolean" }],
+    pattern: FLAG,
     read: toBoolean,
   });
 }
@@ -127,7 +141,7 @@ function toBoolean(value: unknown): boolean | undefined {
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T> {
   return shape({
     what: `one of ${words.join(", ")}`,
-    schema: { enum: words },
+    forms: [{ enum: words }],
     read: (value) => words.find((word) => word === value),
   });
 }
@@ -136,7 +150,21 @@ export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T>
 export function flagOr<const T extends string>(words: readonly T[]): z.ZodType<T | boolean> {
   return shape<T | boolean>({
     what: `true, false, ${words.join(" or ")}`,
-    schema: { enum: [true, false, ...words] },
+    forms: [{ enum: [true, false, ...words] }],
+    pattern: FLAG,
     read: (value) => toBoolean(value) ?? words.find((word) => word === value),
+  });
+}
+
+/** Such a value, or false. */
+export function orFalse(
+  shown: z.ZodType<string>,
+  { what, pattern }: { readonly what: string; readonly pattern: RegExp },
+): z.ZodType<string | false> {
+  return shape<string | false>({
+    what: `${what}, or false`,
+    forms: [{ const: false }],
+    pattern: new RegExp(`${pattern.source}|^false$`),
+    read: (value) => (toBoolean(value) === false ? false : shown.safeParse(value).data),
   });
 }

@@ -58,10 +58,7 @@ function toEnvoy(envoy: FileValues["envoy"], at: ResolvePath): Config["envoy"] {
 
 function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {
   return new Map(
-    Object.entries(upstreams).map(([name, upstream]) => [
-      name,
-      { name, ...upstream, targets: upstream.targets.map((target) => target.replace(/\/$/, "")) },
-    ]),
+    Object.entries(upstreams).map(([name, upstream]) => [name, { name, ...upstream }]),
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { byDefault, listOf, optional, required, section } from "../fields.js";
 import { duration, flag, whole } from "../shapes.js";
-import { filePath, listen, secret, urlPath } from "../texts.js";
+import { filePath, listen, secret, urlPathOrFalse } from "../texts.js";
 
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;
@@ -67,7 +67,7 @@ export const gatewaySection = section({
     "Connections at once; beyond it new ones are closed.",
   ),
   rateLimitPath: byDefault(
-    urlPath(),
+    urlPathOrFalse("a path such as /rate_limit"),
     "/rate_limit",
     "The path at which callers read their own limits; false: nowhere.",
   ),

@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
-import { duration, flag, flagOr, oneOf, shape, share, whole } from "../shapes.js";
+import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "../shapes.js";
 import { anyText, filePath, secret, text } from "../texts.js";
 import {
   adminSection,
@@ -30,7 +30,7 @@ const storeSection = section({
     text({
       what: "an address such as redis://127.0.0.1:6379/0 or rediss://…",
       pattern: /^rediss?:\/\/[^\s]+$/,
-      info: { isSecret: true },
+      isSecret: true,
     }),
     "Where Redis is. Needed with kind redis, and only there.",
   ),
@@ -87,7 +87,7 @@ const telemetrySection = section({
     "What is logged at least.",
   ),
   decisionLogShare: byDefault(
-    share({ min: 0, max: 1 }),
+    fraction({ min: 0, max: 1 }),
     0.001,
     "The share of decisions that are logged. Refusals always count fully.",
   ),
@@ -101,22 +101,21 @@ const telemetrySection = section({
 
 const rulesShape = shape<Readonly<Record<string, unknown>>>({
   what: "rules: { file: rules.yaml }, or version and rules as a file of rules has them",
-  schema: {
-    anyOf: [
-      {
-        type: "object",
-        properties: { file: { type: "string", description: "A file of rules, which is watched." } },
-        required: ["file"],
-        additionalProperties: false,
-      },
-      { type: "object", required: ["version", "rules"] },
-    ],
-  },
+  type: "[rules](#rules)",
+  forms: [
+    {
+      type: "object",
+      properties: { file: { type: "string", description: "A file of rules, which is watched." } },
+      required: ["file"],
+      additionalProperties: false,
+    },
+    { type: "object", required: ["version", "rules"] },
+  ],
   read: (value) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : undefined,
-  info: { fields: { file: required(filePath(), "A file of rules, which is watched.") } },
+  fields: { file: required(filePath(), "A file of rules, which is watched.") },
 });
 
 /** The whole file. */

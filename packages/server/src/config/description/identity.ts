@@ -2,8 +2,8 @@
 // library has, with the same names and meanings.
 
 import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
-import { duration, flag, oneOf, shape, whole } from "../shapes.js";
-import { anyText, fieldName, filePath, secret } from "../texts.js";
+import { duration, flag, oneOf, whole } from "../shapes.js";
+import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "../texts.js";
 
 const SECRET_LENGTH_MIN = 16;
 /** RFC 7518 asks for the size of the hash. */
@@ -24,13 +24,16 @@ const sourceSection = section({
 const apiKeySection = section({
   header: optional(fieldName(), "The field that has it; x-api-key if no place is named."),
   query: optional(anyText("the name of a parameter"), "The parameter of the query that has it."),
-  scheme: optional(fieldName(), "The scheme of the Authorization field that has it."),
+  scheme: optional(
+    fieldName("a scheme such as Bearer"),
+    "The scheme of the Authorization field that has it.",
+  ),
 });
 
 const overrideSection = section({
   header: required(fieldName(), "The field by which a POST becomes another method."),
   methods: byDefault(
-    listOf(fieldName(), { min: 1, max: 32 }),
+    listOf(token("a method such as PUT"), { min: 1, max: 32 }),
     ["PUT", "PATCH", "DELETE"],
     "The methods that the application lets it become.",
   ),
@@ -80,9 +83,13 @@ const jwtSection = section({
     0,
     "By how many seconds clocks may differ.",
   ),
-  header: byDefault(headerOrNone(), "authorization", "The field that has it; false: none."),
+  header: byDefault(
+    fieldNameOrFalse("the name of a header such as authorization"),
+    "authorization",
+    "The field that has it; false: none.",
+  ),
   cookie: optional(
-    fieldName(),
+    token("the name of a cookie"),
     "The cookie that has it, where the field has none that can be believed.",
   ),
   tokensMax: byDefault(
@@ -91,15 +98,6 @@ const jwtSection = section({
     "How many verified tokens are remembered.",
   ),
 });
-
-function headerOrNone() {
-  const names = fieldName();
-  return shape<string | false>({
-    what: "the name of a header such as authorization, or false",
-    schema: { anyOf: [{ type: "string" }, { const: false }] },
-    read: (value) => (value === false || value === "false" ? false : names.safeParse(value).data),
-  });
-}
 
 /** How callers are told apart. */
 export const identitySection = section({
