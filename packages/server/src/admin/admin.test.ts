@@ -1,0 +1,397 @@
+import { connect } from "node:net";
+import { memoryStore } from "sluice";
+import { createPolicy } from "sluice/rules";
+import { ManualClock } from "sluice/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Config } from "../config/config.js";
+import type { Core, OpenDoor } from "../service/core.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
+import { type AdminControl, openAdmin } from "./admin.js";
+
+const RULES = {
+  version: 1,
+  rules: [
+    {
+      id: "login",
+      match: { path: "/login" },
+      key: "ip",
+      limit: { fixedWindow: { limit: 3, windowMs: 60_000 } },
+    },
+    { id: "all", key: "ip", limit: { tokenBucket: { capacity: 100, refillPerSecond: 1 } } },
+  ],
+};
+const FACTS = { method: "POST", path: "/login", ip: "203.0.113.77" };
+const KEY = "ip:203.0.113.77";
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+
+const open: OpenDoor[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((door) => door.close()));
+});
+
+interface Stand {
+  readonly core: Core;
+  readonly url: string;
+  readonly calls: string[];
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  post(path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+async function stand(
+  admin: Partial<Config["admin"]> = {},
+  own: Partial<AdminControl> = {},
+): Promise<Stand> {
+  const clock = new ManualClock(1_000_000);
+  const store = memoryStore();
+  const telemetry = quietTelemetry();
+  const policy = createPolicy({ rules: RULES, store, clock });
+  const blindPolicy = createPolicy({ rules: RULES, store, clock, seesResponses: false });
+  const config = { admin: { listen: LOOPBACK, token: undefined, ...admin } } as Config;
+  const core: Core = { config, clock, store, policy, blindPolicy, telemetry };
+  const calls: string[] = [];
+  const control: AdminControl = {
+    isReady: () => ({ ready: true, reasons: [] }),
+    reload: async () => void calls.push("reload"),
+    metrics: () => telemetry.metrics(),
+    ...own,
+  };
+  const door = await openAdmin(core, control);
+  open.push(door);
+  const authorization: Record<string, string> =
+    admin.token === undefined ? {} : { authorization: `Bearer ${admin.token}` };
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(door.url + path, { ...init, headers: { ...authorization, ...init.headers } });
+  return {
+    core,
+    url: door.url,
+    calls,
+    ask,
+    post: async (path, body = {}) => {
+      const headers = { "content-type": "application/json" };
+      const response = await ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+  };
+}
+
+/** A request as it is written, for fields that fetch would not send. */
+function askRaw(url: string, head: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(head));
+    let text = "";
+    socket.setEncoding("utf8");
+    socket.on("data", (piece) => {
+      text += piece;
+    });
+    socket.on("end", () => resolve(text));
+    socket.on("error", reject);
+  });
+}
+
+const rawGet = (url: string, path: string, ...fields: string[]) =>
+  askRaw(url, [`GET ${path} HTTP/1.1`, "Connection: close", ...fields, "", ""].join("\r\n"));
+
+describe("health", () => {
+  it("/livez answers whoever asks, by whatever name, and touches nothing", async () => {
+    const { url } = await stand({ token: "secret-token" });
+    expect(await rawGet(url, "/livez", "Host: 10.1.2.3")).toContain("200 OK");
+  });
+
+  it("/readyz says 503 and why not, and the why only to operators", async () => {
+    const why = { ready: false, reasons: ["draining"] };
+    const local = await stand({}, { isReady: () => why });
+    const response = await local.ask("/readyz");
+    expect([response.status, await response.json()]).toEqual([503, why]);
+    const guarded = await stand({ token: "secret-token" }, { isReady: () => why });
+    const text = await rawGet(guarded.url, "/readyz", "Host: a");
+    expect(text).toContain("503");
+    expect(text).not.toContain("draining");
+  });
+});
+
+describe("the door of the admin port", () => {
+  it("does not open to other machines without a token", async () => {
+    await expect(stand({ listen: { host: "0.0.0.0", port: 0 } })).rejects.toMatchObject({
+      code: "SLUICE_CONFIG_INVALID",
+      message: expect.stringContaining("0.0.0.0"),
+    });
+    await expect(stand({ token: " " })).rejects.toMatchObject({ code: "SLUICE_CONFIG_INVALID" });
+  });
+
+  it("says where it listens, and what is wrong if it can't", async () => {
+    const { url } = await stand();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const port = Number(new URL(url).port);
+    await expect(stand({ listen: { host: "127.0.0.1", port } })).rejects.toMatchObject({
+      code: "SLUICE_LISTEN_FAILED",
+    });
+  });
+
+  it("with a token answers only those that bring it", async () => {
+    const { url, ask } = await stand({ token: "secret-token" });
+    for (const path of ["/metrics", "/v1/rules", "/v1/top", "/nowhere"]) {
+      const response = await fetch(url + path);
+      expect([path, response.status]).toEqual([path, 401]);
+      expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    }
+    for (const wrong of ["Bearer secret-toke", "Bearer secret-token2", "Basic secret-token", ""]) {
+      const response = await fetch(`${url}/metrics`, { headers: { authorization: wrong } });
+      expect([wrong, response.status]).toEqual([wrong, 401]);
+    }
+    expect((await ask("/metrics")).status).toBe(200);
+  });
+
+  it("without a token answers only names of this machine, so that no page can be led here", async () => {
+    const { url } = await stand();
+    for (const host of ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"]) {
+      expect(await rawGet(url, "/v1/version", `Host: ${host}`)).toContain("200 OK");
+    }
+    for (const host of ["example.com", "127.0.0.1.example.com", "localhost.example.com:9090"]) {
+      const text = await rawGet(url, "/v1/version", `Host: ${host}`);
+      expect(text).toContain("403 Forbidden");
+      expect(text).toContain(host);
+    }
+  });
+
+  it("refuses what a page of another origin sends, and takes its own", async () => {
+    const { url, ask } = await stand();
+    for (const origin of ["http://example.com", "null", "http://localhost:1"]) {
+      expect((await ask("/v1/rules", { headers: { origin } })).status).toBe(403);
+    }
+    const { host } = new URL(url);
+    const own = await rawGet(url, "/v1/rules", `Host: ${host}`, `Origin: http://${host}`);
+    expect(own).toContain("200 OK");
+  });
+
+  it("takes only JSON, as no form of a page can send it", async () => {
+    const { ask, core } = await stand();
+    for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
+      const headers = { "content-type": type };
+      const response = await ask("/v1/rules/disable", { method: "POST", headers, body: "{}" });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain(type);
+    }
+    expect(core.policy.switchedOff.all).toBe(false);
+  });
+
+  it("bounds a body, and says so before the connection ends", async () => {
+    const { ask } = await stand();
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ facts: { path: "x".repeat(100_000) } });
+    const response = await ask("/v1/check", { method: "POST", headers, body });
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      expect.objectContaining({ code: "SLUICE_BODY_TOO_LARGE" }),
+    ]);
+  });
+
+  it("says what was seen where nothing answers", async () => {
+    const { ask, post } = await stand();
+    const missing = await ask("/v1/nothing");
+    expect([missing.status, await missing.json()]).toEqual([
+      404,
+      expect.objectContaining({ detail: expect.stringContaining("/v1/nothing") }),
+    ]);
+    const wrong = await ask("/v1/check");
+    expect([wrong.status, await wrong.json()]).toEqual([
+      405,
+      expect.objectContaining({ detail: expect.stringContaining("POST") }),
+    ]);
+    const body = { facts: { path: 7, colour: "red" } };
+    const { status, body: said } = await post("/v1/check", body);
+    expect(status).toBe(400);
+    expect(said.detail).toContain("facts.path");
+    expect(said.detail).toContain("7");
+    expect(said.detail).toContain("colour");
+  });
+
+  it("drains: takes no connection any more and lets the request under way end", async () => {
+    let end = () => {};
+    const reloading = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const { post, url } = await stand(
+      {},
+      {
+        reload: () => {
+          begin();
+          return reloading;
+        },
+      },
+    );
+    const asked = post("/v1/reload");
+    await begun;
+    const drained = open[0].drain();
+    await expect(fetch(`${url}/livez`)).rejects.toThrow();
+    end();
+    expect((await asked).status).toBe(200);
+    await drained;
+  });
+});
+
+describe("what operators see", () => {
+  it("is the rule set in force, its version, and which rules are off", async () => {
+    const { ask, post, core } = await stand();
+    await post("/v1/rules/login/disable");
+    const view = (await (await ask("/v1/rules")).json()) as Record<string, unknown>;
+    expect(view).toMatchObject({
+      version: core.policy.version,
+      isSwitchedOff: false,
+      switchedOff: ["login"],
+      rules: [
+        { id: "login", isOn: false, keyType: "ip", limits: [{ fixedWindow: { limit: 3 } }] },
+        { id: "all", isOn: true, limits: [{ tokenBucket: { capacity: 100 } }] },
+      ],
+    });
+  });
+
+  it("is the version of the package and of the rules", async () => {
+    const { ask, core } = await stand();
+    expect(await (await ask("/v1/version")).json()).toMatchObject({
+      name: "sluice",
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      rules: core.policy.version,
+    });
+  });
+
+  it("is figures of the store and of the policies", async () => {
+    const { ask, post } = await stand();
+    await post("/v1/check", { facts: FACTS });
+    expect(await (await ask("/v1/stats")).json()).toMatchObject({
+      store: { keys: 2, evictions: 0 },
+      memory: { rss: expect.any(Number) },
+    });
+    const metrics = await (await ask("/metrics")).text();
+    expect(metrics).toContain('rate_limiter_store_keys{region="local"} 2');
+    expect(metrics).toMatch(/rate_limiter_rule_set_info\{version="[^"]+",region="local"\} 1/);
+  });
+
+  it("is metrics in the format of Prometheus, by its type", async () => {
+    const { ask } = await stand();
+    const response = await ask("/metrics");
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("is the busiest rules and keys, hashed unless an operator with a token asks", async () => {
+    const local = await stand();
+    for (let i = 0; i < 5; i++) await local.post("/v1/check", { facts: FACTS });
+    const report = await (await local.ask("/v1/top?rule=login")).text();
+    expect(JSON.parse(report)).toMatchObject({
+      version: local.core.policy.version,
+      rules: [{ rule: "login", allowed: 3, blocked: 2 }],
+      hottest: [{ rule: "login", key: expect.stringMatching(/^hmac:[0-9a-f]{16}$/) }],
+      mostRefused: [{ rule: "login" }],
+    });
+    expect(report).not.toContain("203.0.113.77");
+    expect((await local.ask("/v1/top?keys=clear")).status).toBe(403);
+    expect((await local.ask("/v1/top?keys=some")).status).toBe(400);
+    const guarded = await stand({ token: "secret-token" });
+    await guarded.post("/v1/check", { facts: FACTS });
+    const clear = (await (await guarded.ask("/v1/top?keys=clear")).json()) as {
+      hottest: { key: string }[];
+    };
+    expect(clear.hottest.map(({ key }) => key)).toEqual([KEY, KEY]);
+  });
+});
+
+describe("what operators do", () => {
+  it("check charges, peek and explain don't", async () => {
+    const { post } = await stand();
+    const charged = await post("/v1/check", { facts: FACTS, cost: 2 });
+    expect(charged.body).toMatchObject({ allowed: true, rule: "login", remaining: 1 });
+    const looked = await post("/v1/peek", { facts: FACTS });
+    expect(looked.body).toMatchObject({ allowed: true, rule: "login", remaining: 1 });
+    const explained = await post("/v1/explain", { facts: FACTS, all: true });
+    expect(explained.body).toMatchObject({
+      allowed: true,
+      rules: [{ rule: "login", key: KEY }, {}],
+    });
+    const refused = await post("/v1/check", { facts: FACTS, cost: 2 });
+    expect(refused.body).toMatchObject({ allowed: false, reason: "limit", rule: "login" });
+    const never = await post("/v1/check", { facts: FACTS, cost: 1_000 });
+    expect(never.body).toMatchObject({ allowed: false, retryAfterMs: null });
+  });
+
+  it("reset, refund, block and unblock act on the key of a rule, at every door", async () => {
+    const { post, core } = await stand();
+    const target = { rule: "login", key: KEY };
+    const isAllowed = async () => (await core.policy.peek(FACTS)).allowed;
+    await post("/v1/check", { facts: FACTS, cost: 3 });
+    expect(await isAllowed()).toBe(false);
+    expect((await post("/v1/refund", { ...target, cost: 1 })).body).toMatchObject({ refunded: 1 });
+    expect(await isAllowed()).toBe(true);
+    await post("/v1/check", { facts: FACTS });
+    expect((await post("/v1/reset", target)).status).toBe(200);
+    expect(await isAllowed()).toBe(true);
+    expect((await post("/v1/block", { ...target, forMs: null })).body).toMatchObject({
+      blocked: true,
+    });
+    expect(await isAllowed()).toBe(false);
+    expect((await post("/v1/unblock", target)).status).toBe(200);
+    expect(await isAllowed()).toBe(true);
+  });
+
+  it("says which rule or key is unknown", async () => {
+    const { post } = await stand();
+    const noRule = await post("/v1/reset", { rule: "lo\ngin", key: KEY });
+    expect([noRule.status, noRule.body.code]).toEqual([404, "SLUICE_RULE_UNKNOWN"]);
+    const noKey = await post("/v1/reset", { rule: "login", key: "user:42" });
+    expect([noKey.status, noKey.body.code]).toEqual([400, "SLUICE_RULE_KEY_INVALID"]);
+    const forNothing = await post("/v1/block", { rule: "login", key: KEY, forMs: 0 });
+    expect(forNothing.status).toBe(400);
+    expect(forNothing.body.detail).toContain("forMs");
+    expect((await post("/v1/rules/nothing/disable")).status).toBe(404);
+    expect((await post("/v1/rules/%ZZ/disable")).status).toBe(400);
+  });
+
+  it("switches a rule or all of them off and on at once, in both policies", async () => {
+    const { post, core } = await stand();
+    await post("/v1/check", { facts: FACTS, cost: 3 });
+    const outcomes = async () =>
+      Promise.all(
+        [core.policy, core.blindPolicy].map(async (p) => (await p?.peek(FACTS))?.allowed),
+      );
+    expect(await outcomes()).toEqual([false, false]);
+    expect((await post("/v1/rules/login/disable")).body.switchedOff).toEqual(["login"]);
+    expect(await outcomes()).toEqual([true, true]);
+    await post("/v1/rules/login/enable");
+    expect(await outcomes()).toEqual([false, false]);
+    expect((await post("/v1/rules/disable")).body.isSwitchedOff).toBe(true);
+    expect(await outcomes()).toEqual([true, true]);
+    await post("/v1/rules/enable");
+    expect(await outcomes()).toEqual([false, false]);
+  });
+
+  it("lets whoever runs several processes switch rules in all of them", async () => {
+    const switched: unknown[] = [];
+    const { post } = await stand(
+      {},
+      { switchRule: (rule, isOn) => void switched.push([rule, isOn]) },
+    );
+    await post("/v1/rules/login/disable");
+    await post("/v1/rules/enable");
+    expect(switched).toEqual([
+      ["login", false],
+      [undefined, true],
+    ]);
+  });
+
+  it("reloads, and says what is wrong if that fails; what is no error of ours stays in the log", async () => {
+    const fine = await stand();
+    expect((await fine.post("/v1/reload")).body).toMatchObject({ reloaded: true });
+    expect(fine.calls).toEqual(["reload"]);
+    const broken = await stand(
+      {},
+      { reload: () => Promise.reject(new Error("a secret of the heap")) },
+    );
+    const { status, body } = await broken.post("/v1/reload");
+    expect(status).toBe(500);
+    expect(JSON.stringify(body)).not.toContain("secret");
+  });
+});

@@ -1,0 +1,129 @@
+// The admin port: metrics, health, and what the `sluice` command asks. It listens on loopback unless a token
+// is configured, and answers nothing that a web page of elsewhere can make a browser send.
+
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ServerError } from "../errors.js";
+import type { Core, OpenDoor } from "../service/core.js";
+import { type Answer, json, problem, send } from "./answer.js";
+import type { AdminControl } from "./control.js";
+import { Guard } from "./guard.js";
+import { type AdminContext, route } from "./routes.js";
+
+export type { AdminControl, Ready } from "./control.js";
+
+/** Operators and scrapers are few. */
+const CONNECTIONS_MAX = 256;
+const HEADER_BYTES_MAX = 16_384;
+/** Until a request has to be there, head and body. */
+const REQUEST_MS_MAX = 10_000;
+const KEEP_ALIVE_MS = 5_000;
+
+/**
+ * Opens the admin port, and has metrics tell the figures of the core's policies and store.
+ *
+ * @throws ServerError if it would be open to other machines without a token, or can't listen.
+ */
+export async function openAdmin(core: Core, control: AdminControl): Promise<OpenDoor> {
+  const guard = new Guard(core.config.admin);
+  const context = { core, control, version: readVersion(), hasToken: guard.needsToken };
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      requestTimeout: REQUEST_MS_MAX,
+      headersTimeout: REQUEST_MS_MAX,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    async (message, response) => {
+      const answered = await answerSafely(context, guard, message);
+      // Once it drains, nothing waits for a connection that is kept for later.
+      if (!server.listening) response.setHeader("Connection", "close");
+      send(response, answered);
+      // What is left of a body that nobody read would hold the connection up.
+      if (!message.complete) message.resume();
+    },
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  for (const source of [core.policy, core.blindPolicy, core.store]) {
+    if (source !== undefined) core.telemetry.watch(source);
+  }
+  const url = await listen(server, core.config.admin.listen);
+  return { name: "admin", url, drain: () => drain(server), close: () => close(server) };
+}
+
+async function answerSafely(
+  context: AdminContext,
+  guard: Guard,
+  message: IncomingMessage,
+): Promise<Answer> {
+  try {
+    return await answer(context, guard, message);
+  } catch (error) {
+    const told = problem(error);
+    if (told.status >= 500) context.core.telemetry.log.error({ err: error }, "admin");
+    return told;
+  }
+}
+
+async function answer(
+  { control, ...context }: AdminContext,
+  guard: Guard,
+  message: IncomingMessage,
+): Promise<Answer> {
+  const url = toUrl(message);
+  const isGet = message.method === "GET" || message.method === "HEAD";
+  // Probes come with whatever address they have, and have no token.
+  if (isGet && url.pathname === "/livez") return json({ live: true });
+  if (isGet && url.pathname === "/readyz") return toReadiness(control, guard, message);
+  guard.mustBeDirect(message.headers);
+  if (!guard.isKnown(message.headers)) {
+    throw new ServerError("SLUICE_UNAUTHORIZED", "Authorization: Bearer, with the admin token");
+  }
+  return route({ control, ...context }, message, url);
+}
+
+/** Why it is not ready is for operators only. */
+function toReadiness(control: AdminControl, guard: Guard, { headers }: IncomingMessage): Answer {
+  const { ready, reasons } = control.isReady();
+  return json(guard.isKnown(headers) ? { ready, reasons } : { ready }, ready ? 200 : 503);
+}
+
+function toUrl({ url = "/" }: IncomingMessage): URL {
+  // The host plays no part: only path and query are read.
+  const parsed = URL.canParse(url, "http://admin") ? new URL(url, "http://admin") : undefined;
+  if (parsed === undefined) throw new ServerError("SLUICE_REQUEST_INVALID", "the path is no URL");
+  return parsed;
+}
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      const seen = `admin.listen ${host}:${port}: ${cause.message}`;
+      reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
+    });
+    server.listen(port, host, () => {
+      const { address, family, port: bound } = server.address() as AddressInfo;
+      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${bound}`);
+    });
+  });
+}
+
+function drain(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function readVersion(): string {
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,56 @@
+// Answers of the admin port: JSON, text, and problem bodies that say what was seen.
+
+import type { ServerResponse } from "node:http";
+import { SluiceError } from "sluice";
+import { ServerError } from "../errors.js";
+
+/** What a route answers. */
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  /** Besides those that every answer has. */
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** JSON; Infinity becomes null. */
+export function json(value: unknown, status = 200): Answer {
+  return { status, type: "application/json", body: `${JSON.stringify(value)}\n` };
+}
+
+/** Plain text. */
+export function text(body: string, type = "text/plain; charset=utf-8"): Answer {
+  return { status: 200, type, body };
+}
+
+/** The answer that tells of an error. What is no error of ours says nothing of itself: it is in the log. */
+export function problem(error: unknown): Answer {
+  const isOurs = error instanceof ServerError || error instanceof SluiceError;
+  const { code, status, message } = isOurs
+    ? error
+    : { code: "SLUICE_INTERNAL", status: 500, message: "something failed; the log says what" };
+  const body = { title: code, status, code, detail: message };
+  const fields: Record<string, string> = {
+    ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
+    // The rest of the body is not waited for.
+    ...(status === 413 ? { Connection: "close" } : {}),
+  };
+  return {
+    status,
+    type: "application/problem+json",
+    body: `${JSON.stringify(body)}\n`,
+    fields,
+  };
+}
+
+/** Sends an answer. */
+export function send(response: ServerResponse, { status, type, body, fields }: Answer): void {
+  response.writeHead(status, {
+    "Content-Type": type,
+    "Content-Length": Buffer.byteLength(body),
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    ...fields,
+  });
+  response.end(body);
+}

@@ -1,0 +1,27 @@
+// What the admin port needs of whoever runs the service. In a service of several processes it answers for
+// all of them.
+
+import type { TopOptions, TopReport } from "../telemetry/top-report.js";
+
+/** Whether the service takes requests, and if not, why. */
+export interface Ready {
+  readonly ready: boolean;
+  /** In words; empty if it is ready. */
+  readonly reasons: readonly string[];
+}
+
+/** The service, as the admin port asks it. */
+export interface AdminControl {
+  isReady(): Ready;
+  /** Reads rules and configuration again. Rejects with what is wrong with them. */
+  reload(): Promise<void>;
+  /** In Prometheus' text format. */
+  metrics(): Promise<string>;
+  /**
+   * Switches a rule off or on, or all of them if `ruleId` is undefined. Default: in the policies of this
+   * process.
+   */
+  switchRule?(ruleId: string | undefined, isOn: boolean): void | Promise<void>;
+  /** Default: that of this process. */
+  top?(options: TopOptions): TopReport | Promise<TopReport>;
+}

@@ -1,0 +1,108 @@
+// The bodies that the admin port takes, and the words for what is wrong with one.
+
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import { ServerError, show } from "../errors.js";
+
+/** Bytes of a body. */
+export const BODY_BYTES_MAX = 65_536;
+
+const text = z.string().max(16_384);
+const name = z.string().min(1).max(256);
+const cost = z.int().min(0).optional();
+
+/** Facts, as the library has them: `apiKey` is the hash of one. */
+const facts = z.strictObject({
+  method: text.default("GET"),
+  path: text.default("/"),
+  host: text.optional(),
+  ip: text.optional(),
+  user: text.optional(),
+  apiKey: text.optional(),
+  tenant: text.optional(),
+  tier: text.optional(),
+  headers: z.record(z.string(), z.union([text, z.array(text)])).optional(),
+  cookies: z.record(z.string(), text).optional(),
+  body: z.record(z.string(), z.unknown()).optional(),
+  attributes: z.record(z.string(), z.union([text, z.number()])).optional(),
+});
+
+const target = { rule: name, key: text.min(1) };
+
+/** The bodies, by verb. */
+export const inputs = {
+  check: z.strictObject({ facts, cost }),
+  peek: z.strictObject({ facts, cost }),
+  explain: z.strictObject({ facts, cost, all: z.boolean().optional() }),
+  reset: z.strictObject(target),
+  unblock: z.strictObject(target),
+  /** `forMs: null` is until it is unblocked. */
+  block: z.strictObject({ ...target, forMs: z.int().min(1).nullable() }),
+  refund: z.strictObject({ ...target, cost: z.int().min(0) }),
+  none: z.strictObject({}),
+} as const;
+
+/** A verb with a body. */
+export type Verb = keyof typeof inputs;
+/** What a verb is given. */
+export type Input<V extends Verb> = z.infer<(typeof inputs)[V]>;
+
+/**
+ * The body of a request, read and checked. An empty one is an empty object.
+ *
+ * @throws ServerError that says where something is wrong and what was seen.
+ */
+export async function readInput<V extends Verb>(
+  verb: V,
+  request: IncomingMessage,
+): Promise<Input<V>> {
+  const value = parseJson(await readBody(request));
+  const result = inputs[verb].safeParse(value);
+  if (result.success) return result.data as Input<V>;
+  throw invalid(result.error.issues.map((issue) => sayIssue(issue, value)).join("; "));
+}
+
+function sayIssue({ path, message, code }: z.core.$ZodIssue, value: unknown): string {
+  const where = path.length === 0 ? "the body" : path.join(".");
+  const seen = path.reduce<unknown>(
+    (at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part],
+    value,
+  );
+  const got = code === "unrecognized_keys" ? "" : `, got ${show(seen)}`;
+  return `${where}: ${message}${got}`;
+}
+
+/** Not by `for await`: leaving that early would destroy the socket before the answer is sent. */
+function readBody(request: IncomingMessage): Promise<string> {
+  mustBeJson(request.headers["content-type"]);
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
+      else reject(new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${BODY_BYTES_MAX} bytes`));
+    });
+    request.on("end", () => resolve(Buffer.concat(pieces).toString("utf8")));
+    request.on("error", reject);
+  });
+}
+
+/** A page of elsewhere can make a browser send a form here, but not JSON. */
+function mustBeJson(type: string | undefined): void {
+  if (type?.split(";")[0].trim().toLowerCase() === "application/json") return;
+  throw invalid(`Content-Type must be application/json, got ${show(type)}`);
+}
+
+function parseJson(body: string): unknown {
+  if (body.trim() === "") return {};
+  try {
+    return JSON.parse(body) as unknown;
+  } catch (error) {
+    throw invalid(`the body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function invalid(seen: string): ServerError {
+  return new ServerError("SLUICE_REQUEST_INVALID", seen);
+}

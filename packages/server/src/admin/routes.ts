@@ -1,0 +1,153 @@
+// The paths of the admin port.
+
+import type { IncomingMessage } from "node:http";
+import { ServerError, show } from "../errors.js";
+import { readMs } from "../service/clock.js";
+import type { Core } from "../service/core.js";
+import { type Answer, json, text } from "./answer.js";
+import type { AdminControl } from "./control.js";
+import { type Input, readInput, type Verb } from "./inputs.js";
+import { toRulesView } from "./rules-view.js";
+import * as verbs from "./verbs.js";
+
+/** What routes are given. */
+export interface AdminContext {
+  readonly core: Core;
+  readonly control: AdminControl;
+  /** Of the package. */
+  readonly version: string;
+  /** Whether a token guards the port, so that who asks is known to be an operator. */
+  readonly hasToken: boolean;
+}
+
+/** One request. */
+export interface AdminRequest {
+  readonly url: URL;
+  readonly message: IncomingMessage;
+  /** Parts of the path that differ. */
+  readonly ids: readonly string[];
+}
+
+type Handler = (context: AdminContext, request: AdminRequest) => Answer | Promise<Answer>;
+
+interface Route {
+  readonly method: "GET" | "POST";
+  readonly path: RegExp;
+  readonly handle: Handler;
+}
+
+/** Of the text format. */
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+const ROUTES: readonly Route[] = [
+  get("/metrics", async ({ control }) => text(await control.metrics(), METRICS_TYPE)),
+  get("/v1/version", ({ core, version }) =>
+    json({ name: "sluice", version, node: process.version, rules: core.policy.version }),
+  ),
+  get("/v1/rules", ({ core }) => json(toRulesView(core.policy))),
+  get("/v1/top", answerTop),
+  get("/v1/stats", ({ core }) => json(toStats(core))),
+  post("/v1/reload", async ({ core, control }, { message }) => {
+    await readInput("none", message);
+    await control.reload();
+    return json({ reloaded: true, version: core.policy.version });
+  }),
+  post("/v1/rules/disable", (context, request) => answerSwitch(context, request, false)),
+  post("/v1/rules/enable", (context, request) => answerSwitch(context, request, true)),
+  post("/v1/rules/([^/]+)/disable", (context, request) => answerSwitch(context, request, false)),
+  post("/v1/rules/([^/]+)/enable", (context, request) => answerSwitch(context, request, true)),
+  verb("check", verbs.check),
+  verb("peek", verbs.peek),
+  verb("explain", verbs.explain),
+  verb("reset", verbs.reset),
+  verb("block", verbs.block),
+  verb("unblock", verbs.unblock),
+  verb("refund", verbs.refund),
+];
+
+/**
+ * The answer to a request.
+ *
+ * @throws ServerError if there is no such path, or it answers another method.
+ */
+export function route(context: AdminContext, message: IncomingMessage, url: URL): Promise<Answer> {
+  const fitting = ROUTES.filter(({ path }) => path.test(url.pathname));
+  // HEAD is GET without its body, which Node leaves out by itself.
+  const method = message.method === "HEAD" ? "GET" : message.method;
+  const found = fitting.find((candidate) => candidate.method === method);
+  if (found === undefined) throw toMiss(message, url, fitting);
+  const ids = found.path.exec(url.pathname)?.slice(1).map(decode) ?? [];
+  return Promise.resolve(found.handle(context, { url, message, ids }));
+}
+
+function toMiss(message: IncomingMessage, url: URL, fitting: readonly Route[]): ServerError {
+  if (fitting.length === 0) return new ServerError("SLUICE_NOT_FOUND", show(url.pathname));
+  const others = fitting.map(({ method }) => method).join(", ");
+  const seen = `${show(url.pathname)} answers ${others}, got ${show(message.method)}`;
+  return new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen);
+}
+
+function get(path: string, handle: Handler): Route {
+  return { method: "GET", path: new RegExp(`^${path}$`), handle };
+}
+
+function post(path: string, handle: Handler): Route {
+  return { method: "POST", path: new RegExp(`^${path}$`), handle };
+}
+
+function verb<V extends Verb>(
+  name: V,
+  run: (core: Core, input: Input<V>) => Promise<object>,
+): Route {
+  return post(`/v1/${name}`, async ({ core }, { message }) =>
+    json(await run(core, await readInput(name, message))),
+  );
+}
+
+async function answerSwitch(
+  { core, control }: AdminContext,
+  { ids: [ruleId], message }: AdminRequest,
+  isOn: boolean,
+): Promise<Answer> {
+  await readInput("none", message);
+  return json(await verbs.switchRule(core, control, ruleId, isOn));
+}
+
+/** `?rule=login` and `?keys=clear`, which shows keys as they are and needs a token. */
+async function answerTop({ core, control, hasToken }: AdminContext, { url }: AdminRequest) {
+  const keys = url.searchParams.get("keys") ?? "hashed";
+  if (keys !== "hashed" && keys !== "clear") {
+    throw new ServerError(
+      "SLUICE_REQUEST_INVALID",
+      `keys must be hashed or clear, got ${show(keys)}`,
+    );
+  }
+  if (keys === "clear" && !hasToken) {
+    throw new ServerError("SLUICE_FORBIDDEN", "keys are shown only where admin.token is set");
+  }
+  const options = { rule: url.searchParams.get("rule") ?? undefined, showsKeys: keys === "clear" };
+  const report = await (control.top?.(options) ?? core.telemetry.top(options));
+  return json({ version: core.policy.version, ...report });
+}
+
+function toStats({ policy, blindPolicy, store }: Core): Record<string, unknown> {
+  return {
+    version: policy.version,
+    uptimeMs: Math.round(readMs()),
+    memory: process.memoryUsage(),
+    store: "stats" in store ? store.stats : null,
+    policy: policy.stats,
+    blindPolicy: blindPolicy?.stats ?? null,
+  };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ServerError(
+      "SLUICE_REQUEST_INVALID",
+      `the path has a broken escape in ${show(part)}`,
+    );
+  }
+}

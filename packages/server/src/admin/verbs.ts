@@ -1,0 +1,99 @@
+// What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
+
+import type { PolicyDecision } from "sluice/rules";
+import { ServerError, show } from "../errors.js";
+import type { Core } from "../service/core.js";
+import type { AdminControl } from "./control.js";
+import type { Input } from "./inputs.js";
+import { toRulesView } from "./rules-view.js";
+
+/** Decides a request described by its facts, and charges it; what a request would hold is given back. */
+export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
+  const { policy, isBlind } = decidingPolicy(core);
+  const decision = await policy.admit(toFacts(facts), cost === undefined ? {} : { cost });
+  // Nobody sees a response here: there is nothing to wait for.
+  if (decision.isHeld) await decision.finish();
+  if (isBlind) core.telemetry.decided("decision", decision, toFacts(facts));
+  return toAnswer(decision);
+}
+
+/** What `check` would answer. */
+export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
+  const options = cost === undefined ? {} : { cost };
+  return toAnswer(await decidingPolicy(core).policy.peek(toFacts(facts), options));
+}
+
+/** Which rules a request meets, and why. */
+export async function explain(core: Core, input: Input<"explain">): Promise<object> {
+  const { facts, cost, all = false } = input;
+  const options = cost === undefined ? { all } : { all, cost };
+  return decidingPolicy(core).policy.explain(toFacts(facts), options);
+}
+
+/** Forgets what a key used. */
+export async function reset({ policy }: Core, { rule, key }: Input<"reset">): Promise<object> {
+  await policy.reset(rule, key);
+  return { rule, key, reset: true };
+}
+
+/** Refuses every request of a key. */
+export async function block({ policy }: Core, input: Input<"block">): Promise<object> {
+  const { rule, key, forMs } = input;
+  await policy.block(rule, key, forMs ?? Number.POSITIVE_INFINITY);
+  return { rule, key, blocked: true, forMs };
+}
+
+/** Ends a block. */
+export async function unblock({ policy }: Core, { rule, key }: Input<"unblock">): Promise<object> {
+  await policy.unblock(rule, key);
+  return { rule, key, blocked: false };
+}
+
+/** Grants a key units. */
+export async function refund({ policy }: Core, input: Input<"refund">): Promise<object> {
+  const { rule, key, cost } = input;
+  await policy.refund(rule, key, cost);
+  return { rule, key, refunded: cost };
+}
+
+/** Switches a rule off or on, or all of them, in every policy; answers the rules as they are then. */
+export async function switchRule(
+  core: Core,
+  control: AdminControl,
+  ruleId: string | undefined,
+  isOn: boolean,
+): Promise<object> {
+  if (ruleId !== undefined) mustExist(core, ruleId);
+  if (control.switchRule !== undefined) await control.switchRule(ruleId, isOn);
+  else {
+    for (const policy of [core.policy, core.blindPolicy]) {
+      if (isOn) policy?.enable(ruleId);
+      else policy?.disable(ruleId);
+    }
+  }
+  return toRulesView(core.policy);
+}
+
+/** A rule in force, or one that is gone and still switched off. */
+function mustExist({ policy }: Core, ruleId: string): void {
+  const isKnown =
+    policy.rules.rules.some(({ id }) => id === ruleId) || policy.switchedOff.rules.includes(ruleId);
+  if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);
+}
+
+/** No door of this port sees a response, so the policy of such doors decides where there is one. */
+function decidingPolicy({ policy, blindPolicy }: Core) {
+  return { policy: blindPolicy ?? policy, isBlind: blindPolicy !== undefined };
+}
+
+function toFacts(facts: Input<"check">["facts"]) {
+  const headers = Object.entries(facts.headers ?? {});
+  return {
+    ...facts,
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+  };
+}
+
+function toAnswer(decision: PolicyDecision): object {
+  return { ...decision.toJSON(), results: decision.results };
+}
