@@ -1,0 +1,102 @@
+// Verdicts into what Envoy is told: a status for each descriptor, the code of all of them, and Retry-After.
+
+import type { Verdict } from "sluice";
+import {
+  CODE,
+  type DescriptorStatus,
+  type HeaderValue,
+  type RateLimitResponse,
+  UINT32_MAX,
+} from "./messages.js";
+import type { EnvoyRule } from "./rules.js";
+
+/** What is asked about one descriptor. */
+export interface Ask {
+  /** Undefined: nothing limits it. */
+  readonly rule: EnvoyRule | undefined;
+  readonly key: string;
+  /** 0: only looked at. */
+  readonly hits: number;
+  /** Whether the descriptor itself says its hits: what was spent, and not what is wanted. */
+  readonly isSpent: boolean;
+  /** Whether the hits are given back. */
+  readonly isRefund: boolean;
+}
+
+const NO_LIMIT: DescriptorStatus = {
+  code: CODE.ok,
+  currentLimit: undefined,
+  remaining: 0,
+  resetSeconds: undefined,
+};
+const UNLIMITED: DescriptorStatus = { ...NO_LIMIT, remaining: UINT32_MAX };
+const NO_HEADERS: readonly HeaderValue[] = [];
+
+/** The verdict of a limit that nothing passes. */
+export const NEVER: Verdict = {
+  allowed: false,
+  limit: 0,
+  remaining: 0,
+  retryAfterMs: Number.POSITIVE_INFINITY,
+  resetMs: 0,
+  delayMs: 0,
+  source: "memory",
+};
+
+/** Whether a refusal of this one refuses the request. */
+export function isEnforced({ rule }: Ask): boolean {
+  return rule !== undefined && !rule.isShadow && !rule.isQuota;
+}
+
+/** Whether it is one of those of which any that passes is enough. */
+export function isAnyOf({ rule }: Ask): boolean {
+  return rule?.isQuota === true && !rule.isShadow;
+}
+
+/** The response to a request. `verdicts` are in the order of `asks`; undefined where nothing was counted. */
+export function toResponse(
+  asks: readonly Ask[],
+  verdicts: readonly (Verdict | undefined)[],
+  isRefused: boolean,
+  nowMs: number,
+): RateLimitResponse {
+  const statuses = asks.map((ask, i) => toStatus(ask, verdicts[i], nowMs));
+  if (!isRefused) return { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
+  const responseHeaders = toRetryAfter(asks, verdicts);
+  return { overallCode: CODE.overLimit, statuses, responseHeaders };
+}
+
+function toStatus({ rule }: Ask, verdict: Verdict | undefined, nowMs: number): DescriptorStatus {
+  if (rule === undefined) return NO_LIMIT;
+  if (rule.kind === "unlimited" || verdict === undefined) return UNLIMITED;
+  return {
+    code: verdict.allowed || rule.isShadow ? CODE.ok : CODE.overLimit,
+    currentLimit: rule.current,
+    remaining: Math.min(verdict.remaining, UINT32_MAX),
+    resetSeconds: toResetSeconds(rule.unitMs, verdict.resetMs, nowMs),
+  };
+}
+
+/** The end of the unit, by the store's clock where it said so; of other limits, until all is back. */
+function toResetSeconds(unitMs: number, resetMs: number, nowMs: number): number {
+  const untilMs = resetMs > 0 || unitMs === 0 ? resetMs : unitMs - (nowMs % unitMs);
+  return Math.ceil(untilMs / 1_000);
+}
+
+/** When it would pass: the longest wait of those that all must pass, else the shortest of the others. */
+function toRetryAfter(
+  asks: readonly Ask[],
+  verdicts: readonly (Verdict | undefined)[],
+): readonly HeaderValue[] {
+  let longestMs = 0;
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < asks.length; i++) {
+    const verdict = verdicts[i];
+    if (verdict === undefined || verdict.allowed) continue;
+    if (isEnforced(asks[i])) longestMs = Math.max(longestMs, verdict.retryAfterMs);
+    else if (isAnyOf(asks[i])) shortestMs = Math.min(shortestMs, verdict.retryAfterMs);
+  }
+  const waitMs = longestMs > 0 ? longestMs : shortestMs;
+  if (!Number.isFinite(waitMs)) return NO_HEADERS;
+  return [{ key: "retry-after", value: String(Math.max(1, Math.ceil(waitMs / 1_000))) }];
+}

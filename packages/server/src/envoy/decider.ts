@@ -1,0 +1,71 @@
+// Both ways in, gRPC and JSON, ask here: a request is decided, timed, and what went wrong is told apart:
+// a request that is none, and a failure of ours.
+
+import type { MaybePromise } from "sluice";
+import { readMs } from "../service/clock.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { type EnvoyLimiter, RequestError } from "./limiter.js";
+import { CODE, type RateLimitRequest, type RateLimitResponse } from "./messages.js";
+import { MalformedError } from "./wire/reader.js";
+
+/** What a refused request would have been answered with, had it been HTTP. */
+const TOO_MANY_REQUESTS = 429;
+/** Failures are logged so often at most: a store that is broken breaks every request. */
+const LOG_EVERY_MS = 1_000;
+
+/** Receives the answer to a request, or why there is none. */
+export interface Receiver {
+  answered(response: RateLimitResponse): void;
+  /** `isTheirs`: the request is at fault; `why` may then be shown. */
+  failed(why: string, isTheirs: boolean): void;
+}
+
+/** Decides requests for a door. */
+export class Decider {
+  readonly #limiter: EnvoyLimiter;
+  readonly #telemetry: Telemetry;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limiter: EnvoyLimiter, telemetry: Telemetry) {
+    this.#limiter = limiter;
+    this.#telemetry = telemetry;
+  }
+
+  /** Reads and decides a request. The answer comes at once wherever the store answers at once. */
+  decide(read: () => RateLimitRequest, receiver: Receiver): void {
+    const startMs = readMs();
+    try {
+      const response: MaybePromise<RateLimitResponse> = this.#limiter.decide(read());
+      if (!(response instanceof Promise)) this.#answer(response, startMs, receiver);
+      else {
+        response.then(
+          (late) => this.#answer(late, startMs, receiver),
+          (error) => this.#fail(error, receiver),
+        );
+      }
+    } catch (error) {
+      this.#fail(error, receiver);
+    }
+  }
+
+  #answer(response: RateLimitResponse, startMs: number, receiver: Receiver): void {
+    this.#telemetry.tookMs("envoy", readMs() - startMs);
+    if (response.overallCode === CODE.overLimit) {
+      this.#telemetry.refused("envoy", TOO_MANY_REQUESTS);
+    }
+    receiver.answered(response);
+  }
+
+  #fail(error: unknown, receiver: Receiver): void {
+    const isTheirs = error instanceof RequestError || error instanceof MalformedError;
+    if (!isTheirs) this.#log(error);
+    receiver.failed(isTheirs ? error.message : "the request could not be decided", isTheirs);
+  }
+
+  #log(error: unknown): void {
+    const nowMs = readMs();
+    if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
+    this.#loggedMs = nowMs;
+    this.#telemetry.log.error({ err: error, door: "envoy" }, "a request could not be decided");
+  }
+}

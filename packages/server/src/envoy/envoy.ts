@@ -1,0 +1,99 @@
+// The door for Envoy: its rate limit service, version 3, with the files of envoyproxy/ratelimit as they are.
+// What is read from them can change while it is open; what was counted stays.
+
+import { dirname, resolve } from "node:path";
+import { ServerError } from "../errors.js";
+import type { Core, OpenDoor } from "../service/core.js";
+import { Decider } from "./decider.js";
+import { loadFiles, lookAtFiles } from "./file/load.js";
+import { watchFiles } from "./file/watch.js";
+import { openGrpc } from "./grpc.js";
+import { openHttp } from "./http.js";
+import { EnvoyLimiter } from "./limiter.js";
+import { EnvoyRules } from "./rules.js";
+import { toEnvoyStore } from "./store.js";
+
+/** The open door for Envoy. `url` is that of gRPC. */
+export interface EnvoyDoor extends OpenDoor {
+  /** Where `POST /json` is answered; undefined if it is not. */
+  readonly httpUrl: string | undefined;
+  /**
+   * Reads the files again. What can't be used changes nothing and is told to the telemetry; this never
+   * rejects.
+   */
+  reload(): Promise<void>;
+}
+
+/**
+ * Opens the door for Envoy.
+ *
+ * @throws ServerError if a file can't be used, or an address can't be listened at.
+ */
+export async function openEnvoy(core: Core): Promise<EnvoyDoor> {
+  const config = core.config.envoy;
+  if (config === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", "envoy is not there");
+  const folder = core.config.file === undefined ? "." : dirname(core.config.file);
+  const paths = config.files.map((file) => resolve(folder, file));
+  const mark = await lookAtFiles(paths);
+  const store = toEnvoyStore(core);
+  const limiter = new EnvoyLimiter(store, core.clock, await readRules(paths, core));
+  const decider = new Decider(limiter, core.telemetry);
+  const grpc = await openGrpc(config.listen, decider);
+  const http =
+    config.http === undefined
+      ? undefined
+      : await openHttp(config.http, decider, grpc.health).catch((error) => {
+          grpc.close();
+          throw error;
+        });
+  const reload = toReload(paths, limiter, core);
+  const stopWatching = watchFiles(paths, { mark, onChange: reload });
+  const close = async () => {
+    stopWatching();
+    grpc.close();
+    http?.close();
+    await store.close();
+  };
+  return {
+    name: "envoy",
+    url: grpc.url,
+    httpUrl: http?.url,
+    reload,
+    drain: async () => {
+      stopWatching();
+      await Promise.all([grpc.drain(), http?.drain()]);
+    },
+    close,
+  };
+}
+
+/** Reloads one after the other, so that the files as they are last win. */
+function toReload(
+  paths: readonly string[],
+  limiter: EnvoyLimiter,
+  core: Core,
+): () => Promise<void> {
+  let latest: Promise<void> = Promise.resolve();
+  const reloadOnce = async () => {
+    try {
+      limiter.replace(await readRules(paths, core, limiter.rules));
+      core.telemetry.reloaded("envoy");
+    } catch (error) {
+      core.telemetry.reloaded("envoy", error);
+    }
+  };
+  return () => {
+    latest = latest.then(reloadOnce);
+    return latest;
+  };
+}
+
+async function readRules(
+  paths: readonly string[],
+  { telemetry }: Core,
+  before?: EnvoyRules,
+): Promise<EnvoyRules> {
+  const { domains, warnings } = await loadFiles(paths);
+  for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
+  return new EnvoyRules(domains, before);
+}

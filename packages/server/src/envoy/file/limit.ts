@@ -1,0 +1,157 @@
+// What `rate_limit` says: so many in a unit, or no limit at all; and under `sluice`, which envoyproxy/
+// ratelimit would refuse, any limit that a file of rules may have, and what answers when the store does not.
+
+import type { FailurePolicy, Limit } from "sluice";
+import { fixedWindow } from "sluice";
+import { parseRules, type Rule, RulesError } from "sluice/rules";
+import { type CurrentLimit, UINT32_MAX, UNIT_MS, UNIT_NAMES } from "../messages.js";
+import type { Field, Source } from "./source.js";
+
+/** A limit of a file. */
+export interface LimitConfig {
+  /** `never`: not one request passes. */
+  readonly kind: "counted" | "unlimited" | "never";
+  /** What is counted by; undefined unless `counted`. */
+  readonly limit: Limit | undefined;
+  /** How it is told to Envoy. */
+  readonly current: CurrentLimit;
+  /** The names of limits that don't apply where this one does. */
+  readonly replaces: readonly string[];
+  /** Undefined: what the service does by default. */
+  readonly onStoreFailure: FailurePolicy | undefined;
+}
+
+const NAME_LENGTH_MAX = 256;
+const REPLACES_MAX = 1_000;
+
+/** Reads the fields of a `rate_limit`. */
+export function parseLimit(
+  source: Source,
+  at: Field,
+  fields: ReadonlyMap<string, Field>,
+): LimitConfig | undefined {
+  const name = source.text(fields.get("name")?.value, "name");
+  if (name.length > NAME_LENGTH_MAX) {
+    source.say(fields.get("name")?.at, `name is longer than ${NAME_LENGTH_MAX} characters`);
+  }
+  const replaces = parseReplaces(source, fields.get("replaces"), name);
+  const ours = fields.get("sluice");
+  const rule = ours === undefined ? undefined : parseOurs(source, ours);
+  if (ours !== undefined && rule === undefined) return undefined;
+  const own = rule?.limits[0];
+  const onStoreFailure = rule?.onStoreFailure;
+  if (own !== undefined) {
+    refuseBoth(source, fields);
+    return {
+      kind: "counted",
+      limit: own,
+      current: describeLimit(own, name),
+      replaces,
+      onStoreFailure,
+    };
+  }
+  return parseUnit(source, at, fields, { name, replaces, onStoreFailure });
+}
+
+function parseUnit(
+  source: Source,
+  at: Field,
+  fields: ReadonlyMap<string, Field>,
+  others: Pick<LimitConfig, "replaces" | "onStoreFailure"> & { readonly name: string },
+): LimitConfig | undefined {
+  const { name, replaces, onStoreFailure } = others;
+  const unitField = fields.get("unit");
+  const written = source.text(unitField?.value, "unit").toUpperCase();
+  const unit = Math.max(0, UNIT_NAMES.indexOf(written as (typeof UNIT_NAMES)[number]));
+  const most = fields.get("requests_per_unit");
+  const requestsPerUnit = source.whole(most?.value, "requests_per_unit", UINT32_MAX);
+  const current = { requestsPerUnit, unit, name };
+  if (source.truth(fields.get("unlimited")?.value, "unlimited")) {
+    if (unit > 0) source.say(unitField?.at, "unit can't be there beside unlimited");
+    return { kind: "unlimited", limit: undefined, current, replaces, onStoreFailure };
+  }
+  if (unit === 0) return sayUnit(source, unitField ?? at, written);
+  if (requestsPerUnit === 0) {
+    return { kind: "never", limit: undefined, current, replaces, onStoreFailure };
+  }
+  const limit = fixedWindow({ limit: requestsPerUnit, windowMs: UNIT_MS[unit] });
+  return { kind: "counted", limit, current, replaces, onStoreFailure };
+}
+
+function sayUnit(source: Source, at: Field, written: string): undefined {
+  const units = UNIT_NAMES.slice(1).join(", ").toLowerCase();
+  const seen = written === "" ? "is missing" : `is ${JSON.stringify(written.toLowerCase())}`;
+  return source.say(at.at, `unit ${seen}; it must be one of ${units}`);
+}
+
+function parseReplaces(source: Source, field: Field | undefined, name: string): readonly string[] {
+  const items = source.items(field?.value, "replaces");
+  if (items.length > REPLACES_MAX) {
+    return source.say(field?.at, `replaces has more than ${REPLACES_MAX} names`) ?? [];
+  }
+  return items.flatMap((item) => {
+    const replaced = source
+      .fields(item, "an entry of replaces")
+      .find((entry) => entry.name === "name" || source.say(entry.at, "replaces has only names"));
+    const text = source.text(replaced?.value, "name");
+    if (text === "") return source.say(item, "an entry of replaces has no name") ?? [];
+    if (text === name) return source.say(item, "a limit can't replace itself") ?? [];
+    return [text];
+  });
+}
+
+/** A limit of ours, read as that of a rule, so that a file of rules and this one know the same. */
+function parseOurs(source: Source, { at, value }: Field): Rule | undefined {
+  const given = source.plain(value);
+  const isMap = typeof given === "object" && given !== null && !Array.isArray(given);
+  const { onStoreFailure, ...rest } = isMap ? (given as Record<string, unknown>) : {};
+  const hasLimit = !isMap || Object.keys(rest).length > 0;
+  const limit = isMap ? rest : given;
+  const rule = {
+    id: "sluice",
+    key: "global",
+    limit: hasLimit ? limit : "1/second",
+    ...(onStoreFailure === undefined ? {} : { onStoreFailure }),
+  };
+  try {
+    const [parsed] = parseRules({ version: 1, rules: [rule] }).rules;
+    return hasLimit ? mustBeUsable(source, at, parsed) : { ...parsed, limits: [] };
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    for (const { message } of error.problems) {
+      source.say(
+        at,
+        message.replace(/^rule "sluice": (limit\b)?/, (_, it) => (it ? "sluice" : "")),
+      );
+    }
+    return undefined;
+  }
+}
+
+/** Envoy tells of no response and waits for nobody. */
+function mustBeUsable(source: Source, at: Field["at"], rule: Rule): Rule | undefined {
+  if (rule.limits.length !== 1) return source.say(at, "sluice must be one limit");
+  const [limit] = rule.limits;
+  if (limit.algorithm === "concurrency") {
+    return source.say(at, "sluice.concurrency needs a door that sees responses");
+  }
+  if (limit.algorithm === "leakyBucket" && limit.mode === "shape") {
+    return source.say(at, "sluice.leakyBucket would make requests wait; it needs mode: meter");
+  }
+  return rule;
+}
+
+function refuseBoth(source: Source, fields: ReadonlyMap<string, Field>): void {
+  for (const name of ["unit", "requests_per_unit", "unlimited"]) {
+    const field = fields.get(name);
+    if (field !== undefined)
+      source.say(field.at, `${name} can't be there beside a limit under sluice`);
+  }
+}
+
+/** A limit as Envoy can be told of it: the unit is unknown unless the window is just that long. */
+function describeLimit(limit: Limit, name: string): CurrentLimit {
+  const windowMs = "windowMs" in limit ? limit.windowMs : 0;
+  const unit = windowMs === 0 ? 0 : Math.max(0, UNIT_MS.indexOf(windowMs));
+  return { requestsPerUnit: Math.min(limit.limit, UINT32_MAX), unit, name };
+}

@@ -1,0 +1,160 @@
+// A file of envoyproxy/ratelimit as YAML, read the way that service reads it: version 1.1, texts as they
+// are written. Values keep their lines, and all problems of a file are told together.
+
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+} from "yaml";
+import { show } from "../../errors.js";
+
+/** The longest file, in characters. */
+export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
+/** Maps that merge others, which merge others: so deep. */
+const MERGES_MAX = 16;
+
+/** A value in a file, or undefined where nothing is written. */
+export type Value = Node | undefined;
+
+/** A field of a map: where its name stands, and what it says. */
+export interface Field {
+  readonly name: string;
+  readonly at: Value;
+  readonly value: Value;
+}
+
+/** One file, and what is wrong with it. */
+export class Source {
+  readonly file: string;
+  readonly problems: string[] = [];
+  /** What is there and has no effect. */
+  readonly warnings: string[] = [];
+  readonly #lines = new LineCounter();
+  readonly #document: Document;
+
+  /** @param text - What the file holds. */
+  constructor(file: string, text: string) {
+    this.file = file;
+    const isTooLong = text.length > TEXT_LENGTH_MAX;
+    if (isTooLong) this.problems.push(`${file}: more than ${TEXT_LENGTH_MAX} characters`);
+    this.#document = parseDocument(isTooLong ? "" : text, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+      version: "1.1",
+      merge: true,
+    });
+    for (const { pos, message } of this.#document.errors) {
+      this.problems.push(`${file}:${this.#lineAt(pos[0])}: ${toLine(message)}`);
+    }
+  }
+
+  /** The whole file; undefined if it is empty or no YAML. */
+  get root(): Value {
+    return this.problems.length > 0 ? undefined : this.follow(this.#document.contents);
+  }
+
+  /** `ratelimit.yaml:14`. */
+  placeOf(node: Value): string {
+    return `${this.file}:${this.#lineAt(node?.range?.[0] ?? 0)}`;
+  }
+
+  /** Notes a problem, and returns undefined in place of what can't be used. */
+  say(node: Value, problem: string): undefined {
+    this.problems.push(`${this.placeOf(node)}: ${problem}`);
+    return undefined;
+  }
+
+  /** Notes what has no effect. */
+  warn(node: Value, text: string): void {
+    this.warnings.push(`${this.placeOf(node)}: ${text}`);
+  }
+
+  /** The fields of a map, those of maps that it merges included; of nothing, none. */
+  fields(node: Value, what: string, depth = 0): readonly Field[] {
+    if (isNothing(node)) return [];
+    if (!isMap(node)) return this.say(node, `${what} must be a map, got ${describe(node)}`) ?? [];
+    if (depth > MERGES_MAX) return this.say(node, `more than ${MERGES_MAX} merged maps`) ?? [];
+    const own: Field[] = [];
+    const merged: Field[] = [];
+    for (const pair of node.items) {
+      const at = pair.key as Value;
+      const name = this.text(at, `a key of ${what}`);
+      const value = this.follow(pair.value);
+      if (name !== "<<") own.push({ name, at, value });
+      else for (const map of this.#merged(value)) merged.push(...this.fields(map, what, depth + 1));
+    }
+    const known = new Set(own.map(({ name }) => name));
+    return [...own, ...merged.filter(({ name }) => !known.has(name) && known.add(name))];
+  }
+
+  #merged(value: Value): readonly Value[] {
+    return isSeq(value) ? value.items.map((item) => this.follow(item)) : [value];
+  }
+
+  /** The values of a list; of nothing, none. */
+  items(node: Value, what: string): readonly Value[] {
+    if (isNothing(node)) return [];
+    if (isSeq(node)) return node.items.map((item) => this.follow(item));
+    return this.say(node, `${what} must be a list, got ${describe(node)}`) ?? [];
+  }
+
+  /** A text as it is written, whatever YAML would make of it: `404` is "404", nothing is "". */
+  text(node: Value, what: string): string {
+    if (isNothing(node)) return "";
+    if (!isScalar(node))
+      return this.say(node, `${what} must be a text, got ${describe(node)}`) ?? "";
+    return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
+  }
+
+  /** A truth, by any of its names in YAML 1.1; nothing is false. */
+  truth(node: Value, what: string): boolean {
+    if (isNothing(node)) return false;
+    if (isScalar(node) && typeof node.value === "boolean") return node.value;
+    return this.say(node, `${what} must be true or false, got ${describe(node)}`) ?? false;
+  }
+
+  /** A whole number from 0 to `max`; nothing is 0. */
+  whole(node: Value, what: string, max: number): number {
+    if (isNothing(node)) return 0;
+    const value = isScalar(node) ? node.value : undefined;
+    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) {
+      return value as number;
+    }
+    const seen = describe(node);
+    return this.say(node, `${what} must be a whole number from 0 to ${max}, got ${seen}`) ?? 0;
+  }
+
+  /** The plain value. */
+  plain(node: Value): unknown {
+    return node?.toJS(this.#document);
+  }
+
+  /** What an alias stands for. */
+  follow(node: unknown): Value {
+    return (isAlias(node) ? node.resolve(this.#document) : node) as Value;
+  }
+
+  #lineAt(offset: number): number {
+    return Math.max(1, this.#lines.linePos(offset).line);
+  }
+}
+
+/** Whether nothing is written, or null. */
+export function isNothing(node: Value): boolean {
+  return node === undefined || node === null || (isScalar(node) && node.value === null);
+}
+
+function describe(node: Value): string {
+  if (isMap(node)) return "a map";
+  if (isSeq(node)) return "a list";
+  return isScalar(node) ? show(node.value) : "nothing";
+}
+
+function toLine(message: string): string {
+  return message.replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,88 @@
+// The health service of gRPC: whether the rate limit service takes requests, asked once or watched.
+
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerWritableStream,
+  status,
+} from "@grpc/grpc-js";
+import { MalformedError, WIRE, WireReader } from "./wire/reader.js";
+
+/** What can be asked about: the server, the service by its name, and the name that envoyproxy/ratelimit has. */
+const SERVICES = ["", "envoy.service.ratelimit.v3.RateLimitService", "ratelimit"];
+const SERVICE_FIELD = (1 << 3) | WIRE.bytes;
+/** Watching is for load balancers: beyond so many something is wrong. */
+const WATCHERS_MAX = 1_000;
+
+/** Responses as they are on the wire. */
+const SERVING = Buffer.from([0x08, 1]);
+const NOT_SERVING = Buffer.from([0x08, 2]);
+const SERVICE_UNKNOWN = Buffer.from([0x08, 3]);
+
+type Watcher = ServerWritableStream<Buffer, Buffer>;
+
+/** The health of one server. */
+export class Health {
+  #isServing = true;
+  readonly #watchers = new Set<Watcher>();
+
+  /** Whether requests are taken. */
+  get isServing(): boolean {
+    return this.#isServing;
+  }
+
+  /** `Check`. */
+  readonly check: handleUnaryCall<Buffer, Buffer> = (call, callback) => {
+    const name = readName(call.request);
+    if (name === undefined) callback({ code: status.INVALID_ARGUMENT, details: "malformed" });
+    else if (SERVICES.includes(name)) callback(null, this.#state());
+    else callback({ code: status.NOT_FOUND, details: "there is no such service" });
+  };
+
+  /** `Watch`: the state now, and when it changes. */
+  readonly watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
+    const name = readName(call.request);
+    const refuse = (code: status, details: string) => call.emit("error", { code, details });
+    if (name === undefined) return void refuse(status.INVALID_ARGUMENT, "malformed");
+    if (this.#watchers.size >= WATCHERS_MAX) {
+      return void refuse(status.RESOURCE_EXHAUSTED, `more than ${WATCHERS_MAX} watch already`);
+    }
+    this.#watchers.add(call);
+    call.on("cancelled", () => this.#watchers.delete(call));
+    call.on("error", () => this.#watchers.delete(call));
+    // A service that is not known may come one day, says the protocol: the call goes on.
+    call.write(SERVICES.includes(name) ? this.#state() : SERVICE_UNKNOWN);
+    if (!this.#isServing) call.end();
+  };
+
+  /** Tells everybody that no more requests are taken. */
+  stop(): void {
+    this.#isServing = false;
+    for (const watcher of this.#watchers) {
+      watcher.write(NOT_SERVING);
+      watcher.end();
+    }
+    this.#watchers.clear();
+  }
+
+  #state(): Buffer {
+    return this.#isServing ? SERVING : NOT_SERVING;
+  }
+}
+
+/** The service that a request names; undefined if it is malformed. */
+function readName(message: Buffer): string | undefined {
+  const reader = new WireReader(message);
+  let name = "";
+  try {
+    while (!reader.isDone) {
+      const tag = reader.tag();
+      if (tag === SERVICE_FIELD) name = reader.text();
+      else reader.skip(tag);
+    }
+    return name;
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,123 @@
+// The same service over plain HTTP, as envoyproxy/ratelimit has it beside gRPC: `POST /json` for people and
+// scripts, `/healthcheck` for load balancers.
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ListenConfig } from "../config/config.js";
+import { ServerError } from "../errors.js";
+import type { Decider } from "./decider.js";
+import { MESSAGE_BYTES_MAX } from "./grpc.js";
+import type { Health } from "./health.js";
+import { toJson, toRequest } from "./json.js";
+import { CODE, type RateLimitResponse } from "./messages.js";
+
+/** Until a whole request has to be there. */
+const REQUEST_MS_MAX = 10_000;
+const KEEP_ALIVE_MS = 65_000;
+
+/** An HTTP server that listens. */
+export interface HttpDoor {
+  readonly url: string;
+  drain(): Promise<void>;
+  close(): void;
+}
+
+/** Opens the HTTP server. */
+export async function openHttp(
+  listen: ListenConfig,
+  decider: Decider,
+  health: Health,
+): Promise<HttpDoor> {
+  const server = createServer((request, response) => answer(request, response, decider, health));
+  server.requestTimeout = REQUEST_MS_MAX;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  await listenAt(server, listen);
+  const { port } = server.address() as AddressInfo;
+  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  return {
+    url: `http://${host}:${port}`,
+    drain: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeIdleConnections();
+      await closed;
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listenAt(server: Server, { host, port }: ListenConfig): Promise<void> {
+  const listening = once(server, "listening");
+  server.listen(port, host);
+  await listening.catch((error: Error) => {
+    const seen = `${host}:${port}: ${error.message}`;
+    throw new ServerError("SLUICE_LISTEN_FAILED", seen, { cause: error });
+  });
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  decider: Decider,
+  health: Health,
+): void {
+  const path = request.url?.split("?", 1)[0];
+  // A connection that stays open would keep a drain waiting.
+  if (!health.isServing) response.setHeader("Connection", "close");
+  if (path === "/healthcheck") sendHealth(response, health);
+  else if (path !== "/json") send(response, 404, "there is nothing at that path");
+  else if (request.method !== "POST") send(response, 405, "ask with POST");
+  else {
+    readBody(request).then(
+      (body) => decide(body, response, decider),
+      () => send(response.setHeader("Connection", "close"), 413, "the body is too large"),
+    );
+  }
+}
+
+function sendHealth(response: ServerResponse, { isServing }: Health): void {
+  send(response, isServing ? 200 : 500, isServing ? "OK" : "draining");
+}
+
+function decide(body: string, response: ServerResponse, decider: Decider): void {
+  decider.decide(() => toRequest(body), {
+    answered: (decision) => sendDecision(response, decision),
+    failed: (why, isTheirs) => send(response, isTheirs ? 400 : 500, why),
+  });
+}
+
+function sendDecision(response: ServerResponse, decision: RateLimitResponse): void {
+  for (const { key, value } of decision.responseHeaders) response.setHeader(key, value);
+  const status = decision.overallCode === CODE.overLimit ? 429 : 200;
+  send(response, status, toJson(decision), "application/json");
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  contentType = "text/plain; charset=utf-8",
+): void {
+  response.writeHead(status, {
+    "Content-Type": contentType,
+    "Content-Length": Buffer.byteLength(body),
+    "Cache-Control": "no-store",
+  });
+  response.end(body);
+}
+
+/** The whole body; rejects if it is too large or does not come. */
+async function readBody(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > MESSAGE_BYTES_MAX) throw new Error("too large");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}

@@ -1,0 +1,133 @@
+// What the tests of the Envoy door share: a core around a memory store, a folder of files, and a client that
+// speaks the protocol with the codec of the service. (An independent client has a test of its own.)
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
+import { type Clock, memoryStore, type Store } from "sluice";
+import { createPolicy } from "sluice/rules";
+import { ManualClock } from "sluice/testing";
+import { afterEach } from "vitest";
+import type { Config } from "../src/config/config.js";
+import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
+import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/envoy/messages.js";
+import { encodeRequest } from "../src/envoy/wire/request.js";
+import { decodeResponse } from "../src/envoy/wire/response.js";
+import type { Core } from "../src/service/core.js";
+import { quietTelemetry } from "../src/telemetry/quiet.js";
+import type { Telemetry } from "../src/telemetry/telemetry.js";
+
+export const SHOULD_RATE_LIMIT = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+/** A Monday at noon, UTC: twelve hours into its day, four and a half days into its week of the epoch. */
+export const START_MS: number = Date.UTC(2026, 10, 16, 12);
+
+/** What was told to the telemetry. */
+export interface Heard {
+  readonly reloads: unknown[];
+  readonly refusals: number[];
+  readonly tookMs: number[];
+}
+
+/** What a core is made with; the rest is made up. */
+export interface CoreParts {
+  readonly files: readonly string[];
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly hasHttp?: boolean;
+}
+
+/** A core that nothing but this door is opened with. */
+export function makeCore({ files, store = memoryStore(), clock, hasHttp }: CoreParts): {
+  core: Core;
+  heard: Heard;
+} {
+  const heard: Heard = { reloads: [], refusals: [], tookMs: [] };
+  const telemetry: Telemetry = {
+    ...quietTelemetry(),
+    reloaded: (_what, error) => void heard.reloads.push(error ?? "fine"),
+    refused: (_door, status) => void heard.refusals.push(status),
+    tookMs: (_door, ms) => void heard.tookMs.push(ms),
+  };
+  const listen = { host: "127.0.0.1", port: 0 };
+  const envoy = { listen, http: hasHttp ? listen : undefined, files };
+  const rules = { version: 1, rules: [] };
+  const core: Core = {
+    config: { file: undefined, envoy } as unknown as Config,
+    clock: clock ?? new ManualClock(START_MS),
+    store,
+    policy: createPolicy({ rules }),
+    blindPolicy: undefined,
+    telemetry,
+  };
+  return { core, heard };
+}
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).toReversed()) await end();
+});
+
+/** Ends something after the test. */
+export function later(end: () => unknown): void {
+  endings.push(end);
+}
+
+/** A folder with these files, which goes after the test. */
+export function makeFiles(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-envoy-"));
+  later(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** Opens the door with a file of this text, until the test has ended. */
+export async function openWith(
+  text: string,
+  parts: Omit<CoreParts, "files"> = {},
+): Promise<{ door: EnvoyDoor; client: EnvoyClient; folder: string; core: Core; heard: Heard }> {
+  const folder = makeFiles({ "ratelimit.yaml": text });
+  const { core, heard } = makeCore({ ...parts, files: [folder] });
+  const door = await openEnvoy(core);
+  later(() => door.close());
+  return { door, client: connect(door.url), folder, core, heard };
+}
+
+/** A client of the service. */
+export interface EnvoyClient {
+  readonly grpc: Client;
+  /** Sends a request; rejects with a ServiceError. */
+  ask(request: Partial<RateLimitRequest>): Promise<RateLimitResponse>;
+  /** Sends bytes to any method. */
+  send(path: string, bytes: Buffer): Promise<Buffer>;
+}
+
+/** Connects to a server, until the test has ended. */
+export function connect(url: string): EnvoyClient {
+  const grpc = new Client(new URL(url).host, credentials.createInsecure(), {
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  later(() => grpc.close());
+  const asIs = (bytes: Buffer) => bytes;
+  const send = (path: string, bytes: Buffer) =>
+    new Promise<Buffer>((resolve, reject) => {
+      grpc.makeUnaryRequest(path, asIs, asIs, bytes, (error: ServiceError | null, answer) => {
+        if (error !== null) reject(error);
+        else resolve(answer as Buffer);
+      });
+    });
+  const ask = async (request: Partial<RateLimitRequest>) => {
+    const whole = { domain: "web", descriptors: [], hits: 0, ...request };
+    return decodeResponse(await send(SHOULD_RATE_LIMIT, encodeRequest(whole)));
+  };
+  return { grpc, ask, send };
+}
+
+/** A descriptor: `{ user: "a", path: "/x" }` are its entries, in order. */
+export function descriptor(
+  entries: Readonly<Record<string, string>>,
+  others: Partial<Omit<Descriptor, "entries">> = {},
+): Descriptor {
+  const pairs = Object.entries(entries).map(([key, value]) => ({ key, value }));
+  return { entries: pairs, limit: undefined, hits: undefined, isNegative: false, ...others };
+}
