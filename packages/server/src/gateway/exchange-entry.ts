@@ -8,7 +8,7 @@ import { readMs } from "../service/clock.js";
 import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
 import { type BodyFraming, readFraming } from "./framing.js";
-import { answer, type ProblemStatus, toProblem } from "./replies.js";
+import { answer, isClosing, type ProblemStatus, toProblem } from "./replies.js";
 import { readTarget } from "./target.js";
 
 /** What the entry needs of the gateway. */
@@ -31,7 +31,7 @@ export class Entry {
   /** @param isExpecting - Whether the client waits for leave to send its body. */
   take(request: IncomingMessage, response: ServerResponse, isExpecting: boolean): void {
     // A connection that is being closed has had its last answer.
-    if (request.socket.writableEnded) return;
+    if (isClosing(request.socket)) return;
     if (this.#host.isDraining) response.shouldKeepAlive = false;
     const read = this.#read(request);
     if (typeof read === "number") {

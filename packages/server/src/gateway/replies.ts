@@ -91,12 +91,24 @@ function hasMuchLeft(request: IncomingMessage): boolean {
   return Number(headers["content-length"] ?? 0) > UNREAD_BYTES_MAX;
 }
 
+/** Connections whose last answer is decided, be it sent or not. */
+const closing = new WeakSet<Socket>();
+
+/**
+ * Whether a connection is being closed. What is read from it after that is not a request, whatever it
+ * looks like: it may be the rest of one that was refused.
+ */
+export function isClosing(socket: Socket): boolean {
+  return closing.has(socket) || socket.writableEnded;
+}
+
 /**
  * Has the connection closed after the response. Closing while bytes arrive resets the connection, and
  * takes the answer from a client that has not read it: so it is read from for a moment longer.
  */
 function closeGently(socket: Socket, response: ServerResponse): void {
   response.shouldKeepAlive = false;
+  closing.add(socket);
   socket.destroySoon = linger;
 }
 
