@@ -1,7 +1,13 @@
 // What tests of the whole gateway stand on: upstreams that remember what they saw, and a gateway in front
 // of them, in this process and over real sockets.
 
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
 import { openGateway } from "../src/gateway/gateway.js";

@@ -21,6 +21,8 @@ describe("readFraming", () => {
   it.each([
     [["Content-Length", "1", "Content-Length", "1"]],
     [["Content-Length", "1", "content_length", "1"]],
+    [["Content_Length", "1"]],
+    [["Transfer_Encoding", "chunked"]],
     [["Content-Length", "+1"]],
     [["Content-Length", "1,1"]],
     [["Content-Length", "0x1"]],

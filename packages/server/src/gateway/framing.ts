@@ -21,6 +21,8 @@ export function readFraming(request: IncomingMessage): BodyFraming | undefined {
   let coding: string | undefined;
   for (let i = 0; i < raw.length; i += 2) {
     const known = kind.kindOf(raw[i]);
+    if (known === kind.KEPT) continue;
+    if (isFraming(known) && raw[i].includes("_")) return undefined;
     if (known === kind.HOST) {
       if (host !== undefined) return undefined;
       host = raw[i + 1];
@@ -34,6 +36,11 @@ export function readFraming(request: IncomingMessage): BodyFraming | undefined {
   }
   const hasHost = host === undefined ? httpVersionMinor === 0 : isHost(host);
   return hasHost ? toFraming(length, coding, httpVersionMinor) : undefined;
+}
+
+/** Whether a field that is spelt with `_` would frame the body for some servers, and for us not. */
+function isFraming(known: number): boolean {
+  return known === kind.CONTENT_LENGTH || known === kind.TRANSFER_ENCODING;
 }
 
 function toFraming(

@@ -222,9 +222,9 @@ function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Whether an earlier response is still to be sent: bytes of both would mix. */
+/** Whether an earlier response is still to be sent, so that bytes of both would mix, or was the last. */
 function isBusy(socket: Duplex & { _httpMessage?: unknown }): boolean {
-  return socket._httpMessage !== undefined && socket._httpMessage !== null;
+  return (socket._httpMessage ?? undefined) !== undefined || socket.writableEnded;
 }
 
 const NOTHING: Fields = ["Cache-Control", "no-store", "Content-Length", "0"];
