@@ -74,7 +74,7 @@ export class AdminClient {
   #read({ ok, status }: Response, text: string): unknown {
     const value = parseJson(text);
     if (ok && value !== undefined) return value;
-    if (status === 401 || status === 403) {
+    if (status === 401) {
       const hint = "pass --token, or set SLUICE_ADMIN_TOKEN";
       throw new CommandError(EXIT.unreachable, `${this.name} wants another token: ${hint}`);
     }

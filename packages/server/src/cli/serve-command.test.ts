@@ -56,8 +56,8 @@ describe("sluice serve --check", () => {
     expect({ code, out }).toEqual({ code: 1, out: "" });
     const lines = err.trimEnd().split("\n");
     expect(lines.length).toBeGreaterThanOrEqual(3);
-    expect(lines[0]).toMatch(/bad\.yaml:1: .*gatewai/);
-    expect(lines[1]).toMatch(/bad\.yaml:8: routes\[0\]\.path .*7/);
+    expect(err).toMatch(/^.*bad\.yaml:1: .*gatewai/m);
+    expect(err).toMatch(/^.*bad\.yaml:8: routes\[0\]\.path .*7/m);
     expect(lines.at(-1)).toMatch(/^sluice: .*bad\.yaml can't be used: \d problems?$/);
   });
 
@@ -66,7 +66,7 @@ describe("sluice serve --check", () => {
     const file = write("good.yaml", GATEWAY);
     const { code, err } = await sluice(["serve", "--check", "-c", file]);
     expect(code).toBe(1);
-    expect(err).toMatch(/rules\.yaml:4:\d+: rule "exports": .*"two"/);
+    expect(err).toMatch(/^.*rules\.yaml:4:.* rule "exports": .*"two"/m);
   });
 
   it("names the rule that a door which sees no responses can't keep", async () => {

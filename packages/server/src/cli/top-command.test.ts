@@ -91,9 +91,21 @@ describe("sluice top", () => {
     expect(words.code).toBe(0);
     expect(words.out).toContain("login      ip");
     expect(words.out).not.toContain("\x1b");
-    const json = await sluice(["top", "--once", "--json", "--rule", "a b", "--admin", url]);
+    const json = await sluice([
+      "top",
+      "--once",
+      "--json",
+      "--rule",
+      "a b",
+      "--clear-keys",
+      "--admin",
+      url,
+    ]);
     expect(JSON.parse(json.out)).toEqual(report);
-    expect(service.asked.map((asked) => asked.url)).toEqual(["/v1/top", "/v1/top?rule=a%20b"]);
+    expect(service.asked.map((asked) => asked.url)).toEqual([
+      "/v1/top",
+      "/v1/top?rule=a+b&keys=clear",
+    ]);
   });
 
   it("draws in place in a terminal, and gives it back as it was when it is ended", async () => {

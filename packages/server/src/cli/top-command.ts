@@ -16,6 +16,7 @@ interface Flags extends AdminFlags {
   readonly once?: boolean;
   readonly rule?: string;
   readonly every?: string;
+  readonly clearKeys?: boolean;
 }
 
 /** Between two frames, unless it is said. */
@@ -29,6 +30,7 @@ export function addTopCommand(program: Command, terminal: Terminal, finish: Fini
     .command("top")
     .description("show live which rules are busy, and the hottest keys, hashed")
     .option("--rule <id>", "only this rule")
+    .option("--clear-keys", "show keys as they are; only where a token guards the port")
     .option("--once", "print one frame and end")
     .option("--every <seconds>", "how often it is drawn again", EVERY_SECONDS);
   addAdminOptions(command)
@@ -51,11 +53,19 @@ Examples:
 async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   const client = toClient(flags, terminal);
   const everyMs = toEveryMs(flags.every ?? EVERY_SECONDS);
-  const path = `/v1/top${flags.rule === undefined ? "" : `?rule=${encodeURIComponent(flags.rule)}`}`;
+  const path = toPath(flags);
   const first = await client.get(path);
   if (flags.once || flags.json) show(first, flags, client, terminal);
   if (flags.once) return;
   await watch({ client, path, flags, terminal, everyMs, first });
+}
+
+function toPath({ rule, clearKeys }: Flags): string {
+  const query = new URLSearchParams({
+    ...(rule === undefined ? {} : { rule }),
+    ...(clearKeys ? { keys: "clear" } : {}),
+  });
+  return query.size === 0 ? "/v1/top" : `/v1/top?${query}`;
 }
 
 interface Watch {

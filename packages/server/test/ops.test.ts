@@ -1,0 +1,183 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse, parseAllDocuments, stringify } from "yaml";
+import { sluice } from "./cli/fake-terminal.js";
+
+const root = join(import.meta.dirname, "../../..");
+const readText = (path: string) => readFileSync(join(root, path), "utf8");
+const work = mkdtempSync(join(tmpdir(), "sluice-ops-"));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+const CONFIG_PATH = "/etc/sluice/sluice.yaml";
+
+describe("ops/sluice.yaml", () => {
+  it("is a configuration that starts, with nothing set in the environment", async () => {
+    const file = join(root, "ops/sluice.yaml");
+    const { code, out, err } = await sluice(["serve", "--check", "--config", file]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("gateway, 1 upstream, admin, 1 rule");
+  });
+
+  it("takes its upstream from the environment", async () => {
+    const file = join(root, "ops/sluice.yaml");
+    const env = { UPSTREAM_URL: "nonsense" };
+    const { code, err } = await sluice(["serve", "--check", "--config", file], { env });
+    expect(code).toBe(1);
+    expect(err).toContain("upstreams.app.targets");
+  });
+});
+
+describe("ops/Dockerfile", () => {
+  const lines = readText("ops/Dockerfile").replaceAll("\\\n", " ").split("\n");
+  const valuesOf = (word: string) =>
+    lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
+  const copied = valuesOf("COPY").flatMap((text) => {
+    const parts = text.split(" ");
+    return parts[0].startsWith("--from") ? [] : parts.slice(0, -1);
+  });
+
+  it("copies only what a clone has, and its ignore file lets all of it through", () => {
+    expect(copied).not.toEqual([]);
+    expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    const kept = readText("ops/Dockerfile.dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const isKept = (path: string) => kept.some((one) => path === one || path.startsWith(`${one}/`));
+    expect(copied.filter((path) => !isKept(path))).toEqual([]);
+    expect(kept.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it("installs for every package of the workspace, which npm ci asks for", () => {
+    const manifests = readdirSync(join(root, "packages")).map(
+      (name) => `packages/${name}/package.json`,
+    );
+    expect(copied).toEqual(expect.arrayContaining(manifests));
+  });
+
+  it("starts the bin of the package, as a user that is not root, under a healthcheck", () => {
+    const { bin } = JSON.parse(readText("packages/server/package.json")) as {
+      bin: { sluice: string };
+    };
+    const [entry] = valuesOf("ENTRYPOINT").map((text) => JSON.parse(text) as string[]);
+    expect(entry.at(-1)).toBe(join("/app/packages/server", bin.sluice));
+    const [command] = valuesOf("CMD").map((text) => JSON.parse(text) as string[]);
+    expect(command).toEqual(["serve", "--config", CONFIG_PATH]);
+    expect(readText("ops/Dockerfile")).toContain(`COPY ops/sluice.yaml ${CONFIG_PATH}`);
+    expect(valuesOf("USER")).toEqual(["node"]);
+    expect(valuesOf("HEALTHCHECK")[0]).toContain("http://127.0.0.1:9090/livez");
+  });
+});
+
+describe("ops/systemd/sluice.service", () => {
+  const unit = readText("ops/systemd/sluice.service");
+
+  it("is a unit that systemd understands, where there is one to ask", () => {
+    if (!existsSync("/usr/bin/systemd-analyze")) return;
+    const args = ["verify", "--man=no", join(root, "ops/systemd/sluice.service")];
+    expect(
+      execFileSync("/usr/bin/systemd-analyze", args, { encoding: "utf8", stdio: "pipe" }),
+    ).toBe("");
+  });
+
+  it("checks the configuration before it starts, reloads by SIGHUP, and waits for the drain", () => {
+    const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
+    expect(settingOf("ExecStartPre")).toBe(
+      `/usr/bin/env sluice serve --check --config ${CONFIG_PATH}`,
+    );
+    expect(settingOf("ExecStart")).toBe(`/usr/bin/env sluice serve --config ${CONFIG_PATH}`);
+    expect(settingOf("ExecReload")).toContain("-HUP");
+    expect(settingOf("Restart")).toBe("on-failure");
+    const { server } = parse(readText("ops/sluice.yaml")) as { server: { drainMs: string } };
+    expect(Number.parseInt(settingOf("TimeoutStopSec") ?? "", 10)).toBeGreaterThan(
+      Number.parseInt(server.drainMs, 10),
+    );
+  });
+});
+
+describe("ops/helm/sluice", () => {
+  const chart = "ops/helm/sluice";
+  const values = parse(readText(`${chart}/values.yaml`)) as Record<string, unknown>;
+  const templates = readdirSync(join(root, chart, "templates")).map((name) => ({
+    name,
+    text: readText(`${chart}/templates/${name}`),
+  }));
+  const all = templates.map(({ text }) => text).join("\n");
+
+  it("has the version of the package", () => {
+    const { version } = JSON.parse(readText("packages/server/package.json")) as { version: string };
+    expect(parse(readText(`${chart}/Chart.yaml`))).toMatchObject({
+      apiVersion: "v2",
+      name: "sluice",
+      appVersion: version,
+    });
+  });
+
+  it("uses only values that exist, and all of them", () => {
+    const used = [...all.matchAll(/\.Values\.([\w.]+)/g)].map((match) => match[1].split("."));
+    const valueAt = (path: readonly string[]) =>
+      path.reduce<unknown>(
+        (at, part) => (at as Record<string, unknown> | undefined)?.[part],
+        values,
+      );
+    expect(used.filter((path) => valueAt(path) === undefined)).toEqual([]);
+    const names = new Set(used.map(([name]) => name));
+    expect(Object.keys(values).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it("includes only templates that it defines, and closes every block", () => {
+    const defined = new Set([...all.matchAll(/define "([^"]+)"/g)].map((match) => match[1]));
+    const included = [...all.matchAll(/include "([^"]+)"/g)].map((match) => match[1]);
+    expect(included.filter((name) => !defined.has(name))).toEqual([]);
+    for (const { name, text } of templates) {
+      const opened = text.match(/\{\{-? *(?:if|with|range|define)\b/g)?.length ?? 0;
+      const closed = text.match(/\{\{-? *end\b/g)?.length ?? 0;
+      expect({ name, closed }).toEqual({ name, closed: opened });
+    }
+  });
+
+  it.each(templates.filter(({ name }) => name.endsWith(".yaml")))(
+    "has YAML around the expressions of $name",
+    ({ text }) => {
+      const bare = text
+        .replace(/^\s*\{\{[^}]*\}\}\n/gm, "")
+        .replace(/"\{\{.*\}\}"/g, '"x"')
+        .replace(/\{\{[^}]*\}\}/g, "x");
+      for (const document of parseAllDocuments(bare)) {
+        expect(document.errors).toEqual([]);
+        expect(document.toJS()).toMatchObject({ kind: expect.any(String), metadata: {} });
+      }
+    },
+  );
+
+  it("has a configuration that starts, with the variables that the deployment sets", async () => {
+    const fixed = { gateway: { listen: "0.0.0.0:8080" }, admin: { listen: "0.0.0.0:9090" } };
+    for (const { listen } of Object.values(fixed)) expect(all).toContain(`"listen" "${listen}"`);
+    expect(all).toContain('"rules" (dict "file" "rules.yaml")');
+    const config = { ...(values.config as object), ...fixed, rules: { file: "rules.yaml" } };
+    writeFileSync(join(work, "rules.yaml"), stringify(values.rules));
+    writeFileSync(join(work, "sluice.yaml"), stringify(config));
+    const env = {
+      SLUICE_SERVER_DRAIN_MS: String(Number(values.drainSeconds) * 1_000),
+      SLUICE_ADMIN_TOKEN: "0123456789abcdef",
+      SLUICE_STORE_KIND: "memory",
+    };
+    const set = [...all.matchAll(/name: (SLUICE_\w+)/g)].map((match) => match[1]);
+    expect(set).toEqual(expect.arrayContaining(Object.keys(env)));
+    const args = ["serve", "--check", "--config", join(work, "sluice.yaml")];
+    expect(await sluice(args, { env })).toMatchObject({ code: 0, err: "" });
+    const shared = { SLUICE_STORE_KIND: "redis", SLUICE_STORE_URL: "redis://127.0.0.1:6379/0" };
+    expect(await sluice(args, { env: { ...env, ...shared } })).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("probes health without a token, and gives pods longer to end than preStop and draining take", () => {
+    expect(all).toMatch(/livenessProbe:\s+httpGet:\s+path: \/livez\s+port: admin/);
+    expect(all).toMatch(/readinessProbe:\s+httpGet:\s+path: \/readyz\s+port: admin/);
+    expect(all).toContain(
+      "terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.drainSeconds 5 }}",
+    );
+  });
+});
