@@ -7,7 +7,7 @@ import { type Door, NodeView, Passage, type Reply } from "sluice/http";
 import { readMs } from "../service/clock.js";
 import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
-import { type BodyFraming, readFraming } from "./framing.js";
+import { readFraming } from "./framing.js";
 import { answer, isClosing, type ProblemStatus, toProblem } from "./replies.js";
 import { readTarget } from "./target.js";
 
@@ -33,31 +33,30 @@ export class Entry {
     // A connection that is being closed has had its last answer.
     if (isClosing(request.socket)) return;
     if (this.#host.isDraining) response.shouldKeepAlive = false;
-    const read = this.#read(request);
-    if (typeof read === "number") {
-      answer(request, response, toProblem(read), "", true);
-      return;
-    }
-    const arrival = { request, response, path: read.path, framing: read.framing, isExpecting };
-    if (read.path === this.#host.rateLimitPath && isAsking(request)) this.#tellStatus(arrival);
-    else this.#decide(arrival);
+    const arrival = this.#read(request, response, isExpecting);
+    if (typeof arrival === "number") answer(request, response, toProblem(arrival), "", true);
+    else if (arrival.path === this.#host.rateLimitPath && isAsking(request)) {
+      this.#tellStatus(arrival);
+    } else this.#decide(arrival);
   }
 
   /** What a request asks for; the status of the answer if it can't be taken. */
-  #read(request: IncomingMessage): { path: string; framing: BodyFraming } | ProblemStatus {
-    if (request.rawHeaders.length > 2 * this.#host.headersMax) return 431;
+  #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isExpecting: boolean,
+  ): Arrival | ProblemStatus {
+    const { headersMax, bodyBytesMax } = this.#host;
+    if (request.rawHeaders.length > 2 * headersMax) return 431;
     const framing = readFraming(request);
     const target = readTarget(request.url ?? "", request.method, request.headers.host);
     if (framing === undefined || target === undefined) return 400;
-    if (framing === "length" && this.#isTooLarge(request)) return 413;
+    const bytes = framing === "length" ? Number(request.headers["content-length"]) : 0;
+    if (bodyBytesMax !== 0 && bytes > bodyBytesMax) return 413;
     // What is matched and counted is what is sent on.
     request.url = target.target;
-    return { path: target.path, framing };
-  }
-
-  #isTooLarge({ headers }: IncomingMessage): boolean {
-    const { bodyBytesMax } = this.#host;
-    return bodyBytesMax !== 0 && Number(headers["content-length"]) > bodyBytesMax;
+    const hasBody = framing === "chunked" || bytes > 0;
+    return { request, response, path: target.path, framing, hasBody, isExpecting };
   }
 
   #decide(arrival: Arrival): void {

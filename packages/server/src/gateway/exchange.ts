@@ -39,6 +39,7 @@ export interface Arrival {
   /** In canonical form, without the query. */
   readonly path: string;
   readonly framing: BodyFraming;
+  readonly hasBody: boolean;
   /** Whether the client waits for leave to send its body. */
   readonly isExpecting: boolean;
 }
@@ -95,11 +96,10 @@ export class Exchange implements Caller, BodyWatcher {
   }
 
   onConnection(connection: Connection): void {
-    const { request, response, framing, isExpecting } = this.#arrival;
+    const { request, response, framing, hasBody, isExpecting } = this.#arrival;
     this.#connection = connection;
-    const isWhole = framing === "none";
-    connection.send(this.#toHead(), this, isWhole, request.method === "HEAD");
-    if (isWhole) return;
+    connection.send(this.#toHead(), this, !hasBody, request.method === "HEAD");
+    if (!hasBody) return;
     if (isExpecting) response.writeContinue();
     this.#body = new RequestBody(request, framing === "chunked", this.#host.bodyBytesMax, this);
     this.#body.start(connection);
@@ -201,8 +201,8 @@ export class Exchange implements Caller, BodyWatcher {
 
   /** Whether the request may be sent twice: it changes nothing the second time, and can be sent again. */
   get #isRepeatable(): boolean {
-    const { request, framing } = this.#arrival;
-    return framing === "none" && IDEMPOTENT.has(request.method ?? "");
+    const { request, hasBody } = this.#arrival;
+    return !hasBody && IDEMPOTENT.has(request.method ?? "");
   }
 
   #mayRefresh({ isStale }: Failure): boolean {

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request as openRequest } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { startGateway, startUpstream, stopAll } from "../../test/gateway-stand.js";
+import { startGateway, startUpstream, stopAll } from "../../test/proxy-stand.js";
 
 afterEach(stopAll);
 

@@ -43,6 +43,8 @@ export class Upstream {
       this.#find((target) => target !== tried && target.isUsable(nowMs)) ??
       this.#find((target) => target !== tried) ??
       targets[0];
+    // A second try is nobody's turn: else the target behind a failing one would get every request.
+    if (tried === undefined) this.#turn = (targets.indexOf(chosen) + 1) % targets.length;
     chosen.begin();
     return chosen;
   }
@@ -67,11 +69,9 @@ export class Upstream {
     const start = this.#turn;
     let found: Target | undefined;
     for (let i = 0; i < targets.length; i++) {
-      const place = (start + i) % targets.length;
-      const target = targets[place];
+      const target = targets[(start + i) % targets.length];
       if (!isFit(target) || (found !== undefined && target.pool.load >= found.pool.load)) continue;
       found = target;
-      this.#turn = (place + 1) % targets.length;
       if (!this.#choosesLeast) break;
     }
     return found;

@@ -1,0 +1,156 @@
+// A gateway in front of servers that a test writes itself, down to the bytes, with a core as the service
+// makes it. What is started here ends with `stopAll`.
+
+import { createServer, type RequestListener, type Server } from "node:http";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
+import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config.js";
+import { openGateway } from "../src/gateway/gateway.js";
+import type { OpenDoor } from "../src/service/core.js";
+import { type CoreOptions, createCore, type OwnedCore } from "../src/service/create-core.js";
+import { toTestConfig } from "./test-config.js";
+
+const HOST = "127.0.0.1";
+const closers: (() => unknown)[] = [];
+
+/** Ends everything that was started, the latest first. */
+export async function stopAll(): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close();
+}
+
+/** Has something ended by {@link stopAll}. */
+export function onStop(close: () => unknown): void {
+  closers.push(close);
+}
+
+/** What a test changes of the usual gateway. */
+export interface StandOptions {
+  readonly gateway?: Partial<GatewayConfig>;
+  readonly upstream?: Partial<UpstreamConfig>;
+  readonly config?: Partial<Config>;
+  readonly rules?: readonly object[];
+  readonly core?: CoreOptions;
+}
+
+/** A gateway that runs. */
+export interface GatewayStand {
+  readonly url: string;
+  readonly door: OpenDoor;
+  readonly core: OwnedCore;
+}
+
+/** The upstream of {@link startGateway}, as a file without further values has it. */
+export function toUpstream(
+  targets: readonly string[],
+  changes: Partial<UpstreamConfig> = {},
+): UpstreamConfig {
+  return {
+    name: "app",
+    targets,
+    balance: "round-robin",
+    connectTimeoutMs: 2_000,
+    responseTimeoutMs: 30_000,
+    idleTimeoutMs: 60_000,
+    retriesMax: 1,
+    failuresMax: 5,
+    ejectMs: 10_000,
+    connectionsMax: 256,
+    waitingMax: 1_024,
+    ...changes,
+  };
+}
+
+/** Starts a gateway in front of targets; without rules nothing is limited. */
+export async function startGateway(
+  targets: string | readonly string[],
+  { gateway, upstream, config, rules = [], core: coreOptions }: StandOptions = {},
+): Promise<GatewayStand> {
+  const app = toUpstream(typeof targets === "string" ? [targets] : targets, upstream);
+  const core = createCore(
+    toTestConfig({
+      gateway: { ...GATEWAY, ...gateway },
+      upstreams: new Map([["app", app]]),
+      routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
+      rules: { inline: { version: 1, rules } as never },
+      ...config,
+    }),
+    coreOptions,
+  );
+  const door = await openGateway(core);
+  onStop(async () => {
+    await door.close();
+    await core.close();
+  });
+  return { url: door.url, door, core };
+}
+
+const GATEWAY: GatewayConfig = {
+  listen: { host: HOST, port: 0 },
+  tls: undefined,
+  headerBytesMax: 16_384,
+  headersMax: 200,
+  bodyBytesMax: 10_485_760,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveMs: 65_000,
+  connectionsMax: 20_000,
+  rateLimitPath: "/rate_limit",
+};
+
+/** Starts an upstream of node:http; its URL. */
+export async function startUpstream(listener: RequestListener): Promise<string> {
+  return (await startServer(listener)).url;
+}
+
+/** Starts an upstream of node:http, to be looked into. */
+export async function startServer(
+  listener: RequestListener,
+): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener);
+  const url = await listen(server);
+  onStop(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url, server };
+}
+
+/** Starts an upstream that does with each connection what the test says; its URL. */
+export async function startRaw(onConnection: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    onConnection(socket);
+  });
+  const url = await listen(server);
+  onStop(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return url;
+}
+
+/** A URL at which nobody listens. */
+export async function closedUrl(): Promise<string> {
+  const server = createNetServer();
+  const url = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return url;
+}
+
+/** Polls until `isThere`, for at most ten seconds. */
+export async function eventually(isThere: () => unknown, what = "it"): Promise<void> {
+  for (let looks = 0; looks < 500; looks++) {
+    if (await isThere()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`${what} did not happen within ten seconds`);
+}
+
+function listen(server: ReturnType<typeof createNetServer>): Promise<string> {
+  return new Promise((resolve) => {
+    server.listen(0, HOST, () =>
+      resolve(`http://${HOST}:${(server.address() as AddressInfo).port}`),
+    );
+  });
+}
