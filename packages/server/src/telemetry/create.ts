@@ -154,10 +154,12 @@ class ServiceTelemetry implements Telemetry {
   }
 
   hotKeyEvent({ kind, scope, key, perSecond }: HotKeyEvent): void {
+    // A scope is a rule, or a tier of one behind a slash.
+    const [rule] = scope.split("/");
     if (kind === "heated") {
-      this.#meters.ofId(scope, (ruleId) => this.#figures.findRule(ruleId)).hotKeysDetected++;
+      this.#meters.ofId(rule, (ruleId) => this.#figures.findRule(ruleId)).hotKeysDetected++;
     }
-    this.log.debug({ rule: scope, key: this.#hashKey(key), perSecond }, `a key has ${kind}`);
+    this.log.debug({ rule, key: this.#hashKey(key), perSecond }, `a key has ${kind}`);
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
