@@ -30,6 +30,8 @@ export interface OpenDoor {
   readonly url: string;
   /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */
   drain(): Promise<void>;
+  /** Reads again what the door itself has read from files. Absent: there is nothing. Never rejects. */
+  reload?(): Promise<void>;
   /** Closes at once what is still open. */
   close(): Promise<void>;
 }

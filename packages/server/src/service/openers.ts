@@ -1,20 +1,32 @@
 // Which doors a configuration opens.
 
+import { openAdmin } from "../admin/admin.js";
+import type { AdminControl } from "../admin/control.js";
 import type { Config } from "../config/config.js";
+import { openDecision } from "../decision/decision.js";
+import { openEnvoy } from "../envoy/envoy.js";
+import { openGateway } from "../gateway/gateway.js";
 import type { DoorOpener } from "./doors.js";
-import type { Service } from "./service.js";
 
 /** The doors that are configured, those that serve requests first. */
-export function openersOf(config: Config, service: Service): readonly DoorOpener[] {
-  return [...servingOpenersOf(config), ...adminOpenersOf(config, service)];
+export function openersOf(config: Config, control: AdminControl): readonly DoorOpener[] {
+  return [...sharedOpenersOf(config), ...singleOpenersOf(config), adminOpenerOf(control)];
 }
 
-/** The doors that decide requests: in multi-process mode those of the workers. */
-export function servingOpenersOf(_config: Config): readonly DoorOpener[] {
-  return [];
+/** Doors that several processes can open at one address: each request stands alone. */
+export function sharedOpenersOf({ gateway, envoy }: Config): readonly DoorOpener[] {
+  return [
+    ...(gateway === undefined ? [] : [openGateway]),
+    ...(envoy === undefined ? [] : [openEnvoy]),
+  ];
 }
 
-/** The admin port. */
-export function adminOpenersOf(_config: Config, _service: Service): readonly DoorOpener[] {
-  return [];
+/** Doors of which a service has one: what one request holds, another settles. */
+export function singleOpenersOf({ decision }: Config): readonly DoorOpener[] {
+  return decision === undefined ? [] : [openDecision];
+}
+
+/** The admin port, which is always open. */
+export function adminOpenerOf(control: AdminControl): DoorOpener {
+  return (core) => openAdmin(core, control);
 }

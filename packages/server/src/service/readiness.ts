@@ -2,6 +2,7 @@
 // configured, when its store has been away for so long that local answers no longer make up for it.
 
 import type { Clock } from "sluice";
+import type { OwnedCore } from "./create-core.js";
 
 /** How long a store may be away before readiness fails, where it may fail for that. */
 export const STORE_AWAY_MS_MAX = 300_000;
@@ -19,18 +20,28 @@ export interface ReadinessOptions {
 export class Readiness {
   readonly #options: ReadinessOptions;
   #isOpen = false;
+  #wasOpen = false;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
   }
 
   get isReady(): boolean {
-    return this.#isOpen && !this.#isStoreLost;
+    return this.reasons.length === 0;
+  }
+
+  /** Why it is not ready, in words. */
+  get reasons(): readonly string[] {
+    return [
+      ...(this.#isOpen ? [] : [this.#wasOpen ? "draining" : "starting"]),
+      ...(this.#isStoreLost ? [`the store has been away for ${STORE_AWAY_MS_MAX} ms`] : []),
+    ];
   }
 
   /** Doors are open. */
   open(): void {
     this.#isOpen = true;
+    this.#wasOpen = true;
   }
 
   /** Draining begins, or the service is closed. */
@@ -43,4 +54,14 @@ export class Readiness {
     const sinceMs = failsWithStore ? storeAwaySinceMs() : undefined;
     return sinceMs !== undefined && clock.now() - sinceMs >= STORE_AWAY_MS_MAX;
   }
+}
+
+/** The readiness of a service with this core. */
+export function readinessOf(core: OwnedCore): Readiness {
+  const { store } = core.config;
+  return new Readiness({
+    clock: core.clock,
+    failsWithStore: store.kind === "redis" && store.failReadiness,
+    storeAwaySinceMs: () => core.storeAwaySinceMs(),
+  });
 }

@@ -2,8 +2,12 @@
 
 import type { EventEmitter } from "node:events";
 import type { Config } from "../config/config.js";
+import { newSecret } from "../telemetry/chance.js";
 import { createTelemetry } from "../telemetry/create.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { isWorkerProcess } from "../workers/fork.js";
+import { startPrimary } from "../workers/primary.js";
+import { runWorker } from "../workers/worker.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 /** What a service needs of the process that it is the life of. */
@@ -25,19 +29,23 @@ export type Starter = (config: Config, options: ServiceOptions) => Promise<Servi
 /**
  * Runs a service until it is told to end, and returns the exit code. SIGTERM and SIGINT drain it, a second
  * one closes it at once; SIGHUP reloads. An error that nobody caught is logged and ends the process with 1:
- * what it left behind can't be told.
+ * what it left behind can't be told. With several workers this process starts itself once more for each,
+ * and they end up here too.
  *
  * @throws What `startService` throws.
  */
 export async function runService(
   config: Config,
   options: RunOptions = {},
-  start: Starter = startService,
+  start: Starter = config.workers > 1 ? startPrimary : startService,
 ): Promise<number> {
-  const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
+  if (isWorkerProcess()) return runWorker(config);
+  const keySecret = options.keySecret ?? newSecret().toString("base64");
+  const telemetry = options.telemetry ?? createTelemetry(config.telemetry, { keySecret });
   const life = new ProcessLife(options.process ?? process, telemetry);
   try {
-    const service = await start(config, { ...options, telemetry });
+    const onFailed = (error: unknown) => life.crash(error);
+    const service = await start(config, { ...options, telemetry, keySecret, onFailed });
     options.onStarted?.(service);
     return await life.of(service);
   } finally {
@@ -58,7 +66,7 @@ class ProcessLife {
     this.#process = process;
     this.#telemetry = telemetry;
     const end = (signal: unknown) => this.#end(String(signal));
-    const crash = (error: unknown) => this.#crash(error);
+    const crash = (error: unknown) => this.crash(error);
     this.#listeners = [
       ["SIGTERM", end],
       ["SIGINT", end],
@@ -78,6 +86,12 @@ class ProcessLife {
     });
   }
 
+  /** Ends the process: what the error left behind can't be told. */
+  crash(error: unknown): void {
+    this.#telemetry.log.fatal({ err: error }, "an error that nobody caught");
+    this.#process.exit(1);
+  }
+
   /** Listens no more. */
   close(): void {
     for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
@@ -95,17 +109,12 @@ class ProcessLife {
     const ending = this.#endSignals === 1 ? service.drain() : service.close();
     ending.then(
       () => this.#ended?.(0),
-      (error) => this.#crash(error),
+      (error) => this.crash(error),
     );
   }
 
   #reload(): void {
     // What is wrong was told and counted where it was seen.
     this.#service?.reload().catch(() => {});
-  }
-
-  #crash(error: unknown): void {
-    this.#telemetry.log.fatal({ err: error }, "an error that nobody caught");
-    this.#process.exit(1);
   }
 }

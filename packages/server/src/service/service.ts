@@ -1,22 +1,27 @@
 // The service of one process: a core, and the doors that are configured, opened together and closed
 // together, with rules that are kept in force in between.
 
+import type { AdminControl } from "../admin/control.js";
 import type { Config } from "../config/config.js";
 import { createTelemetry } from "../telemetry/create.js";
-import { changesForRestart } from "./config-changes.js";
+import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import type { Core, OpenDoor } from "./core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
 import { closeDoors, type DoorOpener, drainDoors, openDoors } from "./doors.js";
 import { openersOf } from "./openers.js";
-import { Readiness } from "./readiness.js";
+import { type Readiness, readinessOf } from "./readiness.js";
 import { RulesInForce } from "./rules-in-force.js";
 
 /** What a service may be given instead of making it. */
 export interface ServiceOptions extends CoreOptions {
   /** Reads the configuration again, for `reload`. Default: only the rules are read again. */
-  readonly loadConfig?: (() => Config | Promise<Config>) | undefined;
+  readonly loadConfig?: ConfigLoader | undefined;
+  /** What the telemetry that is given hashes keys with, so that workers do too. Default: a new secret. */
+  readonly keySecret?: string;
   /** Opens these instead of the doors that are configured. */
   readonly openers?: readonly DoorOpener[];
+  /** Told that a running service can't go on. Default: nobody is. */
+  readonly onFailed?: (error: unknown) => void;
 }
 
 /** A running service. */
@@ -25,6 +30,8 @@ export interface Service {
   readonly doors: readonly OpenDoor[];
   /** Whether it takes requests: it is not draining, and has the store that readiness asks for. */
   isReady(): boolean;
+  /** Why it takes none, in words; empty if it is ready. */
+  readonly unreadyReasons: readonly string[];
   /**
    * Reads the configuration and the rules again. What can change while running does; what needs a restart
    * is named in the log. Rejects with what is wrong with them: nothing has changed then.
@@ -46,7 +53,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
   const core = createCore(config, { ...options, telemetry });
   const service = new RunningService(core, options);
   try {
-    await service.open(options.openers ?? openersOf(config, service));
+    await service.open(options.openers ?? openersOf(config, toControl(service)));
   } catch (error) {
     await service.close();
     throw error;
@@ -54,12 +61,20 @@ export async function startService(config: Config, options: ServiceOptions = {})
   return service;
 }
 
+/** What the admin port asks a service of one process. */
+function toControl(service: Service): AdminControl {
+  return {
+    isReady: () => ({ ready: service.isReady(), reasons: service.unreadyReasons }),
+    reload: () => service.reload(),
+    metrics: () => service.core.telemetry.metrics(),
+  };
+}
+
 class RunningService implements Service {
   readonly core: OwnedCore;
-  readonly #options: ServiceOptions;
   readonly #readiness: Readiness;
   readonly #rules: RulesInForce;
-  #config: Config;
+  readonly #config: ConfigInForce;
   #doors: readonly OpenDoor[] = [];
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -67,13 +82,8 @@ class RunningService implements Service {
   constructor(core: OwnedCore, options: ServiceOptions) {
     const { config, clock, telemetry } = core;
     this.core = core;
-    this.#config = config;
-    this.#options = options;
-    this.#readiness = new Readiness({
-      clock,
-      failsWithStore: config.store.kind === "redis" && config.store.failReadiness,
-      storeAwaySinceMs: () => core.storeAwaySinceMs(),
-    });
+    this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
+    this.#readiness = readinessOf(core);
     const policies = policiesOf(core);
     this.#rules = new RulesInForce({ source: config.rules, policies, telemetry, clock });
   }
@@ -86,6 +96,10 @@ class RunningService implements Service {
     return this.#readiness.isReady;
   }
 
+  get unreadyReasons(): readonly string[] {
+    return this.#readiness.reasons;
+  }
+
   /** Opens all doors, or throws and opens none. */
   async open(openers: readonly DoorOpener[]): Promise<void> {
     this.#doors = await openDoors(this.core, openers);
@@ -93,15 +107,10 @@ class RunningService implements Service {
   }
 
   async reload(): Promise<void> {
-    const next = await this.#readConfig();
+    const next = await this.#config.read();
     this.#rules.reload(next.rules);
-    if (next === this.#config) return;
-    const { telemetry } = this.core;
-    const waiting = changesForRestart(this.core.config, next);
-    if (waiting.length > 0) telemetry.log.warn({ waiting }, "changed values need a restart");
-    telemetry.log.level = next.telemetry.logLevel;
-    telemetry.reloaded("config");
-    this.#config = next;
+    this.#config.accept(next);
+    await Promise.all(this.#doors.map((door) => door.reload?.()));
   }
 
   drain(): Promise<void> {
@@ -112,17 +121,6 @@ class RunningService implements Service {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
-  }
-
-  async #readConfig(): Promise<Config> {
-    const { loadConfig } = this.#options;
-    if (loadConfig === undefined) return this.#config;
-    try {
-      return await loadConfig();
-    } catch (error) {
-      this.core.telemetry.reloaded("config", error);
-      throw error;
-    }
   }
 
   async #drain(): Promise<void> {

@@ -1,6 +1,8 @@
 // The channel between the primary process and a worker: messages in order, both ways, until one of the two
 // is gone. Whoever talks over it does not know that there are processes.
 
+import type { EventEmitter } from "node:events";
+
 /** One end of a channel. */
 export interface Channel {
   /** Sends a message. After the other end is gone it does nothing. */
@@ -12,30 +14,24 @@ export interface Channel {
 }
 
 /** What of a process or a cluster's worker is needed to talk to the other side. */
-export interface Talking {
-  send?(message: unknown, ...rest: unknown[]): unknown;
-  connected?: boolean;
-  isConnected?(): boolean;
-  on(event: string, listener: (...args: never[]) => void): unknown;
-  off(event: string, listener: (...args: never[]) => void): unknown;
-  once(event: string, listener: (...args: never[]) => void): unknown;
+export interface Talking extends Pick<EventEmitter, "on" | "off" | "once"> {
+  isConnected(): boolean;
+  send(message: unknown): void;
 }
 
 /** The channel of a process that was started with one, or of a worker as its primary sees it. */
 export function processChannel(other: Talking): Channel {
-  const isOpen = () => other.isConnected?.() ?? other.connected === true;
   return {
     send: (message) => {
       // A message that can't be sent any more has nobody to be told to: being gone is an event of its own.
-      if (isOpen()) other.send?.(message, undefined, undefined, () => {});
+      if (other.isConnected()) other.send(message);
     },
     listen: (listener) => {
-      const hear = listener as (message: never) => void;
-      other.on("message", hear);
-      return () => other.off("message", hear);
+      other.on("message", listener);
+      return () => void other.off("message", listener);
     },
     onceGone: (listener) => {
-      if (isOpen()) other.once("disconnect", listener);
+      if (other.isConnected()) other.once("disconnect", listener);
       else listener();
     },
   };

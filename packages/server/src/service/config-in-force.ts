@@ -1,0 +1,51 @@
+// The configuration that a service runs with, and what a reload makes of it.
+
+import type { Config } from "../config/config.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { changesForRestart } from "./config-changes.js";
+
+/** Where a configuration is read again. */
+export type ConfigLoader = () => Config | Promise<Config>;
+
+/** A configuration that can be read again. */
+export class ConfigInForce {
+  readonly #started: Config;
+  readonly #load: ConfigLoader | undefined;
+  readonly #telemetry: Telemetry;
+  #latest: Config;
+
+  constructor(config: Config, load: ConfigLoader | undefined, telemetry: Telemetry) {
+    this.#started = config;
+    this.#latest = config;
+    this.#load = load;
+    this.#telemetry = telemetry;
+  }
+
+  /** What was accepted last. */
+  get latest(): Config {
+    return this.#latest;
+  }
+
+  /** Reads it again; the same if there is nothing to read. What is wrong with it is told, and thrown. */
+  async read(): Promise<Config> {
+    if (this.#load === undefined) return this.#latest;
+    try {
+      return await this.#load();
+    } catch (error) {
+      this.#telemetry.reloaded("config", error);
+      throw error;
+    }
+  }
+
+  /** Lets what can change while running take effect, and says in the log what can't. */
+  accept(next: Config): void {
+    if (next === this.#latest) return;
+    const { log } = this.#telemetry;
+    const waiting = changesForRestart(this.#started, next);
+    // Before the level changes: it may be one that hides this.
+    if (waiting.length > 0) log.warn({ waiting }, "changed values need a restart");
+    log.level = next.telemetry.logLevel;
+    this.#telemetry.reloaded("config");
+    this.#latest = next;
+  }
+}

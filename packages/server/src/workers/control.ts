@@ -1,0 +1,35 @@
+// What the primary and its workers ask each other, and for how long.
+
+import type { WrittenRules } from "../service/rules-in-force.js";
+
+/** Set in the environment of workers: a process that has it is one. */
+export const WORKER_VARIABLE = "SLUICE_WORKER";
+
+/** How long a worker may take to open its doors. */
+export const START_MS_MAX = 30_000;
+/** How long a worker may take to put rules in force or tell its figures. */
+export const ASK_MS_MAX = 5_000;
+/** How long a worker may take beyond `drainMs` to return its leases and end. */
+export const END_MS_MAX = 5_000;
+/** How long the primary may take to answer for the store before the policy of a rule answers instead. */
+export const STORE_MS_MAX = 2_000;
+
+/** What a worker is started with. */
+export interface WorkerStart {
+  readonly rules: WrittenRules;
+  readonly switches: Switches;
+  /** What keys are hashed with in logs and top lists. */
+  readonly keySecret: string;
+}
+
+/** What an operator has switched off. */
+export interface Switches {
+  readonly all: boolean;
+  readonly rules: readonly string[];
+}
+
+/** A door of a worker, as it tells of it. */
+export interface ToldDoor {
+  readonly name: string;
+  readonly url: string;
+}

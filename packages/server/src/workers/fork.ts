@@ -1,0 +1,62 @@
+// Worker processes: copies of this program that share its listening sockets, by Node's cluster module.
+
+import cluster from "node:cluster";
+import type { EventEmitter } from "node:events";
+import { type Channel, processChannel, type Talking } from "./channel.js";
+import { WORKER_VARIABLE } from "./control.js";
+
+/** A worker process as its primary sees it. */
+export interface WorkerProcess {
+  readonly pid: number | undefined;
+  readonly channel: Channel;
+  /** Calls `listener` once when the process has ended, with what is known of why. */
+  onceExited(listener: (why: string) => void): void;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+/** Starts a worker process. */
+export type Fork = () => WorkerProcess;
+
+/**
+ * Starts this program once more as a worker: with the same arguments, so that it reads the same
+ * configuration. Messages keep what JSON loses: infinite waits, for one.
+ */
+export function forkWorker(): WorkerProcess {
+  cluster.setupPrimary({ serialization: "advanced" });
+  const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
+  return {
+    pid: worker.process.pid,
+    channel: processChannel(toTalking(worker, worker.process)),
+    onceExited: (listener) => {
+      worker.once("exit", (code: number | null, signal: string | null) =>
+        listener(signal === null ? `exit code ${code}` : signal),
+      );
+    },
+    kill: () => worker.process.kill("SIGKILL"),
+  };
+}
+
+/** The channel of this process, which {@link forkWorker} started, to its primary. */
+export function primaryChannel(): Channel {
+  return processChannel(toTalking(process, process));
+}
+
+/** What Node has to send and to hear with. Whatever could not be sent any more was for nobody. */
+function toTalking(
+  hearing: EventEmitter,
+  sending: Pick<NodeJS.Process, "connected"> & { send?: NodeJS.Process["send"] },
+): Talking {
+  return Object.assign(Object.create(null), {
+    on: hearing.on.bind(hearing),
+    off: hearing.off.bind(hearing),
+    once: hearing.once.bind(hearing),
+    isConnected: () => sending.connected,
+    send: (message: object) => void sending.send?.(message, undefined, undefined, () => {}),
+  });
+}
+
+/** Whether this process was started by {@link forkWorker}. */
+export function isWorkerProcess(): boolean {
+  return cluster.isWorker && process.env[WORKER_VARIABLE] !== undefined;
+}

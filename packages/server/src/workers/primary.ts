@@ -1,0 +1,211 @@
+// The service of several processes, as its primary sees it: the store, the rules, the decision API and the
+// admin port are here, and workers with the gateway and Envoy's door are started, told and asked.
+
+import type { AdminControl } from "../admin/control.js";
+import type { Config } from "../config/config.js";
+import { ConfigInForce } from "../service/config-in-force.js";
+import type { OpenDoor } from "../service/core.js";
+import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
+import { closeDoors, type DoorOpener, drainDoors, openDoors } from "../service/doors.js";
+import { adminOpenerOf, singleOpenersOf } from "../service/openers.js";
+import { type Readiness, readinessOf } from "../service/readiness.js";
+import { RulesInForce, type WrittenRules } from "../service/rules-in-force.js";
+import type { Service, ServiceOptions } from "../service/service.js";
+import { newSecret } from "../telemetry/chance.js";
+import { createTelemetry } from "../telemetry/create.js";
+import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
+import type { TopOptions, TopReport } from "../telemetry/top-report.js";
+import { END_MS_MAX, type ToldDoor, type WorkerStart } from "./control.js";
+import { Crew } from "./crew.js";
+import { type Fork, forkWorker } from "./fork.js";
+import { serveStore } from "./serve-store.js";
+
+/**
+ * Starts a service of several processes: the doors of all workers are open when it resolves, or none.
+ *
+ * @throws What is wrong with the rules, an address that can't be listened at, or what kept a worker from
+ * starting.
+ */
+export async function startPrimary(
+  config: Config,
+  options: ServiceOptions & { readonly fork?: Fork } = {},
+): Promise<Service> {
+  const keySecret = options.keySecret ?? newSecret().toString("base64");
+  const telemetry = options.telemetry ?? createTelemetry(config.telemetry, { keySecret });
+  const core = createCore(config, { ...options, telemetry });
+  const service = new PrimaryService(core, { ...options, keySecret });
+  try {
+    await service.open();
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+  return service;
+}
+
+interface PrimaryOptions extends ServiceOptions {
+  readonly fork?: Fork;
+  readonly keySecret: string;
+}
+
+class PrimaryService implements Service {
+  readonly core: OwnedCore;
+  readonly #options: PrimaryOptions;
+  readonly #config: ConfigInForce;
+  readonly #readiness: Readiness;
+  readonly #rules: RulesInForce;
+  readonly #crew: Crew;
+  /** Of this process. */
+  #doors: readonly OpenDoor[] = [];
+  #spreading: Promise<void> = Promise.resolve();
+  #draining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(core: OwnedCore, options: PrimaryOptions) {
+    const { config, clock, telemetry } = core;
+    this.core = core;
+    this.#options = options;
+    this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
+    this.#readiness = readinessOf(core);
+    this.#rules = new RulesInForce({
+      source: config.rules,
+      policies: policiesOf(core),
+      telemetry,
+      clock,
+      onReplaced: (written) => this.#spread(written),
+    });
+    this.#crew = new Crew(config.workers, {
+      fork: options.fork ?? forkWorker,
+      serve: ({ channel }) => serveStore(core.store, channel, { clock }),
+      toStart: () => this.#toStart(),
+      nowMs: () => clock.now(),
+      onDied: (why, nextMs) => this.#mourn(why, nextMs),
+      onStarted: (pid) => telemetry.log.info({ pid }, "worker started"),
+    });
+  }
+
+  get doors(): readonly OpenDoor[] {
+    return [...this.#crew.doors.map(toDistantDoor), ...this.#doors];
+  }
+
+  isReady(): boolean {
+    return this.unreadyReasons.length === 0;
+  }
+
+  get unreadyReasons(): readonly string[] {
+    const isStaffed = this.#crew.openCount > 0;
+    return [...this.#readiness.reasons, ...(isStaffed ? [] : ["no worker is running"])];
+  }
+
+  /** Opens everything, or throws. */
+  async open(): Promise<void> {
+    await this.#crew.start();
+    const openers: readonly DoorOpener[] = this.#options.openers ?? [
+      ...singleOpenersOf(this.core.config),
+      adminOpenerOf(this.#toControl()),
+    ];
+    this.#doors = await openDoors(this.core, openers);
+    this.#readiness.open();
+  }
+
+  async reload(): Promise<void> {
+    const next = await this.#config.read();
+    this.#rules.reload(next.rules);
+    await this.#spreading;
+    this.#config.accept(next);
+    await Promise.all(this.#doors.map((door) => door.reload?.()));
+    await this.#crew.tell("reload", { logLevel: next.telemetry.logLevel });
+  }
+
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain();
+    return this.#draining;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #toStart(): WorkerStart {
+    const { keySecret } = this.#options;
+    return { rules: this.#rules.written, switches: this.core.policy.switchedOff, keySecret };
+  }
+
+  /** Workers get rules that have shown here that they can be used, one set after the other. */
+  #spread(written: WrittenRules): void {
+    const { telemetry } = this.core;
+    this.#spreading = this.#spreading
+      .then(() => this.#crew.tell("rules", written))
+      .catch((error) => telemetry.reloaded("rules", error));
+  }
+
+  #mourn(why: string, nextMs: number | undefined): void {
+    const { log } = this.core.telemetry;
+    if (nextMs !== undefined) {
+      log.error({ why, nextMs }, "a worker died; another one starts");
+      return;
+    }
+    log.fatal({ why }, "a worker died too often");
+    this.#options.onFailed?.(new Error(`a worker died too often: ${why}`));
+  }
+
+  #toControl(): AdminControl {
+    return {
+      isReady: () => ({ ready: this.isReady(), reasons: this.unreadyReasons }),
+      reload: () => this.reload(),
+      metrics: () => this.#metrics(),
+      switchRule: (ruleId, isOn) => this.#switchRule(ruleId, isOn),
+      top: (options) => this.#top(options),
+    };
+  }
+
+  async #metrics(): Promise<string> {
+    const { answers } = await this.#crew.ask("metrics", undefined);
+    const own = await this.core.telemetry.metricValues();
+    return mergeMetrics([own, ...(answers as MetricValues[])]);
+  }
+
+  async #top(options: TopOptions): Promise<TopReport> {
+    const { answers } = await this.#crew.ask("top", options);
+    const reports = [this.core.telemetry.top(options), ...(answers as TopReport[])];
+    return mergeTop(reports, this.core.config.telemetry.topKeysMax);
+  }
+
+  async #switchRule(ruleId: string | undefined, isOn: boolean): Promise<void> {
+    for (const policy of policiesOf(this.core)) {
+      if (isOn) policy.enable(ruleId);
+      else policy.disable(ruleId);
+    }
+    await this.#crew.tell("switches", this.core.policy.switchedOff);
+  }
+
+  async #drain(): Promise<void> {
+    const { config, telemetry } = this.core;
+    this.#readiness.shut();
+    this.#crew.letGo();
+    // The admin port goes last: it tells that readiness fails, and what is left to do.
+    const doors = this.#doors.filter(({ name }) => name !== "admin");
+    const [{ answers, errors }, late] = await Promise.all([
+      this.#crew.ask("drain", undefined, config.drainMs + END_MS_MAX),
+      drainDoors(doors, config.drainMs),
+    ]);
+    const all = [...late, ...(answers as string[][]).flat()];
+    if (all.length > 0) telemetry.log.warn({ doors: all }, "not drained in time; closing");
+    if (errors.length > 0) telemetry.log.error({ errors: errors.map(String) }, "workers lost");
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#readiness.shut();
+    this.#rules.close();
+    await this.#crew.end(END_MS_MAX);
+    await closeDoors(this.#doors);
+    await this.core.close();
+  }
+}
+
+/** A door of the workers. They are drained and closed together, by the service. */
+function toDistantDoor({ name, url }: ToldDoor): OpenDoor {
+  return { name, url, drain: async () => {}, close: async () => {} };
+}

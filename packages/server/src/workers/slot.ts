@@ -1,0 +1,136 @@
+// The place of one worker: a process that is started, and started again if it dies, later each time and
+// not for ever.
+
+import { ServerError } from "../errors.js";
+import { after, type CancelTimer } from "../service/clock.js";
+import { ASK_MS_MAX, START_MS_MAX, type ToldDoor, type WorkerStart } from "./control.js";
+import type { Fork, WorkerProcess } from "./fork.js";
+import { Peer } from "./peer.js";
+
+/** Deaths in a row after which a place is given up: the program, not chance, is at fault. */
+export const RESTARTS_MAX = 10;
+const RESTART_MS_MIN = 100;
+const RESTART_MS_MAX = 10_000;
+/** A worker that lived so long has earned a fresh start. */
+const SETTLED_MS = 60_000;
+
+/** What a place needs. */
+export interface SlotOptions {
+  readonly fork: Fork;
+  /** Serves the store to a worker; called before it is asked anything. */
+  readonly serve: (worker: WorkerProcess) => void;
+  /** What a worker is told to start with, as it is now. */
+  readonly toStart: () => WorkerStart;
+  readonly nowMs: () => number;
+  /** Told of a death, and when the next process comes; undefined: never. */
+  readonly onDied: (why: string, nextMs: number | undefined) => void;
+  readonly onStarted?: (pid: number | undefined) => void;
+}
+
+/** The place of one worker. */
+export class Slot {
+  readonly #options: SlotOptions;
+  #worker: WorkerProcess | undefined;
+  #peer: Peer | undefined;
+  #doors: readonly ToldDoor[] = [];
+  #deaths = 0;
+  #isEnding = false;
+  #cancelRestart: CancelTimer | undefined;
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+  }
+
+  /** Whether its doors are open. */
+  get isOpen(): boolean {
+    return this.#doors.length > 0;
+  }
+
+  get doors(): readonly ToldDoor[] {
+    return this.#doors;
+  }
+
+  /** Starts the process; rejects with what kept it from opening its doors. */
+  async start(): Promise<void> {
+    const { fork, serve, toStart, nowMs, onStarted } = this.#options;
+    const worker = fork();
+    const startedMs = nowMs();
+    const peer = new Peer(worker.channel);
+    this.#worker = worker;
+    this.#peer = peer;
+    worker.onceExited((why) => this.#bury(worker, why, nowMs() - startedMs));
+    serve(worker);
+    try {
+      const start = toStart();
+      this.#doors = (await peer.ask("start", start, START_MS_MAX)) as ToldDoor[];
+      await this.#catchUp(peer, start);
+      onStarted?.(worker.pid);
+    } catch (error) {
+      worker.kill();
+      throw error;
+    }
+  }
+
+  /** Asks the worker, if there is one. */
+  async ask(what: string, value: unknown, timeoutMs: number): Promise<unknown> {
+    if (this.#peer === undefined) {
+      throw new ServerError("SLUICE_WORKER_FAILED", "it is not running");
+    }
+    return this.#peer.ask(what, value, timeoutMs);
+  }
+
+  /** From now on its end is no death. */
+  letGo(): void {
+    this.#isEnding = true;
+    this.#cancelRestart?.();
+  }
+
+  /** Asks the process to end, and ends it if it has not within `timeoutMs`; resolves when it is gone. */
+  async end(timeoutMs: number): Promise<void> {
+    this.letGo();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    await new Promise<void>((resolve) => {
+      const cancel = after(timeoutMs, () => worker.kill());
+      worker.onceExited(() => {
+        cancel();
+        resolve();
+      });
+      this.#peer?.ask("end", undefined, timeoutMs).catch(() => {});
+    });
+  }
+
+  /** Tells what has changed since the worker was told to start. */
+  async #catchUp(peer: Peer, start: WorkerStart): Promise<void> {
+    const { rules, switches } = this.#options.toStart();
+    if (rules !== start.rules) await peer.ask("rules", rules, ASK_MS_MAX);
+    await peer.ask("switches", switches, ASK_MS_MAX);
+  }
+
+  #bury(worker: WorkerProcess, why: string, livedMs: number): void {
+    if (this.#worker !== worker) return;
+    const wasOpen = this.isOpen;
+    this.#worker = undefined;
+    this.#peer = undefined;
+    this.#doors = [];
+    if (this.#isEnding) return;
+    // One that never opened its doors the first time is a failed start, which its starter is told.
+    if (!wasOpen && this.#deaths === 0) return;
+    this.#deaths = livedMs >= SETTLED_MS ? 1 : this.#deaths + 1;
+    this.#restart(why);
+  }
+
+  #restart(why: string): void {
+    const { onDied } = this.#options;
+    if (this.#deaths > RESTARTS_MAX) {
+      onDied(why, undefined);
+      return;
+    }
+    const nextMs = Math.min(RESTART_MS_MIN * 2 ** (this.#deaths - 1), RESTART_MS_MAX);
+    onDied(why, nextMs);
+    this.#cancelRestart = after(nextMs, () => {
+      // What keeps it from starting shows in its death, which counts as any other.
+      this.start().catch(() => {});
+    });
+  }
+}

@@ -1,0 +1,116 @@
+// A worker process: the doors that can be shared, over the primary's store, until the primary says to end
+// or is gone.
+
+import { resilient, systemClock } from "sluice";
+import type { Config } from "../config/config.js";
+import type { OpenDoor } from "../service/core.js";
+import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
+import { closeDoors, drainDoors, openDoors } from "../service/doors.js";
+import { sharedOpenersOf } from "../service/openers.js";
+import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
+import { createTelemetry } from "../telemetry/create.js";
+import type { TopOptions } from "../telemetry/top-report.js";
+import type { Channel } from "./channel.js";
+import { STORE_MS_MAX, type Switches, type ToldDoor, type WorkerStart } from "./control.js";
+import { primaryChannel } from "./fork.js";
+import { ipcStore } from "./ipc-store.js";
+import { Peer } from "./peer.js";
+import { toWorkerRules } from "./worker-rules.js";
+
+/** Signals that the primary answers for all its workers: a terminal and systemd send them to everybody. */
+const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/** Runs this process as a worker; resolves with its exit code when it has nothing more to do. */
+export async function runWorker(config: Config): Promise<number> {
+  const ignore = () => {};
+  for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
+  const code = await new Worker(config, primaryChannel()).ended;
+  // Without a channel nothing keeps the process alive.
+  if (process.connected) process.disconnect();
+  return code;
+}
+
+class Worker {
+  readonly #config: Config;
+  readonly #channel: Channel;
+  readonly ended: Promise<number>;
+  #end: (code: number) => void = () => {};
+  #core: OwnedCore | undefined;
+  #doors: readonly OpenDoor[] = [];
+
+  constructor(config: Config, channel: Channel) {
+    this.#config = config;
+    this.#channel = channel;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    // Whose primary is gone has no counters and no successor: a new one starts its own workers.
+    channel.onceGone(() => void this.#close(1));
+    new Peer(channel, {
+      start: (start: WorkerStart) => this.#start(start),
+      rules: (written: WrittenRules) => this.#replace(written),
+      switches: (switches: Switches) => this.#switch(switches),
+      reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
+      metrics: () => this.#core?.telemetry.metricValues(),
+      top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      drain: () => this.#drain(),
+      end: () => this.#close(0),
+    });
+  }
+
+  async #start({ rules, switches, keySecret }: WorkerStart): Promise<readonly ToldDoor[]> {
+    const { telemetry: settings, workers } = this.#config;
+    const telemetry = createTelemetry(settings, { keySecret });
+    const guarded = resilient(telemetry.measured(ipcStore(this.#channel)), {
+      timeoutMs: STORE_MS_MAX,
+      localShare: 1 / workers,
+      clock: systemClock,
+      onEvent: (event) => telemetry.fallbackEvent(event),
+    });
+    const set = toWorkerRules(rules);
+    const core = createCore(this.#config, {
+      telemetry,
+      store: guarded,
+      rules: set,
+      holders: workers,
+    });
+    this.#core = core;
+    this.#switch(switches);
+    this.#doors = await openDoors(core, sharedOpenersOf(this.#config));
+    return this.#doors.map(({ name, url }) => ({ name, url }));
+  }
+
+  #replace(written: WrittenRules): void {
+    if (this.#core !== undefined) replaceAll(policiesOf(this.#core), toWorkerRules(written));
+  }
+
+  #switch({ all, rules }: Switches): void {
+    if (this.#core === undefined) return;
+    for (const policy of policiesOf(this.#core)) {
+      const before = policy.switchedOff;
+      if (all && !before.all) policy.disable();
+      if (!all && before.all) policy.enable();
+      for (const id of rules) if (!before.rules.includes(id)) policy.disable(id);
+      for (const id of before.rules) if (!rules.includes(id)) policy.enable(id);
+    }
+  }
+
+  async #reload(logLevel: string): Promise<void> {
+    if (this.#core !== undefined) this.#core.telemetry.log.level = logLevel;
+    await Promise.all(this.#doors.map((door) => door.reload?.()));
+  }
+
+  /** Resolves with the names of doors that had not drained in time. Leases are returned before it does. */
+  async #drain(): Promise<readonly string[]> {
+    const late = await drainDoors(this.#doors, this.#config.drainMs);
+    await closeDoors(this.#doors);
+    await this.#core?.close();
+    return late;
+  }
+
+  async #close(code: number): Promise<void> {
+    await closeDoors(this.#doors);
+    await this.#core?.close();
+    this.#end(code);
+  }
+}
