@@ -3,7 +3,7 @@
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ServerError } from "../../errors.js";
+import { ServerError, show } from "../../errors.js";
 import { type DomainConfig, type ParsedFile, parseFile } from "./parse.js";
 import { TEXT_LENGTH_MAX } from "./source.js";
 
@@ -81,7 +81,9 @@ function findRepeats(domains: readonly DomainConfig[]): readonly string[] {
   return domains.flatMap(({ domain, place }) => {
     const before = places.get(domain);
     if (before === undefined) places.set(domain, place);
-    return before === undefined ? [] : [`${place}: duplicate domain '${domain}', as in ${before}`];
+    return before === undefined
+      ? []
+      : [`${place}: duplicate domain ${show(domain)}, as in ${before}`];
   });
 }
 

@@ -2,6 +2,7 @@
 // nobody knows is a problem, so that no limit is misspelt in silence; one in the wrong place, which that
 // service ignores, is ignored here too and told.
 
+import { show } from "../../errors.js";
 import { type LimitConfig, parseLimit } from "./limit.js";
 import { type Field, isNothing, Source, type Value } from "./source.js";
 
@@ -77,7 +78,7 @@ class FileParser {
     const source = this.#source;
     const root = this.#known(source.fields(source.root, "the file"), ROOT_KEYS);
     const domain = source.text(root.get("domain")?.value, "domain");
-    if (domain === "")
+    if (domain === "" && source.problems.length === 0)
       source.say(root.get("domain")?.at ?? source.root, "domain is missing or empty");
     const place = source.placeOf(root.get("domain")?.at);
     const list = root.get("descriptors");
@@ -104,11 +105,15 @@ class FileParser {
       return source.say(item, `more than ${DESCRIPTORS_MAX} descriptors`);
     }
     if (this.#count > DESCRIPTORS_MAX) return undefined;
+    const saidBefore = source.problems.length;
     const fields = this.#known(source.fields(item, "a descriptor"), DESCRIPTOR_KEYS);
     const text = (name: string) => source.text(fields.get(name)?.value, name);
     const truth = (name: string) => source.truth(fields.get(name)?.value, name);
     const [key, value] = [text("key"), text("value")];
-    if (key === "") return source.say(fields.get("key")?.at ?? item, "key is missing or empty");
+    if (key === "") {
+      const isTold = source.problems.length > saidBefore;
+      return isTold ? undefined : source.say(item, "key is missing or empty");
+    }
     const composite = toComposite(key, value);
     this.#mustBeNew(item, path + composite, places);
     const isShared = truth("share_threshold");
@@ -140,7 +145,10 @@ class FileParser {
     const before = places.get(composite);
     if (before === undefined) places.set(composite, this.#source.placeOf(item));
     else
-      this.#source.say(item, `duplicate descriptor composite key '${composite}', as in ${before}`);
+      this.#source.say(
+        item,
+        `duplicate descriptor composite key ${show(composite)}, as in ${before}`,
+      );
   }
 
   #limit(field: Field | undefined): LimitConfig | undefined {

@@ -129,14 +129,21 @@ export class Source {
     return this.say(node, `${what} must be a whole number from 0 to ${max}, got ${seen}`) ?? 0;
   }
 
-  /** The plain value. */
+  /** The plain value; undefined if there is none. */
   plain(node: Value): unknown {
-    return node?.toJS(this.#document);
+    try {
+      return node?.toJS(this.#document);
+    } catch (error) {
+      // Aliases of nothing, and those that add up to too much.
+      return this.say(node, toLine(String(error)));
+    }
   }
 
   /** What an alias stands for. */
   follow(node: unknown): Value {
-    return (isAlias(node) ? node.resolve(this.#document) : node) as Value;
+    if (!isAlias(node)) return node as Value;
+    const found = node.resolve(this.#document);
+    return found ?? this.say(node, `the alias *${node.source} stands for nothing before it`);
   }
 
   #lineAt(offset: number): number {
