@@ -1,6 +1,6 @@
 // An open decision door for tests, over a memory store and a clock that only the test moves.
 
-import type { Store } from "sluice";
+import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import type { Config, DecisionConfig } from "../src/config/config.js";
 import { openDecision } from "../src/decision/decision.js";
@@ -78,4 +78,29 @@ export async function openTestDoor(options: DoorOptions = {}): Promise<TestDoor>
       await core.close();
     },
   };
+}
+
+/** A store that fails until it is mended. */
+export class BrokenStore extends ForwardingStore {
+  isBroken = true;
+
+  constructor() {
+    super(memoryStore());
+  }
+
+  override decide(...args: Parameters<Store["decide"]>): ReturnType<Store["decide"]> {
+    this.#mustWork();
+    return super.decide(...args);
+  }
+
+  override decideOne(
+    ...args: Parameters<ForwardingStore["decideOne"]>
+  ): ReturnType<ForwardingStore["decideOne"]> {
+    this.#mustWork();
+    return super.decideOne(...args);
+  }
+
+  #mustWork(): void {
+    if (this.isBroken) throw new SluiceError("SLUICE_STORE_UNAVAILABLE", "it is gone");
+  }
 }

@@ -8,7 +8,12 @@ export {
   type FaultProxyOptions,
   startFaultProxy,
 } from "./fault-proxy.js";
+export { ensureProgram } from "./find-program.js";
 export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server.js";
+export { type HaproxyOptions, startHaproxy } from "./haproxy.js";
+export { type NginxOptions, startNginx } from "./nginx.js";
+export type { ProxyProcess } from "./proxy-process.js";
+export { ensurePythonGrpc } from "./python-grpc.js";
 export { type RedisOptions, startRedis } from "./redis.js";
 export type { RedisConfig, RedisProcess } from "./redis-process.js";
 export { Push, RedisError, type Reply } from "./resp.js";

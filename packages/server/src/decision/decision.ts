@@ -8,6 +8,7 @@ import { ServerError } from "../errors.js";
 import { every } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import { DecisionApi } from "./api.js";
+import { ForwardAuth, variantAt } from "./forward-auth.js";
 
 /** Until the head of a request has to be there, in milliseconds. */
 const HEADERS_MS_MAX = 10_000;
@@ -47,6 +48,7 @@ class DecisionDoor implements OpenDoor {
 
   constructor(core: Core, policy: Policy, decision: DecisionConfig) {
     const api = new DecisionApi(core, policy, decision);
+    const forwardAuth = decision.forwardAuth ? new ForwardAuth(core, policy) : undefined;
     this.#server = createServer(
       {
         headersTimeout: HEADERS_MS_MAX,
@@ -57,7 +59,9 @@ class DecisionDoor implements OpenDoor {
       (request, response) => {
         if (this.#isDraining) response.shouldKeepAlive = false;
         const path = pathOf(request.url ?? "/");
-        api.answer(request, response, path);
+        const variant = forwardAuth && variantAt(path);
+        if (variant === undefined) api.answer(request, response, path);
+        else forwardAuth?.answer(request, response, variant);
       },
     );
     this.#server.maxConnections = CONNECTIONS_MAX;

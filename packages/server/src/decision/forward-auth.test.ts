@@ -1,0 +1,194 @@
+// What proxies get when they ask whether a request may pass, and whom they are believed to ask for.
+
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  BrokenStore,
+  type DoorOptions,
+  openTestDoor,
+  type TestDoor,
+} from "../../test/decision-door.js";
+
+let test: TestDoor | undefined;
+afterEach(async () => {
+  await test?.close();
+  test = undefined;
+});
+
+const trusting = { identity: { trustedProxies: ["loopback"] } };
+const twoAMinute = {
+  id: "two",
+  match: { path: "/api/*" },
+  key: "ip",
+  limit: { fixedWindow: { limit: 2, windowMs: 60_000 } },
+};
+
+async function open(options: DoorOptions = {}): Promise<TestDoor> {
+  test = await openTestDoor({ rules: [twoAMinute], config: trusting, ...options });
+  return test;
+}
+
+const asked = {
+  "x-forwarded-method": "GET",
+  "x-forwarded-uri": "/api/items?page=2",
+  "x-forwarded-host": "api.example.com",
+  "x-forwarded-for": "203.0.113.10",
+};
+const askedByNginx = {
+  "x-original-method": "GET",
+  "x-original-uri": "/api/items",
+  "x-real-ip": "203.0.113.10",
+};
+
+describe("/check", () => {
+  it("lets a request pass with 204 and the RateLimit fields", async () => {
+    const { get } = await open();
+    const { status, headers, body } = await get("/check", { headers: asked });
+    expect(status).toBe(204);
+    expect(body).toEqual({});
+    expect(headers.get("ratelimit")).toBe('"two";r=1;t=60');
+    expect(headers.get("ratelimit-policy")).toBe('"two";q=2;w=60');
+    expect(headers.get("retry-after")).toBeNull();
+  });
+
+  it("refuses with 429, Retry-After, the fields and a problem", async () => {
+    const { get } = await open();
+    for (let i = 0; i < 2; i++) await get("/check", { headers: asked });
+    const { status, headers, body } = await get("/check", { headers: asked });
+    expect(status).toBe(429);
+    expect(headers.get("retry-after")).toBe("60");
+    expect(headers.get("ratelimit")).toBe('"two";r=0;t=60');
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(body).toMatchObject({ code: "RATE_LIMIT_EXCEEDED", "violated-policies": ["two"] });
+  });
+
+  it.each(["GET", "HEAD", "POST", "DELETE", "OPTIONS"])(
+    "answers when asked by %s",
+    async (method) => {
+      const { get } = await open();
+      expect((await get("/check", { method, headers: asked })).status).toBe(204);
+    },
+  );
+
+  it("is asked with the client's query behind its path", async () => {
+    const { get } = await open();
+    expect((await get("/check?page=2&x=/check/nginx", { headers: asked })).status).toBe(204);
+  });
+
+  it("counts by the client, matches by its path, and lets pass what no rule is about", async () => {
+    const { get } = await open();
+    for (let i = 0; i < 2; i++) await get("/check", { headers: asked });
+    const other = { ...asked, "x-forwarded-for": "203.0.113.11" };
+    expect((await get("/check", { headers: other })).status).toBe(204);
+    const free = { ...asked, "x-forwarded-uri": "/free" };
+    const passed = await get("/check", { headers: free });
+    expect(passed.status).toBe(204);
+    expect(passed.headers.get("ratelimit")).toBeNull();
+  });
+
+  it("matches the host that the client asked for", async () => {
+    const rule = { ...twoAMinute, match: { host: "api.example.com" }, limit: "1/minute" };
+    const { get } = await open({ rules: [rule] });
+    expect((await get("/check", { headers: asked })).status).toBe(204);
+    expect((await get("/check", { headers: asked })).status).toBe(429);
+    const other = { ...asked, "x-forwarded-host": "www.example.com" };
+    expect((await get("/check", { headers: other })).status).toBe(204);
+  });
+
+  it("takes the nearest address that is not a proxy's", async () => {
+    const { get } = await open();
+    for (const invented of ["198.51.100.1", "198.51.100.2"]) {
+      const list = `${invented}, 203.0.113.10`;
+      await get("/check", { headers: { ...asked, "x-forwarded-for": list } });
+    }
+    expect((await get("/check", { headers: asked })).status).toBe(429);
+  });
+
+  it("does not read the fields of nginx, which a client may have sent", async () => {
+    const { get } = await open();
+    const both = { ...asked, "x-original-uri": "/free", "x-real-ip": "198.51.100.1" };
+    for (let i = 0; i < 2; i++) await get("/check", { headers: both });
+    expect((await get("/check", { headers: both })).status).toBe(429);
+  });
+});
+
+describe("/check/nginx", () => {
+  it("refuses with 403 and says the real status beside it", async () => {
+    const { get } = await open();
+    for (let i = 0; i < 2; i++) {
+      expect((await get("/check/nginx", { headers: askedByNginx })).status).toBe(204);
+    }
+    const { status, headers } = await get("/check/nginx", { headers: askedByNginx });
+    expect(status).toBe(403);
+    expect(headers.get("x-sluice-status")).toBe("429");
+    expect(headers.get("retry-after")).toBe("60");
+    expect(headers.get("ratelimit")).toBe('"two";r=0;t=60');
+  });
+
+  it("does not read X-Forwarded-* fields, which nginx passes on as its client sent them", async () => {
+    const { get } = await open({
+      config: { identity: { ...trusting.identity, forwardedHost: true } },
+    });
+    const forged = {
+      ...askedByNginx,
+      "x-forwarded-uri": "/free",
+      "x-forwarded-method": "OPTIONS",
+      "x-forwarded-for": "198.51.100.1",
+    };
+    for (let i = 0; i < 2; i++) await get("/check/nginx", { headers: forged });
+    expect((await get("/check/nginx", { headers: forged })).status).toBe(403);
+  });
+});
+
+describe("a proxy that does not say enough", () => {
+  it.each([
+    ["/check", asked, "x-forwarded-uri", "X-Forwarded-Uri is missing"],
+    ["/check", asked, "x-forwarded-method", "X-Forwarded-Method is missing"],
+    ["/check", asked, "x-forwarded-for", "X-Forwarded-For is missing"],
+    ["/check/nginx", askedByNginx, "x-original-uri", "X-Original-URI is missing"],
+    ["/check/nginx", askedByNginx, "x-real-ip", "X-Real-IP is missing"],
+  ])("at %s is told with 400 (%o, without %s)", async (path, fields, left, told) => {
+    const { get } = await open();
+    const { [left as keyof typeof fields]: _, ...headers } = fields;
+    const { status, body } = await get(path, { headers });
+    expect(status).toBe(400);
+    expect(body.detail).toContain(told);
+  });
+
+  it.each([
+    ["x-forwarded-uri", "/free, /api/items"],
+    ["x-forwarded-uri", "api/items"],
+    ["x-forwarded-method", "GET, POST"],
+    ["x-forwarded-for", "203.0.113.10, unknown"],
+  ])("or says two things in %s is told with 400", async (name, value) => {
+    const { get } = await open();
+    const { status, body } = await get("/check", { headers: { ...asked, [name]: value } });
+    expect(status).toBe(400);
+    expect(body.detail).toContain(value);
+  });
+});
+
+describe("a peer that is not trusted", () => {
+  it.each(["/check", "/check/nginx"])(
+    "gets 403 with the reason at %s, and nothing is counted",
+    async (path) => {
+      const { get } = await open({ config: {} });
+      const { status, body } = await get(path, { headers: { ...asked, ...askedByNginx } });
+      expect(status).toBe(403);
+      expect(body.detail).toContain('"127.0.0.1" asks, which is not among identity.trustedProxies');
+    },
+  );
+});
+
+it("is not there if it is switched off", async () => {
+  const { get } = await open({ decision: { forwardAuth: false } });
+  expect((await get("/check", { headers: asked })).status).toBe(404);
+});
+
+it("answers 503 if the store does not, under a rule that says throw", async () => {
+  const store = new BrokenStore();
+  const { get } = await open({ store, rules: [{ ...twoAMinute, onStoreFailure: "throw" }] });
+  const { status, body } = await get("/check", { headers: asked });
+  expect(status).toBe(503);
+  expect(body.code).toBe("SLUICE_STORE_UNAVAILABLE");
+});

@@ -1,0 +1,124 @@
+// The request that a proxy asks about, read off the fields that the proxy wrote. Each variant reads its own
+// fields and no other: a proxy that sets X-Original-URI passes an X-Forwarded-Uri of its client on as it is.
+
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import type { IdentityOptions, RequestView } from "sluice/http";
+import { ServerError, show } from "../errors.js";
+
+/** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
+export type Variant = "forwarded" | "nginx";
+
+/** The fields of a variant, in lower case. */
+interface FactFields {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+}
+
+const FIELDS: Readonly<Record<Variant, FactFields>> = {
+  forwarded: {
+    method: "x-forwarded-method",
+    target: "x-forwarded-uri",
+    host: "x-forwarded-host",
+  },
+  nginx: { method: "x-original-method", target: "x-original-uri", host: "x-original-host" },
+};
+
+/** The identity that reads a variant's client address. The host is read here, out of the variant's own field. */
+export function toIdentity(variant: Variant, identity: IdentityOptions): IdentityOptions {
+  const own = { ...identity, forwardedHost: false };
+  return variant === "nginx" ? { ...own, clientAddress: REAL_IP } : own;
+}
+
+/** A request behind a proxy, as doors see it. */
+export class ForwardedRequest implements RequestView {
+  readonly raw: IncomingMessage;
+  readonly method: string;
+  readonly target: string;
+
+  /** @throws ServerError that says which field is missing or can't be used. */
+  constructor(raw: IncomingMessage, variant: Variant, clientAddress: AddressSource) {
+    const fields = FIELDS[variant];
+    const { headers } = raw;
+    this.raw = raw;
+    this.method = readMethod(headers, fields.method);
+    this.target = readTarget(headers, fields.target);
+    mustHaveClient(headers, variant === "nginx" ? REAL_IP : clientAddress);
+    // The Host of this request is ours; rules are about that of the client's.
+    const host = headers[fields.host];
+    if (typeof host === "string" && host !== "") headers.host = host;
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.raw.headers;
+  }
+
+  get peer(): string | undefined {
+    return this.raw.socket.remoteAddress;
+  }
+
+  /** Proxies send no body along. */
+  readBody(): undefined {
+    return undefined;
+  }
+}
+
+type AddressSource = IdentityOptions["clientAddress"];
+type Headers = IncomingMessage["headers"];
+
+const REAL_IP = { header: "x-real-ip" };
+
+/** RFC 9110: the characters of a method. Two lines of the field, joined by a comma, are none. */
+const METHOD = /^[!#$%&'*+.^_`|~\w-]{1,64}$/;
+/** A request target: no blank, so that two lines of the field, joined, are none. */
+const TARGET = /^(?:\/|https?:\/\/|\*$)[\x21-\x7e\x80-\xff]*$/;
+
+function readMethod(headers: Headers, name: string): string {
+  const method = mustHave(headers, name);
+  if (METHOD.test(method)) return method;
+  throw invalid(name, "must be a method", method);
+}
+
+function readTarget(headers: Headers, name: string): string {
+  const target = mustHave(headers, name);
+  if (TARGET.test(target)) return target;
+  throw invalid(name, "must be a path with its query", target);
+}
+
+/** Without the client's address, everybody behind the proxy would be one client. */
+function mustHaveClient(headers: Headers, source: AddressSource = "x-forwarded-for"): void {
+  if (typeof source === "function") return;
+  const name = typeof source === "string" ? source : source.header;
+  const given = mustHave(headers, name);
+  if (name === "forwarded") return;
+  const last = given.slice(given.lastIndexOf(",") + 1).trim();
+  if (isIP(toBare(last)) === 0) throw invalid(name, "must end in an address", given);
+}
+
+/** Without brackets and port. */
+function toBare(address: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(address)?.[1];
+  return bracketed ?? address.replace(/^([\d.]+):\d+$/, "$1");
+}
+
+function mustHave(headers: Headers, name: string): string {
+  const given = headers[name];
+  const text = typeof given === "string" ? given : given?.join(",");
+  if (text !== undefined && text.trim() !== "") return text;
+  const seen = `the field ${toTitle(name)} is missing; the proxy has to send it`;
+  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
+
+function invalid(name: string, what: string, seen: string): ServerError {
+  const text = `the field ${toTitle(name)} ${what}, got ${show(seen)}`;
+  return new ServerError("SLUICE_REQUEST_INVALID", text);
+}
+
+/** `x-original-uri` as proxies write it. */
+function toTitle(name: string): string {
+  return name
+    .replace(/(?:^|-)\w/g, (first) => first.toUpperCase())
+    .replace(/-Ip$/, "-IP")
+    .replace(/^X-Original-Uri$/, "X-Original-URI");
+}
