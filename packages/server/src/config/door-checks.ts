@@ -59,7 +59,10 @@ function tellIdentity({ problems, conceal }: Reading, error: unknown): void {
   if (!isOfLibrary && code === undefined) throw error;
   const [, field] = /identity: (\w+)/.exec(message) ?? [];
   const path = isOfLibrary && field !== undefined ? ["identity", field] : ["identity", "jwt"];
-  const text = message.replace(/^the option is not usable: (identity: |jwtVerifier: )?/, "");
+  const text = message.replace(
+    /^the option is not usable: (jwtVerifier: |identity: (\w+:? )?)?/,
+    "",
+  );
   problems.add(path, `can't be used: ${conceal(text)}`);
 }
 

@@ -96,7 +96,7 @@ function toText(issue: z.core.$ZodIssue, path: Path, seen: Seen): string {
     return `can't be a name: it must have ${issue.issues[0]?.message}`;
   }
   if (value === undefined) {
-    return issue.code === "custom" ? `is missing; it ${issue.message}` : "is missing";
+    return issue.message.startsWith("must") ? `is missing; it ${issue.message}` : "is missing";
   }
   const must =
     issue.code === "invalid_type" && !issue.message.startsWith("must")

@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeCertificate } from "../../test/certificate.js";
+import { badFiles, goodFile } from "../../test/config/bad-cases.js";
+import { ServerError } from "../errors.js";
+import { ConfigError, loadConfig, parseConfig } from "./load.js";
+
+/** The problems of a text, one line each, as the message has them. */
+function problemsOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
+  try {
+    parseConfig(text, { file: "sluice.yaml", env });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    expect(error.code).toBe("SLUICE_CONFIG_INVALID");
+    const lines = error.problems.map(({ message, place }) =>
+      place === undefined ? message : `${place}: ${message}`,
+    );
+    for (const line of lines) expect(error.message).toContain(line);
+    return lines;
+  }
+}
+
+describe("a file with one mistake", () => {
+  it("has none without it", () => {
+    expect(problemsOf(goodFile)).toEqual([]);
+  });
+
+  it.each(badFiles)("tells of %s, and at which line", (_what, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+});
+
+describe("a file with several mistakes", () => {
+  it("tells all of them, in the order of the file, those of the environment last", () => {
+    const text = `server: { workers: ten }
+gatway: {}
+upstreams: { app: { targets: [ftp://a], retriesMax: many } }
+routes: [{ path: /*, upstream: other }]
+admin: { listen: ":9090" }
+decision: {}
+`;
+    expect(problemsOf(text, { SLUICE_DRAIN: "1", SLUICE_STORE_KIND: "disk" })).toEqual([
+      'sluice.yaml:1: server.workers must be a whole number from 1 to 256, got "ten"',
+      "sluice.yaml:1: rules is missing: decision needs { file: rules.yaml }, or rules written here",
+      "sluice.yaml:2: gatway is not known; did you mean gateway?",
+      `sluice.yaml:3: upstreams.app.targets[0] must be an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet), got "ftp://a"`,
+      'sluice.yaml:3: upstreams.app.retriesMax must be a whole number from 0 to 10, got "many"',
+      'sluice.yaml:4: routes[0].upstream "other" is not in upstreams; there are app',
+      "sluice.yaml:5: admin.token is missing: 0.0.0.0:9090 is open to other machines",
+      "the variable SLUICE_DRAIN names no value of the configuration",
+      'SLUICE_STORE_KIND: store.kind must be one of memory, redis, got "disk"',
+    ]);
+  });
+
+  it("says how many there are, and shows no more than 50", () => {
+    const fields = Array.from({ length: 60 }, (_, i) => `  unknown-field-${i}: 1`).join("\n");
+    expect(() => parseConfig(`${goodFile}server:\n${fields}\n`)).toThrow(
+      /60 problems\n.*\n {2}and 10 more$/s,
+    );
+  });
+
+  it("says line and not file of a text without a name", () => {
+    expect(() => parseConfig(`${goodFile}server: 5`)).toThrow(
+      "line 7: server must be a map of values",
+    );
+  });
+});
+
+describe("rules", () => {
+  const bad = `
+rules:
+  version: 1
+  rules:
+    - id: a
+      limit: 5/minute
+    - id: b
+      limit: lots
+    - id: c
+      limit: 5/minute
+      keys: ip
+`;
+
+  it("that stand in the file are told with its lines", () => {
+    const problems = problemsOf(goodFile.replace(/^rules.*\n/m, bad));
+    expect(problems).toEqual([
+      expect.stringMatching(/^sluice\.yaml:13: rules: rule "b": limit .*"lots"/),
+      expect.stringMatching(/^sluice\.yaml:16: rules: rule "c": .*keys/),
+    ]);
+  });
+
+  it("that a door can't keep are told with its lines", () => {
+    const when =
+      "\nrules:\n  version: 1\n  rules:\n    - { id: a, limit: 5/minute, when: { status: 401 } }\n";
+    expect(problemsOf(goodFile.replace(/^rules.*\n/m, when))).toEqual([]);
+    expect(problemsOf(`${goodFile.replace(/^rules.*\n/m, when)}decision: {}\n`)).toEqual([
+      'sluice.yaml:10: rules: rule "a": when needs a door that sees responses',
+    ]);
+  });
+
+  it("may come from a file or stand here, not both", () => {
+    expect(problemsOf(goodFile.replace("version: 1, rules", "file: a.yaml, rules"))).toEqual([
+      "sluice.yaml:6: rules has file and rules: it may have one or the other",
+    ]);
+  });
+
+  it("in a value from the environment are told by its name", () => {
+    expect(problemsOf(goodFile, { SLUICE_RULES: "{ version: 1, rules: 5 }" })).toEqual([
+      expect.stringMatching(/^SLUICE_RULES: rules: rules must be a list.*, got 5/),
+    ]);
+  });
+});
+
+describe("files that are named", () => {
+  let folder = "";
+  const read = (text: string) => {
+    writeFileSync(join(folder, "sluice.yaml"), text);
+    try {
+      loadConfig(join(folder, "sluice.yaml"), {});
+      return [];
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return error.problems.map(({ message, place }) =>
+        `${place}: ${message}`.replaceAll(`${folder}/`, ""),
+      );
+    }
+  };
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "sluice-config-"));
+    for (const name of ["a", "b"]) makeCertificate(folder, name);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const withTls = (tls: string) => goodFile.replace('8080"', `8080", tls: ${tls}`);
+
+  it("are found beside the configuration, wherever the service was started", () => {
+    writeFileSync(join(folder, "rules.yaml"), "version: 1\nrules: []\n");
+    const text = withTls("{ certFile: a.crt, keyFile: ./a.key }");
+    writeFileSync(
+      join(folder, "sluice.yaml"),
+      text.replace(/^rules.*$/m, "rules: { file: rules.yaml }"),
+    );
+    const config = loadConfig(join(folder, "sluice.yaml"), {});
+    expect(config.gateway?.tls).toEqual({
+      certFile: join(folder, "a.crt"),
+      keyFile: join(folder, "a.key"),
+    });
+    expect(config.rules).toEqual({ file: join(folder, "rules.yaml") });
+  });
+
+  it("have to be there", () => {
+    const text = withTls("{ certFile: no.crt, keyFile: a.key }").replace(
+      /^rules.*$/m,
+      "rules: { file: no.yaml }",
+    );
+    expect(read(`${text}envoy: { files: [a.crt, no] }\n`)).toEqual([
+      "sluice.yaml:2: gateway.tls.certFile can't be read: ENOENT: no such file or directory, open 'no.crt'",
+      "sluice.yaml:6: rules.file can't be read: ENOENT: no such file or directory, open 'no.yaml'",
+      "sluice.yaml:7: envoy.files[1] can't be read: ENOENT: no such file or directory, access 'no'",
+    ]);
+  });
+
+  it("have to fit together: a certificate and its key", () => {
+    expect(read(withTls("{ certFile: a.crt, keyFile: b.key }"))).toEqual([
+      expect.stringMatching(/^sluice.yaml:2: gateway.tls can't be used: .*key values mismatch/),
+    ]);
+  });
+
+  it("of rules are told with their own lines", () => {
+    writeFileSync(join(folder, "rules.yaml"), "version: 1\nrules:\n  - id: a\n    limit: lots\n");
+    expect(read(goodFile.replace(/^rules.*$/m, "rules: { file: rules.yaml }"))).toEqual([
+      expect.stringMatching(/^rules.yaml:4: rules: rule "a": limit .*"lots"/),
+    ]);
+  });
+
+  it("of keys have to be public keys, and are not shown", () => {
+    const text = `${goodFile}identity: { jwt: { keyFile: a.key, algorithms: [ES256] } }\n`;
+    expect(read(text)).toEqual([
+      "sluice.yaml:7: identity.jwt can't be used: key must be a public key or a certificate, as PEM",
+    ]);
+    expect(read(text.replace("a.key", "a.crt"))).toEqual([]);
+  });
+
+  it("of keys have to be there", () => {
+    const text = `${goodFile}identity: { jwt: { jwksFile: no.json, algorithms: [RS256] } }\n`;
+    expect(read(text)).toEqual([
+      expect.stringMatching(/^sluice.yaml:7: identity.jwt can't be used: jwksFile .*ENOENT/),
+    ]);
+    expect(read(text.replace("jwksFile", "keyFile"))).toEqual([
+      expect.stringMatching(/^sluice.yaml:7: identity.jwt can't be used: ENOENT/),
+    ]);
+  });
+
+  it("that are the configuration itself and not there are an error of their own", () => {
+    const load = () => loadConfig(join(folder, "nowhere.yaml"), {});
+    expect(load).toThrow(ServerError);
+    expect(load).toThrow(/can't be read: .*nowhere.yaml: ENOENT/);
+  });
+});

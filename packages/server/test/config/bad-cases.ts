@@ -1,0 +1,359 @@
+// Configuration files with one mistake each, and what is said of them.
+
+/** A file that is good, to which most cases add what is bad, from line 7 on. */
+export const goodFile = `version: 1
+gateway: { listen: "127.0.0.1:8080" }
+upstreams:
+  app: { targets: [http://127.0.0.1:3000] }
+routes: [{ path: /*, upstream: app }]
+rules: { version: 1, rules: [] }
+`;
+
+const OPEN = "${";
+const address = "an address such as 127.0.0.1:8080, [::1]:8080 or :8080, or a port from 0 to 65535";
+const target =
+  "an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet)";
+
+type Case = readonly [what: string, text: string, problem: string];
+
+const added: readonly Case[] = [
+  [
+    "a number that is none",
+    "server: { workers: ten }",
+    'sluice.yaml:7: server.workers must be a whole number from 1 to 256, got "ten"',
+  ],
+  [
+    "a number out of bounds",
+    "server:\n  workers: 257",
+    "sluice.yaml:8: server.workers must be a whole number from 1 to 256, got 257",
+  ],
+  [
+    "a fraction where none fits",
+    "server: { workers: 1.5 }",
+    "sluice.yaml:7: server.workers must be a whole number from 1 to 256, got 1.5",
+  ],
+  [
+    "a duration that is none",
+    "server: { drainMs: 10 seconds }",
+    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got "10 seconds"',
+  ],
+  [
+    "a duration that is too long",
+    "server: { drainMs: 2h }",
+    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got "2h"',
+  ],
+  [
+    "a negative duration",
+    "server: { drainMs: -1 }",
+    "sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got -1",
+  ],
+  [
+    "a word that is not known",
+    "telemetry: { logLevel: loud }",
+    'sluice.yaml:7: telemetry.logLevel must be one of fatal, error, warn, info, debug, trace, silent, got "loud"',
+  ],
+  [
+    "a flag that is none",
+    "identity: { forwardedHost: yes }",
+    'sluice.yaml:7: identity.forwardedHost must be true or false, got "yes"',
+  ],
+  [
+    "a share above one",
+    "telemetry: { decisionLogShare: 2 }",
+    "sluice.yaml:7: telemetry.decisionLogShare must be a number from 0 to 1, got 2",
+  ],
+  [
+    "nothing after a name",
+    "server: { workers: }",
+    "sluice.yaml:7: server.workers must be a whole number from 1 to 256, got null",
+  ],
+  [
+    "a map where a value belongs",
+    "server: { workers: { a: 1 } }",
+    "sluice.yaml:7: server.workers must be a whole number from 1 to 256, got a map",
+  ],
+  [
+    "a value where a section belongs",
+    "server: 5",
+    "sluice.yaml:7: server must be a map of values, got 5",
+  ],
+  [
+    "a section without anything",
+    "server:",
+    "sluice.yaml:7: server must be a map of values, got null",
+  ],
+  [
+    "a label with a space",
+    "telemetry: { region: a b }",
+    'sluice.yaml:7: telemetry.region must be 1 to 64 letters, digits or _ - ., got "a b"',
+  ],
+  [
+    "a misspelt section",
+    "telemetrie: {}",
+    "sluice.yaml:7: telemetrie is not known; did you mean telemetry?",
+  ],
+  [
+    "a misspelt field",
+    "server:\n  drainMS: 5",
+    "sluice.yaml:8: server.drainMS is not known; did you mean drainMs?",
+  ],
+  [
+    "a field that is like none",
+    "server: { port: 5 }",
+    "sluice.yaml:7: server.port is not known; known here: workers, drainMs",
+  ],
+  [
+    "a field that JavaScript knows",
+    "server: { constructor: 5 }",
+    "sluice.yaml:7: server.constructor is not known; known here: workers, drainMs",
+  ],
+  [
+    "a name that would vanish",
+    "server: { __proto__: { workers: 5 } }",
+    "sluice.yaml:7: server.__proto__ can't be a name",
+  ],
+  [
+    "a key twice",
+    "server: { workers: 1 }\nserver: { workers: 2 }",
+    'sluice.yaml:8: the key "server" is there twice',
+  ],
+  [
+    "a field twice",
+    "server:\n  workers: 1\n  workers: 2",
+    'sluice.yaml:9: the key "workers" is there twice',
+  ],
+  [
+    "an alias of nothing",
+    "server: *nothing",
+    "sluice.yaml:7: the alias *nothing stands for nothing before it",
+  ],
+  ["several documents", "---\na: 1", "sluice.yaml:7: the text holds several documents"],
+  ["a tag", "server: !mine { workers: 1 }", "sluice.yaml:7: Unresolved tag: !mine"],
+  [
+    "a list that is not closed",
+    "server: [1",
+    "sluice.yaml:8: Flow sequence in block collection must be sufficiently indented and end with a ]",
+  ],
+  [
+    "a variable without quotes in braces",
+    `server: { workers: ${OPEN}N} }`,
+    `sluice.yaml:7: Unexpected flow-map-start at node end; inside { } or [ ] a text with ${OPEN} needs quotes`,
+  ],
+  [
+    "a variable that is not set",
+    `telemetry:\n  region: eu-${OPEN}N}`,
+    "sluice.yaml:8: telemetry.region needs the variable N, which is not set",
+  ],
+  [
+    "a variable without a name",
+    `telemetry:\n  region: ${OPEN}}`,
+    `sluice.yaml:8: telemetry.region has ${OPEN} without NAME} or NAME:-default} after it; write $${OPEN} for the characters themselves`,
+  ],
+  [
+    "a place to listen at that is none",
+    "admin: { listen: 1.2.3.4 }",
+    `sluice.yaml:7: admin.listen must be ${address}, got "1.2.3.4"`,
+  ],
+  [
+    "a port that is none",
+    "admin: { listen: 127.0.0.1:65536 }",
+    `sluice.yaml:7: admin.listen must be ${address}, got "127.0.0.1:65536"`,
+  ],
+  [
+    "an address of IPv6 that is none",
+    'admin: { listen: "[::1::2]:1" }',
+    `sluice.yaml:7: admin.listen must be ${address}, got "[::1::2]:1"`,
+  ],
+  [
+    "an admin port for everybody",
+    "admin:\n  listen: :9090",
+    "sluice.yaml:7: admin.token is missing: 0.0.0.0:9090 is open to other machines",
+  ],
+  [
+    "an admin port for everybody by IPv6",
+    'admin: { listen: "[::]:9090" }',
+    "sluice.yaml:7: admin.token is missing: [::]:9090 is open to other machines",
+  ],
+  [
+    "a decision API for everybody",
+    "decision:\n  listen: 10.0.0.1:8082",
+    "sluice.yaml:7: decision.tokens must have a token: 10.0.0.1:8082 is open to other machines",
+  ],
+  [
+    "two doors at one port",
+    "admin: { listen: 127.0.0.1:8080 }",
+    "sluice.yaml:7: admin.listen must differ from gateway.listen, both are 127.0.0.1:8080",
+  ],
+  [
+    "a door at a port of all addresses",
+    "decision: { listen: :8080, tokens: [aaaaaaaaaaaaaaaa] }",
+    "sluice.yaml:7: decision.listen must differ from gateway.listen, both are 0.0.0.0:8080",
+  ],
+  [
+    "a token that is too short",
+    "admin: { token: abc }",
+    "sluice.yaml:7: admin.token must be a text of at least 16 characters without spaces, got a text of 3 characters",
+  ],
+  [
+    "a token that is a number",
+    "admin: { token: 12345678901234567890 }",
+    "sluice.yaml:7: admin.token must be a text of at least 16 characters without spaces, got a number, not in quotes",
+  ],
+  [
+    "Redis without an address",
+    "store: { kind: redis }",
+    "sluice.yaml:7: store.url is missing: kind redis needs one such as redis://127.0.0.1:6379",
+  ],
+  [
+    "an address of Redis without its kind",
+    "store:\n  url: redis://127.0.0.1",
+    "sluice.yaml:8: store.url goes with kind redis, but the kind is memory",
+  ],
+  [
+    "an address of Redis that is none",
+    "store: { kind: redis, url: 'http://127.0.0.1' }",
+    "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a text of 16 characters",
+  ],
+  [
+    "keys of memory in Redis",
+    "store: { kind: redis, url: 'redis://a', keysMax: 5000 }",
+    "sluice.yaml:7: store.keysMax goes with kind memory, but the kind is redis",
+  ],
+  [
+    "a fact from nowhere",
+    "identity: { user: {} }",
+    "sluice.yaml:7: identity.user needs header or claim, got neither",
+  ],
+  [
+    "a fact from two places",
+    "identity: { user: { header: a, claim: b } }",
+    "sluice.yaml:7: identity.user needs header or claim, got both",
+  ],
+  [
+    "a claim without a verifier",
+    "identity:\n  tenant:\n    claim: sub",
+    "sluice.yaml:9: identity.tenant.claim needs identity.jwt, which verifies tokens",
+  ],
+  [
+    "a field that nobody is trusted with",
+    "identity: { user: { header: x-user } }",
+    "sluice.yaml:7: identity.user.header would never be believed: identity.trustedProxies is empty; name the proxies, or set trust: anyone",
+  ],
+  [
+    "a range that is none",
+    "identity:\n  trustedProxies: [10.0.0.0/99]",
+    'sluice.yaml:8: identity.trustedProxies can\'t be used: needs ranges such as 10.0.0.0/8, 2001:db8::/32 or loopback, got "10.0.0.0/99"',
+  ],
+  [
+    "trust in everybody",
+    "identity:\n  trustedProxies: [0.0.0.0/0]",
+    'sluice.yaml:8: identity.trustedProxies can\'t be used: "0.0.0.0/0" lets every client choose its own address',
+  ],
+  [
+    "a verifier without a key",
+    "identity: { jwt: { algorithms: [RS256] } }",
+    "sluice.yaml:7: identity.jwt needs one of keyFile, jwksFile, secret, got none",
+  ],
+  [
+    "a name of a header that is none",
+    "identity: { apiKey: { header: 'x api' } }",
+    'sluice.yaml:7: identity.apiKey.header must be the name of a header such as x-user-id, got "x api"',
+  ],
+  [
+    "a count below zero",
+    "responses: { delayedMax: -1 }",
+    "sluice.yaml:7: responses.delayedMax must be a whole number from 0 to 1000000, got -1",
+  ],
+];
+
+const whole: readonly Case[] = [
+  [
+    "nothing at all",
+    "",
+    "sluice.yaml:1: the configuration opens no door: it needs gateway, decision or envoy",
+  ],
+  ["a list", "- 1", "sluice.yaml:1: the configuration must be a map of sections"],
+  ["a word", "hello", "sluice.yaml:1: the configuration must be a map of sections"],
+  ["another version", goodFile.replace("1", "2"), "sluice.yaml:1: version must be 1, got 2"],
+  [
+    "no upstream of that name",
+    goodFile.replace("upstream: app", "upstream: ap"),
+    'sluice.yaml:5: routes[0].upstream "ap" is not in upstreams; did you mean app?',
+  ],
+  [
+    "an upstream of no name like it",
+    goodFile.replace("upstream: app", "upstream: shop"),
+    'sluice.yaml:5: routes[0].upstream "shop" is not in upstreams; there are app',
+  ],
+  [
+    "a gateway without routes",
+    goodFile.replace(/^routes.*\n/m, ""),
+    "sluice.yaml:1: routes must have at least one route: gateway needs one",
+  ],
+  [
+    "a gateway without rules",
+    goodFile.replace(/^rules.*\n/m, ""),
+    "sluice.yaml:1: rules is missing: gateway needs { file: rules.yaml }, or rules written here",
+  ],
+  [
+    "a target by https",
+    goodFile.replace("http:", "https:"),
+    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "https://127.0.0.1:3000"`,
+  ],
+  [
+    "a target with a path",
+    goodFile.replace(":3000", ":3000/api"),
+    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "http://127.0.0.1:3000/api"`,
+  ],
+  [
+    "a target whose port is none",
+    goodFile.replace(":3000", ":99999"),
+    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "http://127.0.0.1:99999"`,
+  ],
+  [
+    "no target",
+    goodFile.replace(/\[http.*\]/, "[]"),
+    "sluice.yaml:4: upstreams.app.targets must be a list of 1 to 1000 entries, got an empty list",
+  ],
+  [
+    "an upstream that says nothing",
+    goodFile.replace(/\{ targets.*\}/, "{}"),
+    "sluice.yaml:4: upstreams.app.targets is missing; it must be a list of 1 to 1000 entries",
+  ],
+  [
+    "a name of an upstream that is none",
+    goodFile.replace("  app:", "  a.b: { targets: [http://a] }\n  app:"),
+    'sluice.yaml:4: upstreams["a.b"] can\'t be a name: it must have 1 to 64 letters, digits, _ or -',
+  ],
+  [
+    "a route twice",
+    goodFile.replace("[{", "[{ path: /*, upstream: app }, {"),
+    "sluice.yaml:5: routes[1] is never reached: routes[0] takes all its requests",
+  ],
+  [
+    "a route behind a wider one",
+    goodFile.replace("[{", "[{ path: /a/*, upstream: app }, { path: /a, upstream: app }, {"),
+    "sluice.yaml:5: routes[1] is never reached: routes[0] takes all its requests",
+  ],
+  [
+    "a route with a query",
+    goodFile.replace("path: /*", "path: /a?b"),
+    'sluice.yaml:5: routes[0].path must be a path such as /users, or /api/* for everything below one, got "/a?b"',
+  ],
+  [
+    "a host with a port",
+    goodFile.replace("path: /*", "path: /*, host: 'a:80'"),
+    'sluice.yaml:5: routes[0].host must be a host without a port, such as api.example.com or *.example.com, got "a:80"',
+  ],
+  [
+    "a head that may take longer than its request",
+    goodFile.replace('8080"', '8080", headersTimeoutMs: 2m'),
+    "sluice.yaml:2: gateway.headersTimeoutMs must be at most requestTimeoutMs, got 120000 and 60000",
+  ],
+];
+
+/** What is wrong, the whole file, and the problem as it is told. */
+export const badFiles: readonly Case[] = [
+  ...added.map(([what, text, problem]): Case => [what, `${goodFile}${text}\n`, problem]),
+  ...whole,
+];
