@@ -1,5 +1,5 @@
-#!/usr/bin/env node
-// The `sluice` command. Everything it does is in program.ts, which tests run without a process.
+// What bin/sluice.js loads: the command, in this process. Everything it does is in program.ts, which tests
+// run without one.
 
 import { runCommand } from "./program.js";
 import { processTerminal } from "./terminal.js";
@@ -7,4 +7,6 @@ import { processTerminal } from "./terminal.js";
 // An exit code is set and the process left to end by itself, so that nothing printed is lost.
 void runCommand(process.argv.slice(2), processTerminal()).then((code) => {
   process.exitCode = code;
+  // A worker that could not start has to be seen to be gone: the channel to its primary keeps it alive.
+  if (process.connected) process.disconnect();
 });
