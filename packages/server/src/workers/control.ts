@@ -2,8 +2,8 @@
 
 import type { WrittenRules } from "../service/rules-in-force.js";
 
-/** Set in the environment of workers: a process that has it is one. */
-export const WORKER_VARIABLE = "SLUICE_WORKER";
+/** Set in the environment of workers: a process that has it is one. No SLUICE_…: those are configuration. */
+export const WORKER_VARIABLE = "WORKER_OF_SLUICE";
 
 /** How long a worker may take to open its doors. */
 export const START_MS_MAX = 30_000;

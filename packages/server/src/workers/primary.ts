@@ -137,6 +137,8 @@ class PrimaryService implements Service {
     const { telemetry } = this.core;
     this.#spreading = this.#spreading
       .then(() => this.#crew.tell("rules", written))
+      // Rules that are switched off may have come back.
+      .then(() => this.#crew.tell("switches", this.core.policy.switchedOff))
       .catch((error) => telemetry.reloaded("rules", error));
   }
 

@@ -90,7 +90,8 @@ class Worker {
       const before = policy.switchedOff;
       if (all && !before.all) policy.disable();
       if (!all && before.all) policy.enable();
-      for (const id of rules) if (!before.rules.includes(id)) policy.disable(id);
+      const known = new Set(policy.rules.rules.map(({ id }) => id));
+      for (const id of rules) if (known.has(id)) policy.disable(id);
       for (const id of before.rules) if (!rules.includes(id)) policy.enable(id);
     }
   }
