@@ -1,8 +1,24 @@
-import { Agent, type IncomingMessage, request as openRequest } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
+import { request as requestTls } from "node:https";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { startGateway, startUpstream, stopAll } from "../../test/proxy-stand.js";
+import { makeCertificate } from "../../test/certificate.js";
+import {
+  closedUrl,
+  eventually,
+  onStop,
+  startGateway,
+  startServer,
+  startUpstream,
+  stopAll,
+} from "../../test/proxy-stand.js";
+import { connectTo, exchange } from "../../test/raw-client.js";
 
 afterEach(stopAll);
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 describe("the gateway", () => {
   it("passes a request on and its response back", async () => {
@@ -16,5 +32,169 @@ describe("the gateway", () => {
     expect(answer.statusText).toBe("Made");
     expect(answer.headers.get("x-seen")).toBe("DELETE /a/b?c=d");
     expect(await answer.text()).toBe("hello");
+  });
+
+  it("says at which address it can't listen", async () => {
+    const { url } = await startGateway(await closedUrl());
+    const listen = { host: "127.0.0.1", port: Number(new URL(url).port) };
+    await expect(startGateway(await closedUrl(), { gateway: { listen } })).rejects.toMatchObject({
+      code: "SLUICE_LISTEN_FAILED",
+      message: expect.stringContaining(`127.0.0.1:${listen.port}`),
+    });
+  });
+
+  it("closes connections beyond its bound at once, and takes new ones when there is room", async () => {
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url } = await startGateway(upstream, { gateway: { connectionsMax: 2 } });
+    const [first, second] = [await connectTo(url), await connectTo(url)];
+    onStop(() => second.end());
+    await first.send(GET).until((text) => text.endsWith("x"));
+    await second.send(GET).until((text) => text.endsWith("x"));
+    expect(await exchange(url, GET)).toBe("");
+    first.end();
+    await eventually(async () =>
+      (await exchange(url, GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))).endsWith("x"),
+    );
+  });
+});
+
+describe("what is no request", () => {
+  it.each([
+    ["HELLO\r\n\r\n", 400],
+    ["GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400],
+    ["GET / HTTP/1.1\r\n\r\n", 400],
+    [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+  ])("%j is answered once, as a problem, and the connection closed", async (text, status) => {
+    const { url } = await startGateway(await closedUrl());
+    const answer = await exchange(url, text);
+    expect(answer.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    expect(answer).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
+    expect(answer.split("HTTP/1.1 ").length).toBe(2);
+  });
+
+  it("yet, because it comes too slowly, is 408", async () => {
+    const { url } = await startGateway(await closedUrl(), { gateway: { headersTimeoutMs: 200 } });
+    const client = await connectTo(url);
+    expect(await client.send("GET / HT").closed()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it("because its body comes too slowly is 408, and the upstream is let go", async () => {
+    const { url: upstream, server } = await startServer(() => {});
+    const { url } = await startGateway(upstream, {
+      gateway: { headersTimeoutMs: 200, requestTimeoutMs: 300 },
+    });
+    const client = await connectTo(url);
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab");
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 408 /);
+    await eventually(
+      () => new Promise((resolve) => server.getConnections((_, n) => resolve(n === 0))),
+    );
+  });
+});
+
+describe("TLS", () => {
+  it("ends at the gateway, and the upstream is told", async () => {
+    const upstream = await startUpstream((request, response) => {
+      response.end(request.headers["x-forwarded-proto"]);
+    });
+    const folder = mkdtempSync(join(tmpdir(), "sluice-gateway-"));
+    onStop(() => rmSync(folder, { recursive: true }));
+    const tls = makeCertificate(folder, "gateway");
+    const { url } = await startGateway(upstream, { gateway: { tls } });
+    expect(url).toMatch(/^https:/);
+    const text = await new Promise((resolve, reject) => {
+      const asked = requestTls(url, { rejectUnauthorized: false, agent: false }, (response) => {
+        response.on("data", (piece) => resolve(`${response.statusCode} ${piece}`));
+      });
+      asked.on("error", reject).end();
+    });
+    expect(text).toBe("200 https");
+  });
+});
+
+describe("draining", () => {
+  it("under load fails no request, tells clients to go, and ends", async () => {
+    const upstream = await startUpstream((_request, response) => {
+      setTimeout(() => response.end("done"), Math.random() * 20);
+    });
+    const { url, door } = await startGateway(upstream);
+    let answered = 0;
+    let isDraining = false;
+    const failures: string[] = [];
+    const work = async () => {
+      const client = await connectTo(url);
+      for (;;) {
+        client.text = "";
+        client.send(GET);
+        const text = await client.until((seen) => seen.endsWith("done")).catch(String);
+        if (!text.endsWith("done")) failures.push(text);
+        else answered++;
+        if (!text.endsWith("done") || /\r\nConnection: close\r\n/.test(text)) break;
+        if (client.isClosed) break;
+      }
+      expect(isDraining).toBe(true);
+      await client.closed();
+      client.end();
+    };
+    const workers = Array.from({ length: 40 }, work);
+    await eventually(() => answered > 400, "load");
+    isDraining = true;
+    await Promise.all([door.drain(), ...workers]);
+    expect(failures).toEqual([]);
+    await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("closes idle and unused connections, and waits for a response that is under way", async () => {
+    let end = () => {};
+    const upstream = await startUpstream((request, response) => {
+      if (request.url !== "/slow") return void response.end("x");
+      response.write("part");
+      end = () => response.end("end");
+    });
+    const { url, door } = await startGateway(upstream);
+    const [idle, unused, slow] = [await connectTo(url), await connectTo(url), await connectTo(url)];
+    await idle.send(GET).until((text) => text.endsWith("x"));
+    await slow.send(GET.replace("/", "/slow")).until((text) => text.includes("part"));
+    let isDrained = false;
+    const drained = door.drain().then(() => {
+      isDrained = true;
+    });
+    await Promise.all([idle.closed(), unused.closed()]);
+    expect(isDrained).toBe(false);
+    end();
+    await drained;
+    expect(await slow.closed()).toMatch(/part\r\n3\r\nend\r\n0\r\n\r\n$/);
+  });
+
+  it("answers a request that was on its way on an idle connection", async () => {
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url, door } = await startGateway(upstream);
+    const client = await connectTo(url);
+    await client.send(GET).until((text) => text.endsWith("x"));
+    const drained = door.drain();
+    client.send(GET);
+    expect((await client.closed()).split("HTTP/1.1 200").length).toBe(3);
+    await drained;
+  });
+
+  it("is cut short by close, which leaves nothing open", async () => {
+    const { url: upstream, server } = await startServer((_request, response) => {
+      response.write("part");
+    });
+    const { url, door } = await startGateway(upstream);
+    const client = await connectTo(url);
+    await client.send(GET).until((text) => text.includes("part"));
+    const drained = door.drain();
+    await door.close();
+    await drained;
+    await client.closed();
+    await eventually(
+      () => new Promise((resolve) => server.getConnections((_, n) => resolve(n === 0))),
+    );
+    await new Promise((resolve) => {
+      const { hostname: host, port } = new URL(url);
+      connect(Number(port), host).on("error", resolve);
+    });
   });
 });

@@ -6,7 +6,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createDoor, type Door } from "sluice/http";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
-import { type CancelTimer, every } from "../service/clock.js";
+import { after, type CancelTimer, every } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
@@ -18,8 +18,11 @@ import { createGatewayServer } from "./gateway-server.js";
 import { Routes } from "./routes.js";
 import { type UpgradeConnection, type UpgradeSetup, Upgrades } from "./websocket.js";
 
-/** How often connections that have become idle are closed while the gateway drains. */
-const DRAIN_LOOK_MS = 50;
+/**
+ * How long an idle connection stays open while the gateway drains: a request may be on its way, and is
+ * still answered.
+ */
+const DRAIN_GRACE_MS = 100;
 
 /**
  * Opens the gateway.
@@ -122,15 +125,13 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
 
   async drain(): Promise<void> {
     this.isDraining = true;
+    this.#server.keepAliveTimeout = DRAIN_GRACE_MS;
+    const cancel = after(DRAIN_GRACE_MS, () => this.#closeUnused());
+    // The server's own `close` would cut idle connections off at once, whatever is on its way on them.
     await new Promise<void>((resolve) => {
-      // Requests that are on their way on idle connections are still answered: they are closed a moment
-      // later, and the server's own `close` would not wait for it.
-      const stop = every(DRAIN_LOOK_MS, () => this.#server.closeIdleConnections());
-      NetServer.prototype.close.call(this.#server, () => {
-        stop();
-        resolve();
-      });
+      NetServer.prototype.close.call(this.#server, () => resolve());
     });
+    cancel();
     this.#release();
   }
 
@@ -147,6 +148,12 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  #closeUnused(): void {
+    this.#server.closeIdleConnections();
+    // Node counts a connection on which nothing was ever sent among those that are busy.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
   #release(): void {
