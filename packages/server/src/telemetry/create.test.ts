@@ -57,8 +57,9 @@ describe("metrics of decisions", () => {
       'door="gateway",status="429"': 1,
       'door="gateway",status="403"': 1,
     });
-    expect(await linesOf(telemetry, "rate_limiter_decision_source_total")).toEqual({
+    expect(await linesOf(telemetry, "rate_limiter_decision_source_total")).toMatchObject({
       'source="memory"': 5,
+      'source="fallback"': 0,
     });
   });
 

@@ -77,7 +77,9 @@ class ServiceTelemetry implements Telemetry {
     const chance = options.chance ?? createChance();
     this.log = createLog(config, options.destination);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
-    this.#meters = new RuleMeters(config.topKeysMax * WATCHED_PER_SHOWN);
+    const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
+    // Of its own, so that whoever pins the sample of the log does not pin who is watched.
+    this.#meters = new RuleMeters({ keysMax, chance: createChance() });
     this.#fallback = new FallbackTime(this.#readMs);
     this.#tally = new DecisionTally({
       meters: this.#meters,

@@ -36,7 +36,13 @@ export interface TallyOptions {
 /** Numbers of decisions by rule, door, source and type of key. */
 export class DecisionTally {
   readonly doors = new Map<DoorName, DoorCounts>();
-  readonly sources = new Map<Source, number>();
+  readonly sources: Record<Source, number> = {
+    memory: 0,
+    store: 0,
+    lease: 0,
+    "deny-cache": 0,
+    fallback: 0,
+  };
   readonly rates: Periods;
   readonly #options: TallyOptions;
   readonly #keyPeriods: Periods;
@@ -61,7 +67,9 @@ export class DecisionTally {
 
   /** Counts a decision. */
   count(door: DoorName, decision: PolicyDecision): void {
-    this.#period = this.rates.current;
+    const nowMs = this.#options.readMs();
+    this.#period = this.rates.at(nowMs);
+    this.#rollKeys(this.#keyPeriods.at(nowMs));
     this.#isAllowed = decision.allowed;
     this.#isDelayed = false;
     if (!decision.allowed) this.#reason = decision.reason ?? "limit";
@@ -70,15 +78,12 @@ export class DecisionTally {
     this.#endRule();
     if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
     this.#countDoor(door, isMatched || !decision.allowed);
-    if (isMatched) {
-      const { source } = decision;
-      this.sources.set(source, (this.sources.get(source) ?? 0) + 1);
-    }
+    if (isMatched) this.sources[decision.source]++;
   }
 
   /** How many different keys of each type came in the last five to ten minutes, estimated. */
   *trackedKeys(): Generator<[keyType: string, keys: number]> {
-    this.#rollKeys();
+    this.#rollKeys(this.#keyPeriods.current);
     for (const [type, keys] of this.#keyTypes) yield [type, keys.estimate];
   }
 
@@ -149,7 +154,6 @@ export class DecisionTally {
   }
 
   #keysOf(keyType: string): DistinctKeys {
-    this.#rollKeys();
     const known = this.#keyTypes.get(keyType);
     if (known !== undefined) return known;
     const name = this.#keyTypes.size < KEY_TYPES_MAX ? keyType : OTHER_RULES;
@@ -158,10 +162,10 @@ export class DecisionTally {
     return keys;
   }
 
-  #rollKeys(): void {
-    const periods = this.#keyPeriods.current - this.#keyPeriod;
+  #rollKeys(period: number): void {
+    const periods = period - this.#keyPeriod;
     if (periods <= 0) return;
-    this.#keyPeriod += periods;
+    this.#keyPeriod = period;
     for (const keys of this.#keyTypes.values()) keys.roll(periods);
   }
 }

@@ -1,6 +1,7 @@
 // Which keys of a rule come most, in bounded memory: the space-saving sketch. It watches a fixed number of
-// keys; a newcomer takes the place of the one with the smallest count and goes on from there, so that
-// every key with more than its share of the traffic is watched. Counts are halved each period.
+// keys; a newcomer may take the place of the one with the smallest count and goes on from there. It does so
+// with a chance of one in that count: those that come often get in soon, and a flood of keys that come once
+// is turned away for the price of a look. Counts are halved each period.
 
 /** A key that is watched. */
 interface Place {
@@ -17,17 +18,21 @@ interface Place {
 /** The heaviest keys of one rule. */
 export class HeavyKeys {
   readonly #keysMax: number;
+  readonly #chance: () => number;
   readonly #byKey = new Map<string, Place>();
   /** A heap, the lowest rank first. Ranks lag behind counts, so that a hit costs an addition. */
   readonly #places: Place[] = [];
 
-  constructor(keysMax: number) {
+  /** @param chance - Numbers from 0 to below 1. */
+  constructor(keysMax: number, chance: () => number) {
     this.#keysMax = keysMax;
+    this.#chance = chance;
   }
 
-  /** Counts a key, which is watched from now on. */
+  /** Counts a key. */
   hit(key: string): void {
     const place = this.#byKey.get(key) ?? this.#watch(key);
+    if (place === undefined) return;
     place.count++;
     place.hits++;
   }
@@ -49,9 +54,14 @@ export class HeavyKeys {
     }
   }
 
-  #watch(key: string): Place {
+  /** The place of a newcomer; undefined if it gets none this time. */
+  #watch(key: string): Place | undefined {
     if (this.#places.length < this.#keysMax) return this.#add(key);
+    // The lowest rank is at most the lowest count, which is looked for only if the draw may pass.
+    const draw = this.#chance();
+    if (draw * (this.#places[0].rank + 1) >= 1) return undefined;
     const place = this.#lightest();
+    if (draw * (place.count + 1) >= 1) return undefined;
     this.#byKey.delete(place.key);
     place.key = key;
     place.hits = 0;

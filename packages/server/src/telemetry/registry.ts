@@ -62,7 +62,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
     }
   },
   *sources({ tally }) {
-    for (const [source, value] of tally.sources) yield of(value, { source });
+    for (const [source, value] of Object.entries(tally.sources)) yield of(value, { source });
   },
   *decisionSeconds({ latencies }) {
     const { name } = METRICS.decisionSeconds;

@@ -13,6 +13,14 @@ export const OTHER_RULES = "other";
 /** Characters of the label `endpoint`. */
 const ENDPOINT_CHARS_MAX = 120;
 
+/** How keys of a rule are watched. */
+export interface WatchOptions {
+  /** How many of each rule, by requests and by refusals. */
+  readonly keysMax: number;
+  /** Numbers from 0 to below 1. */
+  readonly chance: () => number;
+}
+
 interface Totals {
   allowed: number;
   blocked: number;
@@ -34,18 +42,18 @@ export class RuleMeter {
   /** Keys by requests, and by refusals once there is one. */
   readonly hottest: HeavyKeys;
   #refused: HeavyKeys | undefined;
-  readonly #keysMax: number;
+  readonly #watch: WatchOptions;
   #period = 0;
   /** The totals when this period began, and when the last one did. */
   #mark: Totals = { allowed: 0, blocked: 0, shadowBlocked: 0 };
   #markBefore: Totals = this.#mark;
 
-  constructor(names: { rule: string; endpoint: string; keyType: string }, keysMax: number) {
+  constructor(names: { rule: string; endpoint: string; keyType: string }, watch: WatchOptions) {
     this.rule = names.rule;
     this.endpoint = names.endpoint;
     this.keyType = names.keyType;
-    this.#keysMax = keysMax;
-    this.hottest = new HeavyKeys(keysMax);
+    this.#watch = watch;
+    this.hottest = new HeavyKeys(watch.keysMax, watch.chance);
   }
 
   get totals(): Totals {
@@ -74,7 +82,7 @@ export class RuleMeter {
 
   /** Counts a refusal of a key. */
   refuse(key: string): void {
-    this.#refused ??= new HeavyKeys(this.#keysMax);
+    this.#refused ??= new HeavyKeys(this.#watch.keysMax, this.#watch.chance);
     this.#refused.hit(key);
   }
 
@@ -93,15 +101,14 @@ export class RuleMeter {
 
 /** The meters of all rules that were seen. */
 export class RuleMeters {
-  readonly #keysMax: number;
+  readonly #watch: WatchOptions;
   readonly #byId = new Map<string, RuleMeter>();
   readonly #others: RuleMeter;
 
-  /** @param keysMax - How many keys of each rule are watched, by requests and by refusals. */
-  constructor(keysMax: number) {
-    this.#keysMax = keysMax;
+  constructor(watch: WatchOptions) {
+    this.#watch = watch;
     const names = { rule: OTHER_RULES, endpoint: "*", keyType: OTHER_RULES };
-    this.#others = new RuleMeter(names, keysMax);
+    this.#others = new RuleMeter(names, watch);
   }
 
   /** The meter of a rule, made at its first decision. */
@@ -136,7 +143,7 @@ export class RuleMeters {
   #make(rule: Rule): RuleMeter {
     if (this.#isFull) return this.#others;
     const names = { rule: rule.id, endpoint: toEndpoint(rule), keyType: toKeyType(rule) };
-    const meter = new RuleMeter(names, this.#keysMax);
+    const meter = new RuleMeter(names, this.#watch);
     this.#byId.set(rule.id, meter);
     return meter;
   }

@@ -9,7 +9,7 @@ describe("heavy keys", () => {
   const top = (keys: HeavyKeys) => [...keys].sort((a, b) => b.hits - a.hits);
 
   it("are counted exactly while all of them fit", () => {
-    const keys = new HeavyKeys(4);
+    const keys = new HeavyKeys(4, createChance(1));
     for (const key of ["a", "b", "a", "c", "a", "b"]) keys.hit(key);
     expect(top(keys)).toEqual([
       { key: "a", hits: 3 },
@@ -20,7 +20,7 @@ describe("heavy keys", () => {
 
   it("are found in a flood of keys that come once, in bounded room", () => {
     const chance = createChance(1);
-    const keys = new HeavyKeys(40);
+    const keys = new HeavyKeys(40, createChance(2));
     for (let i = 0; i < 100_000; i++) {
       keys.hit(chance() < 0.2 ? `heavy-${Math.floor(chance() * 3)}` : `once-${i}`);
     }
@@ -30,7 +30,7 @@ describe("heavy keys", () => {
   });
 
   it("are forgotten two periods after they came last", () => {
-    const keys = new HeavyKeys(4);
+    const keys = new HeavyKeys(4, createChance(1));
     keys.hit("old");
     keys.roll(1);
     keys.hit("new");
