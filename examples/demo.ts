@@ -1,4 +1,4 @@
-// The demonstration that `npm start` runs: the same traffic goes through every algorithm, and a
+// The demonstration that `npm run demo` runs: the same traffic goes through every algorithm, and a
 // chart shows what was admitted, what was refused and, where it differs, when it left. Time is a
 // ManualClock's, so it runs in an instant and draws the same picture each time.
 

@@ -41,9 +41,8 @@ async function demo(terminal: Terminal): Promise<void> {
   const upstream = await startUpstream();
   try {
     const config = configure(upstream, terminal);
-    await runDemo(config, terminal).catch((error: unknown) => {
-      const taken = sayPortTaken(error, config, commandOf(terminal));
-      throw taken === undefined ? error : new CommandError(EXIT.no, taken);
+    await runDemo(config, terminal, wordsOf(terminal)).catch((error: unknown) => {
+      throw toFailure(error, config, terminal);
     });
   } finally {
     await upstream.close();
@@ -60,7 +59,14 @@ function configure({ url }: DemoUpstream, { env }: Terminal): Config {
   }
 }
 
-/** How to start it again, in a message. */
-function commandOf({ env }: Terminal): string {
-  return env.npm_lifecycle_event === "start" ? "npm start" : "sluice demo";
+function toFailure(error: unknown, config: Config, terminal: Terminal): unknown {
+  const line =
+    sayPortTaken(error, config, wordsOf(terminal).again) ?? sayInvalid(error, config)?.join("\n");
+  return line === undefined ? error : new CommandError(EXIT.no, line);
+}
+
+/** How to call the command, and how to start the demo again: npm finds it where a shell does not. */
+function wordsOf({ env }: Terminal): { readonly sluice: string; readonly again: string } {
+  const sluice = env.npm_lifecycle_event === undefined ? "sluice" : "npx sluice";
+  return { sluice, again: env.npm_lifecycle_event === "start" ? "npm start" : `${sluice} demo` };
 }

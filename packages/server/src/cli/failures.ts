@@ -36,7 +36,7 @@ export function sayPortTaken(error: unknown, config: Config, command: string): s
   const reason = code === undefined ? undefined : REASONS[code];
   if (reason === undefined || port === undefined) return undefined;
   const door = doorsOf(config).find(({ listen }) => listen?.port === port);
-  const name = door === undefined ? "" : ` of the ${door.name}`;
+  const name = door === undefined ? "" : ` for ${door.name}`;
   const line = `port ${port}${name} ${reason} (${address ?? "any address"})`;
   if (door === undefined) return line;
   const other = toAddress(address ?? door.listen?.host ?? "127.0.0.1", port + 1);
@@ -56,11 +56,17 @@ interface ListenError {
   readonly cause?: unknown;
 }
 
-/** An error of the system may be wrapped in one of ours. */
+/** The system's words, wherever they stand: `listen EADDRINUSE: address already in use 127.0.0.1:8080`. */
+const LISTEN = /listen (E[A-Z]+): .*?([^\s]*):(\d+)/;
+
+/** An error of the system may be the cause of one of ours, or quoted by it. */
 function rootOf(error: unknown): ListenError {
   const outer = (error ?? {}) as ListenError;
-  const inner = outer.cause as ListenError | undefined;
-  return inner?.code !== undefined ? inner : outer;
+  const inner = (outer.cause ?? {}) as ListenError;
+  const known = [inner, outer].find(({ port }) => port !== undefined);
+  if (known !== undefined) return known;
+  const quoted = LISTEN.exec(error instanceof Error ? error.message : "");
+  return quoted === null ? {} : { code: quoted[1], address: quoted[2], port: Number(quoted[3]) };
 }
 
 interface DoorAddress {
@@ -71,11 +77,11 @@ interface DoorAddress {
 
 function doorsOf({ gateway, decision, envoy, admin }: Config): readonly DoorAddress[] {
   return [
-    { name: "gateway", variable: "SLUICE_GATEWAY_LISTEN", listen: gateway?.listen },
-    { name: "decision API", variable: "SLUICE_DECISION_LISTEN", listen: decision?.listen },
-    { name: "Envoy service", variable: "SLUICE_ENVOY_LISTEN", listen: envoy?.listen },
-    { name: "Envoy service's HTTP", variable: "SLUICE_ENVOY_HTTP", listen: envoy?.http },
-    { name: "admin port", variable: "SLUICE_ADMIN_LISTEN", listen: admin.listen },
+    { name: "the gateway", variable: "SLUICE_GATEWAY_LISTEN", listen: gateway?.listen },
+    { name: "the decision API", variable: "SLUICE_DECISION_LISTEN", listen: decision?.listen },
+    { name: "Envoy", variable: "SLUICE_ENVOY_LISTEN", listen: envoy?.listen },
+    { name: "Envoy over HTTP", variable: "SLUICE_ENVOY_HTTP", listen: envoy?.http },
+    { name: "admin and metrics", variable: "SLUICE_ADMIN_LISTEN", listen: admin.listen },
   ];
 }
 

@@ -8,7 +8,11 @@ import { DecisionFeed } from "./feed.js";
 import { sayLive, sayWelcome, toCommands } from "./text.js";
 import { startUpstream } from "./upstream.js";
 
-const places = { gateway: "http://127.0.0.1:8080", admin: "http://127.0.0.1:9090" };
+const places = {
+  gateway: "http://127.0.0.1:8080",
+  admin: "http://127.0.0.1:9090",
+  sluice: "npx sluice",
+};
 const login: Facts = { method: "POST", path: "/login?try=1", ip: "127.0.0.1" };
 
 function demoPolicy() {
@@ -41,6 +45,7 @@ describe("the greeting", () => {
     const text = sayWelcome(places, plain).join("\n");
     expect(text).toContain(places.gateway);
     expect(text).toContain(`${places.admin}/metrics`);
+    expect(text).toContain("npx sluice top\n");
     const commands = toCommands(places);
     expect(commands).toHaveLength(3);
     for (const { command } of commands) expect(text).toContain(command);

@@ -14,16 +14,21 @@ import { sayWelcome } from "./text.js";
 /**
  * Runs the demo under a configuration until the user ends it.
  *
+ * @param words - How the user can call the command: `sluice`, `npx sluice`.
  * @throws What `startService` throws.
  */
-export async function runDemo(config: Config, terminal: Terminal): Promise<void> {
+export async function runDemo(
+  config: Config,
+  terminal: Terminal,
+  words: { readonly sluice: string },
+): Promise<void> {
   const { promise: ended, forget } = untilEnded(terminal);
   const ink = inkFor(terminal);
   const print = (line: string) => writeLine(terminal, line);
   const feed = new DecisionFeed({ ink, writeLine: print, every });
   try {
     const service = await startService(config, { telemetry: listening(config, feed, terminal) });
-    for (const line of sayWelcome(placesOf(service), ink)) print(line);
+    for (const line of sayWelcome({ ...placesOf(service), ...words }, ink)) print(line);
     await ended;
     print("Draining.");
     await service.drain();

@@ -9,16 +9,18 @@ import { type Ink, safe } from "../cli/text/ink.js";
 export interface DemoPlaces {
   readonly gateway: string;
   readonly admin: string;
+  /** How the command is called: `sluice`, `npx sluice`. */
+  readonly sluice: string;
 }
 
 /** The lines that greet: where things are, and three commands to try. */
-export function sayWelcome({ gateway, admin }: DemoPlaces, ink: Ink): string[] {
+export function sayWelcome({ gateway, admin, sluice }: DemoPlaces, ink: Ink): string[] {
   return [
     ink.strong("Sluice is running, in front of a demo upstream."),
     "",
     `  gateway   ${gateway}`,
     `  metrics   ${admin}/metrics`,
-    `  admin     ${admin}   (sluice top, sluice explain --path /login --method POST)`,
+    `  live      ${sluice} top${admin === ADMIN_URL ? "" : ` --admin ${admin}`}`,
     "",
     "Try in another terminal:",
     "",
@@ -30,6 +32,9 @@ export function sayWelcome({ gateway, admin }: DemoPlaces, ink: Ink): string[] {
     "Decisions as they are made; Ctrl-C ends it.",
   ];
 }
+
+/** Where the command looks for a service by itself. */
+const ADMIN_URL = "http://127.0.0.1:9090";
 
 /** A command to try. */
 export interface DemoCommand {
@@ -43,7 +48,7 @@ export function toCommands({ gateway }: Pick<DemoPlaces, "gateway">): readonly D
     { command: `curl -i ${gateway}/`, remark: "passes; see the RateLimit fields" },
     {
       command: `curl -s -o /dev/null -w '%{http_code}\\n' -d '' '${gateway}/login?try=[1-6]'`,
-      remark: "six logins: five are counted, the sixth is limited, 429",
+      remark: "six logins: five reach the upstream, the sixth is limited: 429",
     },
     { command: `curl ${gateway}/rate_limit`, remark: "how you stand; costs nothing" },
   ];

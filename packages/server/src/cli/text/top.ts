@@ -22,8 +22,8 @@ export interface Room {
   readonly rows: number;
 }
 
-/** Lines that a frame has besides its rules and keys: title, blank, two heads, total, and blank lines. */
-const FIXED_LINES = 8;
+/** Lines that a frame has besides its rules and keys: title, heads, blank lines, and one for those left out. */
+const FIXED_LINES = 6;
 const NAME_LENGTH_MAX = 32;
 const NUMBERS: readonly Align[] = ["left", "left", "right", "right", "right", "right", "right"];
 const KEYS: readonly Align[] = ["left", "left", "right"];
@@ -63,7 +63,6 @@ function drawRules(rules: readonly RuleRate[], rowsMax: number): string[] {
       head,
       ...shown.map(toRuleRow),
       ...(more > 0 ? [[`… ${more} more`]] : []),
-      ...(rules.length > 1 ? [toTotalRow(rules)] : []),
       ...(rules.length === 0 ? [["no rule has counted anything yet"]] : []),
     ],
     NUMBERS,
@@ -78,31 +77,13 @@ function toRuleRow(rate: RuleRate): string[] {
   ];
 }
 
-type Numbers = Omit<RuleRate, "rule" | "keyType" | "endpoint">;
-
-function toNumbers(rate: Numbers): string[] {
+function toNumbers(rate: RuleRate): string[] {
   return [
     round(rate.allowedPerSecond),
     round(rate.blockedPerSecond),
     round(rate.shadowBlockedPerSecond),
     whole(rate.allowed),
     whole(rate.blocked),
-  ];
-}
-
-function toTotalRow(rules: readonly RuleRate[]): string[] {
-  const sum = (pick: (rate: RuleRate) => number) =>
-    rules.reduce((all, rate) => all + pick(rate), 0);
-  return [
-    "all rules",
-    "",
-    ...toNumbers({
-      allowedPerSecond: sum((rate) => rate.allowedPerSecond),
-      blockedPerSecond: sum((rate) => rate.blockedPerSecond),
-      shadowBlockedPerSecond: sum((rate) => rate.shadowBlockedPerSecond),
-      allowed: sum((rate) => rate.allowed),
-      blocked: sum((rate) => rate.blocked),
-    }),
   ];
 }
 
