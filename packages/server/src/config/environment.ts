@@ -58,12 +58,12 @@ export function applyEnvironment(
       continue;
     }
     const entry = toValue(path, text);
-    if (entry === UNREADABLE) {
-      problems.addVariable(name, "must be YAML or JSON of one line");
-      continue;
+    const trouble = entry === UNREADABLE ? "must be YAML or JSON" : findRivals(value, path);
+    if (trouble !== undefined) problems.addVariable(name, trouble);
+    else {
+      setAt(value, path, entry);
+      variables.set(toPathText(path), name);
     }
-    setAt(value, path, entry);
-    variables.set(toPathText(path), name);
   }
   return variables;
 }
@@ -108,6 +108,23 @@ function findEntry(entry: Schema, words: string, given: unknown): Path | undefin
   return undefined;
 }
 
+/** Entries of the file whose names are one in capitals: which of them is meant can't be told. */
+function findRivals(value: unknown, path: Path): string | undefined {
+  let given = value;
+  for (const [i, step] of path.entries()) {
+    const words = toWords(String(step));
+    const rivals = Object.keys(isRecord(given) ? given : {}).filter(
+      (key) => toWords(key) === words,
+    );
+    if (rivals.length > 1) {
+      const names = rivals.map((rival) => toPathText([...path.slice(0, i), rival]));
+      return `could mean ${names.join(" or ")}`;
+    }
+    given = childOf(given, String(step));
+  }
+  return undefined;
+}
+
 const UNREADABLE = Symbol("unreadable");
 
 /** What a text stands for at that path: a value, a list with commas, or YAML for what is more than that. */
@@ -118,7 +135,7 @@ function toValue(path: Path, text: string): unknown {
   if (node?.kind === "value" && node.info.fields === undefined) return text;
   if (node === undefined) return text;
   try {
-    return parse(text) as unknown;
+    return parse(text, { logLevel: "error" }) as unknown;
   } catch {
     return UNREADABLE;
   }
@@ -131,13 +148,20 @@ function toList(text: string): string[] {
 
 function setAt(root: Record<string, unknown>, path: Path, value: unknown): void {
   let map = root;
-  for (const step of path.slice(0, -1)) {
+  for (const [i, step] of path.slice(0, -1).entries()) {
     const next = map[step];
     // What stands there and can't hold fields is a problem of its own, told when its turn comes.
     if (next !== undefined && next !== null && !isRecord(next)) return;
-    map = isRecord(next) ? next : create(map, step);
+    // Rules are named or written: the name of a file takes the place of what is written.
+    const isReplaced = !isRecord(next) || kindAt(path.slice(0, i + 1)) === "value";
+    map = isReplaced ? create(map, step) : next;
   }
   map[path.at(-1) as string] = value;
+}
+
+function kindAt(path: Path): string | undefined {
+  const schema = schemaAt(fileSection, path);
+  return schema === undefined ? undefined : toNode(schema).kind;
 }
 
 function create(map: Record<string, unknown>, name: string | number): Record<string, unknown> {

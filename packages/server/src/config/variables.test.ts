@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError, parseConfig } from "./load.js";
+
+// Written apart, since both languages would replace it.
+const $ = "$";
+const goodFile = (region: string) => `
+gateway: { listen: "127.0.0.1:8080" }
+upstreams: { app: { targets: [http://127.0.0.1:3000] } }
+routes: [{ path: /*, upstream: app }]
+rules: { version: 1, rules: [] }
+telemetry: { region: "${region}" }
+`;
+const regionOf = (region: string, env: NodeJS.ProcessEnv) =>
+  parseConfig(goodFile(region), { env }).telemetry.region;
+
+describe("a variable in a text", () => {
+  it.each<[string, string, NodeJS.ProcessEnv, string]>([
+    ["is replaced", `${$}{R}`, { R: "eu" }, "eu"],
+    ["is replaced in the middle, and several times", `a-${$}{R}-${$}{R}`, { R: "eu" }, "a-eu-eu"],
+    ["has a default where it is not set", `${$}{R:-us}`, {}, "us"],
+    ["has a default where it is empty", `${$}{R:-us}`, { R: "" }, "us"],
+    ["is taken before its default", `${$}{R:-us}`, { R: "eu" }, "eu"],
+    ["is not looked for in what another stands for", `${$}{R}`, { R: "eu", eu: "no" }, "eu"],
+  ])("%s", (_what, text, env, expected) => {
+    expect(regionOf(text, env)).toBe(expected);
+  });
+
+  it("is not replaced where $$ stands before it, nor is a plain $", () => {
+    const text = goodFile("eu").replace("/*,", () => `"/${$}${$}{R}/$a",`);
+    expect(parseConfig(text, { env: { R: "x" } }).routes[0].path).toBe(`/${$}{R}/$a`);
+  });
+
+  it("can't change the structure of the file", () => {
+    const read = () => regionOf(`${$}{R}`, { R: 'x", logLevel: silent, topKeysMax: "5' });
+    expect(read).toThrow("telemetry.region must be");
+    expect(read).not.toThrow("silent");
+  });
+
+  it("is not replaced in names", () => {
+    const text = goodFile("eu").replace("app:", `"${$}{R}":`);
+    expect(() => parseConfig(text, { env: { R: "app" } })).toThrow(
+      `upstreams["${$}{R}"] can't be a name`,
+    );
+  });
+
+  it("may be a number or a flag", () => {
+    const text = `${goodFile("eu")}server: { workers: "${$}{N}" }\nidentity: { forwardedHost: "${$}{F}" }`;
+    const config = parseConfig(text, { env: { N: "3", F: "true" } });
+    expect([config.workers, config.identity.forwardedHost]).toEqual([3, true]);
+  });
+});
+
+describe("secrets", () => {
+  const SECRET = "hunter2-hunter2!";
+  const message = (text: string, env: NodeJS.ProcessEnv = {}): string => {
+    try {
+      parseConfig(text, { file: "sluice.yaml", env });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return `${error.message}\n${error.stack}\n${JSON.stringify(error.problems)}`;
+    }
+    throw new Error("there was nothing wrong with it");
+  };
+
+  it.each<[string, string, NodeJS.ProcessEnv]>([
+    ["as a token that is too short", "admin: { token: hunter2 }", {}],
+    ["as a token with a space", `admin: { token: "${SECRET} x" }`, {}],
+    ["as a token that is a list", `admin: { token: [${SECRET}] }`, {}],
+    ["in place of a section", `admin: ${SECRET}`, {}],
+    ["in place of a list", `decision: { tokens: ${SECRET} }`, {}],
+    ["in the address of Redis", `store: { kind: redis, url: "http://:${SECRET}@127.0.0.1" }`, {}],
+    ["in a target", `upstreams: { app: { targets: ["http://a:${SECRET}@127.0.0.1"] } }`, {}],
+    ["under an unknown name", `admin: { pasword: ${SECRET} }`, {}],
+    ["in a broken text", `admin: { token: "a" ${SECRET} }`, {}],
+    ["behind a bracket too many", `admin: { token: a }\n${SECRET}`, {}],
+    ["from a variable in the wrong place", `server: { workers: "${$}{S}" }`, { S: SECRET }],
+    [
+      "from a variable of a rule",
+      `rules: { version: 1, rules: [{ id: "${$}{S}" }] }`,
+      { S: SECRET },
+    ],
+    ["from the environment", "", { SLUICE_ADMIN_TOKEN: `${SECRET} ` }],
+    ["from the environment, in a list", "", { SLUICE_DECISION_TOKENS: `${SECRET} x` }],
+    ["in an unknown variable", "", { SLUICE_TOKEN: SECRET }],
+    ["as a secret of tokens", "identity: { jwt: { secret: hunter2, algorithms: [HS256] } }", {}],
+    ["as a secret of keys", "identity: { keySecret: hunter2 }", {}],
+  ])("%s are not in the message", (_what, text, env) => {
+    expect(message(text, env)).not.toContain("hunter2");
+  });
+});
