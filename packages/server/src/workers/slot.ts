@@ -27,6 +27,13 @@ export interface SlotOptions {
   readonly onStarted?: (pid: number | undefined) => void;
 }
 
+interface Opened {
+  readonly peer: Peer;
+  /** What the worker was started with. */
+  readonly start: WorkerStart;
+  readonly doors: readonly ToldDoor[];
+}
+
 /** The place of one worker. */
 export class Slot {
   readonly #options: SlotOptions;
@@ -52,23 +59,46 @@ export class Slot {
 
   /** Starts the process; rejects with what kept it from opening its doors. */
   async start(): Promise<void> {
-    const { fork, serve, toStart, nowMs, onStarted } = this.#options;
+    const { fork, serve, nowMs, onStarted } = this.#options;
     const worker = fork();
     const startedMs = nowMs();
-    const peer = new Peer(worker.channel);
     this.#worker = worker;
-    this.#peer = peer;
     worker.onceExited((why) => this.#bury(worker, why, nowMs() - startedMs));
     serve(worker);
     try {
-      const start = toStart();
-      this.#doors = (await peer.ask("start", start, START_MS_MAX)) as ToldDoor[];
+      const { peer, start, doors } = await this.#untilOpen(worker);
+      this.#peer = peer;
+      this.#doors = doors;
       await this.#catchUp(peer, start);
       onStarted?.(worker.pid);
     } catch (error) {
       worker.kill();
       throw error;
     }
+  }
+
+  /** The worker speaks first: what it is told before it listens would be lost. */
+  #untilOpen(worker: WorkerProcess): Promise<Opened> {
+    return new Promise((resolve, reject) => {
+      const fail = (seen: string) => reject(new ServerError("SLUICE_WORKER_FAILED", seen));
+      const cancel = after(START_MS_MAX, () => fail(`not started within ${START_MS_MAX} ms`));
+      let start = this.#options.toStart();
+      const peer = new Peer(worker.channel, {
+        hello: () => {
+          start = this.#options.toStart();
+          return start;
+        },
+        opened: (doors: readonly ToldDoor[]) => {
+          cancel();
+          resolve({ peer, start, doors });
+        },
+        failed: (why: string) => fail(why),
+      });
+      worker.onceExited((why) => {
+        cancel();
+        fail(`it ended before its doors were open: ${why}`);
+      });
+    });
   }
 
   /** Asks the worker, if there is one. */

@@ -11,7 +11,14 @@ import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create.js";
 import type { TopOptions } from "../telemetry/top-report.js";
 import type { Channel } from "./channel.js";
-import { STORE_MS_MAX, type Switches, type ToldDoor, type WorkerStart } from "./control.js";
+import {
+  ASK_MS_MAX,
+  START_MS_MAX,
+  STORE_MS_MAX,
+  type Switches,
+  type ToldDoor,
+  type WorkerStart,
+} from "./control.js";
 import { primaryChannel } from "./fork.js";
 import { ipcStore } from "./ipc-store.js";
 import { Peer } from "./peer.js";
@@ -24,7 +31,9 @@ const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 export async function runWorker(config: Config): Promise<number> {
   const ignore = () => {};
   for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
-  const code = await new Worker(config, primaryChannel()).ended;
+  const worker = new Worker(config, primaryChannel());
+  await worker.start();
+  const code = await worker.ended;
   // Without a channel nothing keeps the process alive.
   if (process.connected) process.disconnect();
   return code;
@@ -33,6 +42,7 @@ export async function runWorker(config: Config): Promise<number> {
 class Worker {
   readonly #config: Config;
   readonly #channel: Channel;
+  readonly #primary: Peer;
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #core: OwnedCore | undefined;
@@ -46,8 +56,7 @@ class Worker {
     });
     // Whose primary is gone has no counters and no successor: a new one starts its own workers.
     channel.onceGone(() => void this.#close(1));
-    new Peer(channel, {
-      start: (start: WorkerStart) => this.#start(start),
+    this.#primary = new Peer(channel, {
       rules: (written: WrittenRules) => this.#replace(written),
       switches: (switches: Switches) => this.#switch(switches),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
@@ -58,7 +67,19 @@ class Worker {
     });
   }
 
-  async #start({ rules, switches, keySecret }: WorkerStart): Promise<readonly ToldDoor[]> {
+  /** Opens the doors and says so, or says why not and ends. */
+  async start(): Promise<void> {
+    try {
+      const start = await this.#primary.ask("hello", undefined, START_MS_MAX);
+      await this.#primary.ask("opened", await this.#open(start as WorkerStart), ASK_MS_MAX);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      await this.#primary.ask("failed", why, ASK_MS_MAX).catch(() => {});
+      await this.#close(1);
+    }
+  }
+
+  async #open({ rules, switches, keySecret }: WorkerStart): Promise<readonly ToldDoor[]> {
     const { telemetry: settings, workers } = this.#config;
     const telemetry = createTelemetry(settings, { keySecret });
     const guarded = resilient(telemetry.measured(ipcStore(this.#channel)), {
