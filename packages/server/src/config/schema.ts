@@ -1,6 +1,7 @@
 // The JSON Schema of a configuration file, for editors. It is made of the same description that reads
 // files; packages/server/sluice.schema.json is a copy of it.
 
+import { toJsonSchema as toRulesSchema } from "sluice/rules";
 import { z } from "zod";
 import { fileSection } from "./description/file.js";
 
@@ -8,20 +9,30 @@ import { fileSection } from "./description/file.js";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON Schema, draft 2020-12, of version 1. What it refuses {@link parseConfig} refuses too; what
- * sections have to say together only that knows.
+ * The JSON Schema, draft 2020-12, of version 1. What it refuses `parseConfig` refuses too, except for
+ * variables inside rules that are written in the file; what sections have to say together only that knows.
  */
 export function toConfigSchema(): JsonSchema {
-  const { $schema, ...rest } = z.toJSONSchema(fileSection, {
+  const { $schema, properties, ...rest } = z.toJSONSchema(fileSection, {
     io: "input",
     target: "draft-2020-12",
     unrepresentable: "any",
     reused: "inline",
-  });
+  }) as { $schema: string; properties: Record<string, JsonSchema> };
+  const { rules, $defs } = toInlineRules(properties.rules);
   return {
     $schema,
     title: "Configuration of Sluice",
     description: "What sluice serve reads: docs/reference/configuration.md describes each value.",
     ...rest,
+    properties: { ...properties, rules },
+    $defs,
   };
+}
+
+/** Rules may stand in the file, so that their schema stands in that of the file. */
+function toInlineRules({ anyOf, ...rest }: JsonSchema): { rules: JsonSchema; $defs: unknown } {
+  const { $schema: _, title: _title, $defs, ...inline } = toRulesSchema();
+  const [named] = anyOf as readonly unknown[];
+  return { rules: { ...rest, anyOf: [named, inline] }, $defs };
 }

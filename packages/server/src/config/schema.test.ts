@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { parseDocument } from "yaml";
+import { badFiles, goodFile } from "../../test/config/bad-cases.js";
+import { toConfigSchema } from "./schema.js";
+
+const schema = toConfigSchema();
+const validate = new Ajv2020({
+  strict: true,
+  strictRequired: false,
+  allErrors: true,
+  allowUnionTypes: true,
+}).compile(schema);
+const accepts = (text: string) => validate(parseDocument(text, { uniqueKeys: false }).toJS());
+
+/** What is between values, which a schema can't see. */
+const BETWEEN =
+  / goes with | must differ | is missing: | never | is not in upstreams| at most requestT/;
+
+describe("the JSON Schema", () => {
+  it("is what packages/server/sluice.schema.json says; if not, write toConfigSchema() there", () => {
+    const file = join(import.meta.dirname, "../../sluice.schema.json");
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
+  });
+
+  it("tells an editor what each value is for", () => {
+    const fields = describedFields(schema.properties);
+    expect(fields.length).toBeGreaterThan(100);
+    for (const [name, description] of fields)
+      expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.…]$/)]);
+  });
+
+  it("takes a good file, and variables and texts wherever a value may be one", () => {
+    expect(accepts(goodFile)).toBe(true);
+    const texts =
+      'server: { workers: "4", drainMs: "\u0024{DRAIN:-5s}" }\nidentity: { forwardedHost: "true" }';
+    accepts(`${goodFile}${texts}`);
+    expect(validate.errors).toBeNull();
+  });
+
+  const structural = badFiles.filter(([, , problem]) =>
+    / must be (?!at most)| is not known/.test(problem),
+  );
+  const textual = [
+    "a duration that is too long",
+    "a port that is none",
+    "an address of IPv6 that is none",
+    "a target whose port is none",
+  ];
+
+  it.each(structural.filter(([what]) => !textual.includes(what)))("refuses %s", (_what, text) => {
+    expect(accepts(text)).toBe(false);
+  });
+
+  it.each(structural.filter(([what]) => textual.includes(what)))(
+    "can't see %s, which only parseConfig can",
+    (_what, text) => {
+      expect(accepts(text)).toBe(true);
+    },
+  );
+
+  it.each(badFiles.filter(([, , problem]) => BETWEEN.test(problem)))(
+    "can't see %s, which only parseConfig can",
+    (_what, text) => {
+      expect(accepts(text)).toBe(true);
+    },
+  );
+});
+
+function describedFields(value: unknown): [string, unknown][] {
+  if (typeof value !== "object" || value === null) return [];
+  const { properties } = value as { properties?: Record<string, { description?: unknown }> };
+  const own = Object.entries(properties ?? {}).map(([name, field]): [string, unknown] => [
+    name,
+    field.description,
+  ]);
+  return [...own, ...Object.values(value).flatMap(describedFields)];
+}
