@@ -9,7 +9,6 @@ import { type Clock, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach } from "vitest";
-import type { Config } from "../src/config/config.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/envoy/messages.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
@@ -17,6 +16,7 @@ import { decodeResponse } from "../src/envoy/wire/response.js";
 import type { Core } from "../src/service/core.js";
 import { quietTelemetry } from "../src/telemetry/quiet.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
+import { toTestConfig } from "./test-config.js";
 
 export const SHOULD_RATE_LIMIT = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 /** A Monday at noon, UTC: twelve hours into its day, four and a half days into its week of the epoch. */
@@ -53,7 +53,7 @@ export function makeCore({ files, store = memoryStore(), clock, hasHttp }: CoreP
   const envoy = { listen, http: hasHttp ? listen : undefined, files };
   const rules = { version: 1, rules: [] };
   const core: Core = {
-    config: { file: undefined, envoy } as unknown as Config,
+    config: toTestConfig({ envoy }),
     clock: clock ?? new ManualClock(START_MS),
     store,
     policy: createPolicy({ rules }),
@@ -88,7 +88,7 @@ export async function openWith(
 ): Promise<{ door: EnvoyDoor; client: EnvoyClient; folder: string; core: Core; heard: Heard }> {
   const folder = makeFiles({ "ratelimit.yaml": text });
   const { core, heard } = makeCore({ ...parts, files: [folder] });
-  const door = await openEnvoy(core);
+  const door = await openEnvoy(core, { pollMs: 50 });
   later(() => door.close());
   return { door, client: connect(door.url), folder, core, heard };
 }

@@ -3,15 +3,19 @@
 
 import { dirname, resolve } from "node:path";
 import { ServerError } from "../errors.js";
+import { after } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import { Decider } from "./decider.js";
 import { loadFiles, lookAtFiles } from "./file/load.js";
-import { watchFiles } from "./file/watch.js";
+import { POLL_MS, watchFiles } from "./file/watch.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
 import { EnvoyRules } from "./rules.js";
-import { toEnvoyStore } from "./store.js";
+import { TIMEOUT_MS, toEnvoyStore } from "./store.js";
+
+/** How long clients have to learn that the server drains before it takes no more calls. */
+const NOTICE_MS = 500;
 
 /** The open door for Envoy. `url` is that of gRPC. */
 export interface EnvoyDoor extends OpenDoor {
@@ -24,18 +28,27 @@ export interface EnvoyDoor extends OpenDoor {
   reload(): Promise<void>;
 }
 
+/** What may differ from how the service opens this door. */
+export interface EnvoyOptions {
+  /** How long a store behind a network may take; default 15, since Envoy waits for 20. */
+  readonly storeTimeoutMs?: number;
+  /** How often files are looked at; default 1,000. */
+  readonly pollMs?: number;
+}
+
 /**
  * Opens the door for Envoy.
  *
  * @throws ServerError if a file can't be used, or an address can't be listened at.
  */
-export async function openEnvoy(core: Core): Promise<EnvoyDoor> {
+export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise<EnvoyDoor> {
+  const { storeTimeoutMs = TIMEOUT_MS, pollMs = POLL_MS } = options;
   const config = core.config.envoy;
   if (config === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", "envoy is not there");
   const folder = core.config.file === undefined ? "." : dirname(core.config.file);
   const paths = config.files.map((file) => resolve(folder, file));
   const mark = await lookAtFiles(paths);
-  const store = toEnvoyStore(core);
+  const store = toEnvoyStore(core, storeTimeoutMs);
   const limiter = new EnvoyLimiter(store, core.clock, await readRules(paths, core));
   const decider = new Decider(limiter, core.telemetry);
   const grpc = await openGrpc(config.listen, decider);
@@ -47,7 +60,8 @@ export async function openEnvoy(core: Core): Promise<EnvoyDoor> {
           throw error;
         });
   const reload = toReload(paths, limiter, core);
-  const stopWatching = watchFiles(paths, { mark, onChange: reload });
+  const stopWatching = watchFiles(paths, { mark, pollMs, onChange: reload });
+  const noticeMs = Math.min(NOTICE_MS, core.config.drainMs / 2);
   const close = async () => {
     stopWatching();
     grpc.close();
@@ -61,6 +75,8 @@ export async function openEnvoy(core: Core): Promise<EnvoyDoor> {
     reload,
     drain: async () => {
       stopWatching();
+      grpc.health.stop();
+      await new Promise<void>((resolve) => after(noticeMs, resolve));
       await Promise.all([grpc.drain(), http?.drain()]);
     },
     close,

@@ -24,6 +24,7 @@ const STREAMS_MAX = 10_000;
 export interface GrpcDoor {
   readonly url: string;
   readonly health: Health;
+  /** Takes no more connections, and resolves when the last call has ended. Tell `health` before. */
   drain(): Promise<void>;
   close(): void;
 }
@@ -44,13 +45,11 @@ export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<
     url: `grpc://${host}:${port}`,
     health,
     drain: () => {
-      health.stop();
+      // Whoever watches would keep the server open for good.
+      health.end();
       return shutDown(server);
     },
-    close: () => {
-      health.stop();
-      server.forceShutdown();
-    },
+    close: () => server.forceShutdown(),
   };
 }
 

@@ -24,6 +24,7 @@ type Watcher = ServerWritableStream<Buffer, Buffer>;
 /** The health of one server. */
 export class Health {
   #isServing = true;
+  #hasEnded = false;
   readonly #watchers = new Set<Watcher>();
 
   /** Whether requests are taken. */
@@ -52,16 +53,21 @@ export class Health {
     call.on("error", () => this.#watchers.delete(call));
     // A service that is not known may come one day, says the protocol: the call goes on.
     call.write(SERVICES.includes(name) ? this.#state() : SERVICE_UNKNOWN);
-    if (!this.#isServing) call.end();
+    if (this.#hasEnded) call.end();
   };
 
-  /** Tells everybody that no more requests are taken. */
+  /** Tells everybody to go elsewhere. Who comes all the same is still served. */
   stop(): void {
+    if (!this.#isServing) return;
     this.#isServing = false;
-    for (const watcher of this.#watchers) {
-      watcher.write(NOT_SERVING);
-      watcher.end();
-    }
+    for (const watcher of this.#watchers) watcher.write(NOT_SERVING);
+  }
+
+  /** Ends what is watched. */
+  end(): void {
+    this.stop();
+    this.#hasEnded = true;
+    for (const watcher of this.#watchers) watcher.end();
     this.#watchers.clear();
   }
 

@@ -4,16 +4,16 @@
 import { denyCache, ForwardingStore, resilient, type Store } from "sluice";
 import type { Core } from "../service/core.js";
 
-/** How long a store behind a network may take. */
+/** How long a store behind a network may take by default. */
 export const TIMEOUT_MS = 15;
 
 /** The store of a core, guarded if it is remote. Closing it closes the guard, not the core's store. */
-export function toEnvoyStore({ store, clock, telemetry }: Core): Store {
+export function toEnvoyStore({ store, clock, telemetry }: Core, timeoutMs: number): Store {
   const borrowed = new BorrowedStore(store);
   if (store.isRemote !== true) return borrowed;
   const guarded = resilient(borrowed, {
     clock,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     onEvent: (event) => telemetry.fallbackEvent(event),
   });
   return denyCache(guarded, { clock });

@@ -13,14 +13,14 @@ export interface FilesWatchOptions {
   readonly mark: string;
   /** Called when they have changed and are at rest. */
   readonly onChange: () => Promise<void>;
-  /** Default {@link POLL_MS}. */
-  readonly pollMs?: number;
+  /** How often they are looked at. */
+  readonly pollMs: number;
 }
 
 /** Watches until the function that it returns is called. */
 export function watchFiles(
   paths: readonly string[],
-  { mark, onChange, pollMs = POLL_MS }: FilesWatchOptions,
+  { mark, onChange, pollMs }: FilesWatchOptions,
 ): () => void {
   let seen = mark;
   let read = mark;

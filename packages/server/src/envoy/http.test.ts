@@ -1,0 +1,126 @@
+import { request as httpRequest } from "node:http";
+import { expect, it } from "vitest";
+import { openWith } from "../../test/envoy-harness.js";
+
+const FILE = `
+domain: web
+descriptors:
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 1, name: users }
+  - key: free
+    rate_limit: { unlimited: true }
+`;
+
+async function open() {
+  const opened = await openWith(FILE, { hasHttp: true });
+  const url = opened.door.httpUrl as string;
+  const post = (body: unknown) =>
+    fetch(`${url}/json`, {
+      method: "POST",
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  return { ...opened, url, post };
+}
+
+interface Answer {
+  readonly statuses: readonly { readonly limitRemaining?: number }[];
+}
+
+const alice = { entries: [{ key: "user", value: "alice" }] };
+
+it("POST /json answers 200 with the decision, and 429 with Retry-After beyond the limit", async () => {
+  const { post } = await open();
+  const first = await post({ domain: "web", descriptors: [alice] });
+  expect(first.status).toBe(200);
+  expect(first.headers.get("content-type")).toBe("application/json");
+  const currentLimit = { name: "users", requestsPerUnit: 1, unit: "MINUTE" };
+  expect(await first.json()).toEqual({
+    overallCode: "OK",
+    statuses: [{ code: "OK", currentLimit, durationUntilReset: "60s" }],
+  });
+  const second = await post({ domain: "web", descriptors: [alice] });
+  expect([second.status, second.headers.get("retry-after")]).toEqual([429, "60"]);
+  expect(await second.json()).toEqual({
+    overallCode: "OVER_LIMIT",
+    statuses: [{ code: "OVER_LIMIT", currentLimit, durationUntilReset: "60s" }],
+    responseHeadersToAdd: [{ key: "retry-after", value: "60" }],
+  });
+});
+
+it("reads names in camelCase and as in the .proto, units by name and number, numbers as texts", async () => {
+  const { post } = await open();
+  const answers = await Promise.all(
+    [
+      {
+        hits_addend: 2,
+        descriptors: [{ ...alice, limit: { requests_per_unit: 5, unit: "HOUR" } }],
+      },
+      { hitsAddend: "2", descriptors: [{ ...alice, limit: { requestsPerUnit: "6", unit: 3 } }] },
+      {
+        descriptors: [{ ...alice, limit: { requestsPerUnit: 7, unit: "HOUR" }, hits_addend: "3" }],
+      },
+      { descriptors: [{ ...alice, limit: null, hitsAddend: 0, is_negative_hits: false }] },
+      { descriptors: [{ entries: [{ key: "free" }] }] },
+    ].map((request) => post({ domain: "web", ...request }).then((response) => response.json())),
+  );
+  const left = answers.map((answer) => (answer as Answer).statuses[0].limitRemaining);
+  expect(left).toEqual([3, 4, 4, 1, 4_294_967_295]);
+});
+
+it.each([
+  ["no JSON", "{", "the body is no JSON"],
+  ["a list", [], "the request must be an object, got an empty list"],
+  ["an unknown field", { domain: "web", hits: 1 }, 'the request has the unknown field "hits"'],
+  [
+    "a deep unknown field",
+    { descriptors: [{ entry: [] }] },
+    'descriptors[0] has the unknown field "entry"',
+  ],
+  ["a wrong type", { domain: 5 }, "domain must be a text, got 5"],
+  [
+    "a value that is no text",
+    { descriptors: [{ entries: [{ key: 1 }] }] },
+    "descriptors[0].entries[0].key",
+  ],
+  ["a negative number", { hitsAddend: -1 }, "hitsAddend must be a whole number"],
+  ["a number of 33 bits", { hitsAddend: 2 ** 32 }, "hitsAddend must be a whole number"],
+  ["a fraction", { hitsAddend: 0.5 }, "hitsAddend must be a whole number"],
+  [
+    "no unit of ours",
+    { descriptors: [{ limit: { unit: "EON" } }] },
+    "descriptors[0].limit.unit must be one of",
+  ],
+  ["no truth", { descriptors: [{ isNegativeHits: 1 }] }, "isNegativeHits must be true or false"],
+  ["no domain", { descriptors: [alice] }, "the domain is empty"],
+  ["no descriptors", { domain: "web" }, "there are no descriptors"],
+])("answers 400 to %s, and says what it saw", async (_, body, problem) => {
+  const { post } = await open();
+  const response = await post(body);
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain(problem);
+});
+
+it("answers 413 to a body beyond its bound, 405 and 404 to what it does not serve", async () => {
+  const { post, url } = await open();
+  expect((await post("x".repeat(65_537))).status).toBe(413);
+  expect((await fetch(`${url}/json`)).status).toBe(405);
+  expect((await fetch(`${url}/other`)).status).toBe(404);
+  expect((await post({ domain: "web", descriptors: [alice] })).status).toBe(200);
+});
+
+it("/healthcheck answers 200, and 500 while it drains", async () => {
+  const { url, door } = await open();
+  const healthy = await fetch(`${url}/healthcheck`);
+  expect([healthy.status, await healthy.text()]).toEqual([200, "OK"]);
+  const drained = door.drain();
+  const draining = await new Promise((resolve, reject) => {
+    httpRequest(`${url}/healthcheck`, (response) => {
+      response.resume();
+      resolve([response.statusCode, response.headers.connection]);
+    })
+      .on("error", reject)
+      .end();
+  });
+  expect(draining).toEqual([500, "close"]);
+  await drained;
+});
