@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeTerminal, sluice } from "../../test/cli/fake-terminal.js";
+import { runCommand } from "./program.js";
+
+const anywhere = { SLUICE_GATEWAY_LISTEN: "127.0.0.1:0", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
+const folder = mkdtempSync(join(tmpdir(), "sluice-live-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A command that runs until it is ended, and where its doors are. */
+interface Running {
+  readonly terminal: FakeTerminal;
+  readonly code: Promise<number>;
+  readonly gateway: string;
+  readonly admin: string;
+}
+
+async function startDemo(): Promise<Running> {
+  const terminal = new FakeTerminal({ env: anywhere });
+  const code = runCommand(["demo"], terminal);
+  await terminal.until(({ out }) => out.includes("Ctrl-C"));
+  const [gateway, admin] = [/gateway +(\S+)/, /metrics +(\S+)\/metrics/].map(
+    (pattern) => pattern.exec(terminal.out)?.[1] ?? "",
+  );
+  return { terminal, code, gateway, admin };
+}
+
+describe("sluice demo", () => {
+  let demo: Running;
+  beforeEach(async () => {
+    demo = await startDemo();
+  });
+  afterEach(async () => {
+    demo.terminal.end();
+    await demo.code;
+  });
+  const ask = (...args: string[]) => sluice([...args, "--admin", demo.admin]);
+  const login = (times: number) =>
+    Promise.all(
+      Array.from({ length: times }, async () => {
+        const response = await fetch(`${demo.gateway}/login`, { method: "POST" });
+        await response.text();
+        return response.status;
+      }),
+    );
+
+  it("limits the sixth login, shows each decision, and has metrics", async () => {
+    expect((await login(6)).sort()).toEqual([401, 401, 401, 401, 401, 429]);
+    await demo.terminal.until(({ out }) => out.includes("refused  POST /login  login: 0 of 5"));
+    expect(demo.terminal.out.match(/^allowed {2}POST \/login/gm)).toHaveLength(5);
+    expect(demo.terminal.out).not.toContain("\x1b");
+    const metrics = await (await fetch(`${demo.admin}/metrics`)).text();
+    expect(metrics).toMatch(/^rate_limiter_blocked_total\{.*rule="login".*\} 1$/m);
+    expect(await (await fetch(`${demo.gateway}/rate_limit`)).text()).toContain('"login"');
+  });
+
+  it("drains and exits with 0 when it is ended, and leaves nothing listening", async () => {
+    demo.terminal.end();
+    expect(await demo.code).toBe(0);
+    expect(demo.terminal.out).toMatch(/Draining\.\n$/);
+    await expect(fetch(demo.gateway)).rejects.toThrow();
+    expect(demo.terminal.listeners).toBe(0);
+  });
+
+  it("answers every verb of the command", async () => {
+    const facts = ["--method", "POST", "--path", "/login", "--ip", "203.0.113.10"];
+    const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
+    expect(await ask("check", ...facts, "--cost", "5")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("login: 0 of 5 left"),
+    });
+    expect((await ask("check", ...facts)).code).toBe(1);
+    expect(await ask("explain", ...facts)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("counted by ip: ip:203.0.113.10"),
+    });
+    expect((await ask("explain", ...facts, "--all", "--json")).out).toContain('"isMatch":true');
+    expect((await ask("reset", ...key)).code).toBe(0);
+    expect((await ask("peek", ...facts)).code).toBe(0);
+    expect((await ask("block", ...key, "--for", "forever")).code).toBe(0);
+    expect((await ask("peek", ...facts)).code).toBe(1);
+    expect((await ask("unblock", ...key)).code).toBe(0);
+    expect((await ask("peek", ...facts)).code).toBe(0);
+    const top = await ask("top", "--once");
+    expect(top.code).toBe(0);
+    expect(top.out).toMatch(/^login +ip /m);
+    expect(top.out).toContain("hmac:");
+    expect(top.out).not.toContain("203.0.113.10");
+  });
+
+  it("tells in the service's words what is wrong with a question", async () => {
+    const unknown = await ask("reset", "--rule", "nonsense", "--key", "ip:1");
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('"nonsense"') });
+    const clear = await ask("top", "--once", "--clear-keys");
+    expect(clear).toMatchObject({ code: 2, err: expect.stringContaining("admin.token") });
+  });
+});
+
+describe("a port that is taken", () => {
+  it.each([
+    ["SLUICE_GATEWAY_LISTEN", "the gateway"],
+    ["SLUICE_ADMIN_LISTEN", "admin and metrics"],
+  ])("is named with %s, which chooses another", async (variable, door) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const env = { ...anywhere, [variable]: `127.0.0.1:${port}`, npm_lifecycle_event: "start" };
+    const { code, err } = await sluice(["demo"], { env });
+    other.close();
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `sluice: port ${port} for ${door} is in use (127.0.0.1): choose another one, ` +
+        `as in ${variable}=127.0.0.1:${port + 1} npm start\n`,
+    );
+  });
+
+  it("is told by serve with the command that was used", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const file = join(folder, "taken.yaml");
+    const { out: demo } = await sluice(["demo", "--print-config"]);
+    writeFileSync(file, demo.replace("127.0.0.1:8080", `127.0.0.1:${port}`));
+    const env = { SLUICE_ADMIN_LISTEN: "127.0.0.1:0", SLUICE_TELEMETRY_LOG_LEVEL: "silent" };
+    const { code, err } = await sluice(["serve", "--config", file], { env });
+    other.close();
+    expect(code).toBe(1);
+    expect(err).toContain(`port ${port} for the gateway is in use`);
+    expect(err).toContain(`sluice serve --config ${file}`);
+  });
+});
+
+describe("sluice demo in an environment that says nonsense", () => {
+  it("tells which variable, and exits with 2", async () => {
+    const env = { ...anywhere, SLUICE_GATEWAY_LISTEN: "here" };
+    const { code, err } = await sluice(["demo"], { env });
+    expect(code).toBe(2);
+    expect(err).toContain("SLUICE_GATEWAY_LISTEN");
+  });
+});
+
+describe("sluice serve", () => {
+  it("serves what the demo prints as its configuration, until SIGTERM, and exits with 0", async () => {
+    const file = join(folder, "sluice.yaml");
+    const { out: demo } = await sluice(["demo", "--print-config"]);
+    writeFileSync(file, demo);
+    const env = { ...anywhere, SLUICE_TELEMETRY_LOG_LEVEL: "silent" };
+    const terminal = new FakeTerminal({ env });
+    const listening = once(terminal.process, "newListener");
+    const code = runCommand(["serve", "--config", file], terminal);
+    await listening;
+    terminal.process.emit("SIGTERM", "SIGTERM");
+    expect(await code).toBe(0);
+    expect(terminal.err).toBe("");
+  });
+});
