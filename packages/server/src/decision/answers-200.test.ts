@@ -165,6 +165,13 @@ describe("a batch", () => {
     ]);
   });
 
+  it("says where in the batch a limit can't hold", async () => {
+    const worse = { ...own, limit: ["5/minute", { fixedWindow: { limit: 0, windowMs: 1 } }] };
+    const { body } = await test.post("/v1/check", { requests: [own, worse] });
+    const [, { error }] = body.answers as { error: { field: string } }[];
+    expect(error.field).toBe("requests[1].limit[1].fixedWindow.limit");
+  });
+
   it("takes a thousand requests", async () => {
     const requests = Array.from({ length: 1_000 }, (_, i) => ({ ...own, key: `user:${i}` }));
     const { body } = await test.post("/v1/peek", { requests });

@@ -1,7 +1,7 @@
 // The door of the decision API and of forward-auth: one listener for both.
 
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Policy } from "sluice/rules";
 import type { DecisionConfig, ListenConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
@@ -14,6 +14,8 @@ import { ForwardAuth, variantAt } from "./forward-auth.js";
 const HEADERS_MS_MAX = 10_000;
 /** Until all of it has to be. */
 const REQUEST_MS_MAX = 30_000;
+/** How often both are looked after. */
+const TIMEOUT_LOOK_MS = 2_000;
 /** How long an idle connection stays open: longer than most proxies hold theirs. */
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 20_000;
@@ -43,8 +45,10 @@ class DecisionDoor implements OpenDoor {
   readonly name = "decision";
   readonly #server: Server;
   readonly #closed: Promise<void>;
+  /** Connections at once, {@link CONNECTIONS_MAX} at most. */
+  readonly #sockets = new Set<Socket>();
   #isDraining = false;
-  #host = "";
+  url = "";
 
   constructor(core: Core, policy: Policy, decision: DecisionConfig) {
     const api = new DecisionApi(core, policy, decision);
@@ -53,6 +57,7 @@ class DecisionDoor implements OpenDoor {
       {
         headersTimeout: HEADERS_MS_MAX,
         requestTimeout: REQUEST_MS_MAX,
+        connectionsCheckingInterval: TIMEOUT_LOOK_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADER_BYTES_MAX,
       },
@@ -65,6 +70,10 @@ class DecisionDoor implements OpenDoor {
       },
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
     this.#closed = new Promise((resolve) => {
       this.#server.once("close", () => {
         // Ends what watches over slow requests; there is nothing left to cut off.
@@ -74,13 +83,7 @@ class DecisionDoor implements OpenDoor {
     });
   }
 
-  get url(): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `http://${this.#host.includes(":") ? `[${this.#host}]` : this.#host}:${port}`;
-  }
-
   listen({ host, port }: ListenConfig): Promise<void> {
-    this.#host = host;
     return new Promise((resolve, reject) => {
       const fail = (cause: Error) => {
         const seen = `decision API at ${host}:${port}: ${cause.message}`;
@@ -89,6 +92,8 @@ class DecisionDoor implements OpenDoor {
       this.#server.once("error", fail);
       this.#server.listen(port, host, () => {
         this.#server.off("error", fail);
+        const { port: bound } = this.#server.address() as AddressInfo;
+        this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
         resolve();
       });
     });
@@ -98,7 +103,7 @@ class DecisionDoor implements OpenDoor {
     this.#isDraining = true;
     const closed = this.#stopListening();
     // Not at once: a request may be on its way on a connection that looks idle.
-    const stopLooking = every(IDLE_LOOK_MS, () => this.#server.closeIdleConnections());
+    const stopLooking = every(IDLE_LOOK_MS, () => this.#closeIdle());
     await closed.finally(stopLooking);
   }
 
@@ -106,6 +111,12 @@ class DecisionDoor implements OpenDoor {
     const closed = this.#stopListening();
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  #closeIdle(): void {
+    this.#server.closeIdleConnections();
+    // Those that never asked anything are not idle to Node.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
   /** Resolves when the last connection has ended. The server's own `close` would cut idle ones off at once. */

@@ -4,7 +4,7 @@
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
 import type { Core } from "../service/core.js";
-import { FieldError } from "./input-error.js";
+import { InputError } from "./input-error.js";
 
 /** Limiters at once; the one that was not used for longest goes first. */
 const LIMITERS_MAX = 1_000;
@@ -36,7 +36,7 @@ export class Limiters {
     this.#core = core;
   }
 
-  /** @throws FieldError if the limit can't hold. */
+  /** @throws InputError if the limit can't hold. */
   of(limit: unknown, name: string = DEFAULT_NAME): InlineLimiter {
     const numbers = typeof limit === "string" ? limit : JSON.stringify(limit);
     const key = `${name}\n${numbers}`;
@@ -56,10 +56,7 @@ export class Limiters {
     const limits = readLimits(limit);
     if (!this.#limitsSeen.has(numbers)) {
       if (this.#limitsSeen.size >= LIMITS_MAX) {
-        throw new FieldError(
-          `limit: more than ${LIMITS_MAX} different ones were asked for`,
-          "limit",
-        );
+        throw invalid(`limit is new, and more than ${LIMITS_MAX} different ones were asked for`);
       }
       this.#limitsSeen.add(numbers);
     }
@@ -75,14 +72,23 @@ const LABEL = `rule "${READER}": `;
 
 /** Limits as a file of rules writes them, read by what reads such files: one form, and the same words. */
 function readLimits(limit: unknown): readonly Limit[] {
+  if (limit === "unlimited") throw invalid('limit must be one that holds, got "unlimited"');
   try {
     const { rules } = parseRules({ version: 1, rules: [{ id: READER, key: "global", limit }] });
-    const [{ limits }] = rules;
-    if (limits.length > 0) return limits;
+    return rules[0].limits;
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
-    const texts = error.problems.map(({ message }) => message.replace(LABEL, ""));
-    throw new FieldError(texts.join("; "), texts[0].split(" ", 1)[0]);
+    throw invalid(error.problems.map(({ message }) => message.replace(LABEL, "")).join("; "));
   }
-  throw new FieldError('limit must be a limit, got "unlimited"', "limit");
+}
+
+/** `limit[1].tokenBucket.capacity must be …` as an error about that field. */
+function invalid(text: string): InputError {
+  const space = text.indexOf(" ");
+  const error = new InputError(text.slice(space + 1));
+  const steps = text.slice(0, space).split(/[.[\]]+/);
+  for (const step of steps.filter((one) => one !== "").reverse()) {
+    error.within(/^\d+$/.test(step) ? Number(step) : step);
+  }
+  return error;
 }

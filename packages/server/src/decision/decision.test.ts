@@ -1,0 +1,187 @@
+// The door itself: where it listens, how it drains and closes, and what it tells of its decisions.
+
+import { Agent, request } from "node:http";
+import { connect } from "node:net";
+import { ForwardingStore, memoryStore, type Store } from "sluice";
+import { afterEach, describe, expect, it } from "vitest";
+import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
+import { ServerError } from "../errors.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+
+let test: TestDoor | undefined;
+afterEach(async () => {
+  await test?.close();
+  test = undefined;
+});
+
+const own = { limit: "5/minute", key: "user:42" };
+const facts = { method: "GET", path: "/", ip: "203.0.113.10" };
+
+/** A store that answers when the test lets it. */
+class HeldStore extends ForwardingStore {
+  readonly waiting: (() => void)[] = [];
+
+  override async decideOne(...args: Parameters<ForwardingStore["decideOne"]>) {
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return super.decideOne(...args);
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let looks = 0; !isSo(); looks++) {
+    if (looks > 1_000) throw new Error("waited too long");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+it("says where it listens, and fails with the address if it can't", async () => {
+  test = await openTestDoor();
+  expect(test.door.name).toBe("decision");
+  expect(test.door.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const port = Number(new URL(test.door.url).port);
+  const taken = openTestDoor({ decision: { listen: { host: "127.0.0.1", port } } });
+  await expect(taken).rejects.toThrow(ServerError);
+  await expect(taken).rejects.toThrow(`127.0.0.1:${port}`);
+});
+
+describe("draining", () => {
+  it("answers what is under way, and takes no more", async () => {
+    const store = new HeldStore(memoryStore());
+    test = await openTestDoor({ store });
+    const { door, post } = test;
+    const first = post("/v1/check", own);
+    await until(() => store.waiting.length === 1);
+    let isDrained = false;
+    const drained = door.drain().then(() => {
+      isDrained = true;
+    });
+    await expect(post("/v1/check", own)).rejects.toThrow();
+    expect(isDrained).toBe(false);
+    store.waiting[0]();
+    expect(await first).toMatchObject({ status: 200, body: { remaining: 4 } });
+    await drained;
+  });
+
+  it("answers a request that was on its way on an open connection, then closes that", async () => {
+    test = await openTestDoor();
+    const { door } = test;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = () =>
+      new Promise<string | undefined>((resolve, reject) => {
+        const asked = request(`${door.url}/livez`, { agent }, (answer) => {
+          answer.resume().once("end", () => resolve(answer.headers.connection));
+        });
+        asked.once("error", reject).end();
+      });
+    expect(await ask()).toBe("keep-alive");
+    const drained = door.drain();
+    expect(await ask()).toBe("close");
+    await drained;
+    agent.destroy();
+  });
+
+  it("does not wait for connections that ask nothing", async () => {
+    test = await openTestDoor();
+    const { port } = new URL(test.door.url);
+    const idle = connect(Number(port), "127.0.0.1");
+    const ended = new Promise((resolve) => idle.once("close", resolve));
+    await new Promise((resolve) => idle.once("connect", resolve));
+    await test.get("/livez");
+    await test.door.drain();
+    await ended;
+  });
+
+  it("may be followed by close, which may come twice", async () => {
+    test = await openTestDoor();
+    await test.door.drain();
+    await test.door.close();
+    await test.door.close();
+  });
+});
+
+it("closes at once what is under way", async () => {
+  const store = new HeldStore(memoryStore());
+  test = await openTestDoor({ store });
+  const asked = test.post("/v1/check", own);
+  const failed = expect(asked).rejects.toThrow();
+  await until(() => store.waiting.length === 1);
+  await test.door.close();
+  await failed;
+  store.waiting[0]();
+});
+
+it("goes on after a client that left in the middle of its body", async () => {
+  test = await openTestDoor();
+  const { port } = new URL(test.door.url);
+  const socket = connect(Number(port), "127.0.0.1");
+  const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+  socket.write(`${head}Content-Length: 100\r\n\r\n{"limit":`);
+  await new Promise((resolve) => socket.once("connect", resolve));
+  socket.destroy();
+  expect((await test.post("/v1/check", own)).body.remaining).toBe(4);
+});
+
+describe("telemetry", () => {
+  it("is told of decisions under rules, of refusals of forward-auth, and of times", async () => {
+    const told: string[] = [];
+    const listeners: Partial<Telemetry> = {
+      decided: (door, { allowed, rule }, { path }) =>
+        told.push(`${door} ${allowed} ${rule} ${path}`),
+      tookMs: (door, ms) => told.push(`${door} took ${ms >= 0}`),
+      refused: (door, status) => told.push(`${door} ${status}`),
+    };
+    const telemetry = Object.assign(quietTelemetry(), listeners);
+    const config = { identity: { trustedProxies: ["loopback"] } };
+    test = await openTestDoor({ telemetry, config });
+    await test.post("/v1/check", { facts, cost: 10 });
+    await test.post("/v1/check", { facts });
+    await test.post("/v1/peek", { facts });
+    const headers = {
+      "x-forwarded-method": "GET",
+      "x-forwarded-uri": "/x",
+      "x-forwarded-for": facts.ip,
+    };
+    await test.get("/check", { headers });
+    expect(told).toEqual([
+      "decision true per-address /",
+      "decision took true",
+      "decision false per-address /",
+      "decision took true",
+      "decision took true",
+      "forward-auth took true",
+      "forward-auth false per-address /x",
+      "forward-auth 429",
+    ]);
+  });
+});
+
+it("answers over a store that answers later", async () => {
+  class LateStore extends ForwardingStore {
+    override async decideOne(...args: Parameters<ForwardingStore["decideOne"]>) {
+      return super.decideOne(...args);
+    }
+    override async decide(...args: Parameters<Store["decide"]>) {
+      return super.decide(...args);
+    }
+    override async peek(...args: Parameters<Store["peek"]>) {
+      return super.peek(...args);
+    }
+    override async settle(...args: Parameters<Store["settle"]>) {
+      return super.settle(...args);
+    }
+  }
+  test = await openTestDoor({ store: new LateStore(memoryStore()) });
+  const { post } = test;
+  const requests = [{ facts }, own, { facts: {} }, own];
+  const { body } = await post("/v1/check", { requests });
+  expect(body.answers).toMatchObject([
+    { allowed: true, remaining: 9 },
+    { allowed: true, remaining: 4 },
+    { error: { field: "requests[2].facts.method" } },
+    { allowed: true, remaining: 3 },
+  ]);
+  const { id } = (await post("/v1/reserve", { facts, cost: 3 })).body;
+  expect((await post("/v1/cancel", { id })).status).toBe(200);
+  expect((await post("/v1/peek", { facts })).body.remaining).toBe(9);
+});
