@@ -1,0 +1,69 @@
+// The files that the guide points to, and those that it shows, are files that work, and fit each other.
+
+import { readFileSync } from "node:fs";
+import { memoryStore } from "sluice";
+import { ManualClock } from "sluice/testing";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { descriptor, START_MS } from "../../test/envoy-harness.js";
+import { parseFile } from "./file/parse.js";
+import { EnvoyLimiter } from "./limiter.js";
+import { EnvoyRules } from "./rules.js";
+
+const root = new URL("../../../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+
+function open(text: string) {
+  const { domain, problems, warnings } = parseFile("ratelimit.yaml", text);
+  expect([problems, warnings]).toEqual([[], []]);
+  const rules = new EnvoyRules(domain === undefined ? [] : [domain]);
+  return new EnvoyLimiter(memoryStore(), new ManualClock(START_MS), rules);
+}
+
+/** What a test reads of Envoy's configuration. */
+interface EnvoyFile {
+  static_resources: {
+    listeners: {
+      filter_chains: {
+        filters: {
+          typed_config: {
+            route_config: { virtual_hosts: { rate_limits: { actions: object[] }[] }[] };
+            http_filters: { name: string; typed_config: { domain?: string } }[];
+          };
+        }[];
+      }[];
+    }[];
+  };
+}
+
+it("examples/service/envoy.yaml sends descriptors that examples/service/ratelimit.yaml limits", async () => {
+  const { static_resources: resources } = parse(read("examples/service/envoy.yaml")) as EnvoyFile;
+  const manager = resources.listeners[0].filter_chains[0].filters[0].typed_config;
+  const filter = manager.http_filters.find(({ name }) => name === "envoy.filters.http.ratelimit");
+  const domain = filter?.typed_config.domain as string;
+  const values: Record<string, string> = {
+    remote_address: "192.0.2.1",
+    tenant: "acme",
+    path: "/search?q=x",
+    login: "alice",
+  };
+  const descriptors = manager.route_config.virtual_hosts[0].rate_limits.map(({ actions }) => {
+    const keys = actions.map((action) => {
+      const [[kind, about]] = Object.entries(action) as [string, { descriptor_key?: string }][];
+      return about.descriptor_key ?? kind;
+    });
+    return descriptor(Object.fromEntries(keys.map((key) => [key, values[key]])));
+  });
+  const limiter = open(read("examples/service/ratelimit.yaml"));
+  const { statuses } = await limiter.decide({ domain, descriptors, hits: 0 });
+  expect(statuses.map(({ currentLimit }) => currentLimit?.requestsPerUnit)).toEqual([
+    50, 600, 60, 20,
+  ]);
+});
+
+it("every file that the guide shows can be used", () => {
+  const guide = read("docs/guides/envoy.md");
+  const files = [...guide.matchAll(/```yaml\n(domain:[\s\S]*?)```/g)].map(([, text]) => text);
+  expect(files.length).toBeGreaterThan(0);
+  for (const text of files) open(text);
+});
