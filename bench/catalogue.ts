@@ -22,6 +22,7 @@ import { leasedCommands } from "./redis/leased-commands.js";
 import { strict, threeRules } from "./redis/strict.js";
 import { scale } from "./rules/scale.js";
 import { three } from "./rules/three.js";
+import { envoy } from "./service/envoy.js";
 
 export const benches: readonly Bench[] = [
   overMap,
@@ -50,6 +51,7 @@ export const benches: readonly Bench[] = [
   node,
   express,
   fastify,
+  envoy,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

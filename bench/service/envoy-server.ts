@@ -1,0 +1,81 @@
+// The process that answers gRPC calls for one side of `service/envoy`: `envoy-server.js sluice`. It tells its port
+// over the channel to its parent, then its processor time whenever it is asked, and serves until that goes away.
+// The reference returns each message as it came, with nothing read and nothing decided; Sluice runs as it is
+// served, with a limit that is never reached.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
+import { type Config, startService } from "sluice-server";
+
+/** The method that both sides answer. */
+export const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+const FILE = `
+domain: bench
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: year, requests_per_unit: 4294967295 }
+`;
+
+const sides = { echo: serveEcho, sluice: serveSluice } as const satisfies Record<
+  string,
+  () => Promise<number>
+>;
+
+/** The name of a side. */
+export type EnvoySide = keyof typeof sides;
+
+// Imported for its types it does nothing; forked it has somebody to report to.
+if (process.send !== undefined && process.argv[1] === import.meta.filename) {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.((user + system) / 1e6);
+  });
+  process.send(await sides[process.argv[2] as EnvoySide]());
+}
+
+function serveEcho(): Promise<number> {
+  const asIs = (bytes: Buffer) => bytes;
+  const answer: handleUnaryCall<Buffer, Buffer> = (call, callback) => callback(null, call.request);
+  const server = new Server({ "grpc.enable_channelz": 0 });
+  server.register(METHOD, answer, asIs, asIs, "unary");
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${LOOPBACK.host}:0`, ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
+}
+
+async function serveSluice(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "ratelimit.yaml");
+  writeFileSync(file, FILE);
+  const { doors } = await startService(toConfig(file));
+  const envoy = doors.find(({ name }) => name === "envoy");
+  if (envoy === undefined) throw new Error("the service has no door for Envoy");
+  return Number(new URL(envoy.url).port);
+}
+
+function toConfig(file: string): Config {
+  return {
+    file: undefined,
+    workers: 1,
+    drainMs: 1_000,
+    gateway: undefined,
+    decision: undefined,
+    envoy: { listen: LOOPBACK, http: undefined, files: [file] },
+    admin: { listen: LOOPBACK, token: undefined },
+    upstreams: new Map(),
+    routes: [],
+    store: { kind: "memory", keysMax: 1_000_000 },
+    identity: {},
+    responses: {},
+    rules: { inline: { version: 1, rules: [] } },
+    telemetry: { logLevel: "silent", decisionLogShare: 0.001, region: "local", topKeysMax: 20 },
+  };
+}

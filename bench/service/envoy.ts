@@ -1,0 +1,91 @@
+// What a decision costs over gRPC: calls for each second of the server's processor time, beside a server of the same
+// library that returns every message as it came. Short rounds take turns, each with processes of its own.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Bench } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import type { EnvoySide } from "./envoy-server.js";
+
+const SERVER_CPU = "0";
+const LOAD_CPU = "1";
+const ROUNDS = 9;
+const WARM_UP_SECONDS = 2;
+const ROUND_SECONDS = 2;
+const SIDES: readonly EnvoySide[] = ["sluice", "echo"];
+
+/** Calls per second of processor time of each side, one figure for each round. */
+type Rates = readonly (readonly number[])[];
+
+export const envoy: Bench<Rates> = {
+  id: "service/envoy",
+  unit: "ratio",
+  bound: { is: "at least", bar: 0.8, goal: 1 },
+  parts: ["all"],
+  runPart: takeTurns,
+  conclude: ([[sluice, echo]]) => [
+    {
+      subject: "ShouldRateLimit, one descriptor, memory",
+      reference: "grpc-js echo",
+      subjectPerSec: median(sluice),
+      referencePerSec: median(echo),
+      ratio: median(sluice) / median(echo),
+      value: median(sluice) / median(echo),
+      spread: spreadOf(sluice.map((perSec, round) => perSec / echo[round])),
+      note: "nothing refused",
+    },
+  ],
+};
+
+async function takeTurns(): Promise<Rates> {
+  if (cpus().length < 2) throw new Error("needs two processors: one serves, the other one asks");
+  const rates = SIDES.map((): number[] => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    // Nobody is always the one that runs after the other.
+    const order = [...SIDES.keys()];
+    for (const i of round % 2 === 0 ? order : order.toReversed()) {
+      rates[i].push(await measure(SIDES[i]));
+    }
+  }
+  return rates;
+}
+
+async function measure(side: EnvoySide): Promise<number> {
+  const server = start(SERVER_CPU, "envoy-server.js", side);
+  try {
+    const port = await tell(server);
+    const load = start(LOAD_CPU, "envoy-load.js", String(port));
+    try {
+      await tell(load, WARM_UP_SECONDS);
+      const before = await tell(server, "cpu");
+      const calls = await tell(load, ROUND_SECONDS);
+      return calls / ((await tell(server, "cpu")) - before);
+    } finally {
+      load.disconnect();
+    }
+  } finally {
+    server.disconnect();
+  }
+}
+
+function start(cpu: string, script: string, argument: string): ChildProcess {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  return spawn("taskset", ["-c", cpu, process.execPath, path, argument], {
+    stdio: ["ignore", 2, 2, "ipc"],
+  });
+}
+
+/** Sends something, if anything, and waits for the number that comes back. */
+async function tell(child: ChildProcess, message?: string | number): Promise<number> {
+  const answer = once(child, "message");
+  const failure = once(child, "exit").then(([code]) => {
+    throw new Error(`${child.spawnargs.slice(-2).join(" ")} ended with ${code}`);
+  });
+  if (message !== undefined) child.send(message);
+  const [number] = (await Promise.race([answer, failure])) as [number];
+  // The process ends one day, and then nobody waits for it.
+  failure.catch(() => {});
+  return number;
+}
