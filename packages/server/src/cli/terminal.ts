@@ -21,8 +21,10 @@ export interface Terminal {
   writeError(text: string): void;
   /** All of the standard input, as text. */
   readInput(): Promise<string>;
-  /** Calls `task` once, when the user wants to end: Ctrl-C, SIGTERM, or nobody reads any more. */
+  /** Calls `task` once, when the user wants to end: Ctrl-C or SIGTERM. A second one ends the process. */
   onEnd(task: () => void): () => void;
+  /** Calls `task` when nobody reads any more what is printed, as after `sluice top | head -1`. */
+  onUnread(task: () => void): () => void;
 }
 
 /** Prints one line. */
@@ -37,7 +39,7 @@ const ROWS = 24;
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { env, stdout, stderr, stdin } = process;
-  // Nobody reads any more, as after `sluice top | head -1`: what is left to print goes nowhere.
+  // Without a listener a reader that went away would end the process with a stack trace.
   stdout.on("error", () => {});
   return {
     env,
@@ -49,20 +51,23 @@ export function processTerminal(): Terminal {
     writeError: (text) => void stderr.write(text),
     readInput: () => text(stdin),
     onEnd,
+    onUnread,
   };
 }
 
 function onEnd(task: () => void): () => void {
-  const { stdout } = process;
   const stop = () => {
     for (const signal of SIGNALS) process.off(signal, end);
-    stdout.off("error", end);
   };
   const end = () => {
     stop();
     task();
   };
   for (const signal of SIGNALS) process.on(signal, end);
-  stdout.on("error", end);
   return stop;
+}
+
+function onUnread(task: () => void): () => void {
+  process.stdout.on("error", task);
+  return () => void process.stdout.off("error", task);
 }

@@ -148,6 +148,15 @@ describe("sluice top", () => {
     expect(err).toMatch(/^sluice: could not reach/);
   });
 
+  it("ends where nobody reads what it prints any more", async () => {
+    const url = await start();
+    const terminal = new FakeTerminal();
+    const ended = runCommand(["top", "--every", "0.1", "--admin", url], terminal);
+    await terminal.until(({ out }) => out.includes("rates over"));
+    terminal.process.emit("unread");
+    expect(await ended).toBe(0);
+  });
+
   it("exits with 3 where it can't reach the service at all, and leaves the terminal alone", async () => {
     const url = await start();
     await service.close();

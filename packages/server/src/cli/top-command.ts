@@ -80,7 +80,8 @@ interface Watch {
 async function watch({ client, path, flags, terminal, everyMs, first }: Watch): Promise<void> {
   const screen = new Screen(terminal);
   const ended = new AbortController();
-  const forget = terminal.onEnd(() => ended.abort());
+  const end = () => ended.abort();
+  const forget = [terminal.onEnd(end), terminal.onUnread(end)];
   let view = toView(first, client);
   try {
     while (!ended.signal.aborted) {
@@ -91,7 +92,7 @@ async function watch({ client, path, flags, terminal, everyMs, first }: Watch): 
       if (flags.json) writeLine(terminal, JSON.stringify(view.report));
     }
   } finally {
-    forget();
+    for (const forgetOne of forget) forgetOne();
     screen.close();
   }
 }

@@ -54,6 +54,11 @@ export class FakeTerminal implements Terminal {
     return () => void this.process.off("SIGINT", task);
   }
 
+  onUnread(task: () => void): () => void {
+    this.process.once("unread", task);
+    return () => void this.process.off("unread", task);
+  }
+
   /** How many wait for the end: none once a command has cleaned up. */
   get listeners(): number {
     return this.process.listenerCount("SIGINT");
