@@ -192,6 +192,61 @@ describe("metrics of decisions", () => {
   });
 });
 
+describe("decisions that no policy made", () => {
+  const judgement = {
+    rule: "edge/path",
+    keyType: "path",
+    key: "path=/secret",
+    cost: 1,
+    isShadow: false,
+    verdict: { allowed: true, delayMs: 0, source: "memory" },
+  } as const;
+  const refusal = { ...judgement, verdict: { ...judgement.verdict, allowed: false } };
+
+  it("are counted, ranked and logged by the names of their limits", async () => {
+    const { telemetry, lines } = loud({ chance: () => 0.9 }, 0.5);
+    telemetry.judged("envoy", true, [judgement]);
+    telemetry.judged("envoy", false, [{ ...judgement, rule: "edge/user" }, refusal]);
+    telemetry.judged("envoy", true, [{ ...refusal, rule: "edge/dark", isShadow: true }]);
+    telemetry.judged("envoy", true, []);
+    const of = (rule: string, outcome: string) =>
+      `rule="edge/${rule}",endpoint="*",key_type="path",outcome="${outcome}"`;
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [of("path", "allowed")]: 1,
+      [of("user", "allowed")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [of("path", "limit")]: 1,
+      [of("user", "limit")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_shadow_total")).toMatchObject({
+      [of("dark", "blocked")]: 1,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
+      'door="envoy",outcome="allowed"': 2,
+      'door="envoy",outcome="blocked"': 1,
+      'door="envoy",outcome="unmatched"': 1,
+    });
+    const key = expect.stringMatching(/^hmac:/);
+    const code = "RATE_LIMIT_EXCEEDED";
+    expect(lines).toMatchObject([{ rule: "edge/path", outcome: "blocked", code, key }]);
+    expect(JSON.stringify([lines, await telemetry.metrics(), telemetry.top()])).not.toContain(
+      "secret",
+    );
+  });
+
+  it("begin at none when their files are reloaded, and rules stay", async () => {
+    const telemetry = quietTelemetry();
+    await decide(telemetry, policyOf([login]), 1);
+    telemetry.judged("envoy", true, [judgement]);
+    telemetry.reloaded("envoy", new Error("a bad file"));
+    expect(await telemetry.metrics()).toContain('rule="edge/path"');
+    telemetry.reloaded("envoy");
+    expect(await telemetry.metrics()).not.toContain('rule="edge/path"');
+    expect(await telemetry.metrics()).toContain('rule="login"');
+  });
+});
+
 describe("metrics of the service", () => {
   it("are those of the list, with the labels of the list and the region, and nothing else", async () => {
     const { telemetry } = loud({ hasProcessMetrics: false });
@@ -285,10 +340,10 @@ describe("metrics of the service", () => {
 });
 
 /** Telemetry whose log lines can be read. */
-function loud(options: TelemetryOptions = {}) {
+function loud(options: TelemetryOptions = {}, decisionLogShare = 0) {
   const lines: Record<string, unknown>[] = [];
   const telemetry = createTelemetry(
-    { logLevel: "info", decisionLogShare: 0, region: "local", topKeysMax: 5 },
+    { logLevel: "info", decisionLogShare, region: "local", topKeysMax: 5 },
     { destination: { write: (line) => void lines.push(JSON.parse(line)) }, ...options },
   );
   return { telemetry, lines };

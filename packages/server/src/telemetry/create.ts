@@ -17,7 +17,7 @@ import { MeasuredStore, StoreTimes } from "./measured-store.js";
 import type { MetricValues } from "./merge.js";
 import { createRegistry } from "./registry.js";
 import { RuleMeters } from "./rule-meters.js";
-import type { DoorName, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import type { DoorName, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
 import { toTopReport } from "./top.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
@@ -70,6 +70,8 @@ class ServiceTelemetry implements Telemetry {
   readonly #upstreams = new Counts(["upstream", "outcome"]);
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
+  /** The latest decision of each door, whose span waits to be told how long it took. */
+  readonly #spans = new Map<DoorName, PolicyDecision>();
 
   constructor(config: TelemetryConfig, options: TelemetryOptions) {
     this.#config = config;
@@ -103,11 +105,17 @@ class ServiceTelemetry implements Telemetry {
   decided(door: DoorName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
     this.#tally.count(door, decision);
     this.#decisionLog.see(door, decision);
+    if (this.#trace !== undefined) this.#spans.set(door, decision);
     if (ms !== undefined) this.tookMs(door, ms);
-    this.#trace?.(door, decision, ms ?? 0);
+  }
+
+  judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+    this.#tally.judge(door, isAllowed, judgements);
+    this.#decisionLog.judge(door, isAllowed, judgements);
   }
 
   tookMs(door: DoorName, ms: number): void {
+    if (this.#trace !== undefined) this.#endSpan(door, ms, this.#trace);
     let latency = this.#latencies.get(door);
     if (latency === undefined) {
       latency = new Latency();
@@ -168,6 +176,7 @@ class ServiceTelemetry implements Telemetry {
     const isOk = error === undefined;
     this.#reloads.add(what, isOk ? "ok" : "failed");
     this.#reloadFailed.set(isOk ? 0 : 1, what);
+    if (isOk && what === "envoy") this.#meters.removeNamed();
     if (isOk) this.log.info({ what }, "reloaded");
     else this.log.error({ what, err: error }, "reload failed: what was in force stays");
   }
@@ -199,6 +208,12 @@ class ServiceTelemetry implements Telemetry {
     const { topKeysMax: keysMax } = this.#config;
     const sources = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
     return toTopReport(sources, options);
+  }
+
+  #endSpan(door: DoorName, ms: number, trace: TraceDecision): void {
+    const decision = this.#spans.get(door);
+    this.#spans.delete(door);
+    if (decision !== undefined) trace(door, decision, ms);
   }
 
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {

@@ -117,6 +117,9 @@ describe("the decision log", () => {
     const hidden = stand(1, {}, "warn");
     await hidden.decide(facts, 5);
     expect(hidden.texts).toEqual([]);
+    hidden.telemetry.log.level = "info";
+    await hidden.decide(facts);
+    expect(hidden.texts.length).toBe(1);
   });
 
   it("bounds the lines of a second, counts those left out and says so in the next", async () => {

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
 import type { KeyHash } from "./key-hash.js";
 import { toEndpoint, toKeyType } from "./rule-meters.js";
-import type { DoorName } from "./telemetry.js";
+import type { DoorName, Judgement } from "./telemetry.js";
 
 /** So many lines about decisions are written in one second; what comes beyond is counted. */
 export const DECISION_LINES_PER_SECOND_MAX = 100;
@@ -32,7 +32,6 @@ export interface DecisionLogOptions {
 /** Writes lines about decisions. */
 export class DecisionLog {
   readonly #options: DecisionLogOptions;
-  readonly #isOn: boolean;
   #second = Number.NEGATIVE_INFINITY;
   #lines = 0;
   #leftOut = 0;
@@ -40,7 +39,6 @@ export class DecisionLog {
 
   constructor(options: DecisionLogOptions) {
     this.#options = options;
-    this.#isOn = options.share > 0 && options.log.isLevelEnabled("info");
   }
 
   /** Lines that were not written since there were too many. */
@@ -50,10 +48,33 @@ export class DecisionLog {
 
   /** Logs a decision, if its turn comes. */
   see(door: DoorName, decision: PolicyDecision): void {
-    if (!this.#isOn) return;
+    if (!this.#isWanted(decision.allowed)) return;
+    this.#options.log.info(this.#toLine(door, decision), "decision");
+  }
+
+  /** Logs a decision that no policy made, by the limit that bound. */
+  judge(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+    if (!this.#isWanted(isAllowed)) return;
+    const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
+    const line = {
+      door,
+      rule: bound?.rule ?? null,
+      keyType: bound?.keyType ?? null,
+      key: bound === undefined ? null : this.#options.hashKey(bound.key),
+      endpoint: null,
+      cost: bound?.cost ?? null,
+      outcome: isAllowed ? "allowed" : "blocked",
+      code: isAllowed ? null : REASON_CODES.limit,
+      source: bound?.verdict.source ?? "memory",
+    };
+    this.#options.log.info(line, "decision");
+  }
+
+  #isWanted(isAllowed: boolean): boolean {
     const { share, chance, log } = this.#options;
-    if (decision.allowed && (share < 1 ? chance() >= share : false)) return;
-    if (this.#hasRoom()) log.info(this.#toLine(door, decision), "decision");
+    if (share <= 0 || (isAllowed && share < 1 && chance() >= share)) return false;
+    // Asked each time: the level may be changed while the service runs.
+    return log.isLevelEnabled("info") && this.#hasRoom();
   }
 
   #hasRoom(): boolean {

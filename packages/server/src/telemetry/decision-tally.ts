@@ -1,12 +1,12 @@
 // Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
 // found once, and everything else waits until somebody asks.
 
-import type { Source } from "sluice";
+import type { Source, Verdict } from "sluice";
 import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
 import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
-import type { DoorName } from "./telemetry.js";
+import type { DoorName, Judgement } from "./telemetry.js";
 
 /** Rates are told over one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
@@ -57,7 +57,7 @@ export class DecisionTally {
   #rule: Rule | undefined;
   #charge: DecidedCharge | undefined;
   #isRuleDelayed = false;
-  #refusal: DecidedCharge | undefined;
+  #refusedKey: string | undefined;
 
   constructor(options: TallyOptions) {
     this.#options = options;
@@ -67,11 +67,7 @@ export class DecisionTally {
 
   /** Counts a decision. */
   count(door: DoorName, decision: PolicyDecision): void {
-    const nowMs = this.#options.readMs();
-    this.#period = this.rates.at(nowMs);
-    this.#rollKeys(this.#keyPeriods.at(nowMs));
-    this.#isAllowed = decision.allowed;
-    this.#isDelayed = false;
+    this.#begin(decision.allowed);
     if (!decision.allowed) this.#reason = decision.reason ?? "limit";
     decision.eachCharge(this.#see);
     const isMatched = this.#rule !== undefined;
@@ -79,6 +75,27 @@ export class DecisionTally {
     if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
     this.#countDoor(door, isMatched || !decision.allowed);
     if (isMatched) this.sources[decision.source]++;
+  }
+
+  /** Counts a decision that no policy made. */
+  judge(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+    this.#begin(isAllowed);
+    this.#reason = "limit";
+    for (const { rule, keyType, key, isShadow, verdict } of judgements) {
+      this.#note(verdict, key);
+      this.#countCharge(this.#options.meters.named(rule, keyType), key, isShadow, true);
+    }
+    this.#countDoor(door, judgements.length > 0);
+    const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
+    if (bound !== undefined) this.sources[bound.verdict.source]++;
+  }
+
+  #begin(isAllowed: boolean): void {
+    const nowMs = this.#options.readMs();
+    this.#period = this.rates.at(nowMs);
+    this.#rollKeys(this.#keyPeriods.at(nowMs));
+    this.#isAllowed = isAllowed;
+    this.#isDelayed = false;
   }
 
   /** How many different keys of each type came in the last five to ten minutes, estimated. */
@@ -94,23 +111,30 @@ export class DecisionTally {
       this.#rule = rule;
       this.#charge = charge;
     }
-    const { verdict } = charge;
-    if (!verdict.allowed) this.#refusal = charge;
-    else if (verdict.delayMs > 0) this.#isRuleDelayed = true;
+    this.#note(charge.verdict, charge.key);
   };
+
+  #note({ allowed, delayMs }: Pick<Verdict, "allowed" | "delayMs">, key: string): void {
+    if (!allowed) this.#refusedKey = key;
+    else if (delayMs > 0) this.#isRuleDelayed = true;
+  }
 
   #endRule(): void {
     const rule = this.#rule;
     const charge = this.#charge;
     if (rule === undefined || charge === undefined) return;
-    const meter = this.#options.meters.of(rule);
-    meter.rollTo(this.#period);
-    meter.hottest.hit(charge.key);
-    this.#keysOf(meter.keyType).add(charge.key);
-    if (charge.shadow) this.#countShadow(meter, charge);
-    else this.#countEnforced(meter);
+    const { key, shadow, isKnown } = charge;
+    this.#countCharge(this.#options.meters.of(rule), key, shadow, isKnown);
     this.#rule = undefined;
-    this.#refusal = undefined;
+  }
+
+  #countCharge(meter: RuleMeter, key: string, isShadow: boolean, isKnown: boolean): void {
+    meter.rollTo(this.#period);
+    meter.hottest.hit(key);
+    this.#keysOf(meter.keyType).add(key);
+    if (isShadow) this.#countShadow(meter, isKnown);
+    else this.#countEnforced(meter);
+    this.#refusedKey = undefined;
     this.#isRuleDelayed = false;
   }
 
@@ -120,16 +144,16 @@ export class DecisionTally {
         meter.delayed++;
         this.#isDelayed = true;
       } else meter.allowed++;
-    } else if (this.#refusal !== undefined) {
+    } else if (this.#refusedKey !== undefined) {
       meter.blocked[this.#reason]++;
-      meter.refuse(this.#refusal.key);
+      meter.refuse(this.#refusedKey);
     }
   }
 
-  #countShadow(meter: RuleMeter, { isKnown }: DecidedCharge): void {
-    if (this.#refusal !== undefined) {
+  #countShadow(meter: RuleMeter, isKnown: boolean): void {
+    if (this.#refusedKey !== undefined) {
       meter.shadowBlocked++;
-      meter.refuse(this.#refusal.key);
+      meter.refuse(this.#refusedKey);
     } else if (isKnown) meter.shadowAllowed++;
   }
 

@@ -103,6 +103,8 @@ export class RuleMeter {
 export class RuleMeters {
   readonly #watch: WatchOptions;
   readonly #byId = new Map<string, RuleMeter>();
+  /** Of limits that are no rules. */
+  readonly #byName = new Map<string, RuleMeter>();
   readonly #others: RuleMeter;
 
   constructor(watch: WatchOptions) {
@@ -124,6 +126,21 @@ export class RuleMeters {
     return rule === undefined ? this.#others : this.#make(rule);
   }
 
+  /** The meter of a limit that is no rule: its names say what it is. */
+  named(rule: string, keyType: string): RuleMeter {
+    const known = this.#byName.get(rule) ?? this.#byId.get(rule);
+    if (known !== undefined) return known;
+    if (this.#isFull) return this.#others;
+    const meter = new RuleMeter({ rule, endpoint: "*", keyType }, this.#watch);
+    this.#byName.set(rule, meter);
+    return meter;
+  }
+
+  /** Forgets all limits that are no rules. */
+  removeNamed(): void {
+    this.#byName.clear();
+  }
+
   /** Forgets rules that are gone. */
   remove(ruleIds: Iterable<string>): void {
     for (const id of ruleIds) this.#byId.delete(id);
@@ -132,12 +149,14 @@ export class RuleMeters {
   /** Every meter, and that of all others once it has counted something. */
   *[Symbol.iterator](): Generator<RuleMeter> {
     yield* this.#byId.values();
+    // A rule of the same name has the series.
+    for (const meter of this.#byName.values()) if (!this.#byId.has(meter.rule)) yield meter;
     const { allowed, blocked, shadowBlocked } = this.#others.totals;
     if (allowed + blocked + shadowBlocked + this.#others.shadowAllowed > 0) yield this.#others;
   }
 
   get #isFull(): boolean {
-    return this.#byId.size >= RULE_LABELS_MAX;
+    return this.#byId.size + this.#byName.size >= RULE_LABELS_MAX;
   }
 
   #make(rule: Rule): RuleMeter {

@@ -2,13 +2,26 @@
 // report what happened and don't know who listens.
 
 import type { Logger } from "pino";
-import type { FallbackEvent, HotKeyEvent, Store } from "sluice";
+import type { FallbackEvent, HotKeyEvent, Store, Verdict } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { MetricValues } from "./merge.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 
 /** The doors of the service, as metrics name them. */
 export type DoorName = "gateway" | "decision" | "forward-auth" | "envoy";
+
+/** What one limit said that is no rule of a policy: a descriptor of Envoy. */
+export interface Judgement {
+  /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
+  readonly rule: string;
+  /** What it counts by: the names of the entries. */
+  readonly keyType: string;
+  /** Who was counted; it is hashed wherever it is shown. */
+  readonly key: string;
+  readonly cost: number;
+  readonly isShadow: boolean;
+  readonly verdict: Pick<Verdict, "allowed" | "delayMs" | "source">;
+}
 
 /** How a request to an upstream went; `retried` and `ejected` come beside the outcome of the request. */
 export type UpstreamOutcome = "answered" | "failed" | "timed-out" | "busy" | "retried" | "ejected";
@@ -21,6 +34,11 @@ export interface Telemetry {
    * With `ms`, how long it took, there is no need to call `tookMs`, and a span has its true length.
    */
   decided(door: DoorName, decision: PolicyDecision, facts: Facts, ms?: number): void;
+  /**
+   * A decision that no policy made, with what each limit said: counted, logged and ranked as `decided`
+   * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
+   */
+  judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void;
   /** How long a decision took, in milliseconds. */
   tookMs(door: DoorName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */

@@ -63,6 +63,25 @@ describe("spans", () => {
     expect(JSON.stringify(spans)).not.toContain("203.0.113");
   });
 
+  it("have the length that is told right after, where it is not told at once", async () => {
+    const spans = registerSdk();
+    const loaded = vi.fn(loadTraceApi);
+    const telemetry = createTelemetry(
+      { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 5 },
+      { hasProcessMetrics: false, loadTraceApi: loaded },
+    );
+    await loaded.mock.results[0].value;
+    const decision = await createPolicy({ rules: RULES }).admit(facts);
+    await vi.waitFor(() => {
+      telemetry.decided("gateway", decision, facts);
+      telemetry.tookMs("gateway", 7);
+      expect(spans.length).toBe(1);
+    });
+    telemetry.tookMs("gateway", 9);
+    expect(spans.length).toBe(1);
+    expect((spans[0].endMs as number) - (spans[0].options.startTime as number)).toBeCloseTo(7, 2);
+  });
+
   it("are not made without an SDK, nor without the API", async () => {
     expect(await loadTracing(loadTraceApi, () => 0)).toBeUndefined();
     const missing = () => Promise.reject(new Error("Cannot find package"));
