@@ -2,6 +2,7 @@ import { memoryStore, type Store } from "sluice";
 import { createPolicy, type Facts, type Policy } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry, type TelemetryOptions } from "./create.js";
+import { HOT_HITS } from "./decision-tally.js";
 import { METRICS } from "./metric-definitions.js";
 import { quietTelemetry } from "./quiet.js";
 import { RULE_LABELS_MAX } from "./rule-meters.js";
@@ -305,16 +306,26 @@ describe("metrics of the service", () => {
     expect(JSON.stringify(lines[0])).toContain("sluice.yaml:14");
   });
 
-  it("count hot keys by rule, a tier's as its rule's", async () => {
-    const telemetry = quietTelemetry();
-    telemetry.watch(policyOf([login]));
-    const event = { key: "ip:203.0.113.10", perSecond: 150 };
-    telemetry.hotKeyEvent({ kind: "heated", scope: "login", ...event });
-    telemetry.hotKeyEvent({ kind: "heated", scope: "login/pro", ...event });
-    telemetry.hotKeyEvent({ kind: "cooled", scope: "login", ...event });
+  it("count keys that become hot, by rule, whichever store there is", async () => {
+    let nowMs = 0;
+    const { telemetry } = loud({ readMs: () => nowMs });
+    const policy = policyOf([login]);
+    await decide(telemetry, policy, HOT_HITS - 1);
+    expect(await linesOf(telemetry, "rate_limiter_hot_keys_detected_total")).toEqual({});
+    await decide(telemetry, policy, 2);
+    nowMs += 5_000;
+    await decide(telemetry, policy, HOT_HITS);
     expect(await linesOf(telemetry, "rate_limiter_hot_keys_detected_total")).toEqual({
-      'rule="login"': 2,
+      'rule="login"': 1,
     });
+  });
+
+  it("leave events of hot keys to the log, with the key hashed", () => {
+    const { telemetry, lines } = loud();
+    telemetry.log.level = "debug";
+    const event = { kind: "heated", key: "ip:203.0.113.10", perSecond: 150 } as const;
+    telemetry.hotKeyEvent({ ...event, scope: "login/pro" });
+    expect(lines).toMatchObject([{ rule: "login", key: expect.stringMatching(/^hmac:/) }]);
   });
 
   it("tell evictions and keys of stores that are watched, once each", async () => {

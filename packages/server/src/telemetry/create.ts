@@ -9,7 +9,7 @@ import { readMs, wallMs } from "../service/clock.js";
 import { createChance, newSecret } from "./chance.js";
 import { Counts, FallbackTime } from "./counts.js";
 import { DecisionLog } from "./decision-log.js";
-import { DecisionTally } from "./decision-tally.js";
+import { DecisionTally, HOT_HITS } from "./decision-tally.js";
 import { Figures } from "./figures.js";
 import { createKeyHash, type KeyHash } from "./key-hash.js";
 import { Latency } from "./latency.js";
@@ -81,7 +81,7 @@ class ServiceTelemetry implements Telemetry {
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Of its own, so that whoever pins the sample of the log does not pin who is watched.
-    this.#meters = new RuleMeters({ keysMax, chance: createChance() });
+    this.#meters = new RuleMeters({ keysMax, chance: createChance(), hotHits: HOT_HITS });
     this.#fallback = new FallbackTime(this.#readMs);
     this.#tally = new DecisionTally({
       meters: this.#meters,
@@ -164,11 +164,9 @@ class ServiceTelemetry implements Telemetry {
   }
 
   hotKeyEvent({ kind, scope, key, perSecond }: HotKeyEvent): void {
-    // A scope is a rule, or a tier of one behind a slash.
+    // A scope is a rule, or a tier of one behind a slash. Hot keys are counted where decisions are, also of
+    // stores that don't look for them.
     const [rule] = scope.split("/");
-    if (kind === "heated") {
-      this.#meters.ofId(rule, (ruleId) => this.#figures.findRule(ruleId)).hotKeysDetected++;
-    }
     this.log.debug({ rule, key: this.#hashKey(key), perSecond }, `a key has ${kind}`);
   }
 

@@ -10,6 +10,8 @@ import type { DoorName, Judgement } from "./telemetry.js";
 
 /** Rates are told over one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
+/** From so many requests in one of these a key is hot: 100 a second. */
+export const HOT_HITS = 500;
 /** A key is tracked if it came in the last one to two of these. */
 export const KEYS_PERIOD_MS = 300_000;
 /** So many types of keys are told apart; those beyond are `other`. */
@@ -130,7 +132,7 @@ export class DecisionTally {
 
   #countCharge(meter: RuleMeter, key: string, isShadow: boolean, isKnown: boolean): void {
     meter.rollTo(this.#period);
-    meter.hottest.hit(key);
+    if (meter.hottest.hit(key)) meter.hotKeysDetected++;
     this.#keysOf(meter.keyType).add(key);
     if (isShadow) this.#countShadow(meter, isKnown);
     else this.#countEnforced(meter);

@@ -15,26 +15,38 @@ interface Place {
   hitsBefore: number;
 }
 
+/** How keys are watched. */
+export interface HeavyKeysOptions {
+  /** How many. */
+  readonly keysMax: number;
+  /** Numbers from 0 to below 1. */
+  readonly chance: () => number;
+  /** From so many times in one period a key is hot. */
+  readonly hotHits: number;
+}
+
 /** The heaviest keys of one rule. */
 export class HeavyKeys {
   readonly #keysMax: number;
   readonly #chance: () => number;
+  readonly #hotHits: number;
   readonly #byKey = new Map<string, Place>();
   /** A heap, the lowest rank first. Ranks lag behind counts, so that a hit costs an addition. */
   readonly #places: Place[] = [];
 
-  /** @param chance - Numbers from 0 to below 1. */
-  constructor(keysMax: number, chance: () => number) {
+  constructor({ keysMax, chance, hotHits }: HeavyKeysOptions) {
     this.#keysMax = keysMax;
     this.#chance = chance;
+    this.#hotHits = hotHits;
   }
 
-  /** Counts a key. */
-  hit(key: string): void {
+  /** Counts a key. Returns whether it has just become hot: it is so this period and was not in the last. */
+  hit(key: string): boolean {
     const place = this.#byKey.get(key) ?? this.#watch(key);
-    if (place === undefined) return;
+    if (place === undefined) return false;
     place.count++;
     place.hits++;
+    return place.hits === this.#hotHits && place.hitsBefore < this.#hotHits;
   }
 
   /** Begins another period; what is older than the last one is forgotten, `periods` at once. */

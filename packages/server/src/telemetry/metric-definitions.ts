@@ -67,7 +67,7 @@ export const METRICS = {
   ),
   hotKeysDetected: counter(
     "rate_limiter_hot_keys_detected_total",
-    "How often a key of a rule became hot.",
+    "How often a key of a rule became hot: 500 requests in five seconds to one process.",
     ["rule"],
   ),
   trackedKeys: gauge(

@@ -2,7 +2,7 @@
 // of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
 
 import type { RefusalReason, Rule } from "sluice/rules";
-import { HeavyKeys } from "./heavy-keys.js";
+import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 
 /** So many rules are told apart as values of the label `rule`; those beyond are `other`. */
 export const RULE_LABELS_MAX = 1_000;
@@ -12,14 +12,6 @@ export const OTHER_RULES = "other";
 
 /** Characters of the label `endpoint`. */
 const ENDPOINT_CHARS_MAX = 120;
-
-/** How keys of a rule are watched. */
-export interface WatchOptions {
-  /** How many of each rule, by requests and by refusals. */
-  readonly keysMax: number;
-  /** Numbers from 0 to below 1. */
-  readonly chance: () => number;
-}
 
 interface Totals {
   allowed: number;
@@ -42,18 +34,18 @@ export class RuleMeter {
   /** Keys by requests, and by refusals once there is one. */
   readonly hottest: HeavyKeys;
   #refused: HeavyKeys | undefined;
-  readonly #watch: WatchOptions;
+  readonly #watch: HeavyKeysOptions;
   #period = 0;
   /** The totals when this period began, and when the last one did. */
   #mark: Totals = { allowed: 0, blocked: 0, shadowBlocked: 0 };
   #markBefore: Totals = this.#mark;
 
-  constructor(names: { rule: string; endpoint: string; keyType: string }, watch: WatchOptions) {
+  constructor(names: { rule: string; endpoint: string; keyType: string }, watch: HeavyKeysOptions) {
     this.rule = names.rule;
     this.endpoint = names.endpoint;
     this.keyType = names.keyType;
     this.#watch = watch;
-    this.hottest = new HeavyKeys(watch.keysMax, watch.chance);
+    this.hottest = new HeavyKeys(watch);
   }
 
   get totals(): Totals {
@@ -82,7 +74,7 @@ export class RuleMeter {
 
   /** Counts a refusal of a key. */
   refuse(key: string): void {
-    this.#refused ??= new HeavyKeys(this.#watch.keysMax, this.#watch.chance);
+    this.#refused ??= new HeavyKeys(this.#watch);
     this.#refused.hit(key);
   }
 
@@ -101,13 +93,13 @@ export class RuleMeter {
 
 /** The meters of all rules that were seen. */
 export class RuleMeters {
-  readonly #watch: WatchOptions;
+  readonly #watch: HeavyKeysOptions;
   readonly #byId = new Map<string, RuleMeter>();
   /** Of limits that are no rules. */
   readonly #byName = new Map<string, RuleMeter>();
   readonly #others: RuleMeter;
 
-  constructor(watch: WatchOptions) {
+  constructor(watch: HeavyKeysOptions) {
     this.#watch = watch;
     const names = { rule: OTHER_RULES, endpoint: "*", keyType: OTHER_RULES };
     this.#others = new RuleMeter(names, watch);

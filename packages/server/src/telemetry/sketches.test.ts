@@ -6,10 +6,12 @@ import { Latency } from "./latency.js";
 import { Periods } from "./periods.js";
 
 describe("heavy keys", () => {
+  const watch = (keysMax: number) =>
+    new HeavyKeys({ keysMax, chance: createChance(2), hotHits: 3 });
   const top = (keys: HeavyKeys) => [...keys].sort((a, b) => b.hits - a.hits);
 
   it("are counted exactly while all of them fit", () => {
-    const keys = new HeavyKeys(4, createChance(1));
+    const keys = watch(4);
     for (const key of ["a", "b", "a", "c", "a", "b"]) keys.hit(key);
     expect(top(keys)).toEqual([
       { key: "a", hits: 3 },
@@ -20,7 +22,7 @@ describe("heavy keys", () => {
 
   it("are found in a flood of keys that come once, in bounded room", () => {
     const chance = createChance(1);
-    const keys = new HeavyKeys(40, createChance(2));
+    const keys = watch(40);
     for (let i = 0; i < 100_000; i++) {
       keys.hit(chance() < 0.2 ? `heavy-${Math.floor(chance() * 3)}` : `once-${i}`);
     }
@@ -29,8 +31,18 @@ describe("heavy keys", () => {
     expect(names.slice(0, 3).sort()).toEqual(["heavy-0", "heavy-1", "heavy-2"]);
   });
 
+  it("are hot once for as long as they stay so, and again when they have cooled", () => {
+    const keys = watch(4);
+    const hitsUntilHot = () => [keys.hit("a"), keys.hit("a"), keys.hit("a"), keys.hit("a")];
+    expect(hitsUntilHot()).toEqual([false, false, true, false]);
+    keys.roll(1);
+    expect(hitsUntilHot()).toEqual([false, false, false, false]);
+    keys.roll(2);
+    expect(hitsUntilHot()).toEqual([false, false, true, false]);
+  });
+
   it("are forgotten two periods after they came last", () => {
-    const keys = new HeavyKeys(4, createChance(1));
+    const keys = watch(4);
     keys.hit("old");
     keys.roll(1);
     keys.hit("new");
