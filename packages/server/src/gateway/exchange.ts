@@ -12,6 +12,7 @@ import type { Connection } from "../upstream/connection.js";
 import type { ResponseHead } from "../upstream/response-head.js";
 import type { Target } from "../upstream/target.js";
 import type { Upstream } from "../upstream/upstream.js";
+import { whenBodyIsAhead } from "./body-ahead.js";
 import { type BodyWatcher, RequestBody } from "./exchange-body.js";
 import { isGone, watchEnd } from "./exchange-end.js";
 import { findField, passHead } from "./exchange-head.js";
@@ -96,11 +97,10 @@ export class Exchange implements Caller, BodyWatcher {
   }
 
   onConnection(connection: Connection): void {
-    const { request, response, framing, hasBody, isExpecting } = this.#arrival;
+    const { request, framing, hasBody } = this.#arrival;
     this.#connection = connection;
     connection.send(this.#toHead(), this, !hasBody, request.method === "HEAD");
     if (!hasBody) return;
-    if (isExpecting) response.writeContinue();
     this.#body = new RequestBody(request, framing === "chunked", this.#host.bodyBytesMax, this);
     this.#body.start(connection);
   }
@@ -159,7 +159,7 @@ export class Exchange implements Caller, BodyWatcher {
   }
 
   #goOn(): void {
-    const { request, path } = this.#arrival;
+    const { request, response, path, hasBody, isExpecting } = this.#arrival;
     if (this.#isOver) return;
     const route = this.#host.routeOf(path, request.headers.host);
     if (route === undefined) {
@@ -167,8 +167,15 @@ export class Exchange implements Caller, BodyWatcher {
       return;
     }
     this.#route = route;
-    this.#upstream = this.#host.upstreamOf(route);
-    this.#attempt(this.#upstream.choose());
+    const upstream = this.#host.upstreamOf(route);
+    this.#upstream = upstream;
+    if (hasBody && isExpecting) response.writeContinue();
+    const go = () => {
+      if (!this.#isOver) this.#attempt(upstream.choose());
+    };
+    // Where connections are scarce, a client that is slow with its body waits with its own.
+    if (hasBody && upstream.isCrowded) whenBodyIsAhead(request, go);
+    else go();
   }
 
   #attempt(target: Target): void {
@@ -253,10 +260,9 @@ export class Exchange implements Caller, BodyWatcher {
 
   #reply(status: ProblemStatus, closes: boolean): void {
     this.#body?.drop();
-    const { request, response, isExpecting } = this.#arrival;
+    const { request, response } = this.#arrival;
     if (this.#host.isDraining) response.shouldKeepAlive = false;
-    const isUnread = isExpecting && this.#body === undefined;
-    answer(request, response, toProblem(status), this.#passage.lines, closes || isUnread);
+    answer(request, response, toProblem(status), this.#passage.lines, closes);
   }
 
   #pause(): void {

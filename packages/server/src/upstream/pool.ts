@@ -51,6 +51,11 @@ export class Pool implements ConnectionHost {
     return busy + this.#waiting.size;
   }
 
+  /** Whether half of the connections that may be are in use or waited for. */
+  get isCrowded(): boolean {
+    return 2 * this.load >= this.#connectionsMax;
+  }
+
   /** A free connection; undefined if there is none: {@link wait} for one. */
   take(): Connection | undefined {
     return this.#idle.pop();

@@ -28,6 +28,11 @@ export class Upstream {
     this.#nowMs = nowMs;
   }
 
+  /** Whether connections to a target are scarce. */
+  get isCrowded(): boolean {
+    return this.targets.some(({ pool }) => pool.isCrowded);
+  }
+
   /**
    * The target for a request: the next in turn, or of those the one with the fewest requests. Targets that
    * are not well are left out, unless none is; `tried`, which failed this request already, if another is left.
