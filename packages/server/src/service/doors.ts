@@ -3,6 +3,9 @@
 import { after } from "./clock.js";
 import type { Core, OpenDoor } from "./core.js";
 
+/** How long the last answers of the admin port may take. */
+const ADMIN_DRAIN_MS_MAX = 1_000;
+
 /** Opens a door of a core. */
 export type DoorOpener = (core: Core) => Promise<OpenDoor>;
 
@@ -36,6 +39,23 @@ export async function drainDoors(
     drained.catch(() => {}),
   );
   return [...open];
+}
+
+/**
+ * Drains the doors that serve requests within `drainMs`, and then the admin port: it tells meanwhile that
+ * readiness fails. Returns what {@link drainDoors} does of those that serve.
+ */
+export async function drainAll(
+  doors: readonly OpenDoor[],
+  drainMs: number,
+): Promise<readonly string[]> {
+  const isAdmin = ({ name }: OpenDoor) => name === "admin";
+  const late = await drainDoors(
+    doors.filter((door) => !isAdmin(door)),
+    drainMs,
+  );
+  await drainDoors(doors.filter(isAdmin), ADMIN_DRAIN_MS_MAX);
+  return late;
 }
 
 /** Closes all doors, each whatever becomes of the others. */

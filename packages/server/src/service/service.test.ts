@@ -114,7 +114,8 @@ describe("drain", () => {
     expect(events).toEqual(["drain gateway", "drain decision"]);
     for (const door of doors) door.finish();
     await draining;
-    expect(events.slice(2)).toEqual(["close gateway", "close decision", "close admin"]);
+    const closed = ["close gateway", "close decision", "close admin"];
+    expect(events.slice(2)).toEqual(["drain admin", ...closed]);
   });
 
   it("closes what has not drained within drainMs", async () => {

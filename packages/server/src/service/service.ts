@@ -7,7 +7,7 @@ import { createTelemetry } from "../telemetry/create.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import type { Core, OpenDoor } from "./core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
-import { closeDoors, type DoorOpener, drainDoors, openDoors } from "./doors.js";
+import { closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
 import { openersOf } from "./openers.js";
 import { type Readiness, readinessOf } from "./readiness.js";
 import { RulesInForce } from "./rules-in-force.js";
@@ -126,9 +126,7 @@ class RunningService implements Service {
   async #drain(): Promise<void> {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
-    // The admin port goes last: it tells that readiness fails, and what is left to do.
-    const doors = this.#doors.filter(({ name }) => name !== "admin");
-    const late = await drainDoors(doors, config.drainMs);
+    const late = await drainAll(this.#doors, config.drainMs);
     if (late.length > 0) telemetry.log.warn({ doors: late }, "not drained in time; closing");
     await this.close();
   }

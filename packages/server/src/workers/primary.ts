@@ -6,7 +6,7 @@ import type { Config } from "../config/config.js";
 import { ConfigInForce } from "../service/config-in-force.js";
 import type { OpenDoor } from "../service/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
-import { closeDoors, type DoorOpener, drainDoors, openDoors } from "../service/doors.js";
+import { closeDoors, type DoorOpener, drainAll, openDoors } from "../service/doors.js";
 import { adminOpenerOf, singleOpenersOf } from "../service/openers.js";
 import { type Readiness, readinessOf } from "../service/readiness.js";
 import { RulesInForce, type WrittenRules } from "../service/rules-in-force.js";
@@ -186,12 +186,13 @@ class PrimaryService implements Service {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
     this.#crew.letGo();
-    // The admin port goes last: it tells that readiness fails, and what is left to do.
-    const doors = this.#doors.filter(({ name }) => name !== "admin");
+    const isAdmin = ({ name }: OpenDoor) => name === "admin";
+    const own = this.#doors.filter((door) => !isAdmin(door));
     const [{ answers, errors }, late] = await Promise.all([
       this.#crew.ask("drain", undefined, config.drainMs + END_MS_MAX),
-      drainDoors(doors, config.drainMs),
+      drainAll(own, config.drainMs),
     ]);
+    await drainAll(this.#doors.filter(isAdmin), 0);
     const all = [...late, ...(answers as string[][]).flat()];
     if (all.length > 0) telemetry.log.warn({ doors: all }, "not drained in time; closing");
     if (errors.length > 0) telemetry.log.error({ errors: errors.map(String) }, "workers lost");

@@ -1,0 +1,53 @@
+// A service in this process, with a gateway in front of an upstream: what tests of its life stand on.
+
+import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "../../src/config/config.js";
+import { toConfig } from "../../src/config/load.js";
+import { quietTelemetry } from "../../src/telemetry/quiet.js";
+import type { Telemetry } from "../../src/telemetry/telemetry.js";
+
+/** A configuration with a gateway in front of `target`, and the rest as a file without it has. */
+export function toGatewayConfig(target: string, rules: object, extra: object = {}): Config {
+  return toConfig({
+    gateway: { listen: "127.0.0.1:0" },
+    admin: { listen: "127.0.0.1:0" },
+    upstreams: { app: { targets: [target] } },
+    routes: [{ path: "/*", upstream: "app" }],
+    telemetry: { logLevel: "silent", decisionLogShare: 0 },
+    rules,
+    ...extra,
+  });
+}
+
+/** A file of rules with one limit for everybody. */
+export class RulesFile {
+  readonly path = join(mkdtempSync(join(tmpdir(), "sluice-")), "rules.yaml");
+
+  constructor(limit: number) {
+    this.say(limit);
+  }
+
+  /** Writes a limit of so many in an hour. */
+  say(limit: number): void {
+    const text = `fixedWindow: { limit: ${limit}, windowMs: 3600000 }`;
+    this.write(`version: 1\nrules:\n  - id: everybody\n    key: global\n    limit: { ${text} }\n`);
+  }
+
+  /** Writes whatever it is told, at once for who reads it. */
+  write(text: string): void {
+    writeFileSync(`${this.path}.new`, text);
+    renameSync(`${this.path}.new`, this.path);
+  }
+}
+
+/** Quiet telemetry that remembers what was reloaded, and what was wrong with it. */
+export function reloadsSeen(): { telemetry: Telemetry; reloads: [string, string | undefined][] } {
+  const reloads: [string, string | undefined][] = [];
+  const telemetry = quietTelemetry();
+  telemetry.reloaded = (what, error) => {
+    reloads.push([what, error === undefined ? undefined : String(error)]);
+  };
+  return { telemetry, reloads };
+}

@@ -1,0 +1,55 @@
+// Several processes as one service: they start, reload and end as one.
+
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ask, countOf, startLoad } from "./load.js";
+import { rulesOf, useServe } from "./serve-stand.js";
+import { startUpstream } from "./upstream.js";
+
+const { serve, toFile } = useServe();
+
+describe("a reload", () => {
+  it("by SIGHUP reaches every worker, without a failed request", async () => {
+    const served = serve(3, rulesOf(1_000_000));
+    const gateway = await served.url("gateway");
+    const load = startLoad(gateway, { clients: 6 });
+    await load.until(200);
+    writeFileSync(served.file, JSON.stringify(toFile(3, rulesOf(1))));
+    served.signal("SIGHUP");
+    await served.line(({ msg, what }) => msg === "reloaded" && what === "config");
+    const before = countOf(load.tally, 200);
+    await load.until(before + 600);
+    const tally = await load.stop();
+    // Each worker refuses from its next request on: what was used before is kept.
+    expect(countOf(tally, 200)).toBeLessThan(before + 100);
+    expect(tally.failures).toEqual([]);
+  });
+});
+
+describe("a drain under load", () => {
+  it("fails no request: those under way end, later ones are refused a connection", async () => {
+    const slow = await startUpstream(30);
+    const served = serve(3, rulesOf(1_000_000), { upstreams: { app: { targets: [slow.url] } } });
+    const gateway = await served.url("gateway");
+    const endsWith = (failure: string) => failure === "ECONNREFUSED";
+    const load = startLoad(gateway, { clients: 12, endsWith });
+    await load.until(200);
+    served.signal("SIGTERM");
+    expect(await served.exited).toBe(0);
+    const { failures, statuses } = await load.stop();
+    expect(failures.filter((failure) => failure !== "ECONNREFUSED")).toEqual([]);
+    expect([...statuses.keys()]).toEqual([200]);
+    await slow.close();
+  });
+});
+
+describe("a start that fails in a worker", () => {
+  it("fails as a whole and leaves nothing behind", async () => {
+    const first = serve(1, rulesOf(10));
+    const taken = new URL(await first.url("gateway")).host;
+    const second = serve(2, rulesOf(10), { gateway: { listen: taken } });
+    expect(await second.exited).toBe(1);
+    expect(second.text.join("\n")).toContain("EADDRINUSE");
+    expect(await ask(await first.url("gateway"))).toBe(200);
+  });
+});

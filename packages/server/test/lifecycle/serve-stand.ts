@@ -1,0 +1,45 @@
+// What tests of `sluice serve` stand on: an upstream, rules of one limit, and processes that are ended after
+// each test.
+
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { type ServeProcess, startServe } from "./serve-process.js";
+import { startUpstream, type Upstream } from "./upstream.js";
+
+const HOUR_MS = 3_600_000;
+
+/** One rule for everybody: so many in an hour. */
+export function rulesOf(limit: number): object {
+  const window = { fixedWindow: { limit, windowMs: HOUR_MS } };
+  return { version: 1, rules: [{ id: "everybody", key: "global", limit: window }] };
+}
+
+/** Processes of the tests of one file, behind them an upstream. */
+export function useServe() {
+  let upstream: Upstream;
+  let running: ServeProcess[] = [];
+  beforeAll(async () => {
+    upstream = await startUpstream();
+  });
+  afterEach(async () => {
+    for (const each of running) await each.kill();
+    running = [];
+  });
+  afterAll(() => upstream.close());
+
+  const toFile = (workers: number, rules: object, extra: object = {}) => ({
+    server: { workers },
+    gateway: { listen: "127.0.0.1:0" },
+    admin: { listen: "127.0.0.1:0" },
+    upstreams: { app: { targets: [upstream.url] } },
+    routes: [{ path: "/*", upstream: "app" }],
+    telemetry: { decisionLogShare: 0 },
+    rules,
+    ...extra,
+  });
+  const serve = (workers: number, rules: object, extra?: object) => {
+    const served = startServe(toFile(workers, rules, extra));
+    running.push(served);
+    return served;
+  };
+  return { toFile, serve };
+}

@@ -1,0 +1,29 @@
+// An upstream that answers at once, or as late as a test says.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A running upstream. */
+export interface Upstream {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts one that answers every request with 200 after `delayMs`; default 0. */
+export async function startUpstream(delayMs = 0): Promise<Upstream> {
+  const server = createServer((request, response) => {
+    request.resume();
+    if (delayMs === 0) response.end("ok");
+    else setTimeout(() => response.end("ok"), delayMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
