@@ -90,6 +90,8 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 /** Where chance is taken from: seeds, names of receipts, free ports, and the defaults of arguments. */
 const chanceFiles = [
   "packages/test-servers/src/free-port.ts",
+  "packages/server/src/decision/random-id.ts",
+  "packages/server/src/telemetry/chance.ts",
   "src/http/retry-after.ts",
   "src/stores/memory/options.ts",
   "src/stores/redis/brief-receipts.ts",
