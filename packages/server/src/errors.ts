@@ -1,6 +1,6 @@
 // Every error that the service throws, in one catalogue. A refusal is never here: it is an answer. An error
 // says what was seen, and never shows a secret. What the library throws is a SluiceError of its own, with
-// its own catalogue. docs/reference/configuration.md describes those that start-up can meet.
+// its own catalogue. docs/reference/service-errors.md describes each code, and a test keeps the two equal.
 
 interface CatalogueEntry {
   /** The HTTP status of an answer that tells of it. */
@@ -35,8 +35,6 @@ export const serverErrorCatalogue = {
     summary: "the Idempotency-Key was used before with another request",
   },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
-  SLUICE_SERVICE_UNREACHABLE: { status: 503, summary: "the service can't be reached" },
-  SLUICE_USAGE: { status: 400, summary: "the command can't be understood" },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A code of the catalogue. */

@@ -63,7 +63,7 @@ function tellIdentity({ problems, conceal }: Reading, error: unknown): void {
     /^the option is not usable: (jwtVerifier: |identity: (\w+:? )?)?/,
     "",
   );
-  problems.add(path, `can't be used: ${conceal(text)}`);
+  problems.add(path, `can't be used: ${conceal(text, "identity")}`);
 }
 
 /** As small as a store can be: nothing is counted in it. */

@@ -124,6 +124,11 @@ describe("a variable of the environment", () => {
       "the variable SLUICE_GATEWAY names no value of the configuration",
     ],
     [
+      "that could be of Kubernetes, but is a port",
+      { SLUICE_GATEWAY_PORT: "8080" },
+      "the variable SLUICE_GATEWAY_PORT names no value of the configuration",
+    ],
+    [
       "that is no value",
       { SLUICE_SERVER_WORKERS: "ten" },
       'SLUICE_SERVER_WORKERS: server.workers must be a whole number from 1 to 256, got "ten"',

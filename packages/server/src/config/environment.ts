@@ -25,7 +25,13 @@ export const RESERVED_VARIABLES: readonly string[] = [
  * these would stop every pod.
  */
 const OF_KUBERNETES =
-  /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+  /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+
+function isOfKubernetes(name: string, text: string): boolean {
+  if (OF_KUBERNETES.test(name)) return true;
+  // Its ports are addresses: `SLUICE_GATEWAY_PORT=8080` is somebody's mistake.
+  return name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(text);
+}
 
 /** The variable of a name or a way to a value: `["gateway", "keepAliveMs"]`. */
 export function toVariable(path: Path): string {
@@ -51,7 +57,7 @@ export function applyEnvironment(
   const variables = new Map<string, string>();
   for (const name of Object.keys(env).sort()) {
     const text = env[name];
-    if (text === undefined || !isOurs(name)) continue;
+    if (text === undefined || !isOurs(name, text)) continue;
     const path = findPath(fileSection, name.slice(PREFIX.length), value);
     if (path === undefined) {
       problems.addVariable(name, `names no value of the configuration${suggest(name, value)}`);
@@ -68,8 +74,9 @@ export function applyEnvironment(
   return variables;
 }
 
-function isOurs(name: string): boolean {
-  return name.startsWith(PREFIX) && !RESERVED_VARIABLES.includes(name) && !OF_KUBERNETES.test(name);
+function isOurs(name: string, text: string): boolean {
+  if (!name.startsWith(PREFIX) || RESERVED_VARIABLES.includes(name)) return false;
+  return !isOfKubernetes(name, text);
 }
 
 /** The way to the value that `words` name below a schema; entries of maps are looked for in `given`. */

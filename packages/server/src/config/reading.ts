@@ -25,8 +25,8 @@ export interface Reading {
   readonly raw: Readonly<Record<string, unknown>>;
   /** Whether none of these sections has a problem. */
   isGood(...names: readonly SectionName[]): boolean;
-  /** Takes what came from the environment out of a message that somebody else wrote. */
-  conceal(message: string): string;
+  /** Takes what variables stand for out of a message about a section that somebody else wrote. */
+  conceal(message: string, name: SectionName): string;
 }
 
 /** Reads a source. Problems are collected in the reading, except those that leave nothing to read. */
@@ -38,7 +38,7 @@ export function readSource(source: Source, env: NodeJS.ProcessEnv): Reading {
     const line = source.lineOf(path);
     return { place: toPlace(line, source.file), line };
   });
-  const { value, written, hidden } = replaceVariables(source.value, env, problems);
+  const { value, written } = replaceVariables(source.value, env, problems);
   const raw = asSections(value, problems);
   variables = applyEnvironment(raw, env, problems);
   const values: Partial<FileValues> = {};
@@ -55,7 +55,7 @@ export function readSource(source: Source, env: NodeJS.ProcessEnv): Reading {
     values,
     raw,
     isGood: (...names) => names.every((name) => name in values && !problems.isTold([name])),
-    conceal: (message) => concealIn(message, hidden),
+    conceal: (message, name) => concealIn(message, name, written),
   };
 }
 
@@ -149,13 +149,8 @@ function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** Shorter ones are in any text by chance, and no secrets. */
-const HIDDEN_LENGTH_MIN = 4;
-
-function concealIn(message: string, hidden: ReadonlyMap<string, string>): string {
-  let text = message;
-  for (const [value, name] of hidden) {
-    if (value.length >= HIDDEN_LENGTH_MIN) text = text.replaceAll(value, name);
-  }
-  return text;
+/** What a variable stands for may be anywhere in a message, cut off and escaped: all that is quoted goes. */
+function concealIn(message: string, name: SectionName, written: Seen["written"]): string {
+  const hasVariables = [...written.keys()].some((path) => path.split(/[.[]/, 1)[0] === name);
+  return hasVariables ? message.replace(/"(?:[^"\\]|\\.)*"/g, '"…"') : message;
 }

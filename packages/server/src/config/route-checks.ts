@@ -1,5 +1,7 @@
 // Routes that lead nowhere, and routes that nothing can reach.
 
+import { show } from "../errors.js";
+import { Routes } from "../gateway/routes.js";
 import type { FileValues } from "./description/file.js";
 import { nearestName } from "./nearest.js";
 import type { Reading } from "./reading.js";
@@ -16,9 +18,20 @@ export function checkRoutes(reading: Reading): void {
   }
   checkUpstreams(reading, routes);
   for (const [i, route] of routes.entries()) {
+    checkPath(route, i, problems);
     const first = routes.slice(0, i).findIndex((earlier) => covers(earlier, route));
     if (first < 0) continue;
     problems.add(["routes", i], `is never reached: routes[${first}] takes all its requests`);
+  }
+}
+
+/** A path in a form that no request has once the gateway has read it would never fit. */
+function checkPath(route: RouteValues, i: number, problems: Reading["problems"]): void {
+  try {
+    new Routes([{ ...route, host: route.host }]);
+  } catch {
+    const seen = `got ${show(route.path)}`;
+    problems.add(["routes", i, "path"], `must be a path that a request can have, ${seen}`);
   }
 }
 

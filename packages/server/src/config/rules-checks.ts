@@ -73,6 +73,6 @@ export function tellRules(
   if (!(error instanceof SluiceError)) throw error;
   const told: readonly RuleProblem[] = error instanceof RulesError ? error.problems : [error];
   for (const problem of told) {
-    problems.addMessage(["rules"], `rules: ${conceal(problem.message)}`, placeOf(problem));
+    problems.addMessage(["rules"], `rules: ${conceal(problem.message, "rules")}`, placeOf(problem));
   }
 }

@@ -48,6 +48,7 @@ describe("the JSON Schema", () => {
     "a port that is none",
     "an address of IPv6 that is none",
     "a target whose port is none",
+    "a route that no request can have",
   ];
 
   it.each(structural.filter(([what]) => !textual.includes(what)))("refuses %s", (_what, text) => {

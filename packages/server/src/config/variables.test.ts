@@ -79,6 +79,11 @@ describe("secrets", () => {
       `rules: { version: 1, rules: [{ id: "${$}{S}" }] }`,
       { S: SECRET },
     ],
+    [
+      "from a long variable of a rule",
+      `rules: { version: 1, rules: [{ id: "a${$}{S}" }] }`,
+      { S: `"${SECRET}`.repeat(20) },
+    ],
     ["from the environment", "", { SLUICE_ADMIN_TOKEN: `${SECRET} ` }],
     ["from the environment, in a list", "", { SLUICE_DECISION_TOKENS: `${SECRET} x` }],
     ["in an unknown variable", "", { SLUICE_TOKEN: SECRET }],

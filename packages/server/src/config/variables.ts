@@ -14,8 +14,6 @@ export interface Replaced {
   readonly value: unknown;
   /** What stands in the file for a value that was replaced, by its path as text. */
   readonly written: ReadonlyMap<string, string>;
-  /** The texts that came from the environment, which are not shown, and what stands for them. */
-  readonly hidden: ReadonlyMap<string, string>;
 }
 
 /** Replaces variables everywhere in a value. Those that are missing are problems. */
@@ -25,14 +23,13 @@ export function replaceVariables(
   problems: Problems,
 ): Replaced {
   const written = new Map<string, string>();
-  const hidden = new Map<string, string>();
   let valueCount = 0;
   const copy = (from: unknown, path: Path): unknown => {
     valueCount += 1;
     if (valueCount > VALUES_MAX) fail(`the configuration holds more than ${VALUES_MAX} values`);
     if (path.length > DEPTH_MAX) fail(`${toPathText(path.slice(0, 3))} is nested too deeply`);
     if (typeof from === "string") {
-      const text = replaceIn(from, env, (problem) => problems.add(path, problem), hidden);
+      const text = replaceIn(from, env, (problem) => problems.add(path, problem));
       if (text !== from) written.set(toPathText(path), from);
       return text;
     }
@@ -44,18 +41,13 @@ export function replaceVariables(
         .map(([name, entry]) => [name, copy(entry, [...path, name])]),
     );
   };
-  return { value: copy(value, []), written, hidden };
+  return { value: copy(value, []), written };
 }
 
 const OPEN = "${";
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 
-function replaceIn(
-  text: string,
-  env: NodeJS.ProcessEnv,
-  tell: (problem: string) => void,
-  hidden: Map<string, string>,
-): string {
+function replaceIn(text: string, env: NodeJS.ProcessEnv, tell: (problem: string) => void): string {
   return text.replace(VARIABLE, (found, name?: string, otherwise?: string) => {
     if (found === "$${") return "${";
     if (name === undefined) {
@@ -71,7 +63,6 @@ function replaceIn(
       tell(`needs the variable ${name}, which is not set`);
       return found;
     }
-    hidden.set(value, `\${${name}}`);
     return value;
   });
 }

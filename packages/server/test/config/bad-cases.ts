@@ -341,6 +341,11 @@ const whole: readonly Case[] = [
     'sluice.yaml:5: routes[0].path must be a path such as /users, or /api/* for everything below one, got "/a?b"',
   ],
   [
+    "a route that no request can have",
+    goodFile.replace("path: /*", "path: /a%zz"),
+    'sluice.yaml:5: routes[0].path must be a path that a request can have, got "/a%zz"',
+  ],
+  [
     "a host with a port",
     goodFile.replace("path: /*", "path: /*, host: 'a:80'"),
     'sluice.yaml:5: routes[0].host must be a host without a port, such as api.example.com or *.example.com, got "a:80"',

@@ -41,17 +41,17 @@ function toFieldRows(field: Schema, path: Path): string[] {
       .slice(1)
       .filter((step) => typeof step === "string")
       .join(".")}\``,
-    escape(toType(field)),
+    withoutStars(toType(field)),
     toDefault(field),
     toNode(field).kind === "section" ? "" : `\`${variableOf(path)}\``,
-    escape(descriptionOf(field)),
+    withoutStars(descriptionOf(field)),
   ];
   const isList = toNode(field).kind === "list";
   return [`| ${cells.join(" | ")} |`, ...(isList ? [] : toRows(field, path))];
 }
 
-/** Stars would be emphasis. */
-function escape(text: string): string {
+/** Text whose stars are stars, and not emphasis. */
+function withoutStars(text: string): string {
   return text.replaceAll("*", "\\*");
 }
 
