@@ -101,8 +101,8 @@ export class Entry {
     this.#answer(arrival, toProblem(isStore ? 503 : 500), "");
   }
 
-  #answer({ request, response, isExpecting }: Arrival, reply: Reply, lines: string): void {
-    if (!isGone(response)) answer(request, response, reply, lines, isExpecting);
+  #answer({ request, response }: Arrival, reply: Reply, lines: string): void {
+    if (!isGone(response)) answer(request, response, reply, lines, false);
   }
 }
 

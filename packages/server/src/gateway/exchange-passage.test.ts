@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   closedUrl,
@@ -106,6 +105,32 @@ describe("a permit", () => {
     await untilFree(stand);
   });
 
+  it("of a client that left while it waited for a connection is followed by no request", async () => {
+    const seen: (string | undefined)[] = [];
+    let end = () => {};
+    const upstream = await startUpstream((asked, response) => {
+      seen.push(asked.url);
+      if (asked.url === "/first") end = () => response.end("x");
+      else response.end("y");
+    });
+    const stand = await startGateway(upstream, {
+      rules: [permits],
+      upstream: { connectionsMax: 1 },
+    });
+    const first = fetch(`${stand.url}/first`);
+    await eventually(() => seen.length === 1);
+    const client = await connectTo(stand.url);
+    client.send("GET /left HTTP/1.1\r\nHost: a\r\n\r\n");
+    await eventually(async () => (await remaining(stand)) === PERMITS - 2);
+    client.end();
+    await eventually(async () => (await remaining(stand)) === PERMITS - 1);
+    const last = fetch(`${stand.url}/last`);
+    end();
+    expect(await (await first).text()).toBe("x");
+    expect(await (await last).text()).toBe("y");
+    expect(seen).toEqual(["/first", "/last"]);
+  });
+
   it("of a pipelined request returns when its client leaves before its turn", async () => {
     const upstream = await startUpstream((asked, response) => {
       if (asked.url !== "/1") response.end("x");
@@ -180,12 +205,18 @@ describe("a refusal", () => {
       rules: [{ ...two, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } }],
     });
     await (await fetch(url)).text();
-    const asked = request(url, { method: "POST", headers: { "Content-Length": 5_000_000 } });
-    asked.on("error", () => {});
-    asked.end(Buffer.alloc(5_000_000));
-    const [response] = await once(asked, "response");
-    expect(response.statusCode).toBe(429);
-    expect(response.headers.connection).toBe("close");
+    // It reads nothing before all is sent: a reset would take the answer from it.
+    const client = await connectTo(url);
+    client.socket.pause();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n");
+    for (let i = 0; i < 8; i++) client.send("x".repeat(1_000_000));
+    await new Promise<void>((resolve) => client.socket.write("", () => resolve()));
+    client.socket.resume();
+    const text = await client.closed();
+    client.end();
+    expect(text).toMatch(/^HTTP\/1\.1 429 /);
+    expect(text).toMatch(/\r\nConnection: close\r\n/);
+    expect(text).toMatch(/}$/);
   });
 });
 
@@ -339,5 +370,19 @@ describe("bounds", () => {
       );
     expect(await ask(50)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await ask(51)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it("let through as many fields as allowed, also more than Node would", async () => {
+    const fields = 2_500;
+    let seen = 0;
+    const { url: upstream, server } = await startServer((asked, response) => {
+      seen = asked.rawHeaders.filter((name) => name === "X").length;
+      response.end("x");
+    });
+    server.maxHeadersCount = 0;
+    const { url } = await startGateway(upstream, { gateway: { headersMax: 3_000 } });
+    const head = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+    await exchange(url, `${head}${"X:\r\n".repeat(fields)}\r\n`);
+    expect(seen).toBe(fields);
   });
 });

@@ -68,7 +68,8 @@ export class Pool implements ConnectionHost {
       caller.onFailure(notSent("busy", `${this.#waiting.size} requests wait already`));
       return;
     }
-    this.#waiting.set(caller, this.tick + this.timing.connectTicks);
+    // A tick more than connecting has: the failure to connect is what is told first.
+    this.#waiting.set(caller, this.tick + this.timing.connectTicks + 1);
     if (!isFull) this.#open();
   }
 
