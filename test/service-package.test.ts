@@ -38,7 +38,7 @@ describe("the packed service", () => {
   it("carries its licence and readme, and no tests or build leftovers", () => {
     const files = filesBelow(installed);
     expect(files).toEqual(
-      expect.arrayContaining(["LICENSE", "README.md", "package.json", "bin/sluice.js"]),
+      expect.arrayContaining(["LICENSE", "README.md", "bin/sluice.js", "sluice.schema.json"]),
     );
     expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([]);
     const [own, house] = [installed, root].map((at) => readFileSync(join(at, "LICENSE"), "utf8"));

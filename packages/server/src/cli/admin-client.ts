@@ -10,6 +10,10 @@ const ANSWER_MS_MAX = 10_000;
 /** Bytes of an answer; a top list of thousands of keys is far smaller. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
+/** Of what a service says of an error. */
+const DETAIL_LINES_MAX = 60;
+const DETAIL_LENGTH_MAX = 500;
+
 /** Where the service is, and what opens its door. */
 export interface AdminAddress {
   /** `http://127.0.0.1:9090`. */
@@ -79,6 +83,7 @@ export class AdminClient {
       throw new CommandError(EXIT.unreachable, `${this.name} wants another token: ${hint}`);
     }
     const said = toDetail(value);
+    if (said !== undefined && isInvalid(value)) throw new CommandError(EXIT.no, said);
     if (status >= 400 && status < 500 && said !== undefined) throw misuse(said);
     const seen = said ?? "no answer that Sluice would give";
     throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
@@ -111,11 +116,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What a problem body says. */
+/** What a problem body says, line by line. */
 function toDetail(value: unknown): string | undefined {
   const { detail, title, message } = (value ?? {}) as Record<string, unknown>;
   const said = [detail, title, message].find((text) => typeof text === "string");
-  return said === undefined ? undefined : safe(said as string, 500);
+  if (said === undefined) return undefined;
+  const lines = (said as string).split("\n", DETAIL_LINES_MAX);
+  return lines.map((line) => safe(line, DETAIL_LENGTH_MAX)).join("\n");
+}
+
+/** Whether the service can't use its own files, which is no failure of it. */
+function isInvalid(value: unknown): boolean {
+  const { code } = (value ?? {}) as { code?: unknown };
+  return typeof code === "string" && /^SLUICE_(?:RULES|CONFIG)_(?:INVALID|UNREADABLE)$/.test(code);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

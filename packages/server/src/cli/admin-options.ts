@@ -6,7 +6,7 @@ import { misuse } from "./exit.js";
 import type { Terminal } from "./terminal.js";
 
 /** Where a service listens for operators, unless it is told otherwise. */
-const ADMIN_URL = "http://127.0.0.1:9090";
+export const ADMIN_URL = "http://127.0.0.1:9090";
 
 /** What the options say. */
 export interface AdminFlags {
@@ -18,7 +18,7 @@ export interface AdminFlags {
 /** Adds `--admin`, `--token` and `--json` to a verb. */
 export function addAdminOptions(command: Command): Command {
   return command
-    .option("--admin <url>", "the admin port of the service", ADMIN_URL)
+    .option("--admin <url>", `the admin port of the service (SLUICE_ADMIN, else ${ADMIN_URL})`)
     .option("--token <token>", "its token; SLUICE_ADMIN_TOKEN shows it to fewer eyes")
     .option("--json", "print the answer as one line of JSON");
 }
@@ -26,7 +26,7 @@ export function addAdminOptions(command: Command): Command {
 /** A client for the service that is meant. */
 export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
   return new AdminClient({
-    url: toUrl(flags.admin ?? ADMIN_URL),
+    url: toUrl(flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL)),
     token: toToken(flags, env),
   });
 }

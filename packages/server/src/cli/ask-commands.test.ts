@@ -25,7 +25,7 @@ describe("sluice check and peek", () => {
       "--method POST --path /login --host example.com --ip 203.0.113.10 --user 42 --tenant acme --tier pro " +
       "--api-key-hash abc --header X-App=ios --header x-empty= --attribute country=DE --cost 3";
     const { code, out } = await sluice(["check", "--admin", url, ...flags.split(" ")], {
-      env: { SLUICE_ADMIN_TOKEN: "secret" },
+      env: { SLUICE_ADMIN_TOKEN: "secret", SLUICE_ADMIN: "http://127.0.0.1:1" },
     });
     expect({ code, out }).toEqual({ code: 0, out: "allowed  login: 4 of 5 left\n" });
     expect(service.asked).toEqual([
@@ -50,6 +50,11 @@ describe("sluice check and peek", () => {
         },
       },
     ]);
+  });
+
+  it("find the service where SLUICE_ADMIN says, unless a flag does", async () => {
+    const SLUICE_ADMIN = (await start(200, allowed)).replace("http://", "");
+    expect((await sluice(["check"], { env: { SLUICE_ADMIN } })).code).toBe(0);
   });
 
   it("exit with 1 where the request is refused, in words and in JSON", async () => {
@@ -142,6 +147,14 @@ describe("what goes wrong on the way to the service", () => {
     expect({ code, err }).toEqual({ code: 2, err: 'sluice: there is no rule of that id: "x"\n' });
   });
 
+  it("exits with 1 and all lines where the service can't use its files", async () => {
+    const detail = "the rules can't be used: 2 problems\n  one\x1b[2J\n  two";
+    const url = await start(500, { code: "SLUICE_RULES_INVALID", detail });
+    const { code, err } = await sluice(["reload", "--admin", url]);
+    expect(code).toBe(1);
+    expect(err).toBe("sluice: the rules can't be used: 2 problems\n  one�[2J\n  two\n");
+  });
+
   it("exits with 3 where the service fails", async () => {
     const { code, err } = await sluice(["check", "--admin", await start(503, { detail: "away" })]);
     expect(code).toBe(3);
@@ -149,11 +162,12 @@ describe("what goes wrong on the way to the service", () => {
   });
 });
 
-describe("sluice reset, block and unblock", () => {
+describe("sluice reset, refund, block and unblock", () => {
   const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
 
   it.each([
     ["reset", [], {}, "login ip:203.0.113.10: what was used is forgotten\n"],
+    ["refund", ["--cost", "3"], { cost: 3 }, "login ip:203.0.113.10: 3 units given back\n"],
     ["block", [], { forMs: 600_000 }, "login ip:203.0.113.10: blocked for 10 min\n"],
     ["block", ["--for", "90s"], { forMs: 90_000 }, "blocked for 1 min 30 s\n"],
     ["block", ["--for", "forever"], { forMs: null }, "blocked until it is unblocked\n"],
@@ -170,6 +184,7 @@ describe("sluice reset, block and unblock", () => {
   it("want a rule and a key, and a duration that is one", async () => {
     const url = await start(200, {});
     expect((await sluice(["reset", "--admin", url, "--rule", "login"])).code).toBe(2);
+    expect((await sluice(["refund", "--admin", url, ...key, "--cost", "x"])).code).toBe(2);
     const { code, err } = await sluice(["block", "--admin", url, ...key, "--for", "soon"]);
     expect(code).toBe(2);
     expect(err).toContain('--for must be 500ms, 90s, 10m, 2h, 1d or forever, got "soon"');

@@ -4,8 +4,8 @@
 import type { Command } from "commander";
 import type { Explanation } from "sluice/rules";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
-import { EXIT, misuse } from "./exit.js";
-import { addFactsOptions, type FactsFlags, toFacts } from "./facts-options.js";
+import { EXIT } from "./exit.js";
+import { addFactsOptions, type FactsFlags, toFacts, toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { type DecisionAnswer, sayDecision } from "./text/decision.js";
@@ -27,6 +27,7 @@ export function addAskCommands(program: Command, terminal: Terminal, finish: Fin
     .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
     .action((flags: Flags) => ask("peek", flags));
   addVerb(program, "explain", "tell which rules a request meets and why; charges nothing")
+    .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
     .option("--all", "tell of rules that don't match, too")
     .action((flags: Flags) => ask("explain", flags));
 }
@@ -71,9 +72,7 @@ function sayAnswer(verb: Verb, answer: unknown, ink: Ink): string[] {
 }
 
 function toCost({ cost }: Flags): { readonly cost?: number } {
-  if (cost === undefined) return {};
-  if (!/^\d{1,15}$/.test(cost)) throw misuse(`--cost must be a whole number from 0, got "${cost}"`);
-  return { cost: Number(cost) };
+  return cost === undefined ? {} : { cost: toUnits("--cost", cost) };
 }
 
 function toAll({ all }: Flags): { readonly all?: boolean } {

@@ -96,3 +96,13 @@ function toPair(flag: string, text: string): readonly [string, string] {
   if (at < 1) throw misuse(`${flag} must be name=value, got ${JSON.stringify(text)}`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
+
+/**
+ * Units of a limit: a whole number from 0.
+ *
+ * @throws CommandError that names the flag.
+ */
+export function toUnits(flag: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw misuse(`${flag} must be a whole number from 0, got ${JSON.stringify(text)}`);
+}

@@ -1,23 +1,26 @@
-// `sluice reset`, `block` and `unblock`: what an operator does to one key of one rule.
+// `sluice reset`, `refund`, `block` and `unblock`: what an operator does to one key of one rule.
 
 import type { Command } from "commander";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
+import { toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { readDuration, sayDuration } from "./text/duration.js";
 import { safe } from "./text/ink.js";
+import { count } from "./text/rules.js";
 
 interface Flags extends AdminFlags {
   readonly rule: string;
   readonly key: string;
   readonly for?: string;
+  readonly cost?: string;
 }
 
 /** How long a key is blocked unless it is said. */
 const BLOCK_FOR = "10m";
 
-/** Adds the three verbs. */
+/** Adds the four verbs. */
 export function addKeyCommands(program: Command, terminal: Terminal, finish: Finish): void {
   addVerb(program, "reset", "forget what a key used under a rule", RESET_HELP).action(
     async (flags: Flags) => {
@@ -26,6 +29,14 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
       finish(EXIT.ok);
     },
   );
+  addVerb(program, "refund", "give a key units back, at most what it used", REFUND_HELP)
+    .requiredOption("--cost <units>", "how many")
+    .action(async (flags: Flags) => {
+      const cost = toUnits("--cost", flags.cost ?? "");
+      await ask("refund", { cost }, flags, terminal);
+      tell(flags, terminal, `${nameOf(flags)}: ${count(cost, "unit")} given back`);
+      finish(EXIT.ok);
+    });
   addVerb(program, "block", "refuse every request of a key under a rule", BLOCK_HELP)
     .option("--for <duration>", "500ms, 90s, 10m, 2h, 1d or forever", BLOCK_FOR)
     .action(async (flags: Flags) => {
@@ -60,6 +71,10 @@ Blocks stay: \`sluice unblock\` ends them.
 
 Example:
   $ sluice reset --rule login --key ip:203.0.113.10`;
+
+const REFUND_HELP = `
+Example:
+  $ sluice refund --rule api --key user:42 --cost 100`;
 
 const BLOCK_HELP = `
 Examples:

@@ -79,6 +79,8 @@ describe("sluice demo", () => {
       out: expect.stringContaining("counted by ip: ip:203.0.113.10"),
     });
     expect((await ask("explain", ...facts, "--all", "--json")).out).toContain('"isMatch":true');
+    expect((await ask("refund", ...key, "--cost", "1")).code).toBe(0);
+    expect((await ask("check", ...facts)).code).toBe(0);
     expect((await ask("reset", ...key)).code).toBe(0);
     expect((await ask("peek", ...facts)).code).toBe(0);
     expect((await ask("block", ...key, "--for", "forever")).code).toBe(0);
@@ -90,6 +92,24 @@ describe("sluice demo", () => {
     expect(top.out).toMatch(/^login +ip /m);
     expect(top.out).toContain("hmac:");
     expect(top.out).not.toContain("203.0.113.10");
+  });
+
+  it("lists the rules in force, switches them off and on, and reloads", async () => {
+    expect((await ask("rules", "list")).out).toMatch(/^login +reject +ip +\{slidingWindowLog:/m);
+    const off = await ask("rules", "disable", "login");
+    expect(off.out).toMatch(/^login +off/m);
+    expect(off.out).toMatch(/^everything +reject/m);
+    expect(await login(7)).toEqual(Array.from({ length: 7 }, () => 401));
+    expect((await ask("rules", "disable", "--all")).out).toMatch(/^everything +off/m);
+    expect((await ask("rules", "enable", "--all")).out).toMatch(/^everything +reject/m);
+    expect((await ask("rules", "enable", "login")).out).toMatch(/^login +reject/m);
+    expect((await ask("rules", "disable")).code).toBe(2);
+    expect((await ask("rules", "disable", "login", "--all")).code).toBe(2);
+    expect((await ask("rules", "disable", "nonsense")).code).toBe(2);
+    expect(await ask("reload")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^reloaded: rules of version \w+\n$/),
+    });
   });
 
   it("tells in the service's words what is wrong with a question", async () => {

@@ -7,6 +7,7 @@ import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import { addKeyCommands } from "./key-commands.js";
 import { addRulesCommands } from "./rules-commands.js";
 import { addServeCommand } from "./serve-command.js";
+import { addReloadCommand } from "./switch-commands.js";
 import type { Terminal } from "./terminal.js";
 import { addTopCommand } from "./top-command.js";
 import { readVersion } from "./version.js";
@@ -33,7 +34,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-function createProgram(terminal: Terminal, finish: Finish): Command {
+/** The command with all of its verbs. */
+export function createProgram(terminal: Terminal, finish: Finish): Command {
   const program = new Command("sluice")
     .description("Sluice, a rate limiter: the service, and questions to a running one")
     .version(readVersion(), "-V, --version", "print the version")
@@ -55,6 +57,7 @@ function createProgram(terminal: Terminal, finish: Finish): Command {
   addKeyCommands(program, terminal, finish);
   addTopCommand(program, terminal, finish);
   addRulesCommands(program, terminal, finish);
+  addReloadCommand(program, terminal, finish);
   return program;
 }
 

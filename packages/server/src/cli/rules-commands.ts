@@ -1,17 +1,21 @@
-// `sluice rules validate` and `sluice rules diff`: rule files looked at without a service.
+// `sluice rules`: `validate` and `diff`, which look at rule files without a service, and the verbs that ask
+// a running one (switch-commands.ts).
 
 import type { Command } from "commander";
 import { diffRules, parseRules, type RuleSet, RulesError } from "sluice/rules";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import { nameOf, readText } from "./files.js";
 import type { Finish } from "./program.js";
+import { addSwitchCommands } from "./switch-commands.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { inkFor } from "./text/ink.js";
 import { isSame, sayDiff, sayProblems, sayRules } from "./text/rules.js";
 
-/** Adds `rules` with its two verbs. */
+/** Adds `rules` with its verbs. */
 export function addRulesCommands(program: Command, terminal: Terminal, finish: Finish): void {
-  const rules = program.command("rules").description("look at rule files without a service");
+  const rules = program
+    .command("rules")
+    .description("check rule files, and switch rules on and off");
   rules
     .command("validate")
     .description("check rule files, and tell every problem with its line")
@@ -31,6 +35,7 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
     .action(async (old: string, next: string, { json }: Json) => {
       finish(await diff(old, next, json === true, terminal));
     });
+  addSwitchCommands(rules, terminal, finish);
 }
 
 interface Json {

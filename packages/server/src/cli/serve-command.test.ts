@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -36,6 +36,13 @@ describe("sluice serve --check", () => {
     const { code, out, err } = await sluice(["serve", "--check", "--config", file]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toBe(`${file}: ok (gateway, 1 upstream, admin, 1 rule)\n`);
+  });
+
+  it("passes the configuration of the guide", async () => {
+    const guide = join(import.meta.dirname, "../../../../docs/guides/service.md");
+    const text = /^```yaml\n(# sluice\.yaml\n[\s\S]*?)^```/m.exec(readFileSync(guide, "utf8"))?.[1];
+    const file = write("guide.yaml", text ?? "");
+    expect(await sluice(["serve", "--check", "-c", file])).toMatchObject({ code: 0, err: "" });
   });
 
   it("reads the file that SLUICE_CONFIG names, and values of the environment", async () => {

@@ -2,6 +2,7 @@
 // demo writes what they return.
 
 import type { Facts, PolicyDecision } from "sluice/rules";
+import { ADMIN_URL } from "../cli/admin-options.js";
 import { sayDecision } from "../cli/text/decision.js";
 import { type Ink, safe } from "../cli/text/ink.js";
 
@@ -32,9 +33,6 @@ export function sayWelcome({ gateway, admin, sluice }: DemoPlaces, ink: Ink): st
     "Decisions as they are made; Ctrl-C ends it.",
   ];
 }
-
-/** Where the command looks for a service by itself. */
-const ADMIN_URL = "http://127.0.0.1:9090";
 
 /** A command to try. */
 export interface DemoCommand {

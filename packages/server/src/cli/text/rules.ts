@@ -2,7 +2,8 @@
 // two files with what becomes of the counters.
 
 import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
-import type { Ink } from "./ink.js";
+import { type Ink, safe } from "./ink.js";
+import { setTable } from "./table.js";
 
 /** One line that says that rules can be used: `rules.yaml: ok (3 rules, version 5d0f…)`. */
 export function sayRules(file: string, { rules, version, isEnabled }: RuleSet): string {
@@ -44,6 +45,31 @@ const FATES: Readonly<Record<CounterFate, string>> = {
   carried: "what was used carries over",
   empty: "counters start empty",
 };
+
+/** The rules in force, as a service tells them; only what is printed. */
+export interface RulesAnswer {
+  readonly version: string;
+  readonly rules: readonly {
+    readonly id: string;
+    readonly keyType: string;
+    readonly limits: readonly object[];
+    readonly onExceed: string;
+    readonly isOn: boolean;
+  }[];
+}
+
+/** A line for each rule in force: its name, what it counts by, its limits, and whether it is on. */
+export function sayRulesInForce({ version, rules }: RulesAnswer): string[] {
+  const rows = rules.map(({ id, keyType, limits, onExceed, isOn }) => [
+    safe(id),
+    isOn ? onExceed : "off",
+    safe(keyType),
+    ...limits.map((limit) => safe(JSON.stringify(limit).replaceAll('"', ""), LIMIT_LENGTH_MAX)),
+  ]);
+  return [...setTable([["rule", "beyond", "by", "limits"], ...rows]), `version ${safe(version)}`];
+}
+
+const LIMIT_LENGTH_MAX = 120;
 
 /** `1 rule`, `2 rules`. */
 export function count(amount: number, noun: string): string {

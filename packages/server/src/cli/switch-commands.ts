@@ -1,0 +1,84 @@
+// `sluice reload` and `sluice rules list`, `disable` and `enable`: the rules of a running service, read
+// again or switched off and on.
+
+import type { Command } from "commander";
+import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
+import { EXIT, misuse } from "./exit.js";
+import type { Finish } from "./program.js";
+import { type Terminal, writeLine } from "./terminal.js";
+import { safe } from "./text/ink.js";
+import { type RulesAnswer, sayRulesInForce } from "./text/rules.js";
+
+interface Flags extends AdminFlags {
+  readonly all?: boolean;
+}
+
+/** Adds `reload` to the program. */
+export function addReloadCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  const command = program
+    .command("reload")
+    .description("have a running service read its rules and configuration again");
+  addAdminOptions(command)
+    .addHelpText("after", RELOAD_HELP)
+    .action(async (flags: Flags) => {
+      const answer = await toClient(flags, terminal).post("/v1/reload", {});
+      const { version } = answer as { version?: string };
+      const words = `reloaded: rules of version ${safe(version ?? "?")}`;
+      writeLine(terminal, flags.json ? JSON.stringify(answer) : words);
+      finish(EXIT.ok);
+    });
+}
+
+const RELOAD_HELP = `
+Files that can't be used change nothing: what is wrong is told, and it exits with 1.
+
+Example:
+  $ sluice reload`;
+
+/** Adds the verbs that ask a running service to `rules`. */
+export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Finish): void {
+  const ask = async (flags: Flags, question: (client: ReturnType<typeof toClient>) => unknown) => {
+    const answer = await question(toClient(flags, terminal));
+    const words = () => sayRulesInForce(answer as RulesAnswer);
+    for (const line of flags.json ? [JSON.stringify(answer)] : words()) writeLine(terminal, line);
+    finish(EXIT.ok);
+  };
+  addAdminOptions(rules.command("list").description("list the rules of a running service"))
+    .addHelpText("after", LIST_HELP)
+    .action((flags: Flags) => ask(flags, (client) => client.get("/v1/rules")));
+  for (const [verb, description] of Object.entries(VERBS)) {
+    const command = rules
+      .command(verb)
+      .description(description)
+      .argument("[rule]", "the rule")
+      .option("--all", "all rules, instead of one");
+    addAdminOptions(command)
+      .addHelpText("after", toHelp(verb))
+      .action((rule: string | undefined, flags: Flags) =>
+        ask(flags, (client) => client.post(`/v1/rules${toPart(rule, flags)}/${verb}`, {})),
+      );
+  }
+}
+
+const VERBS = {
+  disable: "switch a rule of a running service off: requests pass it and nothing is counted",
+  enable: "switch on again what disable switched off",
+} as const;
+
+const LIST_HELP = `
+Example:
+  $ sluice rules list`;
+
+function toHelp(verb: string): string {
+  return `
+A rule that is switched off stays off over reloads, until it is switched on or the service restarts.
+
+Examples:
+  $ sluice rules ${verb} login
+  $ sluice rules ${verb} --all`;
+}
+
+function toPart(rule: string | undefined, { all }: Flags): string {
+  if ((rule === undefined) === (all !== true)) throw misuse("name a rule, or say --all");
+  return rule === undefined ? "" : `/${encodeURIComponent(rule)}`;
+}
