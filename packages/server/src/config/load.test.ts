@@ -1,5 +1,8 @@
+import { createHmac } from "node:crypto";
+import type { RequestView } from "sluice/http";
 import { describe, expect, it } from "vitest";
-import { toConfig } from "./load.js";
+import { goodFile } from "../../test/config/bad-cases.js";
+import { parseConfig, toConfig } from "./load.js";
 
 describe("toConfig", () => {
   it("fills in every default", () => {
@@ -65,5 +68,137 @@ describe("toConfig", () => {
       rules: { inline: { version: 1, rules: [] } },
       telemetry: { logLevel: "info", decisionLogShare: 0.001, region: "local", topKeysMax: 20 },
     });
+  });
+
+  it("leaves what it is given as it is", () => {
+    const input = { decision: {}, rules: { version: 1, rules: [] }, admin: {} };
+    const before = structuredClone(input);
+    toConfig(input, {
+      env: { SLUICE_ADMIN_TOKEN: "an-admin-token-of-16", SLUICE_STORE_KEYS_MAX: "5000" },
+    });
+    expect(input).toEqual(before);
+  });
+
+  it("needs no rules where Envoy alone asks", () => {
+    const config = toConfig({ envoy: { files: ["."] } });
+    expect(config.rules).toEqual({ inline: { version: 1, rules: [] } });
+    expect(config.envoy).toMatchObject({
+      listen: { host: "127.0.0.1", port: 8081 },
+      http: undefined,
+    });
+  });
+});
+
+describe("a place to listen at", () => {
+  it.each<[unknown, string, number]>([
+    ["127.0.0.1:8080", "127.0.0.1", 8080],
+    ["localhost:0", "localhost", 0],
+    [":8080", "0.0.0.0", 8080],
+    [8080, "0.0.0.0", 8080],
+    ["8080", "0.0.0.0", 8080],
+    ["[::1]:8080", "::1", 8080],
+    ["[::]:65535", "::", 65_535],
+    ["gateway.example.com:80", "gateway.example.com", 80],
+  ])("%j is %s and port %i", (listen, host, port) => {
+    const { gateway } = toConfig({
+      gateway: { listen },
+      upstreams: { app: { targets: ["http://127.0.0.1:3000/"] } },
+      routes: [{ path: "/*", upstream: "app" }],
+      rules: { version: 1, rules: [] },
+    });
+    expect(gateway?.listen).toEqual({ host, port });
+  });
+
+  it.each(["127.0.0.1:9090", "localhost:9090", "[::1]:9090", "127.9.9.9:9090"])(
+    "%s is of this machine alone, and needs no token",
+    (listen) => {
+      expect(parseConfig(`${goodFile}admin: { listen: "${listen}" }`).admin.token).toBeUndefined();
+    },
+  );
+
+  it.each(["0.0.0.0:9090", "[::]:9090", "10.0.0.1:9090", "127.example.com:9090", "[::2]:9090"])(
+    "%s is of others too, and needs one",
+    (listen) => {
+      const text = `${goodFile}admin: { listen: "${listen}" }`;
+      expect(() => parseConfig(text)).toThrow("admin.token is missing");
+    },
+  );
+});
+
+describe("a file", () => {
+  it("may be JSON", () => {
+    const input = {
+      decision: { listen: ":8082", tokens: ["a-token-of-16-chars"] },
+      rules: { version: 1, rules: [] },
+    };
+    expect(parseConfig(JSON.stringify(input, undefined, 2))).toEqual(toConfig(input));
+  });
+
+  it("may say the same thing once, by anchors and merge keys", () => {
+    const text = goodFile.replace(
+      /^ {2}app:.*$/m,
+      `  app: &base { targets: ["http://127.0.0.1:3000"], retriesMax: 3 }
+  other: { <<: *base, targets: ["http://127.0.0.1:4000"] }`,
+    );
+    const { upstreams } = parseConfig(text);
+    expect(upstreams.get("other")).toMatchObject({
+      targets: ["http://127.0.0.1:4000"],
+      retriesMax: 3,
+    });
+  });
+
+  it("may say durations with a unit", () => {
+    const { drainMs } = parseConfig(`${goodFile}server: { drainMs: 5m }`);
+    expect(drainMs).toBe(300_000);
+  });
+
+  it("may turn what has a path off", () => {
+    const text = goodFile.replace('8080"', '8080", rateLimitPath: false');
+    expect(parseConfig(text).gateway?.rateLimitPath).toBeUndefined();
+  });
+});
+
+describe("identity", () => {
+  const secret = "0123456789-0123456789-0123456789";
+  const toToken = (claims: object, key: string) => {
+    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+    const body = `${encode({ alg: "HS256" })}.${encode(claims)}`;
+    return `${body}.${createHmac("sha256", key).update(body).digest("base64url")}`;
+  };
+  const { identity } = parseConfig(`${goodFile}
+identity:
+  clientAddress: CF-Connecting-IP
+  user: { claim: sub }
+  tier: { header: X-Plan, trust: anyone }
+  apiKey: {}
+  jwt: { secret: "${secret}", algorithms: [HS256], audience: [shop], header: x-token }
+  methodOverride: { header: X-HTTP-Method-Override }
+`);
+
+  it("becomes what the library takes", () => {
+    expect(identity).toMatchObject({
+      clientAddress: { header: "cf-connecting-ip" },
+      user: { claim: "sub" },
+      tier: { header: "x-plan", trust: "anyone" },
+      apiKey: {},
+      methodOverride: { header: "x-http-method-override", methods: ["PUT", "PATCH", "DELETE"] },
+    });
+    expect("tenant" in identity).toBe(false);
+  });
+
+  it.each([
+    ["believes a token with the secret, for the audience", { aud: "shop" }, secret, { sub: "42" }],
+    ["believes no token for somebody else", { aud: "other" }, secret, undefined],
+    [
+      "believes no token with another secret",
+      { aud: "shop" },
+      secret.toUpperCase().replaceAll("0", "9"),
+      undefined,
+    ],
+  ])("%s", async (_what, claims, key, expected) => {
+    const view = { headers: { "x-token": toToken({ ...claims, sub: "42" }, key) } };
+    const found = await identity.jwt?.claimsOf(view as unknown as RequestView);
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatchObject(expected);
   });
 });

@@ -19,7 +19,7 @@ export function checkRoutes(reading: Reading): void {
   checkUpstreams(reading, routes);
   for (const [i, route] of routes.entries()) {
     checkPath(route, i, problems);
-    const first = routes.slice(0, i).findIndex((earlier) => covers(earlier, route));
+    const first = routes.findIndex((earlier, j) => j < i && covers(earlier, route));
     if (first < 0) continue;
     problems.add(["routes", i], `is never reached: routes[${first}] takes all its requests`);
   }

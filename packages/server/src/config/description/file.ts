@@ -132,7 +132,7 @@ export const fileSection = section({
   admin: byDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
   upstreams: byDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
   routes: byDefault(
-    listOf(routeSection, { min: 0, max: 10_000 }),
+    listOf(routeSection, { min: 0, max: 1_000 }),
     [],
     "Which requests go to which upstream; the first that fits serves.",
   ),
