@@ -46,7 +46,7 @@ export function processTerminal(): Terminal {
     process,
     isTty: stdout.isTTY === true,
     hasColour: stdout.isTTY === true && !env.NO_COLOR,
-    size: () => ({ columns: stdout.columns ?? COLUMNS, rows: stdout.rows ?? ROWS }),
+    size: () => ({ columns: stdout.columns || COLUMNS, rows: stdout.rows || ROWS }),
     write: (text) => void stdout.write(text),
     writeError: (text) => void stderr.write(text),
     readInput: () => text(stdin),
