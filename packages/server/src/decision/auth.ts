@@ -18,6 +18,8 @@ export type Admission = number | "unauthorized" | "misdirected";
 export class Auth {
   readonly #tokens: readonly Buffer[];
   readonly #given = Buffer.alloc(TOKEN_BYTES_MAX);
+  // Most requests name the host of the one before.
+  #latestHost = "";
 
   /** @param tokens - Any of them opens; without any, every program of this machine may ask. */
   constructor(tokens: readonly string[]) {
@@ -26,7 +28,7 @@ export class Auth {
 
   /** Lets a request in by its `Authorization` and `Host` fields. */
   admit(authorization: string | undefined, host: string | undefined): Admission {
-    if (this.#tokens.length === 0) return isLocalName(host) ? 0 : "misdirected";
+    if (this.#tokens.length === 0) return this.#admitLocal(host);
     if (authorization === undefined || !startsWithScheme(authorization)) return "unauthorized";
     const token = authorization.slice(SCHEME.length).trim();
     if (token === "" || token.length > TOKEN_BYTES_MAX) return "unauthorized";
@@ -36,6 +38,13 @@ export class Auth {
       if (timingSafeEqual(this.#given, this.#tokens[i])) found = i;
     }
     return found < 0 ? "unauthorized" : found;
+  }
+
+  #admitLocal(host: string | undefined): Admission {
+    if (host !== undefined && host === this.#latestHost) return 0;
+    if (host === undefined || !isLocalName(host)) return "misdirected";
+    this.#latestHost = host;
+    return 0;
   }
 }
 
@@ -55,8 +64,7 @@ function toPadded(token: string, place: number): Buffer {
 }
 
 /** Whether a Host field is an address or `localhost`, which no page on the Internet can be served from. */
-function isLocalName(host: string | undefined): boolean {
-  if (host === undefined) return false;
+function isLocalName(host: string): boolean {
   const name = host.replace(/:\d*$/, "").toLowerCase();
   return name === "localhost" || isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }

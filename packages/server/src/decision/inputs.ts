@@ -161,13 +161,13 @@ function eitherOf<A extends object, B extends object>(
   [first, a]: readonly [string, Shape<A>],
   [second, b]: readonly [string, Shape<B>],
 ): Shape<A | B> {
-  const names = second.split(" or ");
+  const [other, another = other] = second.split(" or ");
   return {
     schema: { anyOf: [a.schema, b.schema] },
     read: (value) => {
       if (!isRecord(value)) throw new InputError(`must be an object, got ${show(value)}`);
       if (value[first] !== undefined) return a.read(value);
-      if (names.some((name) => value[name] !== undefined)) return b.read(value);
+      if (value[other] !== undefined || value[another] !== undefined) return b.read(value);
       throw new InputError(`needs ${first} or ${second}, got ${seenFields(value)}`);
     },
   };
