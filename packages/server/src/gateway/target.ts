@@ -133,7 +133,7 @@ function resolveDots(path: string): string | undefined {
 }
 
 function toKinds(): Uint8Array {
-  const kinds = new Uint8Array(0x10000).fill(REFUSED);
+  const kinds = new Uint8Array(0x100).fill(REFUSED);
   kinds.fill(TO_ESCAPE, 0x80, 0x100);
   for (const letter of '"<>[]^`{|}') kinds[letter.charCodeAt(0)] = TO_ESCAPE;
   for (let code = 0x21; code < 0x7f; code++) {

@@ -23,6 +23,8 @@ export interface TlsOptions {
 }
 
 const LOOK_EVERY_MS = 5_000;
+/** Where the server says nothing about heads. */
+const HANDSHAKE_MS_MAX = 10_000;
 
 /** A server, and the end of its watch over the files. */
 export interface TlsServer {
@@ -35,7 +37,7 @@ export interface TlsServer {
 /**
  * A server for HTTPS, TLS 1.2 or newer.
  *
- * @param http - Options of the HTTP server, such as its bounds.
+ * @param http - Options of the HTTP server, such as its bounds. The handshake has as long as a head has.
  * @throws ServerError `SLUICE_CONFIG_UNREADABLE` or `SLUICE_CONFIG_INVALID` if the files can't be used.
  */
 export function createTlsServer(
@@ -43,7 +45,9 @@ export function createTlsServer(
   http: ServerOptions = {},
   { lookEveryMs = LOOK_EVERY_MS, onReload }: TlsOptions = {},
 ): TlsServer {
-  const server = createServer({ ...http, ...readContext(files) });
+  // Node's own bound is two minutes, in which a slow client could hold its connection for nothing.
+  const handshakeTimeout = http.headersTimeout ?? HANDSHAKE_MS_MAX;
+  const server = createServer({ handshakeTimeout, ...http, ...readContext(files) });
   // A client that breaks off its handshake, or speaks no TLS, is nobody's error.
   server.on("tlsClientError", (_, socket) => socket.destroy());
   const reload = () => {

@@ -240,6 +240,13 @@ describe("an upgrade to anything else", () => {
     expect(upgrades.size).toBe(0);
   });
 
+  it("is one in HTTP/1.0, whatever it asks for", async () => {
+    const { url, upgrades } = await start();
+    const client = (await open(url)).send(ask("/a").replace("HTTP/1.1", "HTTP/1.0"));
+    await client.until((text) => text.includes("plain GET"));
+    expect(upgrades.size).toBe(0);
+  });
+
   it("keeps its body, sent with the head or later", async () => {
     const { url } = await start();
     const client = (await open(url)).send(`POST /a HTTP/1.1\r\n${h2c}Content-Length: 6\r\n\r\nabc`);

@@ -218,8 +218,10 @@ async function mayGoOn(passage: Passage, socket: Duplex): Promise<boolean> {
   return isOver && !socket.destroyed;
 }
 
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+/** HTTP/1.0 knows no upgrades. */
+function isWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean {
+  const isAsked = headers.upgrade?.toLowerCase() === "websocket";
+  return isAsked && method === "GET" && httpVersion === "1.1";
 }
 
 /** Whether an earlier response is still to be sent, so that bytes of both would mix, or was the last. */

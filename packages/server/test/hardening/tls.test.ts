@@ -1,0 +1,104 @@
+// The whole gateway over TLS: requests, WebSockets and ignored upgrades pass as they do without it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { connect } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { makeCertificate } from "../certificate.js";
+import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { connectTo, RawClient } from "../raw-client.js";
+
+let folder: string;
+let stand: GatewayStand;
+const clients: RawClient[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-gateway-tls-"));
+  stand = await startStand({
+    gateway: { tls: makeCertificate(folder, "gateway"), headersTimeoutMs: 1_000 },
+    rules: [
+      { id: "all", key: "ip", limit: { fixedWindow: { limit: 1_000, windowMs: 3_600_000 } } },
+    ],
+  });
+  stand.upstream.server.on("upgrade", (request, socket: Duplex) => {
+    socket.on("error", () => {});
+    const proto = request.headers["x-forwarded-proto"];
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${proto} `,
+    );
+    socket.pipe(socket);
+  });
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.end();
+});
+afterAll(async () => {
+  await stand.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function open(): Promise<RawClient> {
+  const socket = connect({
+    port: Number(new URL(stand.url).port),
+    host: "127.0.0.1",
+    rejectUnauthorized: false,
+  });
+  const client = new RawClient(socket);
+  clients.push(client);
+  await new Promise<void>((resolve, reject) =>
+    socket.once("secureConnect", resolve).once("error", reject),
+  );
+  return client;
+}
+
+describe("over TLS", () => {
+  it("requests are served, and the upstream learns that they were safe", async () => {
+    expect(stand.url).toMatch(/^https:/);
+    const client = (await open()).send(
+      "GET /a HTTP/1.1\r\nHost: example.com\r\nX-Forwarded-Proto: http\r\n\r\n",
+    );
+    expect(await client.until((text) => text.endsWith("/a"))).toMatch(/^HTTP\/1.1 200 OK/);
+    expect(stand.upstream.seen.at(-1)?.headers["x-forwarded-proto"]).toBe("https");
+  });
+
+  it("WebSockets are joined", async () => {
+    const client = await open();
+    client.send(
+      "GET /chat HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    );
+    await client.until((text) => text.endsWith("https "));
+    client.send("hello");
+    expect(await client.until((text) => text.endsWith("hello"))).toMatch(
+      /\r\nRateLimit: "all";r=\d+/,
+    );
+  });
+
+  it("upgrades to anything else are ignored, and the connection goes on", async () => {
+    const client = await open();
+    client.send(
+      "POST /b HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nhi",
+    );
+    await client.until((text) => text.endsWith("/b"));
+    expect(stand.upstream.seen.at(-1)).toMatchObject({ method: "POST", body: "hi" });
+    client.send("GET /c HTTP/1.1\r\nHost: example.com\r\n\r\n");
+    await client.until((text) => text.endsWith("/c"));
+  });
+
+  it("malformed framing is refused and the connection closed", async () => {
+    const client = await open();
+    client.send(
+      "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n",
+    );
+    expect(await client.closed()).toMatch(/^HTTP\/1.1 400 /);
+    expect(stand.upstream.begun).not.toContain("/hidden");
+  });
+
+  it("who never shakes hands is cut off", async () => {
+    const client = await connectTo(stand.url);
+    clients.push(client);
+    client.send("\x16");
+    await client.closed();
+  });
+});
