@@ -357,6 +357,19 @@ describe("beyond the file's own limits", () => {
   });
 });
 
+it("calendar quotas follow the wall clock, everything else the clock that never steps", async () => {
+  const clock = { now: () => START_MS, wall: () => START_MS + 6 * 3_600_000 };
+  const rules = toRules(`
+  - key: day
+    rate_limit: { sluice: { quota: { limit: 1, period: day } } }
+  - key: unit
+    rate_limit: { unit: day, requests_per_unit: 1 }`);
+  const limiter = new EnvoyLimiter(memoryStore(), clock, rules);
+  const descriptors = [descriptor({ day: "x" }), descriptor({ unit: "x" })];
+  const { statuses } = await limiter.decide({ domain: "web", descriptors, hits: 0 });
+  expect(statuses.map(({ resetSeconds }) => resetSeconds)).toEqual([6 * 3_600, 12 * 3_600]);
+});
+
 describe("keys", () => {
   const ANY = `
   - key: user

@@ -107,6 +107,7 @@ describe("malformed bytes", () => {
     ["a field number of 0", [0x00, 0x01]],
     ["a text that is longer than the message", [0x0a, 0x05, 0x61]],
     ["a message that is longer than the one around it", [0x12, 0x02, 0x0a, 0x7f]],
+    ["a message that goes on where the one around it has ended", [0x12, 2, 0x0a, 3, 0x0a, 1, 0x61]],
     ["a number that does not end", [0x18, 0xff]],
     ["a number of more than ten bytes", [0x18, ...Array(11).fill(0xff), 0x01]],
     ["a wire type that there is not", [0x0f]],
