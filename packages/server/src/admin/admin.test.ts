@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
@@ -7,6 +8,7 @@ import type { Config } from "../config/config.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import { type AdminControl, openAdmin } from "./admin.js";
+import { ROUTE_NAMES } from "./routes.js";
 
 const RULES = {
   version: 1,
@@ -231,6 +233,23 @@ describe("the door of the admin port", () => {
     end();
     expect((await asked).status).toBe(200);
     await drained;
+  });
+});
+
+describe("the guide of operations", () => {
+  it("lists every path of the port, and no other", () => {
+    const url = new URL("../../../../docs/guides/operations.md", import.meta.url);
+    const rows = [...readFileSync(url, "utf8").matchAll(/^\| `(GET|POST) .*$/gm)];
+    const listed = rows.flatMap(([row, method]) => {
+      const [first, ...others] = [...row.split(" | ")[0].matchAll(/`(?:GET |POST )?([^`]+)`/g)].map(
+        ([, path]) => path,
+      );
+      // The others of a row differ in their last part.
+      return [first, ...others.map((last) => first.replace(/\/[^/]*$/, last))].map(
+        (path) => `${method} ${path}`,
+      );
+    });
+    expect(listed.sort()).toEqual(["GET /livez", "GET /readyz", ...ROUTE_NAMES].sort());
   });
 });
 

@@ -32,6 +32,8 @@ type Handler = (context: AdminContext, request: AdminRequest) => Answer | Promis
 
 interface Route {
   readonly method: "GET" | "POST";
+  /** `/v1/rules/{id}/disable`. */
+  readonly name: string;
   readonly path: RegExp;
   readonly handle: Handler;
 }
@@ -54,8 +56,8 @@ const ROUTES: readonly Route[] = [
   }),
   post("/v1/rules/disable", (context, request) => answerSwitch(context, request, false)),
   post("/v1/rules/enable", (context, request) => answerSwitch(context, request, true)),
-  post("/v1/rules/([^/]+)/disable", (context, request) => answerSwitch(context, request, false)),
-  post("/v1/rules/([^/]+)/enable", (context, request) => answerSwitch(context, request, true)),
+  post("/v1/rules/{id}/disable", (context, request) => answerSwitch(context, request, false)),
+  post("/v1/rules/{id}/enable", (context, request) => answerSwitch(context, request, true)),
   verb("check", verbs.check),
   verb("peek", verbs.peek),
   verb("explain", verbs.explain),
@@ -64,6 +66,9 @@ const ROUTES: readonly Route[] = [
   verb("unblock", verbs.unblock),
   verb("refund", verbs.refund),
 ];
+
+/** What is answered, health apart: `GET /metrics`. The guide of operations lists the same. */
+export const ROUTE_NAMES: readonly string[] = ROUTES.map(({ method, name }) => `${method} ${name}`);
 
 /**
  * The answer to a request.
@@ -87,12 +92,16 @@ function toMiss(message: IncomingMessage, url: URL, fitting: readonly Route[]): 
   return new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen);
 }
 
-function get(path: string, handle: Handler): Route {
-  return { method: "GET", path: new RegExp(`^${path}$`), handle };
+function get(name: string, handle: Handler): Route {
+  return { method: "GET", name, path: toPattern(name), handle };
 }
 
-function post(path: string, handle: Handler): Route {
-  return { method: "POST", path: new RegExp(`^${path}$`), handle };
+function post(name: string, handle: Handler): Route {
+  return { method: "POST", name, path: toPattern(name), handle };
+}
+
+function toPattern(name: string): RegExp {
+  return new RegExp(`^${name.replaceAll("{id}", "([^/]+)")}$`);
 }
 
 function verb<V extends Verb>(
