@@ -356,6 +356,22 @@ describe("what operators do", () => {
     expect(await isAllowed()).toBe(true);
   });
 
+  it("finds the key of a request by its facts", async () => {
+    const { post, core } = await stand();
+    const blocked = await post("/v1/block", { rule: "login", facts: FACTS, forMs: 60_000 });
+    expect(blocked.body).toMatchObject({ rule: "login", key: KEY, blocked: true });
+    expect((await core.policy.peek(FACTS)).allowed).toBe(false);
+    const elsewhere = { rule: "login", facts: { ...FACTS, path: "/other" } };
+    const missed = await post("/v1/unblock", elsewhere);
+    expect([missed.status, missed.body.detail]).toEqual([400, expect.stringContaining("login")]);
+    expect((await post("/v1/unblock", { rule: "login", facts: FACTS })).status).toBe(200);
+    expect((await core.policy.peek(FACTS)).allowed).toBe(true);
+    for (const body of [{ rule: "login" }, { rule: "login", key: KEY, facts: FACTS }]) {
+      const { status, body: said } = await post("/v1/reset", body);
+      expect([status, said.detail]).toEqual([400, expect.stringContaining("either key or facts")]);
+    }
+  });
+
   it("says which rule or key is unknown", async () => {
     const { post } = await stand();
     const noRule = await post("/v1/reset", { rule: "lo\ngin", key: KEY });

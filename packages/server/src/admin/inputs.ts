@@ -27,18 +27,22 @@ const facts = z.strictObject({
   attributes: z.record(z.string(), z.union([text, z.number()])).optional(),
 });
 
-const target = { rule: name, key: text.min(1) };
+/** A key of a rule: as it is counted, or as the facts of a request make it. */
+const target = { rule: name, key: text.min(1).optional(), facts: facts.optional() };
+const isOneKey = ({ key, facts }: { key?: unknown; facts?: unknown }) =>
+  (key === undefined) !== (facts === undefined);
+const ONE_KEY = { error: "needs either key or facts" };
 
 /** The bodies, by verb. */
 export const inputs = {
   check: z.strictObject({ facts, cost }),
   peek: z.strictObject({ facts, cost }),
   explain: z.strictObject({ facts, cost, all: z.boolean().optional() }),
-  reset: z.strictObject(target),
-  unblock: z.strictObject(target),
+  reset: z.strictObject(target).refine(isOneKey, ONE_KEY),
+  unblock: z.strictObject(target).refine(isOneKey, ONE_KEY),
   /** `forMs: null` is until it is unblocked. */
-  block: z.strictObject({ ...target, forMs: z.int().min(1).nullable() }),
-  refund: z.strictObject({ ...target, cost: z.int().min(0) }),
+  block: z.strictObject({ ...target, forMs: z.int().min(1).nullable() }).refine(isOneKey, ONE_KEY),
+  refund: z.strictObject({ ...target, cost: z.int().min(0) }).refine(isOneKey, ONE_KEY),
   none: z.strictObject({}),
 } as const;
 

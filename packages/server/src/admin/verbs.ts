@@ -31,30 +31,45 @@ export async function explain(core: Core, input: Input<"explain">): Promise<obje
 }
 
 /** Forgets what a key used. */
-export async function reset({ policy }: Core, { rule, key }: Input<"reset">): Promise<object> {
-  await policy.reset(rule, key);
+export async function reset(core: Core, input: Input<"reset">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.reset(rule, key);
   return { rule, key, reset: true };
 }
 
 /** Refuses every request of a key. */
-export async function block({ policy }: Core, input: Input<"block">): Promise<object> {
-  const { rule, key, forMs } = input;
-  await policy.block(rule, key, forMs ?? Number.POSITIVE_INFINITY);
-  return { rule, key, blocked: true, forMs };
+export async function block(core: Core, input: Input<"block">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.block(rule, key, input.forMs ?? Number.POSITIVE_INFINITY);
+  return { rule, key, blocked: true, forMs: input.forMs };
 }
 
 /** Ends a block. */
-export async function unblock({ policy }: Core, { rule, key }: Input<"unblock">): Promise<object> {
-  await policy.unblock(rule, key);
+export async function unblock(core: Core, input: Input<"unblock">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.unblock(rule, key);
   return { rule, key, blocked: false };
 }
 
 /** Grants a key units. */
-export async function refund({ policy }: Core, input: Input<"refund">): Promise<object> {
-  const { rule, key, cost } = input;
-  await policy.refund(rule, key, cost);
-  return { rule, key, refunded: cost };
+export async function refund(core: Core, input: Input<"refund">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.refund(rule, key, input.cost);
+  return { rule, key, refunded: input.cost };
 }
+
+/** The key that is meant: the one that was written, or that of a request under the rule. */
+async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
+  if (key !== undefined) return { rule, key };
+  mustExist(core, rule);
+  const { rules } = await core.policy.explain(toFacts(facts ?? NO_FACTS), { all: true });
+  const found = rules.find((explained) => explained.rule === rule)?.key ?? undefined;
+  if (found !== undefined) return { rule, key: found };
+  const seen = `rule ${show(rule)} does not count a request with these facts`;
+  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
+
+const NO_FACTS = { method: "GET", path: "/" };
 
 /** Switches a rule off or on, or all of them, in every policy; answers the rules as they are then. */
 export async function switchRule(
