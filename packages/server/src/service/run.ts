@@ -7,7 +7,7 @@ import { createTelemetry } from "../telemetry/create.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { isWorkerProcess } from "../workers/fork.js";
 import { startPrimary } from "../workers/primary.js";
-import { runWorker } from "../workers/worker.js";
+import { runWorker } from "../workers/worker-process.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 /** What a service needs of the process that it is the life of. */

@@ -1,5 +1,6 @@
 // What the primary and its workers ask each other, and for how long.
 
+import type { TelemetryConfig } from "../config/config.js";
 import type { WrittenRules } from "../service/rules-in-force.js";
 
 /** Set in the environment of workers: a process that has it is one. No SLUICE_…: those are configuration. */
@@ -20,6 +21,9 @@ export interface WorkerStart {
   readonly switches: Switches;
   /** What keys are hashed with in logs and top lists. */
   readonly keySecret: string;
+  readonly logLevel: TelemetryConfig["logLevel"];
+  /** The configuration as the primary read it; undefined if it came from code, which a worker runs too. */
+  readonly config: { readonly file: string; readonly text: string } | undefined;
 }
 
 /** What an operator has switched off. */

@@ -2,8 +2,11 @@
 
 import cluster from "node:cluster";
 import type { EventEmitter } from "node:events";
+import { fileURLToPath } from "node:url";
 import { type Channel, processChannel, type Talking } from "./channel.js";
 import { WORKER_VARIABLE } from "./control.js";
+
+const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
 
 /** A worker process as its primary sees it. */
 export interface WorkerProcess {
@@ -19,11 +22,12 @@ export interface WorkerProcess {
 export type Fork = () => WorkerProcess;
 
 /**
- * Starts this program once more as a worker: with the same arguments, so that it reads the same
- * configuration. Messages keep what JSON loses: infinite waits, for one.
+ * Starts a worker process. Where the configuration is a file that is {@link MAIN}; where it comes from code,
+ * this program once more, with the same arguments. Messages keep what JSON loses: infinite waits, for one.
  */
-export function forkWorker(): WorkerProcess {
-  cluster.setupPrimary({ serialization: "advanced" });
+export function forkWorker(hasFile: boolean): WorkerProcess {
+  const program = hasFile ? { exec: MAIN, args: [] } : {};
+  cluster.setupPrimary({ serialization: "advanced", ...program });
   const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
   return {
     pid: worker.process.pid,

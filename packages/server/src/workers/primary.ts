@@ -1,6 +1,7 @@
 // The service of several processes, as its primary sees it: the store, the rules, the decision API and the
 // admin port are here, and workers with the gateway and Envoy's door are started, told and asked.
 
+import { readFileSync } from "node:fs";
 import type { AdminControl } from "../admin/control.js";
 import type { Config } from "../config/config.js";
 import { ConfigInForce } from "../service/config-in-force.js";
@@ -51,6 +52,8 @@ interface PrimaryOptions extends ServiceOptions {
 class PrimaryService implements Service {
   readonly core: OwnedCore;
   readonly #options: PrimaryOptions;
+  /** The configuration as it was written when this started; undefined if it came from code. */
+  readonly #file: WorkerStart["config"];
   readonly #config: ConfigInForce;
   readonly #readiness: Readiness;
   readonly #rules: RulesInForce;
@@ -65,6 +68,7 @@ class PrimaryService implements Service {
     const { config, clock, telemetry } = core;
     this.core = core;
     this.#options = options;
+    this.#file = config.file === undefined ? undefined : readConfig(config.file);
     this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
     this.#readiness = readinessOf(core);
     this.#rules = new RulesInForce({
@@ -75,7 +79,7 @@ class PrimaryService implements Service {
       onReplaced: (written) => this.#spread(written),
     });
     this.#crew = new Crew(config.workers, {
-      fork: options.fork ?? forkWorker,
+      fork: options.fork ?? (() => forkWorker(this.#file !== undefined)),
       serve: ({ channel }) => serveStore(core.store, channel, { clock }),
       toStart: () => this.#toStart(),
       nowMs: () => clock.now(),
@@ -128,8 +132,13 @@ class PrimaryService implements Service {
   }
 
   #toStart(): WorkerStart {
-    const { keySecret } = this.#options;
-    return { rules: this.#rules.written, switches: this.core.policy.switchedOff, keySecret };
+    return {
+      rules: this.#rules.written,
+      switches: this.core.policy.switchedOff,
+      keySecret: this.#options.keySecret,
+      logLevel: this.#config.latest.telemetry.logLevel,
+      config: this.#file,
+    };
   }
 
   /** Workers get rules that have shown here that they can be used, one set after the other. */
@@ -211,4 +220,8 @@ class PrimaryService implements Service {
 /** A door of the workers. They are drained and closed together, by the service. */
 function toDistantDoor({ name, url }: ToldDoor): OpenDoor {
   return { name, url, drain: async () => {}, close: async () => {} };
+}
+
+function readConfig(file: string): { file: string; text: string } {
+  return { file, text: readFileSync(file, "utf8") };
 }

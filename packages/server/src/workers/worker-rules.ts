@@ -1,13 +1,16 @@
 // Rules as workers decide them. A worker's store is the primary, a message away, so a rule that can take
 // budget ahead does, unless it says of itself how it wants to be decided.
 
+import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
 import { parse } from "yaml";
 import { parseWritten, type WrittenRules } from "../service/rules-in-force.js";
 
 /**
  * Parses rules for a worker: those that say no `consistency` are leased if they can be. Permits, shapers
- * and rules that make requests wait stay strict. The version stays that of the rules as written.
+ * and rules that make requests wait can't be. Logs are not either: leased, they count for longer than their
+ * window, and the primary, which decides by the same counters, would not know. The version stays that of
+ * the rules as written.
  */
 export function toWorkerRules(written: WrittenRules): RuleSet {
   const set = parseWritten(written);
@@ -28,12 +31,17 @@ function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
 
 function canBeLeased({ limits, tiers, overrides, onExceed }: Rule): boolean {
   const all = [limits, ...tiers.values(), ...overrides.values()].flat();
-  return (
-    onExceed !== "delay" &&
-    all.every(
-      (limit) =>
-        limit.algorithm !== "concurrency" &&
-        !(limit.algorithm === "leakyBucket" && limit.mode === "shape"),
-    )
-  );
+  return onExceed !== "delay" && all.every(isLeasable);
+}
+
+function isLeasable(limit: Limit): boolean {
+  switch (limit.algorithm) {
+    case "concurrency":
+    case "slidingWindowLog":
+      return false;
+    case "leakyBucket":
+      return limit.mode === "meter";
+    default:
+      return true;
+  }
 }

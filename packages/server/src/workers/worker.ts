@@ -19,37 +19,26 @@ import {
   type ToldDoor,
   type WorkerStart,
 } from "./control.js";
-import { primaryChannel } from "./fork.js";
 import { ipcStore } from "./ipc-store.js";
 import { Peer } from "./peer.js";
 import { toWorkerRules } from "./worker-rules.js";
 
-/** Signals that the primary answers for all its workers: a terminal and systemd send them to everybody. */
-const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** What a worker's configuration is, from what it was started with. */
+export type WorkerConfig = (start: WorkerStart) => Config;
 
-/** Runs this process as a worker; resolves with its exit code when it has nothing more to do. */
-export async function runWorker(config: Config): Promise<number> {
-  const ignore = () => {};
-  for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
-  const worker = new Worker(config, primaryChannel());
-  await worker.start();
-  const code = await worker.ended;
-  // Without a channel nothing keeps the process alive.
-  if (process.connected) process.disconnect();
-  return code;
-}
-
-class Worker {
-  readonly #config: Config;
+/** A worker, apart from the process that it runs in. */
+export class Worker {
+  readonly #toConfig: WorkerConfig;
   readonly #channel: Channel;
   readonly #primary: Peer;
+  /** Resolves with the exit code when it has nothing more to do. */
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #core: OwnedCore | undefined;
   #doors: readonly OpenDoor[] = [];
 
-  constructor(config: Config, channel: Channel) {
-    this.#config = config;
+  constructor(channel: Channel, toConfig: WorkerConfig) {
+    this.#toConfig = toConfig;
     this.#channel = channel;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -79,25 +68,22 @@ class Worker {
     }
   }
 
-  async #open({ rules, switches, keySecret }: WorkerStart): Promise<readonly ToldDoor[]> {
-    const { telemetry: settings, workers } = this.#config;
-    const telemetry = createTelemetry(settings, { keySecret });
-    const guarded = resilient(telemetry.measured(ipcStore(this.#channel)), {
+  async #open(start: WorkerStart): Promise<readonly ToldDoor[]> {
+    const config = this.#toConfig(start);
+    const { keySecret, logLevel } = start;
+    const telemetry = createTelemetry({ ...config.telemetry, logLevel }, { keySecret });
+    // Not measured: its times are those of a message, and the primary has the store's.
+    const store = resilient(ipcStore(this.#channel), {
       timeoutMs: STORE_MS_MAX,
-      localShare: 1 / workers,
+      localShare: 1 / config.workers,
       clock: systemClock,
       onEvent: (event) => telemetry.fallbackEvent(event),
     });
-    const set = toWorkerRules(rules);
-    const core = createCore(this.#config, {
-      telemetry,
-      store: guarded,
-      rules: set,
-      holders: workers,
-    });
-    this.#core = core;
-    this.#switch(switches);
-    this.#doors = await openDoors(core, sharedOpenersOf(this.#config));
+    telemetry.watch(store);
+    const rules = toWorkerRules(start.rules);
+    this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
+    this.#switch(start.switches);
+    this.#doors = await openDoors(this.#core, sharedOpenersOf(config));
     return this.#doors.map(({ name, url }) => ({ name, url }));
   }
 
@@ -124,10 +110,15 @@ class Worker {
 
   /** Resolves with the names of doors that had not drained in time. Leases are returned before it does. */
   async #drain(): Promise<readonly string[]> {
-    const late = await drainDoors(this.#doors, this.#config.drainMs);
+    const late = await drainDoors(this.#doors, this.#core?.config.drainMs ?? 0);
     await closeDoors(this.#doors);
     await this.#core?.close();
     return late;
+  }
+
+  /** Logs an error that nobody caught, if there is a log. */
+  mourn(error: unknown): void {
+    this.#core?.telemetry.log.fatal({ err: error }, "an error that nobody caught");
   }
 
   async #close(code: number): Promise<void> {

@@ -1,0 +1,39 @@
+// A process that is a worker: whose signals the primary answers for, and that ends with it.
+
+import type { Config } from "../config/config.js";
+import { parseConfig } from "../config/load.js";
+import { ServerError } from "../errors.js";
+import type { WorkerStart } from "./control.js";
+import { primaryChannel } from "./fork.js";
+import { Worker } from "./worker.js";
+
+/** A terminal and systemd send these to everybody; the primary drains and reloads its workers itself. */
+const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/**
+ * Runs this process as a worker; resolves with its exit code when it has nothing more to do.
+ *
+ * @param config - Default: that of the file which the primary started with.
+ */
+export async function runWorker(config?: Config): Promise<number> {
+  const ignore = () => {};
+  for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
+  const worker = new Worker(primaryChannel(), (start) => config ?? toConfig(start));
+  process.on("uncaughtException", (error) => {
+    worker.mourn(error);
+    process.exit(1);
+  });
+  await worker.start();
+  const code = await worker.ended;
+  // Without a channel nothing keeps the process alive.
+  if (process.connected) process.disconnect();
+  return code;
+}
+
+/** As the primary read it, whatever the file says now: a bad one must not keep workers from coming back. */
+function toConfig({ config }: WorkerStart): Config {
+  if (config === undefined) {
+    throw new ServerError("SLUICE_WORKER_FAILED", "it was given no configuration");
+  }
+  return parseConfig(config.text, { file: config.file, env: process.env });
+}
