@@ -23,6 +23,8 @@ import { strict, threeRules } from "./redis/strict.js";
 import { scale } from "./rules/scale.js";
 import { three } from "./rules/three.js";
 import { envoy } from "./service/envoy.js";
+import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gateway.js";
+import { gatewayLatency } from "./service/gateway-latency.js";
 
 export const benches: readonly Bench[] = [
   overMap,
@@ -51,6 +53,11 @@ export const benches: readonly Bench[] = [
   node,
   express,
   fastify,
+  gatewayNode,
+  gatewayNginx,
+  reject,
+  gatewayLatency,
+  refusalBytes,
   envoy,
 ];
 

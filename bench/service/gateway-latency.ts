@@ -1,0 +1,81 @@
+// What the gateway adds to the time of a request at a tenth of the rate that it can carry: the slowest of a hundred
+// through it, less the slowest of a hundred that go straight to the upstream, asked at the same pace in turns.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { Bench } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import { askProxy, LOAD_CPU, startProxies } from "./proxies-load.js";
+import type { Pace, Waits } from "./proxies-pace.js";
+
+const ROUNDS = 7;
+const ROUND_SECONDS = 3;
+const PEAK_SECONDS = 3;
+/** Of what it can carry. */
+const LOAD_SHARE = 0.1;
+const NS_PER_MS = 1e6;
+
+interface Report {
+  readonly perSec: number;
+  readonly through: readonly Waits[];
+  readonly straight: readonly Waits[];
+}
+
+export const gatewayLatency: Bench<Report> = {
+  id: "service/latency",
+  unit: "ns",
+  bound: { is: "below", goal: NS_PER_MS },
+  parts: ["all"],
+  runPart: measure,
+  conclude: ([{ perSec, through, straight }]) => {
+    const added = (of: keyof Waits) =>
+      through.map((waits, round) => (waits[of] - straight[round][of]) * NS_PER_MS);
+    const note = `at ${Math.round(perSec)} requests/s`;
+    return [
+      { subject: "p99 that the gateway adds", ...toValue(added("p99")), note },
+      { subject: "p50", ...toValue(added("p50")), note, isJudged: false },
+      { subject: "p999", ...toValue(added("p999")), note: "goal < 5 ms", isJudged: false },
+    ];
+  },
+};
+
+function toValue(rounds: readonly number[]) {
+  return { value: median(rounds), spread: spreadOf(rounds) };
+}
+
+async function measure(): Promise<Report> {
+  const { proxies, upstream, stop } = await startProxies(["gateway"]);
+  try {
+    await askProxy(proxies[0], PEAK_SECONDS);
+    const perSec = LOAD_SHARE * (await askProxy(proxies[0], PEAK_SECONDS));
+    const through: Waits[] = [];
+    const straight: Waits[] = [];
+    for (let round = -1; round < ROUNDS; round++) {
+      const waits = await pace(proxies[0].port, { perSec, seconds: ROUND_SECONDS });
+      const floor = await pace(upstream.port, { perSec, seconds: ROUND_SECONDS });
+      if (round < 0) continue;
+      through.push(waits);
+      straight.push(floor);
+    }
+    return { perSec, through, straight };
+  } finally {
+    stop();
+  }
+}
+
+async function pace(port: number, told: Pace): Promise<Waits> {
+  const script = fileURLToPath(new URL("proxies-pace.js", import.meta.url));
+  const args = ["-c", LOAD_CPU, process.execPath, script, `${port}`];
+  const child = spawn("taskset", args, { stdio: ["ignore", 2, 2, "ipc"] });
+  try {
+    // The first second finds the code cold, and counts for nothing.
+    child.send({ ...told, seconds: 1 });
+    await once(child, "message");
+    child.send(told);
+    const [waits] = await once(child, "message");
+    return waits as Waits;
+  } finally {
+    child.disconnect();
+  }
+}

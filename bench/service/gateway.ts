@@ -1,0 +1,126 @@
+// What the gateway carries: requests per second of its processor time beside a proxy of Node's own parts, beside
+// nginx with limit_req, and refusals beside requests that go through; and how large a refusal is.
+
+import { connect } from "node:net";
+import type { Bench, Finding } from "../bench.js";
+import { median, spreadOf } from "../harness.js";
+import { askProxy, type ProxyName, startProxies } from "./proxies-load.js";
+
+const ROUNDS = 9;
+const ROUND_SECONDS = 2;
+const WARM_UP_SECONDS = 2;
+
+/** Requests per second of processor time of each side, one figure for each round. */
+type Rates = readonly (readonly number[])[];
+
+export const gatewayNode: Bench<Rates> = {
+  id: "service/gateway-node",
+  unit: "ratio",
+  bound: { is: "at least", bar: 1.8, goal: 3 },
+  parts: ["all"],
+  runPart: () => takeTurns(["gateway", "node"]),
+  conclude: ([rates]) => [toFinding("gateway, one rule, memory", "http.request + Agent", rates)],
+};
+
+export const gatewayNginx: Bench<Rates> = {
+  id: "service/gateway-nginx",
+  unit: "ratio",
+  bound: { is: "at least", bar: 0.25, goal: 0.5 },
+  parts: ["all"],
+  runPart: () => takeTurns(["gateway", "nginx"]),
+  conclude: ([rates]) => [
+    toFinding("gateway, one rule, memory", "nginx, limit_req, proxy_pass", rates),
+  ],
+};
+
+export const reject: Bench<Rates> = {
+  id: "service/reject",
+  unit: "ratio",
+  bound: { is: "at least", bar: 1.8, goal: 3 },
+  parts: ["all"],
+  runPart: () => takeTurns(["refusing", "gateway"]),
+  conclude: ([rates]) => [toFinding("refusals of the gateway", "requests through it", rates)],
+};
+
+/** Bytes of a refusal, with the usual body and with the minimal one. */
+type Sizes = readonly [problem: number, minimal: number];
+
+export const refusalBytes: Bench<Sizes> = {
+  id: "service/refusal-bytes",
+  unit: "bytes",
+  bound: { is: "at most", goal: 500 },
+  parts: ["all"],
+  runPart: measureRefusals,
+  conclude: ([[problem, minimal]]) => [
+    { subject: "a refusal on the wire, head included", value: problem },
+    {
+      subject: 'the same with `body: "minimal"`',
+      value: minimal,
+      note: "goal ≤ 250",
+      isJudged: false,
+    },
+  ],
+};
+
+function toFinding(subject: string, reference: string, [ours, theirs]: Rates): Finding {
+  const ratio = median(ours) / median(theirs);
+  return {
+    subject,
+    reference,
+    subjectPerSec: median(ours),
+    referencePerSec: median(theirs),
+    ratio,
+    value: ratio,
+    spread: spreadOf(ours.map((perSec, round) => perSec / theirs[round])),
+  };
+}
+
+/** Each round has processes of its own, as those of `http/node` have, and for the same reason. */
+async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
+  const rates = names.map((): number[] => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    const { proxies, stop } = await startProxies(names);
+    // Nobody is always the one that runs after the other.
+    const order = [...names.keys()];
+    const turns = round % 2 === 0 ? order : order.toReversed();
+    try {
+      for (const i of turns) await ask(i, WARM_UP_SECONDS);
+      for (const i of turns) rates[i].push(await ask(i, ROUND_SECONDS));
+    } finally {
+      stop();
+    }
+    function ask(i: number, seconds: number): Promise<number> {
+      return askProxy(proxies[i], seconds, names[i] === "refusing");
+    }
+  }
+  return rates;
+}
+
+async function measureRefusals(): Promise<Sizes> {
+  const { proxies, stop } = await startProxies(["refusing", "minimal"]);
+  try {
+    const [problem, minimal] = proxies.map(({ port }) => sizeOfSecond(port));
+    return [await problem, await minimal];
+  } finally {
+    stop();
+  }
+}
+
+/** Bytes of the second response on a connection: the first is the one that is allowed. */
+async function sizeOfSecond(port: number): Promise<number> {
+  const get = "GET / HTTP/1.1\r\nHost: api.example.com\r\n\r\n";
+  const socket = connect(port, "127.0.0.1");
+  socket.setEncoding("latin1");
+  socket.write(get);
+  let size = 0;
+  let asked = 1;
+  for await (const piece of socket) {
+    size += piece.length;
+    // Both responses come whole: they are small.
+    if (asked === 2) break;
+    asked = 2;
+    size = 0;
+    socket.write(get);
+  }
+  return size;
+}

@@ -1,0 +1,127 @@
+// The process of one proxy, or of what stands behind it: `proxies.js gateway 12345`. It tells its port over the
+// channel to its parent and serves until that goes away. The gateway is the service as it is served, with one rule
+// in memory; its peer is a proxy as Node's documentation has it, with connections kept alive and no limits.
+
+import { Agent, createServer, request as openRequest } from "node:http";
+import { type AddressInfo, createServer as createNetServer, type Server } from "node:net";
+import { type Config, startService } from "sluice-server";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+const CONNECTIONS_MAX = 256;
+const BODY = JSON.stringify({ hello: "world" });
+
+/** What a response looks like that comes through. */
+export const ANSWER = [
+  "HTTP/1.1 200 OK",
+  "Content-Type: application/json",
+  "Date: Sun, 15 Nov 2026 12:00:00 GMT",
+  "Connection: keep-alive",
+  "Keep-Alive: timeout=60",
+  `Content-Length: ${BODY.length}`,
+  "",
+  BODY,
+].join("\r\n");
+
+const sides = {
+  /** As fast as can be, so that it is never what is measured. */
+  upstream: () => listen(createNetServer({ noDelay: true }, answerAtOnce)),
+  node: (upstream: number) => listen(proxyByNode(upstream)),
+  gateway: (upstream: number) => serve(upstream, 1_000_000_000, "problem"),
+  refusing: (upstream: number) => serve(upstream, 1, "problem"),
+  minimal: (upstream: number) => serve(upstream, 1, "minimal"),
+} as const satisfies Record<string, (upstream: number) => Promise<number>>;
+
+/** The name of a side. */
+export type ProxySide = keyof typeof sides;
+
+// Imported for its types it does nothing; forked it has somebody to report to.
+if (process.send !== undefined && process.argv[1] === import.meta.filename) {
+  process.on("disconnect", () => process.exit(0));
+  process.send(await sides[process.argv[2] as ProxySide](Number(process.argv[3])));
+}
+
+/** Answers every head with the same text; there are no bodies. */
+function answerAtOnce(socket: import("node:net").Socket): void {
+  let begun = "";
+  socket.setEncoding("latin1");
+  socket.on("error", () => {});
+  socket.on("data", (piece: string) => {
+    const heads = (begun + piece).split("\r\n\r\n");
+    begun = heads.pop() ?? "";
+    for (let i = 0; i < heads.length; i++) socket.write(ANSWER, "latin1");
+  });
+}
+
+function proxyByNode(port: number): Server {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+  return createServer((request, response) => {
+    const { method, url: path, headers } = request;
+    const asked = openRequest({ host: LOOPBACK.host, port, agent, method, path, headers });
+    asked.on("response", (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    asked.on("error", () => response.destroy());
+    request.pipe(asked);
+  });
+}
+
+async function serve(port: number, limit: number, body: "problem" | "minimal"): Promise<number> {
+  const { doors } = await startService(toConfig(port, limit, body));
+  const gateway = doors.find(({ name }) => name === "gateway");
+  if (gateway === undefined) throw new Error("the service has no gateway");
+  return Number(new URL(gateway.url).port);
+}
+
+/** The rule never refuses, or after the first request until it is all over. */
+function toConfig(port: number, limit: number, body: "problem" | "minimal"): Config {
+  const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
+  return {
+    file: undefined,
+    workers: 1,
+    drainMs: 1_000,
+    gateway: GATEWAY,
+    decision: undefined,
+    envoy: undefined,
+    admin: { listen: LOOPBACK, token: undefined },
+    upstreams: new Map([["app", { ...UPSTREAM, targets: [`http://${LOOPBACK.host}:${port}`] }]]),
+    routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
+    store: { kind: "memory", keysMax: 1_000_000 },
+    identity: {},
+    responses: { body },
+    rules: { inline: { version: 1, rules: [rule] } },
+    telemetry: { logLevel: "silent", decisionLogShare: 0.001, region: "local", topKeysMax: 20 },
+  };
+}
+
+const GATEWAY: NonNullable<Config["gateway"]> = {
+  listen: LOOPBACK,
+  tls: undefined,
+  headerBytesMax: 16_384,
+  headersMax: 200,
+  bodyBytesMax: 10_485_760,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveMs: 65_000,
+  connectionsMax: 20_000,
+  rateLimitPath: "/rate_limit",
+};
+
+const UPSTREAM = {
+  name: "app",
+  balance: "round-robin",
+  connectTimeoutMs: 2_000,
+  responseTimeoutMs: 30_000,
+  idleTimeoutMs: 60_000,
+  retriesMax: 1,
+  failuresMax: 5,
+  ejectMs: 10_000,
+  connectionsMax: CONNECTIONS_MAX,
+  waitingMax: 1_024,
+} as const;
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, LOOPBACK.host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
