@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError, parseConfig } from "./load.js";
+import { fileSection } from "./description/file.js";
+import { ConfigError, parseConfig, toConfig } from "./load.js";
+import { toNode } from "./walk.js";
 
 // Written apart, since both languages would replace it.
 const $ = "$";
@@ -51,10 +53,10 @@ describe("a variable in a text", () => {
 });
 
 describe("secrets", () => {
-  const SECRET = "hunter2-hunter2!";
-  const message = (text: string, env: NodeJS.ProcessEnv = {}): string => {
+  const SECRET = "hunter2-hunter2-a";
+  const messageOf = (read: () => unknown): string => {
     try {
-      parseConfig(text, { file: "sluice.yaml", env });
+      read();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return `${error.message}\n${error.stack}\n${JSON.stringify(error.problems)}`;
@@ -90,6 +92,30 @@ describe("secrets", () => {
     ["as a secret of tokens", "identity: { jwt: { secret: hunter2, algorithms: [HS256] } }", {}],
     ["as a secret of keys", "identity: { keySecret: hunter2 }", {}],
   ])("%s are not in the message", (_what, text, env) => {
-    expect(message(text, env)).not.toContain("hunter2");
+    expect(messageOf(() => parseConfig(text, { file: "sluice.yaml", env }))).not.toContain(
+      "hunter2",
+    );
+  });
+
+  it.each(listValues())("of a variable are not in the message, wherever it stands: %s", (name) => {
+    const value = name
+      .split(".")
+      .reduceRight<unknown>(
+        (inner, step) => (step === "[]" ? [inner] : { [step]: inner }),
+        `${$}{S}`,
+      );
+    expect(messageOf(() => toConfig(value as object, { env: { S: SECRET } }))).not.toContain(
+      "hunter2",
+    );
   });
 });
+
+/** The ways to all values, those that name files apart: which file can't be read has to be said. */
+function listValues(schema: Parameters<typeof toNode>[0] = fileSection, path = ""): string[] {
+  const node = toNode(schema);
+  const below = (step: string) => (path === "" ? step : `${path}.${step}`);
+  if (node.kind === "map") return listValues(node.entry, below("app"));
+  if (node.kind === "list") return listValues(node.entry, below("[]"));
+  if (node.kind === "value") return /[fF]iles?(\.\[\])?$/.test(path) ? [] : [path];
+  return Object.entries(node.fields).flatMap(([name, field]) => listValues(field, below(name)));
+}
