@@ -1,6 +1,5 @@
 // A store behind a channel keeps the contract of the store at its other end, and fails as a network does.
 
-import { deserialize, serialize } from "node:v8";
 import {
   type Charge,
   type Clock,
@@ -11,36 +10,9 @@ import {
 } from "sluice";
 import { ManualClock, storeConformance } from "sluice/testing";
 import { describe, expect, it, vi } from "vitest";
-import type { Channel } from "./channel.js";
+import { channelPair } from "../../test/channel-pair.js";
 import { ipcStore } from "./ipc-store.js";
 import { serveStore } from "./serve-store.js";
-
-/** Two ends of a channel in one process. Messages are copied as between two, and come a turn later. */
-function channelPair() {
-  const sides = [new Set<(message: unknown) => void>(), new Set<(message: unknown) => void>()];
-  const gone: (() => void)[] = [];
-  const counts = [0, 0];
-  let isGone = false;
-  const endOf = (own: number): Channel => ({
-    send: (message) => {
-      counts[own]++;
-      const copy = serialize(message);
-      setImmediate(() => {
-        if (!isGone) for (const listener of sides[1 - own]) listener(deserialize(copy));
-      });
-    },
-    listen: (listener) => {
-      sides[own].add(listener);
-      return () => sides[own].delete(listener);
-    },
-    onceGone: (listener) => void gone.push(listener),
-  });
-  const cut = () => {
-    isGone = true;
-    for (const listener of gone) listener();
-  };
-  return { worker: endOf(0), primary: endOf(1), counts, cut };
-}
 
 function standOn(clock: Clock = new ManualClock(1_700_000_000_000), inner?: Store) {
   const store = inner ?? memoryStore({ keysMax: 10_000 });

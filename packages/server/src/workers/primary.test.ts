@@ -1,0 +1,117 @@
+// A primary and its workers, all within this process: what is told reaches all, what is asked is joined.
+
+import { afterEach, describe, expect, it } from "vitest";
+import { RulesFile, reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
+import { ask } from "../../test/lifecycle/load.js";
+import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
+import { standFork } from "../../test/worker-stand.js";
+import type { Config } from "../config/config.js";
+import type { Service } from "../service/service.js";
+import { startPrimary } from "./primary.js";
+
+const closing: (Service | Upstream)[] = [];
+afterEach(async () => {
+  for (const each of closing.splice(0).reverse()) await each.close();
+});
+
+async function standOn(rules: object, extra: object = {}) {
+  const upstream = await startUpstream();
+  closing.push(upstream);
+  const server = { workers: 2 };
+  const config: Config = toGatewayConfig(upstream.url, rules, { server, ...extra });
+  const { fork, started } = standFork(config);
+  const { telemetry, reloads } = reloadsSeen();
+  const service = await startPrimary(config, { fork, telemetry });
+  closing.push(service);
+  const urlOf = (name: string) => service.doors.find((door) => door.name === name)?.url ?? "";
+  return { service, started, reloads, urlOf };
+}
+
+const ten = { fixedWindow: { limit: 10, windowMs: 3_600_000 } };
+const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: ten }] };
+
+describe("a primary", () => {
+  it("opens the doors of workers and the admin port, and is ready", async () => {
+    const { service, started, urlOf } = await standOn(rules);
+    expect(started).toHaveLength(2);
+    expect(service.doors.map(({ name }) => name)).toEqual(["gateway", "admin"]);
+    expect(await ask(urlOf("gateway"))).toBe(200);
+    expect(await ask(`${urlOf("admin")}/readyz`)).toBe(200);
+  });
+
+  it("keeps the decision API: what one of its requests holds, another settles", async () => {
+    const { service } = await standOn(rules, { decision: { listen: "127.0.0.1:0" } });
+    expect(service.doors.map(({ name }) => name)).toEqual(["gateway", "decision", "admin"]);
+  });
+
+  it("tells workers of rules that came into force, by file too", async () => {
+    const file = new RulesFile(10);
+    const { service, urlOf, reloads } = await standOn({ file: file.path });
+    expect(await ask(urlOf("gateway"))).toBe(200);
+    file.say(1);
+    await service.reload();
+    expect(await ask(urlOf("gateway"))).toBe(429);
+    expect(reloads.map(([what]) => what)).toEqual(["rules"]);
+  });
+
+  it("keeps a bad file from its workers", async () => {
+    const file = new RulesFile(10);
+    const { service, urlOf } = await standOn({ file: file.path });
+    file.write("version: 1\nrules:\n  - id: everybody\n    limit: ten\n");
+    await expect(service.reload()).rejects.toThrow("rules.yaml:4");
+    expect(await ask(urlOf("gateway"))).toBe(200);
+  });
+
+  it("switches rules off and on in every worker", async () => {
+    const none = { fixedWindow: { limit: 1, windowMs: 3_600_000 } };
+    const one = { version: 1, rules: [{ id: "everybody", key: "global", limit: none }] };
+    const { urlOf } = await standOn(one);
+    expect(await ask(urlOf("gateway"))).toBe(200);
+    expect(await ask(urlOf("gateway"))).toBe(429);
+    const post = (path: string) =>
+      fetch(`${urlOf("admin")}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+    expect((await post("/v1/rules/everybody/disable")).status).toBe(200);
+    expect(await ask(urlOf("gateway"))).toBe(200);
+    expect((await post("/v1/rules/everybody/enable")).status).toBe(200);
+    expect(await ask(urlOf("gateway"))).toBe(429);
+  });
+
+  it("adds up what workers count, and joins their top lists", async () => {
+    const { urlOf } = await standOn(rules);
+    for (let i = 0; i < 12; i++) await ask(urlOf("gateway"));
+    const metrics = await (await fetch(`${urlOf("admin")}/metrics`)).text();
+    expect(metrics).toMatch(/^rate_limiter_allowed_total\{.*outcome="allowed".*\} 10$/m);
+    const top = (await (await fetch(`${urlOf("admin")}/v1/top`)).json()) as {
+      rules: { rule: string; blocked: number }[];
+    };
+    expect(top.rules).toMatchObject([{ rule: "everybody", allowed: 10, blocked: 2 }]);
+  });
+});
+
+describe("a worker that dies", () => {
+  it("comes back with the rules and switches of now", async () => {
+    const file = new RulesFile(10);
+    const { service, started, urlOf } = await standOn({ file: file.path });
+    file.say(1);
+    await service.reload();
+    for (const worker of started.slice(0, 2)) worker.kill();
+    expect(service.isReady()).toBe(false);
+    expect(service.unreadyReasons).toEqual(["no worker is running"]);
+    await expect.poll(() => service.isReady(), { timeout: 20_000 }).toBe(true);
+    expect(started.length).toBeGreaterThanOrEqual(3);
+    expect(await ask(urlOf("gateway"))).toBe(200);
+    expect(await ask(urlOf("gateway"))).toBe(429);
+  });
+});
+
+describe("a start that fails in a worker", () => {
+  it("ends all workers and tells why", async () => {
+    const { urlOf } = await standOn(rules);
+    const taken = { gateway: { listen: new URL(urlOf("gateway")).host } };
+    await expect(standOn(rules, taken)).rejects.toThrow("EADDRINUSE");
+  });
+});
