@@ -22,6 +22,8 @@ import { leasedCommands } from "./redis/leased-commands.js";
 import { strict, threeRules } from "./redis/strict.js";
 import { scale } from "./rules/scale.js";
 import { three } from "./rules/three.js";
+import { batch } from "./service/batch.js";
+import { decide } from "./service/decide.js";
 import { envoy } from "./service/envoy.js";
 import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gateway.js";
 import { gatewayLatency } from "./service/gateway-latency.js";
@@ -58,6 +60,8 @@ export const benches: readonly Bench[] = [
   reject,
   gatewayLatency,
   refusalBytes,
+  decide,
+  batch,
   envoy,
 ];
 
