@@ -22,6 +22,32 @@ export const ANSWER = [
   BODY,
 ].join("\r\n");
 
+const GATEWAY: NonNullable<Config["gateway"]> = {
+  listen: LOOPBACK,
+  tls: undefined,
+  headerBytesMax: 16_384,
+  headersMax: 200,
+  bodyBytesMax: 10_485_760,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveMs: 65_000,
+  connectionsMax: 20_000,
+  rateLimitPath: "/rate_limit",
+};
+
+const UPSTREAM = {
+  name: "app",
+  balance: "round-robin",
+  connectTimeoutMs: 2_000,
+  responseTimeoutMs: 30_000,
+  idleTimeoutMs: 60_000,
+  retriesMax: 1,
+  failuresMax: 5,
+  ejectMs: 10_000,
+  connectionsMax: CONNECTIONS_MAX,
+  waitingMax: 1_024,
+} as const;
+
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
   upstream: () => listen(createNetServer({ noDelay: true }, answerAtOnce)),
@@ -93,32 +119,6 @@ function toConfig(port: number, limit: number, body: "problem" | "minimal"): Con
     telemetry: { logLevel: "silent", decisionLogShare: 0.001, region: "local", topKeysMax: 20 },
   };
 }
-
-const GATEWAY: NonNullable<Config["gateway"]> = {
-  listen: LOOPBACK,
-  tls: undefined,
-  headerBytesMax: 16_384,
-  headersMax: 200,
-  bodyBytesMax: 10_485_760,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveMs: 65_000,
-  connectionsMax: 20_000,
-  rateLimitPath: "/rate_limit",
-};
-
-const UPSTREAM = {
-  name: "app",
-  balance: "round-robin",
-  connectTimeoutMs: 2_000,
-  responseTimeoutMs: 30_000,
-  idleTimeoutMs: 60_000,
-  retriesMax: 1,
-  failuresMax: 5,
-  ejectMs: 10_000,
-  connectionsMax: CONNECTIONS_MAX,
-  waitingMax: 1_024,
-} as const;
 
 function listen(server: Server): Promise<number> {
   return new Promise((resolve) => {
