@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { memoryStore } from "sluice";
-import { createPolicy } from "sluice/rules";
+import { createPolicy, parseRules } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
@@ -428,5 +428,9 @@ describe("what operators do", () => {
     const { status, body } = await broken.post("/v1/reload");
     expect(status).toBe(500);
     expect(JSON.stringify(body)).not.toContain("secret");
+    const bad = await stand({}, { reload: async () => void parseRules("rules: 7") });
+    const refused = await bad.post("/v1/reload");
+    expect([refused.status, refused.body.code]).toEqual([422, "SLUICE_RULES_INVALID"]);
+    expect(refused.body.detail).toContain("rules");
   });
 });

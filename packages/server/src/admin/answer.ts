@@ -13,6 +13,12 @@ export interface Answer {
   readonly fields?: Readonly<Record<string, string>>;
 }
 
+const INTERNAL = {
+  code: "SLUICE_INTERNAL",
+  status: 500,
+  message: "something failed; the log says what",
+};
+
 /** JSON; Infinity becomes null. */
 export function json(value: unknown, status = 200): Answer {
   return { status, type: "application/json", body: `${JSON.stringify(value)}\n` };
@@ -23,12 +29,18 @@ export function text(body: string, type = "text/plain; charset=utf-8"): Answer {
   return { status: 200, type, body };
 }
 
-/** The answer that tells of an error. What is no error of ours says nothing of itself: it is in the log. */
-export function problem(error: unknown): Answer {
+/**
+ * The answer that tells of an error. What is no error of ours says nothing of itself: it is in the log.
+ *
+ * @param toStatus - Another status for an error of ours than it has.
+ */
+export function problem(
+  error: unknown,
+  toStatus: (status: number) => number = (own) => own,
+): Answer {
   const isOurs = error instanceof ServerError || error instanceof SluiceError;
-  const { code, status, message } = isOurs
-    ? error
-    : { code: "SLUICE_INTERNAL", status: 500, message: "something failed; the log says what" };
+  const { code, message } = isOurs ? error : INTERNAL;
+  const status = isOurs ? toStatus(error.status) : INTERNAL.status;
   const body = { title: code, status, code, detail: message };
   const fields: Record<string, string> = {
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { ServerError, show } from "../errors.js";
 import { readMs } from "../service/clock.js";
 import type { Core } from "../service/core.js";
-import { type Answer, json, text } from "./answer.js";
+import { type Answer, json, problem, text } from "./answer.js";
 import type { AdminControl } from "./control.js";
 import { type Input, readInput, type Verb } from "./inputs.js";
 import { toRulesView } from "./rules-view.js";
@@ -38,6 +38,8 @@ interface Route {
   readonly handle: Handler;
 }
 
+/** The status of a reload whose files can't be used. */
+const UNUSABLE = 422;
 /** Of the text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -49,11 +51,7 @@ const ROUTES: readonly Route[] = [
   get("/v1/rules", ({ core }) => json(toRulesView(core.policy))),
   get("/v1/top", answerTop),
   get("/v1/stats", ({ core }) => json(toStats(core))),
-  post("/v1/reload", async ({ core, control }, { message }) => {
-    await readInput("none", message);
-    await control.reload();
-    return json({ reloaded: true, version: core.policy.version });
-  }),
+  post("/v1/reload", answerReload),
   post("/v1/rules/disable", (context, request) => answerSwitch(context, request, false)),
   post("/v1/rules/enable", (context, request) => answerSwitch(context, request, true)),
   post("/v1/rules/{id}/disable", (context, request) => answerSwitch(context, request, false)),
@@ -108,9 +106,29 @@ function verb<V extends Verb>(
   name: V,
   run: (core: Core, input: Input<V>) => Promise<object>,
 ): Route {
-  return post(`/v1/${name}`, async ({ core }, { message }) =>
-    json(await run(core, await readInput(name, message))),
-  );
+  return post(`/v1/${name}`, async ({ core }, { message }) => {
+    const input = await readInput(name, message);
+    const answer = json(await run(core, input));
+    // Who was meant is not logged, as nowhere else.
+    if ("rule" in input)
+      core.telemetry.log.info({ verb: name, rule: input.rule }, "an operator acted");
+    return answer;
+  });
+}
+
+/** A file that can't be used is no failure of the service: what was in force stays. */
+async function answerReload(
+  { core, control }: AdminContext,
+  { message }: AdminRequest,
+): Promise<Answer> {
+  await readInput("none", message);
+  try {
+    await control.reload();
+  } catch (error) {
+    core.telemetry.log.warn({ err: error }, "an operator's reload failed");
+    return problem(error, (status) => (status === 500 ? UNUSABLE : status));
+  }
+  return json({ reloaded: true, version: core.policy.version });
 }
 
 async function answerSwitch(

@@ -27,6 +27,7 @@ export interface StoreFigures {
 export class Figures {
   readonly #policies = new Set<Policy>();
   readonly #stores = new Set<{ readonly stats: object }>();
+  #figures: StoreFigures | undefined;
 
   /** Asks it from now on. Stores without figures, and what is watched already, change nothing. */
   watch(source: Policy | Store): void {
@@ -48,8 +49,18 @@ export class Figures {
     return undefined;
   }
 
-  /** All figures as they are now. */
+  /** All figures as they are now; looked up once for all metrics of a scrape, which are read in one turn. */
   read(): StoreFigures {
+    if (this.#figures === undefined) {
+      this.#figures = this.#collect();
+      queueMicrotask(() => {
+        this.#figures = undefined;
+      });
+    }
+    return this.#figures;
+  }
+
+  #collect(): StoreFigures {
     const figures: StoreFigures = {
       memory: [],
       resilient: [],
