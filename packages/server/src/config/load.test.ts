@@ -125,6 +125,16 @@ describe("a place to listen at", () => {
   );
 });
 
+describe("doors at port 0", () => {
+  it("are at different ones, and no clash", () => {
+    const text = goodFile.replace(":8080", ":0");
+    const { admin, decision } = parseConfig(
+      `${text}admin: { listen: "127.0.0.1:0" }\ndecision: { listen: "127.0.0.1:0" }`,
+    );
+    expect([admin.listen.port, decision?.listen.port]).toEqual([0, 0]);
+  });
+});
+
 describe("a file", () => {
   it("may be JSON", () => {
     const input = {
