@@ -15,6 +15,7 @@ import type { Upstream } from "../upstream/upstream.js";
 import { whenBodyIsAhead } from "./body-ahead.js";
 import { type BodyWatcher, RequestBody } from "./exchange-body.js";
 import { isGone, watchEnd } from "./exchange-end.js";
+import { isRepeatable, mayGoElsewhere, statusOf } from "./exchange-failure.js";
 import { findField, passHead } from "./exchange-head.js";
 import { toUpstreamHead } from "./forwarding.js";
 import type { BodyFraming } from "./framing.js";
@@ -199,21 +200,21 @@ export class Exchange implements Caller, BodyWatcher {
     });
   }
 
-  /** Whether the target is to blame. */
-  #judge({ kind, isStale }: Failure): void {
-    const isClients = kind === "idle-timeout" && (this.#isPaused || this.#isWaitingForBody());
-    if (isStale || isClients || kind === "busy") this.#target?.ended();
-    else this.#upstream?.failed(this.#target as Target);
+  /** Whether it was the client that did not go on: with its body, or with reading ours. */
+  #isClients({ kind }: Failure): boolean {
+    return kind === "idle-timeout" && (this.#isPaused || this.#isWaitingForBody());
   }
 
-  /** Whether the request may be sent twice: it changes nothing the second time, and can be sent again. */
-  get #isRepeatable(): boolean {
-    const { request, hasBody } = this.#arrival;
-    return !hasBody && IDEMPOTENT.has(request.method ?? "");
+  /** Blames the target, if it is to blame. */
+  #judge(failure: Failure): void {
+    const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
+    if (isBlamed) this.#upstream?.failed(this.#target as Target);
+    else this.#target?.ended();
   }
 
+  /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */
   #mayRefresh({ isStale }: Failure): boolean {
-    return isStale && this.#isRepeatable && !this.#isRefreshed;
+    return isStale && !this.#isRefreshed && isRepeatable(this.#arrival);
   }
 
   #refresh(): void {
@@ -222,11 +223,10 @@ export class Exchange implements Caller, BodyWatcher {
     this.#target?.pool.wait(this);
   }
 
-  /** What was not sent may go to another target; what may have been, only if it is repeatable. */
-  #mayRetry({ kind, hasResponse }: Failure): boolean {
+  #mayRetry(failure: Failure): boolean {
     const { retriesMax, targets } = this.#upstream as Upstream;
-    if (this.#retries >= retriesMax || targets.length < 2 || hasResponse) return false;
-    return NOT_SENT.has(kind) || (kind === "closed" && this.#isRepeatable);
+    if (this.#retries >= retriesMax || targets.length < 2) return false;
+    return mayGoElsewhere(failure, this.#arrival);
   }
 
   #retry(): void {
@@ -237,7 +237,7 @@ export class Exchange implements Caller, BodyWatcher {
 
   #fail(failure: Failure): void {
     const { kind, detail } = failure;
-    const status = this.#isWaitingForBody() && kind === "idle-timeout" ? 408 : STATUS[kind];
+    const status = statusOf(failure, this.#isClients(failure));
     this.#tell(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: target } = this.#target as Target;
     const upstream = this.#upstream?.name;
@@ -299,19 +299,6 @@ export class Exchange implements Caller, BodyWatcher {
     this.#host.telemetry.upstream(this.#upstream?.name ?? "", outcome);
   }
 }
-
-const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
-const NOT_SENT: ReadonlySet<Failure["kind"]> = new Set(["connect", "connect-timeout", "busy"]);
-
-const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
-  connect: 502,
-  "connect-timeout": 504,
-  busy: 503,
-  closed: 502,
-  broken: 502,
-  "response-timeout": 504,
-  "idle-timeout": 504,
-};
 
 /** Bytes are lent by the connection until the next ones arrive. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {

@@ -76,6 +76,10 @@ export function answer(
     else head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   }
   if (closes || hasMuchLeft(request)) closeGently(request.socket, response);
+  // In HTTP/1.1 a connection stays open unless it says otherwise: a refusal need not say so each time.
+  else if (response.shouldKeepAlive && request.httpVersionMinor > 0) {
+    response.removeHeader("Connection");
+  }
   joinHead(response, head);
   response.writeHead(status, { "Content-Length": length });
   response.end(body);
