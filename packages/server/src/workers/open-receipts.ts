@@ -1,6 +1,6 @@
 // Receipts of charges that workers hold. What a receipt proves stays in the primary, which the store gave
 // it to; workers know it by a number. Nobody says of a receipt that it will never come back, so the oldest
-// give way: those held for a moment after a minute, others when there are too many.
+// give way: those held for a moment after 15 seconds, others when there are too many.
 
 import type { ChargeReceipt, Clock } from "sluice";
 
@@ -8,9 +8,9 @@ import type { ChargeReceipt, Clock } from "sluice";
 export interface ReceiptBounds {
   /** Receipts held until a request ends; default 100,000, as many as a memory store knows. */
   readonly heldMax?: number;
-  /** Receipts held briefly; default 100,000. */
+  /** Receipts held briefly; default 20,000. */
   readonly briefMax?: number;
-  /** How long a brief one is good for; default 60,000, longer than any deadline. */
+  /** How long a brief one is good for; default 15,000: leases wait for theirs up to 10 seconds. */
   readonly briefMs?: number;
 }
 
@@ -29,7 +29,7 @@ export class OpenReceipts {
 
   constructor(clock: Clock, bounds: ReceiptBounds = {}) {
     this.#clock = clock;
-    this.#bounds = { heldMax: 100_000, briefMax: 100_000, briefMs: 60_000, ...bounds };
+    this.#bounds = { heldMax: 100_000, briefMax: 20_000, briefMs: 15_000, ...bounds };
   }
 
   get size(): number {

@@ -66,7 +66,7 @@ class StoreDesk {
     const fail = (error: unknown) => this.#tell([call, undefined, toWireError(error)]);
     try {
       const value = this.#ask(ask);
-      if (value instanceof Promise) value.then((each) => this.#tell([call, each]), fail);
+      if (isThenable(value)) value.then((each) => this.#tell([call, each]), fail);
       else this.#tell([call, value]);
     } catch (error) {
       fail(error);
@@ -115,10 +115,10 @@ class StoreDesk {
       ...(requestId === undefined ? {} : { requestId }),
     });
     const isBrief = hold === "briefly";
-    if (outcome instanceof Promise) {
+    if (isThenable(outcome)) {
       return outcome.then((each) => this.#toOutcome(each, charges, isBrief));
     }
-    return this.#toOutcome(outcome as Outcome, charges, isBrief);
+    return this.#toOutcome(outcome, charges, isBrief);
   }
 
   #toOutcome(outcome: Outcome, charges: readonly Charge[], isBrief: boolean): unknown {
@@ -159,4 +159,8 @@ class StoreDesk {
     if (limit.algorithm !== "quota" || wall === undefined) return this.#clock.now();
     return wall.call(this.#clock);
   }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

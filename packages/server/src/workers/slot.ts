@@ -126,7 +126,9 @@ export class Slot {
         cancel();
         resolve();
       });
-      this.#peer?.ask("end", undefined, timeoutMs).catch(() => {});
+      // One that has not opened its doors has nothing to return.
+      if (this.#peer === undefined) worker.kill();
+      else this.#peer.ask("end", undefined, timeoutMs).catch(() => {});
     });
   }
 

@@ -53,3 +53,20 @@ describe("a start that fails in a worker", () => {
     expect(await ask(await first.url("gateway"))).toBe(200);
   });
 });
+
+describe("a primary that is killed", () => {
+  it("takes its workers along: none goes on without its counters", async () => {
+    const served = serve(2, rulesOf(10));
+    await served.url("gateway");
+    await served.kill();
+    await expect.poll(() => served.workerPids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
