@@ -8,9 +8,12 @@ import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
 import { type Clock, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
-import { afterEach } from "vitest";
+import { afterEach, expect } from "vitest";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
+import { parseFile } from "../src/envoy/file/parse.js";
+import { EnvoyLimiter } from "../src/envoy/limiter.js";
 import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/envoy/messages.js";
+import { EnvoyRules } from "../src/envoy/rules.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
 import { decodeResponse } from "../src/envoy/wire/response.js";
 import type { Core } from "../src/service/core.js";
@@ -43,12 +46,11 @@ export function makeCore({ files, store = memoryStore(), clock, hasHttp }: CoreP
   heard: Heard;
 } {
   const heard: Heard = { reloads: [], refusals: [], tookMs: [] };
-  const telemetry: Telemetry = {
-    ...quietTelemetry(),
+  const telemetry = Object.assign(quietTelemetry(), {
     reloaded: (_what, error) => void heard.reloads.push(error ?? "fine"),
     refused: (_door, status) => void heard.refusals.push(status),
     tookMs: (_door, ms) => void heard.tookMs.push(ms),
-  };
+  } satisfies Partial<Telemetry>);
   const listen = { host: "127.0.0.1", port: 0 };
   const envoy = { listen, http: hasHttp ? listen : undefined, files };
   const rules = { version: 1, rules: [] };
@@ -79,6 +81,18 @@ export function makeFiles(files: Readonly<Record<string, string>>): string {
   later(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
+}
+
+/** The rules of a file with this text, which has to be right. */
+export function rulesOf(text: string, before?: EnvoyRules): EnvoyRules {
+  const { domain, problems } = parseFile("ratelimit.yaml", text);
+  expect(problems).toEqual([]);
+  return new EnvoyRules(domain === undefined ? [] : [domain], { storeTimeoutMs: 15, before });
+}
+
+/** A limiter without a door, over a memory store. */
+export function limiterOf(text: string, clock: Clock = new ManualClock(START_MS)): EnvoyLimiter {
+  return new EnvoyLimiter({ store: memoryStore(), clock, rules: rulesOf(text) });
 }
 
 /** Opens the door with a file of this text, until the test has ended. */

@@ -1,6 +1,7 @@
 // Verdicts into what Envoy is told: a status for each descriptor, the code of all of them, and Retry-After.
 
 import type { Verdict } from "sluice";
+import type { Judgement } from "../telemetry/telemetry.js";
 import {
   CODE,
   type DescriptorStatus,
@@ -64,6 +65,22 @@ export function toResponse(
   if (!isRefused) return { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
   const responseHeaders = toRetryAfter(asks, verdicts);
   return { overallCode: CODE.overLimit, statuses, responseHeaders };
+}
+
+/** What metrics are told of a decision. */
+export function toJudgements(
+  asks: readonly Ask[],
+  verdicts: readonly (Verdict | undefined)[],
+): readonly Judgement[] {
+  const judgements: Judgement[] = [];
+  for (let i = 0; i < asks.length; i++) {
+    const { rule, key, hits } = asks[i];
+    const verdict = verdicts[i];
+    if (rule === undefined || verdict === undefined) continue;
+    const { label, keyType, isShadow } = rule;
+    judgements.push({ rule: label, keyType, key, cost: hits, isShadow, verdict });
+  }
+  return judgements;
 }
 
 function toStatus({ rule }: Ask, verdict: Verdict | undefined, nowMs: number): DescriptorStatus {

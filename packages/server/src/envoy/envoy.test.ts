@@ -59,3 +59,28 @@ it("refuses a message that is larger than its bound, and goes on", async () => {
   const response = await client.ask({ descriptors: [descriptor({ user: "a" })] });
   expect(response.overallCode).toBe(CODE.ok);
 });
+
+it("metrics name limits as the file does, and show no value of a request", async () => {
+  const { client, core } = await openWith(`
+domain: web
+descriptors:
+  - key: tenant
+    descriptors:
+      - key: path
+        value: /api/*
+        rate_limit: { unit: minute, requests_per_unit: 1 }
+`);
+  const asked = { descriptors: [descriptor({ tenant: "acme", path: "/api/orders" })] };
+  for (let i = 0; i < 3; i++) await client.ask(asked);
+  const limit = { requestsPerUnit: 5, unit: 2 };
+  await client.ask({ descriptors: [descriptor({ whom: "bob" }, { limit })] });
+  const metrics = await core.telemetry.metrics();
+  const linesOf = (name: string) =>
+    metrics.split("\n").filter((line) => line.startsWith(`${name}{`) && / [1-9]\d*$/.test(line));
+  expect(linesOf("rate_limiter_blocked_total").join()).toMatch(
+    /rule="web\/tenant\/path_\/api\/\*".*key_type="tenant\|path".* 2$/,
+  );
+  expect(linesOf("rate_limiter_allowed_total")).toHaveLength(2);
+  expect(metrics).toContain("web/(request)");
+  expect(metrics).not.toMatch(/acme|orders|whom|bob/);
+});

@@ -5,13 +5,14 @@ import { dirname, resolve } from "node:path";
 import { ServerError } from "../errors.js";
 import { after } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { Decider } from "./decider.js";
 import { loadFiles, lookAtFiles } from "./file/load.js";
 import { POLL_MS, watchFiles } from "./file/watch.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
-import { EnvoyRules } from "./rules.js";
+import { EnvoyRules, type RulesOptions } from "./rules.js";
 import { TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
 /** How long clients have to learn that the server drains before it takes no more calls. */
@@ -49,7 +50,14 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
   const paths = config.files.map((file) => resolve(folder, file));
   const mark = await lookAtFiles(paths);
   const store = toEnvoyStore(core, storeTimeoutMs);
-  const limiter = new EnvoyLimiter(store, core.clock, await readRules(paths, core));
+  const read = (before?: EnvoyRules) =>
+    readRules(paths, core.telemetry, { storeTimeoutMs, before });
+  const limiter = new EnvoyLimiter({
+    store,
+    clock: core.clock,
+    rules: await read(),
+    onJudged: (isAllowed, judgements) => core.telemetry.judged("envoy", isAllowed, judgements),
+  });
   const decider = new Decider(limiter, core.telemetry);
   const grpc = await openGrpc(config.listen, decider);
   const http =
@@ -59,7 +67,7 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
           grpc.close();
           throw error;
         });
-  const reload = toReload(paths, limiter, core);
+  const reload = toReload(limiter, read, core.telemetry);
   const stopWatching = watchFiles(paths, { mark, pollMs, onChange: reload });
   const noticeMs = Math.min(NOTICE_MS, core.config.drainMs / 2);
   const close = async () => {
@@ -85,17 +93,17 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
 
 /** Reloads one after the other, so that the files as they are last win. */
 function toReload(
-  paths: readonly string[],
   limiter: EnvoyLimiter,
-  core: Core,
+  read: (before: EnvoyRules) => Promise<EnvoyRules>,
+  telemetry: Telemetry,
 ): () => Promise<void> {
   let latest: Promise<void> = Promise.resolve();
   const reloadOnce = async () => {
     try {
-      limiter.replace(await readRules(paths, core, limiter.rules));
-      core.telemetry.reloaded("envoy");
+      limiter.replace(await read(limiter.rules));
+      telemetry.reloaded("envoy");
     } catch (error) {
-      core.telemetry.reloaded("envoy", error);
+      telemetry.reloaded("envoy", error);
     }
   };
   return () => {
@@ -106,10 +114,10 @@ function toReload(
 
 async function readRules(
   paths: readonly string[],
-  { telemetry }: Core,
-  before?: EnvoyRules,
+  telemetry: Telemetry,
+  options: RulesOptions,
 ): Promise<EnvoyRules> {
   const { domains, warnings } = await loadFiles(paths);
   for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
-  return new EnvoyRules(domains, before);
+  return new EnvoyRules(domains, options);
 }

@@ -1,24 +1,12 @@
 // The files that the guide points to, and those that it shows, are files that work, and fit each other.
 
 import { readFileSync } from "node:fs";
-import { memoryStore } from "sluice";
-import { ManualClock } from "sluice/testing";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { descriptor, START_MS } from "../../test/envoy-harness.js";
-import { parseFile } from "./file/parse.js";
-import { EnvoyLimiter } from "./limiter.js";
-import { EnvoyRules } from "./rules.js";
+import { descriptor, limiterOf } from "../../test/envoy-harness.js";
 
 const root = new URL("../../../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
-
-function open(text: string) {
-  const { domain, problems, warnings } = parseFile("ratelimit.yaml", text);
-  expect([problems, warnings]).toEqual([[], []]);
-  const rules = new EnvoyRules(domain === undefined ? [] : [domain]);
-  return new EnvoyLimiter(memoryStore(), new ManualClock(START_MS), rules);
-}
 
 /** What a test reads of Envoy's configuration. */
 interface EnvoyFile {
@@ -54,7 +42,7 @@ it("examples/service/envoy.yaml sends descriptors that examples/service/ratelimi
     });
     return descriptor(Object.fromEntries(keys.map((key) => [key, values[key]])));
   });
-  const limiter = open(read("examples/service/ratelimit.yaml"));
+  const limiter = limiterOf(read("examples/service/ratelimit.yaml"));
   const { statuses } = await limiter.decide({ domain, descriptors, hits: 0 });
   expect(statuses.map(({ currentLimit }) => currentLimit?.requestsPerUnit)).toEqual([
     50, 600, 60, 20,
@@ -65,5 +53,5 @@ it("every file that the guide shows can be used", () => {
   const guide = read("docs/guides/envoy.md");
   const files = [...guide.matchAll(/```yaml\n(domain:[\s\S]*?)```/g)].map(([, text]) => text);
   expect(files.length).toBeGreaterThan(0);
-  for (const text of files) open(text);
+  for (const text of files) limiterOf(text);
 });

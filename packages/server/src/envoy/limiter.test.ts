@@ -1,18 +1,14 @@
 // What a request costs, and when it is refused: hits, shadows, quotas, replacements and limits that come along.
 
-import { memoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
-import { descriptor, START_MS } from "../../test/envoy-harness.js";
-import { parseFile } from "./file/parse.js";
-import { EnvoyLimiter } from "./limiter.js";
+import { descriptor, limiterOf, rulesOf, START_MS } from "../../test/envoy-harness.js";
 import type { Descriptor, RateLimitResponse } from "./messages.js";
-import { EnvoyRules } from "./rules.js";
 
 /** A limiter for descriptors of a file, and a way to ask it. */
 function makeLimiter(descriptors: string, { startMs = START_MS } = {}) {
   const clock = new ManualClock(startMs);
-  const limiter = new EnvoyLimiter(memoryStore(), clock, toRules(descriptors));
+  const limiter = limiterOf(toText(descriptors), clock);
   const ask = async (...given: (Descriptor | Record<string, string>)[]) =>
     limiter.decide({ domain: "web", descriptors: given.map(toDescriptor), hits: 0 });
   const askFor = async (hits: number, ...given: Record<string, string>[]) =>
@@ -20,13 +16,8 @@ function makeLimiter(descriptors: string, { startMs = START_MS } = {}) {
   return { clock, limiter, ask, askFor };
 }
 
-function toRules(descriptors: string, before?: EnvoyRules): EnvoyRules {
-  const { domain, problems } = parseFile(
-    "ratelimit.yaml",
-    `domain: web\ndescriptors:${descriptors}`,
-  );
-  expect(problems).toEqual([]);
-  return new EnvoyRules(domain === undefined ? [] : [domain], before);
+function toText(descriptors: string): string {
+  return `domain: web\ndescriptors:${descriptors}`;
 }
 
 function toDescriptor(given: Descriptor | Record<string, string>): Descriptor {
@@ -359,12 +350,12 @@ describe("beyond the file's own limits", () => {
 
 it("calendar quotas follow the wall clock, everything else the clock that never steps", async () => {
   const clock = { now: () => START_MS, wall: () => START_MS + 6 * 3_600_000 };
-  const rules = toRules(`
+  const text = toText(`
   - key: day
     rate_limit: { sluice: { quota: { limit: 1, period: day } } }
   - key: unit
     rate_limit: { unit: day, requests_per_unit: 1 }`);
-  const limiter = new EnvoyLimiter(memoryStore(), clock, rules);
+  const limiter = limiterOf(text, clock);
   const descriptors = [descriptor({ day: "x" }), descriptor({ unit: "x" })];
   const { statuses } = await limiter.decide({ domain: "web", descriptors, hits: 0 });
   expect(statuses.map(({ resetSeconds }) => resetSeconds)).toEqual([6 * 3_600, 12 * 3_600]);
@@ -399,10 +390,10 @@ describe("other rules", () => {
     const { ask, limiter } = makeLimiter(TWO);
     for (let i = 0; i < 4; i++) await ask({ user: "a" });
     limiter.replace(
-      toRules(TWO.replace("requests_per_unit: 5", "requests_per_unit: 7"), limiter.rules),
+      rulesOf(toText(TWO.replace("requests_per_unit: 5", "requests_per_unit: 7")), limiter.rules),
     );
     expect(left(await ask({ user: "a" }))).toEqual([2]);
-    limiter.replace(toRules(TWO, limiter.rules));
+    limiter.replace(rulesOf(toText(TWO), limiter.rules));
     expect(codes(await ask({ user: "a" }))).toEqual([2, [2]]);
   });
 });

@@ -3,7 +3,8 @@
 // back) takes a longer way.
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
-import { type Ask, isAnyOf, isEnforced, NEVER, toResponse } from "./answer.js";
+import type { Judgement } from "../telemetry/telemetry.js";
+import { type Ask, isAnyOf, isEnforced, NEVER, toJudgements, toResponse } from "./answer.js";
 import {
   type Descriptor,
   type RateLimitRequest,
@@ -24,15 +25,28 @@ export const ENTRIES_MAX = 64;
 /** Hits beyond it count as so many: no limit has room for them, and sums of them stay exact. */
 const HITS_MAX = 2 ** 44;
 
+/** Told of each decision, with what each limit said. */
+export type OnJudged = (isAllowed: boolean, judgements: readonly Judgement[]) => void;
+
+/** What a limiter is made with. */
+export interface LimiterParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly rules: EnvoyRules;
+  readonly onJudged?: OnJudged;
+}
+
 /** Decides requests. */
 export class EnvoyLimiter {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #onJudged: OnJudged | undefined;
   #rules: EnvoyRules;
 
-  constructor(store: Store, clock: Clock, rules: EnvoyRules) {
+  constructor({ store, clock, rules, onJudged }: LimiterParts) {
     this.#store = store;
     this.#clock = clock;
+    this.#onJudged = onJudged;
     this.#rules = rules;
     this.#prepare();
   }
@@ -82,7 +96,7 @@ export class EnvoyLimiter {
   /** Every limit is counted, and all must pass. */
   #decidePlain(asks: readonly Ask[], nowMs: number): MaybePromise<RateLimitResponse> {
     const charges = this.#toCharges(asks, nowMs);
-    if (charges.length === 0) return toResponse(asks, [], false, nowMs);
+    if (charges.length === 0) return this.#finish(asks, [], false, nowMs);
     if (charges.length === 1 && this.#store.decideOne !== undefined) {
       const [{ counter, key, cost, nowMs: atMs }] = charges;
       return andThen(this.#store.decideOne(counter, key, cost, atMs, nowMs), (verdict) =>
@@ -151,6 +165,7 @@ export class EnvoyLimiter {
     isRefused: boolean,
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
+    this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
     const response = toResponse(asks, verdicts, isRefused, nowMs);
     if (!isRefused) return response;
     const spent = asks.flatMap((ask, i): Ask[] => {

@@ -1,13 +1,10 @@
 // The cases of matching that users of envoyproxy/ratelimit rely on, one file and one request each.
 
-import { memoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
-import { descriptor, START_MS } from "../../test/envoy-harness.js";
-import { parseFile } from "./file/parse.js";
-import { EnvoyLimiter } from "./limiter.js";
+import { descriptor, limiterOf, START_MS } from "../../test/envoy-harness.js";
+import type { EnvoyLimiter } from "./limiter.js";
 import type { Descriptor, RateLimitResponse } from "./messages.js";
-import { EnvoyRules } from "./rules.js";
 
 const FILE = `
 domain: web
@@ -45,18 +42,8 @@ descriptors:
   - key: bare
 `;
 
-function makeLimiter(text = FILE, clock = new ManualClock(START_MS)): EnvoyLimiter {
-  const { domain, problems } = parseFile("ratelimit.yaml", text);
-  expect(problems).toEqual([]);
-  return new EnvoyLimiter(
-    memoryStore(),
-    clock,
-    new EnvoyRules(domain === undefined ? [] : [domain]),
-  );
-}
-
 async function nameOf(given: Descriptor, domain = "web"): Promise<string | undefined> {
-  const { statuses } = await makeLimiter().decide({ domain, descriptors: [given], hits: 0 });
+  const { statuses } = await limiterOf(FILE).decide({ domain, descriptors: [given], hits: 0 });
   expect(statuses).toHaveLength(1);
   return statuses[0].currentLimit?.name;
 }
@@ -100,7 +87,7 @@ describe("a status", () => {
     limiter.decide({ domain: "web", descriptors, hits: 0 }) as RateLimitResponse;
 
   it("is OK without a limit where nothing matches", () => {
-    expect(ask(makeLimiter(), descriptor({ other: "x" }))).toEqual({
+    expect(ask(limiterOf(FILE), descriptor({ other: "x" }))).toEqual({
       overallCode: 1,
       statuses: [{ code: 1, currentLimit: undefined, remaining: 0, resetSeconds: undefined }],
       responseHeaders: [],
@@ -109,7 +96,7 @@ describe("a status", () => {
 
   it("is OK with all that 32 bits hold left where there is no limit", () => {
     const { overallCode, statuses } = ask(
-      makeLimiter(),
+      limiterOf(FILE),
       descriptor({ tenant: "x", path: "/free" }),
     );
     expect(overallCode).toBe(1);
@@ -118,7 +105,7 @@ describe("a status", () => {
   });
 
   it("is OVER_LIMIT at once where no request is allowed, without a time to come back", async () => {
-    const response = await makeLimiter().decide({
+    const response = await limiterOf(FILE).decide({
       domain: "web",
       descriptors: [descriptor({ blocked: "x" })],
       hits: 0,
@@ -129,7 +116,7 @@ describe("a status", () => {
 
   it("comes for each descriptor, in their order", () => {
     const { statuses } = ask(
-      makeLimiter(),
+      limiterOf(FILE),
       descriptor({ other: "x" }),
       descriptor({ user: "alice" }),
       descriptor({ tenant: "x", path: "/free" }),
@@ -144,7 +131,7 @@ describe("a status", () => {
   });
 
   it("counts each value apart, and the same key on two levels apart", () => {
-    const limiter = makeLimiter();
+    const limiter = limiterOf(FILE);
     ask(limiter, descriptor({ user: "bob" }));
     ask(limiter, descriptor({ user: "bob" }));
     expect(ask(limiter, descriptor({ user: "bob" })).statuses[0].remaining).toBe(7);
@@ -163,13 +150,13 @@ describe("a status", () => {
   ])("is reset at the end of its %s", (unit, seconds) => {
     const limit = `{ unit: ${unit}, requests_per_unit: 5 }`;
     const text = `domain: web\ndescriptors:\n  - key: user\n    rate_limit: ${limit}`;
-    const { statuses } = ask(makeLimiter(text), descriptor({ user: "a" }));
+    const { statuses } = ask(limiterOf(text), descriptor({ user: "a" }));
     expect(statuses[0].resetSeconds).toBe(seconds);
   });
 
   it("has a full limit again when its unit has ended, and not a millisecond earlier", () => {
     const clock = new ManualClock(START_MS + 59_000);
-    const limiter = makeLimiter(
+    const limiter = limiterOf(
       FILE.replace("unit: minute, requests_per_unit: 10", "unit: minute, requests_per_unit: 1"),
       clock,
     );

@@ -18,6 +18,18 @@ export interface EnvoyRule {
   readonly replaces: readonly string[];
   readonly isShadow: boolean;
   readonly isQuota: boolean;
+  /** As metrics name it: the domain and what its file says of each level, `shop/tenant_gold/path`. */
+  readonly label: string;
+  /** The keys that it counts by: `tenant|path`. */
+  readonly keyType: string;
+}
+
+/** What rules are made with. */
+export interface RulesOptions {
+  /** How long a store behind a network may take, in milliseconds. */
+  readonly storeTimeoutMs: number;
+  /** The rules that these replace. */
+  readonly before?: EnvoyRules | undefined;
 }
 
 /** What applies to a descriptor, and what it is counted by. */
@@ -46,19 +58,21 @@ export class EnvoyRules {
   readonly #domains = new Map<string, Level>();
   readonly #counters = new Map<string, Counter>();
   readonly #overrides: Map<string, EnvoyRule>;
+  readonly #storeTimeoutMs: number;
 
-  /** @param before - The rules that these replace. */
-  constructor(domains: readonly DomainConfig[], before?: EnvoyRules) {
-    for (const { domain, descriptors } of domains) {
-      const toCounter = (limit: Limit, onStoreFailure?: FailurePolicy) =>
-        this.#counter(domain, limit, onStoreFailure, before);
-      this.#domains.set(domain, {
-        ...toLevels(descriptors, toCounter),
-        rule: undefined,
-        sharedPart: undefined,
-      });
-    }
+  constructor(domains: readonly DomainConfig[], options: RulesOptions) {
+    const { before, storeTimeoutMs } = options;
+    this.#storeTimeoutMs = storeTimeoutMs;
     this.#overrides = before === undefined ? new Map() : before.#overrides;
+    for (const { domain, descriptors } of domains) {
+      const path: Path = {
+        label: domain,
+        keyType: "",
+        toCounter: (limit, policy) => this.#counter(domain, limit, policy, before),
+      };
+      const levels = toLevels(descriptors, path);
+      this.#domains.set(domain, { ...levels, rule: undefined, sharedPart: undefined });
+    }
   }
 
   /** How many domains there are. */
@@ -91,9 +105,17 @@ export class EnvoyRules {
     const most =
       this.#overrides.size < OVERRIDES_MAX ? requestsPerUnit : roundDown(requestsPerUnit);
     if (most !== requestsPerUnit) return this.#override(domain, most, unit);
-    const rule = toOverride(domain, most, unit);
+    const limit = most === 0 ? undefined : fixedWindow({ limit: most, windowMs: UNIT_MS[unit] });
+    const counter = limit === undefined ? undefined : this.#toCounter(domain, limit);
+    const rule = toOverride(domain, { requestsPerUnit: most, unit, name: "" }, counter);
     this.#overrides.set(name, rule);
     return rule;
+  }
+
+  #toCounter(domain: string, limit: Limit, onStoreFailure?: FailurePolicy): Counter {
+    // The deadline comes with the counter, so that it holds whoever guards the store.
+    const counter = { scope: toScope(domain), part: 0, limit, timeoutMs: this.#storeTimeoutMs };
+    return onStoreFailure === undefined ? counter : { ...counter, onStoreFailure };
   }
 
   #counter(
@@ -102,7 +124,7 @@ export class EnvoyRules {
     onStoreFailure: FailurePolicy | undefined,
     before: EnvoyRules | undefined,
   ): Counter {
-    const counter = { ...toCounter(domain, limit), ...(onStoreFailure && { onStoreFailure }) };
+    const counter = this.#toCounter(domain, limit, onStoreFailure);
     const name = JSON.stringify(counter);
     const earlier = before === undefined ? undefined : before.#counters.get(name);
     const known = this.#counters.get(name) ?? earlier ?? counter;
@@ -116,23 +138,29 @@ export function toScope(domain: string): string {
   return `envoy/${domain}`;
 }
 
-function toCounter(domain: string, limit: Limit): Counter {
-  return { scope: toScope(domain), part: 0, limit };
+/** What a level of a tree hands down. */
+interface Path {
+  readonly label: string;
+  readonly keyType: string;
+  readonly toCounter: (limit: Limit, onStoreFailure?: FailurePolicy) => Counter;
 }
-
-type ToCounter = (limit: Limit, onStoreFailure?: FailurePolicy) => Counter;
 
 function toLevels(
   descriptors: readonly DescriptorConfig[],
-  toCounterOf: ToCounter,
+  { label, keyType, toCounter }: Path,
 ): Pick<Level, "exact" | "wildcards"> {
   const exact = new Map<string, Level>();
   const wildcards: { prefix: string; level: Level }[] = [];
   for (const descriptor of descriptors) {
     const composite = toComposite(descriptor.key, descriptor.value);
+    const path: Path = {
+      label: `${label}/${composite}`,
+      keyType: keyType === "" ? descriptor.key : `${keyType}|${descriptor.key}`,
+      toCounter,
+    };
     const level: Level = {
-      ...toLevels(descriptor.descriptors, toCounterOf),
-      rule: toRule(descriptor, toCounterOf),
+      ...toLevels(descriptor.descriptors, path),
+      rule: toRule(descriptor, path),
       sharedPart: descriptor.isShared ? toSharedPart(composite) : undefined,
     };
     exact.set(composite, level);
@@ -141,27 +169,32 @@ function toLevels(
   return { exact, wildcards };
 }
 
-function toRule(descriptor: DescriptorConfig, toCounterOf: ToCounter): EnvoyRule | undefined {
+function toRule(descriptor: DescriptorConfig, path: Path): EnvoyRule | undefined {
   const { limit: config, isShadow, isQuota } = descriptor;
   if (config === undefined) return undefined;
   const { kind, limit, current, replaces, onStoreFailure } = config;
-  const counter = limit === undefined ? undefined : toCounterOf(limit, onStoreFailure);
-  return { kind, counter, current, unitMs: UNIT_MS[current.unit], replaces, isShadow, isQuota };
+  const { label, keyType, toCounter } = path;
+  const counter = limit === undefined ? undefined : toCounter(limit, onStoreFailure);
+  const unitMs = UNIT_MS[current.unit];
+  return { kind, counter, current, unitMs, replaces, isShadow, isQuota, label, keyType };
 }
 
-function toOverride(domain: string, requestsPerUnit: number, unit: number): EnvoyRule {
-  const unitMs = UNIT_MS[unit];
-  const isNever = requestsPerUnit === 0;
+function toOverride(
+  domain: string,
+  current: CurrentLimit,
+  counter: Counter | undefined,
+): EnvoyRule {
   return {
-    kind: isNever ? "never" : "counted",
-    counter: isNever
-      ? undefined
-      : toCounter(domain, fixedWindow({ limit: requestsPerUnit, windowMs: unitMs })),
-    current: { requestsPerUnit, unit, name: "" },
-    unitMs,
+    kind: counter === undefined ? "never" : "counted",
+    counter,
+    current,
+    unitMs: UNIT_MS[current.unit],
     replaces: [],
     isShadow: false,
     isQuota: false,
+    // Its numbers and keys come with requests, which must not become labels.
+    label: `${domain}/(request)`,
+    keyType: "descriptor",
   };
 }
 

@@ -36,6 +36,8 @@ export class Source {
   readonly warnings: string[] = [];
   readonly #lines = new LineCounter();
   readonly #document: Document;
+  // Finding what an alias stands for looks at the whole file.
+  readonly #followed = new Map<Node, Node>();
 
   /** @param text - What the file holds. */
   constructor(file: string, text: string) {
@@ -142,8 +144,14 @@ export class Source {
   /** What an alias stands for. */
   follow(node: unknown): Value {
     if (!isAlias(node)) return node as Value;
+    const known = this.#followed.get(node);
+    if (known !== undefined) return known;
     const found = node.resolve(this.#document);
-    return found ?? this.say(node, `the alias *${node.source} stands for nothing before it`);
+    if (found === undefined) {
+      return this.say(node, `the alias *${node.source} stands for nothing before it`);
+    }
+    this.#followed.set(node, found);
+    return found;
   }
 
   #lineAt(offset: number): number {
