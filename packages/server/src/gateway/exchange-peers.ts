@@ -1,53 +1,31 @@
 // Which peers are trusted to say for whom they ask: the proxies that the configuration names.
 
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { type CidrList, toCidrList } from "sluice/rules";
 
-const MAPPED = "::ffff:";
+/** Stands for peers that have no address, such as a Unix socket. */
+const UNADDRESSED = "unaddressed";
 
 /** The proxies that are trusted. */
 export class TrustedPeers {
-  readonly #list = new BlockList();
-  readonly #isEmpty: boolean;
+  readonly #ranges: CidrList;
+  readonly #isUnaddressedTrusted: boolean;
   // Most requests come from the peer of the one before them.
   #latest = "";
   #isLatestTrusted = false;
 
-  /** @param proxies - Addresses and CIDR blocks, which the door has checked. */
+  /** @param proxies - Addresses, ranges and names, as `identity.trustedProxies` has them. */
   constructor(proxies: readonly string[]) {
-    this.#isEmpty = proxies.length === 0;
-    for (const proxy of proxies) this.#add(proxy);
+    this.#ranges = toCidrList(proxies.filter((proxy) => proxy !== UNADDRESSED));
+    this.#isUnaddressedTrusted = proxies.includes(UNADDRESSED);
   }
 
-  /** Whether a peer is one of them; one without an address is not. */
+  /** Whether a peer is one of them. */
   has(peer: string | undefined): boolean {
-    if (this.#isEmpty || peer === undefined) return false;
+    if (peer === undefined) return this.#isUnaddressedTrusted;
     if (peer !== this.#latest) {
-      this.#isLatestTrusted = this.#find(peer);
+      this.#isLatestTrusted = this.#ranges.has(peer);
       this.#latest = peer;
     }
     return this.#isLatestTrusted;
   }
-
-  #find(peer: string): boolean {
-    const address = toPlain(peer);
-    return isIP(address) !== 0 && this.#list.check(address, familyOf(address));
-  }
-
-  #add(proxy: string): void {
-    const [address, bits] = proxy.split("/");
-    if (isIP(address) === 0) return;
-    if (bits === undefined) this.#list.addAddress(toPlain(address), familyOf(toPlain(address)));
-    else this.#list.addSubnet(address, Number(bits), familyOf(address));
-  }
-}
-
-/** A socket for both families shows IPv4 in the clothes of IPv6. */
-function toPlain(address: string): string {
-  return address.startsWith(MAPPED) && address.includes(".")
-    ? address.slice(MAPPED.length)
-    : address;
-}
-
-function familyOf(address: string): "ipv4" | "ipv6" {
-  return isIPv6(address) ? "ipv6" : "ipv4";
 }
