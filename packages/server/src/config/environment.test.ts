@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listVariables, toVariable } from "./environment.js";
 import { ConfigError, toConfig } from "./load.js";
+import { listVariables, toVariable } from "./variable-names.js";
 
 const input = {
   gateway: { listen: "127.0.0.1:0", headersMax: 50 },
@@ -144,6 +144,11 @@ describe("a variable of the environment", () => {
       'SLUICE_UPSTREAMS_MY_APP_TARGETS: upstreams.my-app.targets[1] must be an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet), got "b"',
     ],
     [
+      "that says again what another says",
+      { SLUICE_RULES: "{ version: 1, rules: [] }", SLUICE_RULES_FILE: "rules.yaml" },
+      "the variable SLUICE_RULES_FILE can't be used together with SLUICE_RULES",
+    ],
+    [
       "that should be YAML",
       { SLUICE_ROUTES: "[{" },
       "the variable SLUICE_ROUTES must be YAML or JSON",
@@ -164,6 +169,7 @@ describe("a variable of the environment", () => {
     expect(
       messageOf({
         SLUICE_CONFIG: "sluice.yaml",
+        SLUICE_VERSION: "0.1.0",
         SLUICE_ADMIN: "http://127.0.0.1:9090",
         SLUICE_PORT: "tcp://10.0.0.1:8080",
         SLUICE_PORT_8080_TCP: "tcp://10.0.0.1:8080",

@@ -1,49 +1,19 @@
-// Every value of the file as a variable of the environment: SLUICE_ and the way to it, in capitals, with an
-// underscore between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX. A variable that
-// names nothing is a problem: one that is misspelt would be a default in silence.
+// Every value of the file can be a variable of the environment, which overrides it. One that names nothing
+// is a problem: misspelt, it would be a default in silence.
 
 import { parse } from "yaml";
 import { fileSection } from "./description/file.js";
 import { nearestName } from "./nearest.js";
 import { type Path, type Problems, toPathText } from "./problems.js";
+import {
+  childOf,
+  findVariable,
+  isOurs,
+  isRecord,
+  listVariables,
+  toWords,
+} from "./variable-names.js";
 import { schemaAt, toNode } from "./walk.js";
-
-type Schema = NonNullable<ReturnType<typeof schemaAt>>;
-
-const PREFIX = "SLUICE_";
-
-/** Variables of the same prefix that are no values of the file, and who reads them. */
-export const RESERVED_VARIABLES: readonly string[] = [
-  // Which file `sluice serve` reads.
-  "SLUICE_CONFIG",
-  // Where the other verbs of `sluice` find a service.
-  "SLUICE_ADMIN",
-];
-
-/**
- * What Kubernetes sets in every pod for a service that is called sluice, or sluice-something: to stop at
- * these would stop every pod.
- */
-const OF_KUBERNETES =
-  /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
-
-function isOfKubernetes(name: string, text: string): boolean {
-  if (OF_KUBERNETES.test(name)) return true;
-  // Its ports are addresses: `SLUICE_GATEWAY_PORT=8080` is somebody's mistake.
-  return name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(text);
-}
-
-/** The variable of a name or a way to a value: `["gateway", "keepAliveMs"]`. */
-export function toVariable(path: Path): string {
-  return PREFIX + path.map((step) => toWords(String(step))).join("_");
-}
-
-function toWords(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .replace(/[^A-Za-z0-9]/g, "_")
-    .toUpperCase();
-}
 
 /**
  * Puts the values of variables into `value`, which is changed. Answers which variable a value came from,
@@ -58,13 +28,18 @@ export function applyEnvironment(
   for (const name of Object.keys(env).sort()) {
     const text = env[name];
     if (text === undefined || !isOurs(name, text)) continue;
-    const path = findPath(fileSection, name.slice(PREFIX.length), value);
+    const path = findVariable(name, value);
     if (path === undefined) {
-      problems.addVariable(name, `names no value of the configuration${suggest(name, value)}`);
+      const nearest = nearestName(name, listVariables(value));
+      const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+      problems.addVariable(name, `names no value of the configuration${hint}`);
       continue;
     }
     const entry = toValue(path, text);
-    const trouble = entry === UNREADABLE ? "must be YAML or JSON" : findRivals(value, path);
+    const trouble =
+      entry === UNREADABLE
+        ? "must be YAML or JSON"
+        : (findRivals(value, path) ?? findWhole(path, variables));
     if (trouble !== undefined) problems.addVariable(name, trouble);
     else {
       setAt(value, path, entry);
@@ -72,47 +47,6 @@ export function applyEnvironment(
     }
   }
   return variables;
-}
-
-function isOurs(name: string, text: string): boolean {
-  if (!name.startsWith(PREFIX) || RESERVED_VARIABLES.includes(name)) return false;
-  return !isOfKubernetes(name, text);
-}
-
-/** The way to the value that `words` name below a schema; entries of maps are looked for in `given`. */
-function findPath(schema: Schema, words: string, given: unknown): Path | undefined {
-  const node = toNode(schema);
-  if (node.kind === "value" && node.info.fields !== undefined) {
-    return findField(node.info.fields, words, given);
-  }
-  if (node.kind === "section") return findField(node.fields, words, given);
-  return node.kind === "map" ? findEntry(node.entry, words, given) : undefined;
-}
-
-function findField(
-  fields: Readonly<Record<string, Schema>>,
-  words: string,
-  given: unknown,
-): Path | undefined {
-  for (const [name, schema] of Object.entries(fields)) {
-    const own = toWords(name);
-    if (words === own && toNode(schema).kind !== "section") return [name];
-    if (!words.startsWith(`${own}_`)) continue;
-    const rest = findPath(schema, words.slice(own.length + 1), childOf(given, name));
-    if (rest !== undefined) return [name, ...rest];
-  }
-  return undefined;
-}
-
-/** An entry is called as it is in the file, or else as the variable has it, in lower case. */
-function findEntry(entry: Schema, words: string, given: unknown): Path | undefined {
-  for (let end = words.indexOf("_"); end > 0; end = words.indexOf("_", end + 1)) {
-    const name = words.slice(0, end);
-    const known = Object.keys(isRecord(given) ? given : {}).find((key) => toWords(key) === name);
-    const rest = findPath(entry, words.slice(end + 1), childOf(given, known ?? ""));
-    if (rest !== undefined) return [known ?? name.toLowerCase(), ...rest];
-  }
-  return undefined;
 }
 
 /** Entries of the file whose names are one in capitals: which of them is meant can't be told. */
@@ -130,6 +64,13 @@ function findRivals(value: unknown, path: Path): string | undefined {
     given = childOf(given, String(step));
   }
   return undefined;
+}
+
+/** Another variable that said the whole of what may be said in one way only. */
+function findWhole(path: Path, variables: ReadonlyMap<string, string>): string | undefined {
+  const around = path.slice(0, -1);
+  const whole = kindAt(around) === "value" ? variables.get(toPathText(around)) : undefined;
+  return whole === undefined ? undefined : `can't be used together with ${whole}`;
 }
 
 const UNREADABLE = Symbol("unreadable");
@@ -175,39 +116,4 @@ function create(map: Record<string, unknown>, name: string | number): Record<str
   const made = {};
   map[name] = made;
   return made;
-}
-
-function suggest(name: string, value: unknown): string {
-  const nearest = nearestName(name, listVariables(value));
-  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
-}
-
-/** All variables there are: of each map those of the entries that `given` has. */
-export function listVariables(given: unknown): string[] {
-  return listPaths(fileSection, [], given).map(toVariable);
-}
-
-function listPaths(schema: Schema, path: Path, given: unknown): Path[] {
-  const node = toNode(schema);
-  const fields = node.kind === "section" ? node.fields : node.kind === "value" && node.info.fields;
-  const own = node.kind === "section" ? [] : [path];
-  if (node.kind === "map") {
-    const names = Object.keys(isRecord(given) ? given : {});
-    return [...own, ...names.flatMap((name) => listPaths(node.entry, [...path, name], {}))];
-  }
-  if (!fields) return own;
-  return [
-    ...own,
-    ...Object.entries(fields).flatMap(([name, field]) =>
-      listPaths(field, [...path, name], childOf(given, name)),
-    ),
-  ];
-}
-
-function childOf(given: unknown, name: string): unknown {
-  return isRecord(given) && Object.hasOwn(given, name) ? given[name] : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toTables } from "../../test/config/reference-rows.js";
-import { RESERVED_VARIABLES } from "./environment.js";
 import { parseConfig } from "./load.js";
+import { RESERVED_VARIABLES } from "./variable-names.js";
 
 const page = readFileSync(
   join(import.meta.dirname, "../../../../docs/reference/configuration.md"),

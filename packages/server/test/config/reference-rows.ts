@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { fileSection } from "../../src/config/description/file.js";
-import { toVariable } from "../../src/config/environment.js";
+import { toVariable } from "../../src/config/variable-names.js";
 import { toNode } from "../../src/config/walk.js";
 
 type Schema = Parameters<typeof toNode>[0];
