@@ -10,6 +10,7 @@ import { isGone } from "./exchange-end.js";
 import { readFraming } from "./framing.js";
 import { answer, isClosing, type ProblemStatus, toProblem } from "./replies.js";
 import { readTarget } from "./target.js";
+import { awaitTurn, isItsTurn } from "./turns.js";
 
 /** What the entry needs of the gateway. */
 export interface EntryHost extends ExchangeHost {
@@ -32,6 +33,10 @@ export class Entry {
   take(request: IncomingMessage, response: ServerResponse, isExpecting: boolean): void {
     // A connection that is being closed has had its last answer.
     if (isClosing(request.socket)) return;
+    if (!isItsTurn(response)) {
+      awaitTurn(request, response, () => this.take(request, response, isExpecting));
+      return;
+    }
     if (this.#host.isDraining) response.shouldKeepAlive = false;
     const arrival = this.#read(request, response, isExpecting);
     if (typeof arrival === "number") answer(request, response, toProblem(arrival), "", true);
