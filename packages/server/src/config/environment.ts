@@ -3,6 +3,7 @@
 
 import { parse } from "yaml";
 import { fileSection } from "./description/file.js";
+import { schemaAt, toNode } from "./description/walk.js";
 import { nearestName } from "./nearest.js";
 import { type Path, type Problems, toPathText } from "./problems.js";
 import {
@@ -13,7 +14,6 @@ import {
   listVariables,
   toWords,
 } from "./variable-names.js";
-import { schemaAt, toNode } from "./walk.js";
 
 /**
  * Puts the values of variables into `value`, which is changed. Answers which variable a value came from,

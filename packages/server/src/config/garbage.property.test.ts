@@ -4,9 +4,9 @@ import { stringify } from "yaml";
 import { goodFile } from "../../test/config/bad-cases.js";
 import { ServerError } from "../errors.js";
 import { fileSection } from "./description/file.js";
+import { toNode } from "./description/walk.js";
 import { parseConfig, toConfig } from "./load.js";
 import { listVariables } from "./variable-names.js";
-import { toNode } from "./walk.js";
 
 type Schema = Parameters<typeof toNode>[0];
 

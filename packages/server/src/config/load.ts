@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import type { IdentityOptions } from "sluice/http";
 import { ServerError } from "../errors.js";
+import { crossCheck } from "./checks/sections.js";
 import type { Config } from "./config.js";
-import { crossCheck } from "./cross-checks.js";
 import type { FileValues } from "./description/file.js";
 import { readSource } from "./reading.js";
 import { type Source, toCodeSource, toTextSource } from "./source.js";

@@ -5,12 +5,12 @@
 import type { z } from "zod";
 import { show } from "../errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
+import { schemaAt, toNode } from "./description/walk.js";
 import { applyEnvironment } from "./environment.js";
 import { nearestName } from "./nearest.js";
 import { type Path, Problems, toPathText, toPlace } from "./problems.js";
 import type { Source } from "./source.js";
 import { replaceVariables } from "./variables.js";
-import { schemaAt, toNode } from "./walk.js";
 
 /** The name of a section. */
 export type SectionName = keyof FileValues;

@@ -2,8 +2,8 @@
 // between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
 
 import { fileSection } from "./description/file.js";
+import { type schemaAt, toNode } from "./description/walk.js";
 import type { Path } from "./problems.js";
-import { type schemaAt, toNode } from "./walk.js";
 
 type Schema = NonNullable<ReturnType<typeof schemaAt>>;
 

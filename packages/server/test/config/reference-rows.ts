@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { fileSection } from "../../src/config/description/file.js";
+import { toNode } from "../../src/config/description/walk.js";
 import { toVariable } from "../../src/config/variable-names.js";
-import { toNode } from "../../src/config/walk.js";
 
 type Schema = Parameters<typeof toNode>[0];
 type Path = readonly (string | number)[];

@@ -1,8 +1,8 @@
 // The description of the process and its doors: what their sections of the file may say.
 
-import { byDefault, listOf, optional, required, section } from "../fields.js";
-import { duration, flag, whole } from "../shapes.js";
-import { filePath, listen, secret, urlPathOrFalse } from "../texts.js";
+import { byDefault, listOf, optional, required, section } from "./fields.js";
+import { duration, flag, whole } from "./shapes.js";
+import { filePath, listen, secret, urlPathOrFalse } from "./texts.js";
 
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;

@@ -1,9 +1,6 @@
 // The description of the whole file: every section, in the order in which a reader meets them.
 
 import type { z } from "zod";
-import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
-import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "../shapes.js";
-import { anyText, filePath, secret, text } from "../texts.js";
 import {
   adminSection,
   decisionSection,
@@ -11,7 +8,10 @@ import {
   gatewaySection,
   serverSection,
 } from "./doors.js";
+import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
 import { identitySection } from "./identity.js";
+import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "./shapes.js";
+import { anyText, filePath, secret, text } from "./texts.js";
 import { routeSection, upstreamSection } from "./upstreams.js";
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 // The description of identity: how callers are told apart. What a file can say of the options that the
 // library has, with the same names and meanings.
 
-import { byDefault, listOf, mapOf, optional, required, section } from "../fields.js";
-import { duration, flag, oneOf, whole } from "../shapes.js";
-import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "../texts.js";
+import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
+import { duration, flag, oneOf, whole } from "./shapes.js";
+import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./texts.js";
 
 const SECRET_LENGTH_MIN = 16;
 /** RFC 7518 asks for the size of the hash. */

@@ -1,8 +1,8 @@
 // The description of upstreams and of the routes that lead to them.
 
-import { byDefault, listOf, optional, required, section } from "../fields.js";
-import { duration, flag, oneOf, whole } from "../shapes.js";
-import { hostName, routePath, target, text } from "../texts.js";
+import { byDefault, listOf, optional, required, section } from "./fields.js";
+import { duration, flag, oneOf, whole } from "./shapes.js";
+import { hostName, routePath, target, text } from "./texts.js";
 
 const HOUR_MS = 3_600_000;
 

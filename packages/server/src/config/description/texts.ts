@@ -3,7 +3,7 @@
 
 import { isIPv6 } from "node:net";
 import type { z } from "zod";
-import type { ListenConfig } from "./config.js";
+import type { ListenConfig } from "../config.js";
 import { orFalse, shape } from "./shapes.js";
 
 const TEXT_LENGTH_MAX = 4_096;

@@ -1,7 +1,7 @@
 // What the fields of identity have to say together.
 
-import type { FileValues } from "./description/file.js";
-import type { Path, Problems } from "./problems.js";
+import type { FileValues } from "../description/file.js";
+import type { Path, Problems } from "../problems.js";
 
 type IdentityValues = FileValues["identity"];
 type SourceValues = NonNullable<IdentityValues["user"]>;

@@ -4,12 +4,12 @@
 import { memoryStore, SluiceError } from "sluice";
 import { createDoor, type IdentityOptions } from "sluice/http";
 import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluice/rules";
-import type { FileValues } from "./description/file.js";
-import type { ConfigProblem } from "./problems.js";
-import type { Reading } from "./reading.js";
-import { tellRules } from "./rules-checks.js";
-import { type ResolvePath, toResponses } from "./to-config.js";
-import { toIdentityOptions } from "./to-identity.js";
+import type { FileValues } from "../description/file.js";
+import type { ConfigProblem } from "../problems.js";
+import type { Reading } from "../reading.js";
+import { type ResolvePath, toResponses } from "../to-config.js";
+import { toIdentityOptions } from "../to-identity.js";
+import { tellRules } from "./rules.js";
 
 /** Checks rules with the doors that are to open. */
 export function checkPolicies(reading: Reading, rules: RuleSet): void {

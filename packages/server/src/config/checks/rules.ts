@@ -4,10 +4,10 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { SluiceError } from "sluice";
 import { parseRules, type RuleProblem, type RuleSet, RulesError } from "sluice/rules";
-import { readNamed } from "./file-checks.js";
-import { type ConfigProblem, toPlace } from "./problems.js";
-import type { Reading } from "./reading.js";
-import type { ResolvePath } from "./to-config.js";
+import { type ConfigProblem, toPlace } from "../problems.js";
+import type { Reading } from "../reading.js";
+import type { ResolvePath } from "../to-config.js";
+import { readNamed } from "./files.js";
 
 /** The rules of a configuration; undefined if there are none, or with problems told. */
 export function readRules(reading: Reading, at: ResolvePath): RuleSet | undefined {

@@ -2,17 +2,17 @@
 // token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
 import type { IdentityOptions } from "sluice/http";
-import type { ListenConfig } from "./config.js";
-import type { FileValues } from "./description/file.js";
-import { checkPolicies, readIdentity } from "./door-checks.js";
-import { checkFiles } from "./file-checks.js";
-import { checkIdentity } from "./identity-checks.js";
-import type { Path, Problems } from "./problems.js";
-import type { Reading, SectionName } from "./reading.js";
-import { checkRoutes } from "./route-checks.js";
-import { readRules } from "./rules-checks.js";
-import { isLoopback } from "./texts.js";
-import type { ResolvePath } from "./to-config.js";
+import type { ListenConfig } from "../config.js";
+import type { FileValues } from "../description/file.js";
+import { isLoopback } from "../description/texts.js";
+import type { Path, Problems } from "../problems.js";
+import type { Reading, SectionName } from "../reading.js";
+import type { ResolvePath } from "../to-config.js";
+import { checkFiles } from "./files.js";
+import { checkIdentity } from "./identity.js";
+import { checkPolicies, readIdentity } from "./policies.js";
+import { checkRoutes } from "./routes.js";
+import { readRules } from "./rules.js";
 
 /** Looks at sections that are good. */
 interface Check {

@@ -3,9 +3,9 @@
 
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import type { Path } from "./problems.js";
-import type { Reading } from "./reading.js";
-import type { ResolvePath } from "./to-config.js";
+import type { Path } from "../problems.js";
+import type { Reading } from "../reading.js";
+import type { ResolvePath } from "../to-config.js";
 
 /** Checks the files of doors. */
 export function checkFiles(reading: Reading, at: ResolvePath): void {

@@ -2,7 +2,7 @@
 // names that errors suggest, and for what may not be shown.
 
 import type { z } from "zod";
-import type { Path } from "./problems.js";
+import type { Path } from "../problems.js";
 import { infoOf, type ShapeInfo } from "./shapes.js";
 
 type Schema = z.core.$ZodType;
