@@ -16,6 +16,7 @@ export class RequestBody {
   readonly #isChunked: boolean;
   readonly #watcher: BodyWatcher;
   #bytesLeft: number;
+  #isTooLarge = false;
   #connection: Connection | undefined;
 
   /** @param bytesMax - 0 is no bound. */
@@ -57,12 +58,16 @@ export class RequestBody {
 
   #onPiece(piece: Buffer): void {
     this.#bytesLeft -= piece.length;
-    if (this.#connection === undefined) return;
-    if (this.#bytesLeft < 0) {
-      this.#watcher.onBodyTooLarge();
-      return;
+    if (this.#bytesLeft < 0) this.#refuse();
+    else if (this.#connection !== undefined && !this.#send(this.#connection, piece)) {
+      this.#request.pause();
     }
-    if (!this.#send(this.#connection, piece)) this.#request.pause();
+  }
+
+  #refuse(): void {
+    if (this.#isTooLarge) return;
+    this.#isTooLarge = true;
+    this.#watcher.onBodyTooLarge();
   }
 
   #send(connection: Connection, piece: Buffer): boolean {

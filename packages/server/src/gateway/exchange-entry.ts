@@ -66,17 +66,19 @@ export class Entry {
 
   #decide(arrival: Arrival): void {
     const startMs = readMs();
+    let entered: Passage | Promise<Passage>;
     try {
-      const entered = this.#host.door.enter(new NodeView(arrival.request));
-      if (entered instanceof Passage) this.#goOn(arrival, entered, startMs);
-      else {
-        entered.then(
-          (passage) => this.#goOn(arrival, passage, startMs),
-          (error) => this.#fail(arrival, error),
-        );
-      }
+      entered = this.#host.door.enter(new NodeView(arrival.request));
     } catch (error) {
       this.#fail(arrival, error);
+      return;
+    }
+    if (entered instanceof Passage) this.#goOn(arrival, entered, startMs);
+    else {
+      entered.then(
+        (passage) => this.#goOn(arrival, passage, startMs),
+        (error) => this.#fail(arrival, error),
+      );
     }
   }
 

@@ -144,6 +144,22 @@ describe("a permit", () => {
     await untilFree(stand);
   });
 
+  it("returns when a client does not read the last of its response in time", async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.end(Buffer.alloc(20_000_000));
+    });
+    const stand = await startGateway(upstream, {
+      rules: [permits],
+      upstream: { idleTimeoutMs: 300 },
+    });
+    const client = await connectTo(stand.url);
+    onStop(() => client.end());
+    client.socket.pause();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await eventually(async () => (await remaining(stand)) < PERMITS);
+    await untilFree(stand);
+  });
+
   it("returns when the upstream fails, whenever it does", async () => {
     const stands = [
       await startGateway(await closedUrl(), { rules: [permits] }),

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Passage } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
 import type { RouteConfig } from "../config/config.js";
+import { after } from "../service/clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Caller, Failure } from "../upstream/caller.js";
 import type { Connection } from "../upstream/connection.js";
@@ -136,6 +137,7 @@ export class Exchange implements Caller, BodyWatcher {
     else if (isFirst && to - from <= JOINED_BYTES_MAX) {
       response.end(bytes.toString("latin1", from, to), "latin1");
     } else response.end(copyOf(bytes, from, to));
+    if (response.writableLength > 0) this.#boundLast(response);
   }
 
   onDrain(): void {
@@ -153,10 +155,12 @@ export class Exchange implements Caller, BodyWatcher {
   }
 
   onBodyTooLarge(): void {
+    const { response } = this.#arrival;
+    if (response.writableEnded) return;
     this.#target?.ended();
     this.#letGo();
-    if (this.#head === undefined) this.#reply(413, true);
-    else this.#arrival.response.destroy();
+    if (response.headersSent) response.destroy();
+    else this.#reply(413, true);
   }
 
   #goOn(): void {
@@ -277,6 +281,16 @@ export class Exchange implements Caller, BodyWatcher {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     this.#connection?.resume();
+  }
+
+  /** A client that does not read the last piece gets as long for it as for any other. */
+  #boundLast(response: ServerResponse): void {
+    const { idleTimeoutMs } = this.#upstream as Upstream;
+    if (idleTimeoutMs > 0)
+      response.once(
+        "close",
+        after(idleTimeoutMs, () => response.destroy()),
+      );
   }
 
   /** Gives up the connection, if there is one: what is under way on it concerns nobody any more. */

@@ -78,7 +78,7 @@ export class Connection {
 
   /** Whether it is open and free. */
   get isIdle(): boolean {
-    return this.#isConnected && !this.#isClosed && this.#caller === undefined;
+    return this.#isConnected && !this.#socket.destroyed && this.#caller === undefined;
   }
 
   /**

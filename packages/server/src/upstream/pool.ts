@@ -58,7 +58,10 @@ export class Pool implements ConnectionHost {
 
   /** A free connection; undefined if there is none: {@link wait} for one. */
   take(): Connection | undefined {
-    return this.#idle.pop();
+    let free = this.#idle.pop();
+    // One that is being closed is not free, and does not come back.
+    while (free !== undefined && !free.isIdle) free = this.#idle.pop();
+    return free;
   }
 
   /** Gets a new connection, or the next one that becomes free, for `caller`; it is told, also of failure. */
