@@ -2,6 +2,7 @@
 
 import type { Verdict } from "sluice";
 import type { Judgement } from "../telemetry/telemetry.js";
+import { type Ask, isAnyOf, isEnforced, type Verdicts } from "./asks.js";
 import {
   CODE,
   type DescriptorStatus,
@@ -9,20 +10,6 @@ import {
   type RateLimitResponse,
   UINT32_MAX,
 } from "./messages.js";
-import type { EnvoyRule } from "./rules.js";
-
-/** What is asked about one descriptor. */
-export interface Ask {
-  /** Undefined: nothing limits it. */
-  readonly rule: EnvoyRule | undefined;
-  readonly key: string;
-  /** 0: only looked at. */
-  readonly hits: number;
-  /** Whether the descriptor itself says its hits: what was spent, and not what is wanted. */
-  readonly isSpent: boolean;
-  /** Whether the hits are given back. */
-  readonly isRefund: boolean;
-}
 
 const NO_LIMIT: DescriptorStatus = {
   code: CODE.ok,
@@ -44,20 +31,10 @@ export const NEVER: Verdict = {
   source: "memory",
 };
 
-/** Whether a refusal of this one refuses the request. */
-export function isEnforced({ rule }: Ask): boolean {
-  return rule !== undefined && !rule.isShadow && !rule.isQuota;
-}
-
-/** Whether it is one of those of which any that passes is enough. */
-export function isAnyOf({ rule }: Ask): boolean {
-  return rule?.isQuota === true && !rule.isShadow;
-}
-
 /** The response to a request. `verdicts` are in the order of `asks`; undefined where nothing was counted. */
 export function toResponse(
   asks: readonly Ask[],
-  verdicts: readonly (Verdict | undefined)[],
+  verdicts: Verdicts,
   isRefused: boolean,
   nowMs: number,
 ): RateLimitResponse {
@@ -68,10 +45,7 @@ export function toResponse(
 }
 
 /** What metrics are told of a decision. */
-export function toJudgements(
-  asks: readonly Ask[],
-  verdicts: readonly (Verdict | undefined)[],
-): readonly Judgement[] {
+export function toJudgements(asks: readonly Ask[], verdicts: Verdicts): readonly Judgement[] {
   const judgements: Judgement[] = [];
   for (let i = 0; i < asks.length; i++) {
     const { rule, key, hits } = asks[i];
@@ -101,10 +75,7 @@ function toResetSeconds(unitMs: number, resetMs: number, nowMs: number): number 
 }
 
 /** When it would pass: the longest wait of those that all must pass, else the shortest of the others. */
-function toRetryAfter(
-  asks: readonly Ask[],
-  verdicts: readonly (Verdict | undefined)[],
-): readonly HeaderValue[] {
+function toRetryAfter(asks: readonly Ask[], verdicts: Verdicts): readonly HeaderValue[] {
   let longestMs = 0;
   let shortestMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < asks.length; i++) {

@@ -4,7 +4,21 @@
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
 import type { Judgement } from "../telemetry/telemetry.js";
-import { type Ask, isAnyOf, isEnforced, NEVER, toJudgements, toResponse } from "./answer.js";
+import { NEVER, toJudgements, toResponse } from "./answer.js";
+import {
+  type Ask,
+  isAnyRefused,
+  isCounted,
+  isLookedAt,
+  isNever,
+  isNoneOf,
+  isPlain,
+  isRefunded,
+  isTaken,
+  NOTHING,
+  type Verdicts,
+  withoutReplaced,
+} from "./asks.js";
 import {
   type Descriptor,
   type RateLimitRequest,
@@ -114,8 +128,7 @@ export class EnvoyLimiter {
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
     const verdicts = spread(asks, decided, isCounted);
-    const isRefused = asks.some((ask, i) => isEnforced(ask) && verdicts[i]?.allowed === false);
-    return this.#finish(asks, verdicts, isRefused, nowMs);
+    return this.#finish(asks, verdicts, isAnyRefused(asks, verdicts), nowMs);
   }
 
   /** The long way: what is only looked at or given back first, then what is counted. */
@@ -128,17 +141,16 @@ export class EnvoyLimiter {
     };
     fill(isRefunded, await this.#refund(asks.filter(isRefunded), nowMs));
     fill(isLookedAt, await this.#peek(asks.filter(isLookedAt), nowMs));
-    const isOver = () =>
-      asks.some((ask, i) => isEnforced(ask) && verdicts[i]?.allowed === false) ||
-      isNoneOf(asks, verdicts);
     const counted = asks.filter(isTaken);
-    if (asks.some((ask, i) => isEnforced(ask) && verdicts[i]?.allowed === false)) {
+    if (isAnyRefused(asks, verdicts)) {
       fill(isTaken, await this.#peek(counted, nowMs));
       return this.#finish(asks, verdicts, true, nowMs);
     }
     const { decided, receipts } = await this.#take(counted, nowMs);
     fill(isTaken, decided);
-    if (!isOver()) return this.#finish(asks, verdicts, false, nowMs);
+    if (!isAnyRefused(asks, verdicts) && !isNoneOf(asks, verdicts)) {
+      return this.#finish(asks, verdicts, false, nowMs);
+    }
     if (receipts.length > 0) {
       await this.#store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
       fill(isTaken, await this.#peek(counted, nowMs));
@@ -161,7 +173,7 @@ export class EnvoyLimiter {
   /** Hits that were spent already count even so, each as far as there is room: Envoy tells of them once. */
   #finish(
     asks: readonly Ask[],
-    verdicts: readonly (Verdict | undefined)[],
+    verdicts: Verdicts,
     isRefused: boolean,
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
@@ -212,39 +224,6 @@ export class EnvoyLimiter {
   }
 }
 
-const NOTHING: Ask = { rule: undefined, key: "", hits: 0, isSpent: false, isRefund: false };
-
-/** Counted in one decision, in which each that is enforced must pass. */
-function isPlain(ask: Ask): boolean {
-  if (ask.rule === undefined || ask.rule.kind === "unlimited") return true;
-  return isTaken(ask) && !ask.rule.isQuota;
-}
-
-function isCounted({ rule }: Ask): boolean {
-  return rule?.counter !== undefined;
-}
-
-function isTaken(ask: Ask): boolean {
-  return isCounted(ask) && ask.hits > 0 && !ask.isRefund;
-}
-
-function isLookedAt(ask: Ask): boolean {
-  return isCounted(ask) && ask.hits === 0;
-}
-
-function isRefunded(ask: Ask): boolean {
-  return isCounted(ask) && ask.hits > 0 && ask.isRefund;
-}
-
-function isNever({ rule }: Ask): boolean {
-  return rule?.kind === "never";
-}
-
-/** Whether there are limits of which one that passes is enough, and none does. */
-function isNoneOf(asks: readonly Ask[], verdicts: readonly (Verdict | undefined)[]): boolean {
-  return asks.some(isAnyOf) && asks.every((ask, i) => !isAnyOf(ask) || !verdicts[i]?.allowed);
-}
-
 /** Verdicts of some asks, at the places of these among all. */
 function spread(
   asks: readonly Ask[],
@@ -253,15 +232,6 @@ function spread(
 ): (Verdict | undefined)[] {
   let next = 0;
   return asks.map((ask) => (isOne(ask) ? decided[next++] : undefined));
-}
-
-/** Limits that another one of the request replaces don't apply. */
-function withoutReplaced(asks: readonly Ask[]): readonly Ask[] {
-  if (!asks.some(({ rule }) => rule !== undefined && rule.replaces.length > 0)) return asks;
-  const replaced = new Set(asks.flatMap(({ rule }) => rule?.replaces ?? []));
-  const isReplaced = ({ rule }: Ask) =>
-    rule !== undefined && rule.kind !== "unlimited" && replaced.has(rule.current.name);
-  return asks.map((ask) => (isReplaced(ask) ? NOTHING : ask));
 }
 
 function checkRequest({ domain, descriptors }: RateLimitRequest): void {
