@@ -26,7 +26,26 @@ export function toPolicyAnswer(
 
 function numbersOf(decision: Decision): string {
   const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source } = decision;
-  return `"allowed":${allowed},"limit":${orNull(limit)},"remaining":${orNull(remaining)},"retryAfterMs":${orNull(retryAfterMs)},"resetMs":${orNull(resetMs)},"delayMs":${delayMs},"source":"${source}"`;
+  const opening = `${toOpening(allowed, limit)}${orNull(remaining)},"retryAfterMs":`;
+  if (retryAfterMs === 0 && delayMs === 0) {
+    return `${opening}0,"resetMs":${orNull(resetMs)},"delayMs":0,"source":"${source}"`;
+  }
+  return `${opening}${orNull(retryAfterMs)},"resetMs":${orNull(resetMs)},"delayMs":${delayMs},"source":"${source}"`;
+}
+
+// Most answers begin as the one before (bench service/batch).
+let latestLimit = -1;
+let latestAllowed = false;
+let latestOpening = "";
+
+/** The answer up to what is left. */
+function toOpening(allowed: boolean, limit: number): string {
+  if (limit !== latestLimit || allowed !== latestAllowed) {
+    latestOpening = `"allowed":${allowed},"limit":${orNull(limit)},"remaining":`;
+    latestLimit = limit;
+    latestAllowed = allowed;
+  }
+  return latestOpening;
 }
 
 function toResult({ rule, keyType, algorithm, cost, isShadow, verdict }: RuleResult): string {

@@ -29,7 +29,8 @@ export class Limiters {
   readonly #byKey = new Map<string, InlineLimiter>();
   readonly #limitsSeen = new Set<string>();
   // Most callers ask for the limiter of the call before.
-  #latestKey = "";
+  #latestLimit: unknown;
+  #latestName = "";
   #latest: InlineLimiter | undefined;
 
   constructor(core: Pick<Core, "store" | "clock">) {
@@ -38,16 +39,20 @@ export class Limiters {
 
   /** @throws InputError if the limit can't hold. */
   of(limit: unknown, name: string = DEFAULT_NAME): InlineLimiter {
-    const numbers = typeof limit === "string" ? limit : JSON.stringify(limit);
+    const latest = this.#latest;
+    if (latest !== undefined && name === this.#latestName && isSame(limit, this.#latestLimit)) {
+      return latest;
+    }
+    const numbers = JSON.stringify(limit);
     const key = `${name}\n${numbers}`;
-    if (key === this.#latestKey && this.#latest !== undefined) return this.#latest;
     const found = this.#byKey.get(key) ?? this.#make(limit, name, numbers);
     // A map is in the order of insertion: who is used goes to its end.
     this.#byKey.delete(key);
     this.#byKey.set(key, found);
     const [oldest] = this.#byKey.keys();
     if (this.#byKey.size > LIMITERS_MAX) this.#byKey.delete(oldest);
-    this.#latestKey = key;
+    this.#latestLimit = limit;
+    this.#latestName = name;
     this.#latest = found;
     return found;
   }
@@ -66,6 +71,26 @@ export class Limiters {
     return { limiter, permitMs: Math.max(...permits) };
   }
 }
+
+/**
+ * Whether a value of JSON says the same as another. Fields in another order are another value, which costs a
+ * look-up and no more. What is compared against is a limit that could be used, and so never deep.
+ */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  let fields = 0;
+  for (const name in a) {
+    if (!Object.hasOwn(b, name)) return false;
+    if (!isSame((a as Fields)[name], (b as Fields)[name])) return false;
+    fields += 1;
+  }
+  for (const _ in b) fields -= 1;
+  return fields === 0;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const READER = "inline";
 const LABEL = `rule "${READER}": `;

@@ -17,15 +17,21 @@ export interface Problem {
 
 /** Sends an answer in one piece. */
 export function sendJson(response: ServerResponse, status: number, body: string): void {
-  const type = status < 400 ? "application/json" : "application/problem+json";
   const length = Buffer.byteLength(body);
-  if (status < 400)
-    response.writeHead(status, ["Content-Type", type, "Content-Length", `${length}`]);
-  else {
-    const head = ["Content-Type", type, "Content-Length", `${length}`, "Cache-Control", "no-store"];
-    response.writeHead(status, status === 401 ? [...head, "WWW-Authenticate", "Bearer"] : head);
-  }
-  response.end(body);
+  response.writeHead(status, status < 400 ? toHead(length) : toProblemHead(status, length));
+  // One byte for each character: there is nothing to encode.
+  response.end(body, length === body.length ? "latin1" : "utf8");
+}
+
+function toHead(length: number): string[] {
+  return ["Content-Type", "application/json", "Content-Length", `${length}`];
+}
+
+function toProblemHead(status: number, length: number): string[] {
+  const head = ["Content-Type", "application/problem+json", "Content-Length", `${length}`];
+  head.push("Cache-Control", "no-store");
+  if (status === 401) head.push("WWW-Authenticate", "Bearer");
+  return head;
 }
 
 /** What callers may know of an error; undefined if it is a fault of ours, of which they learn nothing. */
