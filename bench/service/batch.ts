@@ -1,6 +1,6 @@
 // What a batch gains: decisions in calls of a hundred beside calls of one.
 
-import type { Bench } from "../bench.js";
+import type { Bench, Finding } from "../bench.js";
 import { median, spreadOf } from "../harness.js";
 import { type Rates, takeTurns } from "./decision-load.js";
 
@@ -13,22 +13,28 @@ export const batch: Bench<Rates> = {
   parts: ["all"],
   runPart: () =>
     takeTurns([
-      { side: "decision", decisions: BATCH },
-      { side: "decision", decisions: 1 },
+      { side: "decision", decisions: BATCH, by: "limit" },
+      { side: "decision", decisions: 1, by: "limit" },
+      { side: "decision", decisions: BATCH, by: "facts" },
+      { side: "decision", decisions: 1, by: "facts" },
     ]),
-  conclude: ([[calls, checks]]) => {
-    const decisions = calls.map((perSec) => perSec * BATCH);
-    return [
-      {
-        subject: `POST /v1/check, ${BATCH} requests by facts in a call`,
-        reference: "one request in a call",
-        subjectPerSec: median(decisions),
-        referencePerSec: median(checks),
-        ratio: median(decisions) / median(checks),
-        value: median(decisions) / median(checks),
-        spread: spreadOf(decisions.map((perSec, round) => perSec / checks[round])),
-        note: "decisions/s; nothing refused",
-      },
-    ];
-  },
+  conclude: ([[byLimit, oneByLimit, byFacts, oneByFacts]]) => [
+    toFinding("by a limit and key", byLimit, oneByLimit),
+    { ...toFinding("by facts, one rule, memory", byFacts, oneByFacts), isJudged: false },
+  ],
 };
+
+function toFinding(how: string, calls: readonly number[], checks: readonly number[]): Finding {
+  const decisions = calls.map((perSec) => perSec * BATCH);
+  const ratio = median(decisions) / median(checks);
+  return {
+    subject: `${BATCH} checks in a call, ${how}`,
+    reference: "one in a call",
+    subjectPerSec: median(decisions),
+    referencePerSec: median(checks),
+    ratio,
+    value: ratio,
+    spread: spreadOf(decisions.map((perSec, round) => perSec / checks[round])),
+    note: "decisions/s; nothing refused",
+  };
+}

@@ -1,6 +1,6 @@
 // What a decision over HTTP costs beside an answer that says nothing.
 
-import type { Bench } from "../bench.js";
+import type { Bench, Finding } from "../bench.js";
 import { median, spreadOf } from "../harness.js";
 import { type Rates, takeTurns } from "./decision-load.js";
 
@@ -11,19 +11,26 @@ export const decide: Bench<Rates> = {
   parts: ["all"],
   runPart: () =>
     takeTurns([
-      { side: "decision", decisions: 1 },
+      { side: "decision", decisions: 1, by: "limit" },
+      { side: "decision", decisions: 1, by: "facts" },
       { side: "hello", decisions: 0 },
     ]),
-  conclude: ([[checks, hellos]]) => [
-    {
-      subject: "POST /v1/check by facts, one rule, memory",
-      reference: "node:http hello",
-      subjectPerSec: median(checks),
-      referencePerSec: median(hellos),
-      ratio: median(checks) / median(hellos),
-      value: median(checks) / median(hellos),
-      spread: spreadOf(checks.map((perSec, round) => perSec / hellos[round])),
-      note: "nothing refused",
-    },
+  conclude: ([[byLimit, byFacts, hellos]]) => [
+    toFinding("by a limit and key", byLimit, hellos),
+    { ...toFinding("by facts, one rule, memory", byFacts, hellos), isJudged: false },
   ],
 };
+
+function toFinding(how: string, checks: readonly number[], hellos: readonly number[]): Finding {
+  const ratio = median(checks) / median(hellos);
+  return {
+    subject: `one check, ${how}`,
+    reference: "node:http hello",
+    subjectPerSec: median(checks),
+    referencePerSec: median(hellos),
+    ratio,
+    value: ratio,
+    spread: spreadOf(checks.map((perSec, round) => perSec / hellos[round])),
+    note: "nothing refused",
+  };
+}

@@ -31,6 +31,8 @@ export interface Load {
   readonly side: DecisionSide;
   /** How many decisions one request asks for; 0 is a plain GET. */
   readonly decisions: number;
+  /** Whether they are asked for by a limit and key, or by facts, to be decided by the rules. Default facts. */
+  readonly by?: "limit" | "facts";
 }
 
 /** Requests per second of processor time of each load, one figure for each round. */
@@ -96,9 +98,9 @@ async function failure(child: ChildProcess, side: string): Promise<never> {
 }
 
 /** Requests are made before the first is sent, so that asking costs both sides the same. */
-function writeScript({ decisions }: Load, path: string): string {
+function writeScript({ decisions, by = "facts" }: Load, path: string): string {
   const requests =
-    decisions === 0 ? ["GET"] : Array.from({ length: BODIES }, (_, i) => toBody(i, decisions));
+    decisions === 0 ? ["GET"] : Array.from({ length: BODIES }, (_, i) => toBody(i, decisions, by));
   const lines = requests.map((body) =>
     decisions === 0
       ? `wrk.format("GET", "/")`
@@ -110,10 +112,12 @@ function writeScript({ decisions }: Load, path: string): string {
   return path;
 }
 
-function toBody(place: number, decisions: number): string {
+function toBody(place: number, decisions: number, by: "limit" | "facts"): string {
   const asked = Array.from({ length: decisions }, (_, i) => {
     const user = `${(place * decisions + i) % USERS}`;
-    return { facts: { method: "GET", path: "/api/items", ip: "203.0.113.10", user } };
+    return by === "limit"
+      ? { limit: "1000000/second", key: `user:${user}` }
+      : { facts: { method: "GET", path: "/api/items", ip: "203.0.113.10", user } };
   });
   return JSON.stringify(decisions === 1 ? asked[0] : { requests: asked });
 }
