@@ -75,6 +75,7 @@ describe.each(UNDER_WAY)("a client that %s", (_, text) => {
     });
     const open = await Promise.all(Array.from({ length: PLACES }, () => send(text)));
     await untilTaken(PLACES);
+    if (text === get("/drip")) for (const { socket } of open) socket.pause();
     expect(await (await send(get("/a"))).until((got) => got.includes("\r\n\r\n"))).toMatch(
       /^HTTP\/1.1 429/,
     );
@@ -91,18 +92,17 @@ describe.each(UNDER_WAY)("a client that %s", (_, text) => {
 });
 
 describe("clients that pipeline and hang up", () => {
-  it("give back the places of requests whose turn never came", async () => {
+  it("give back the place of the first, and take none for those whose turn never came", async () => {
     stand = await startStand({ rules: [RULE], answer });
     const client = await send(get("/wait") + get("/half") + get("/a") + get("/wait"));
-    await untilTaken(4).catch(() => undefined);
-    expect(await taken()).toBeGreaterThan(0);
+    await untilTaken(1);
     client.socket.resetAndDestroy();
     await untilTaken(0);
   });
 });
 
 describe("a thousand clients that hang up at random points", () => {
-  it("leave no place taken and no connection open", async () => {
+  it("leave no place taken", async () => {
     stand = await startStand({ rules: [RULE], answer });
     const texts = [
       get("/wait"),
