@@ -126,7 +126,7 @@ export const identitySection = section({
   apiKey: optional(apiKeySection, "Where an API key is looked for; without it nowhere."),
   keySecret: optional(
     secret(SECRET_LENGTH_MIN),
-    "Hashes keys that are secrets, the same on all servers that share limits. Needed with Redis as soon as rules count by such keys.",
+    "Hashes API keys, the same on all servers that share limits; without it by a plain hash, which finds out keys that can be guessed. With Redis, inline keys of the decision API that are secrets need it.",
   ),
   jwt: optional(jwtSection, "Verifies tokens for claims."),
   bodyBytesMax: byDefault(
