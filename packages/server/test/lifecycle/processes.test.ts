@@ -51,3 +51,20 @@ describe("a worker that dies", () => {
     expect(countOf(tally, 200)).toBeGreaterThan(100);
   });
 });
+
+describe("a primary that is killed", () => {
+  it("takes its workers along: none goes on without its counters", async () => {
+    const served = serve(2, rulesOf(10));
+    await served.url("gateway");
+    await served.kill();
+    await expect.poll(() => served.workerPids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

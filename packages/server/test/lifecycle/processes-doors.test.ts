@@ -1,0 +1,72 @@
+// Doors of a service of several processes, over Redis too: each is where its requests find what they need.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startRedis } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
+import { countOf, startLoad } from "./load.js";
+import { rulesOf, useServe } from "./serve-stand.js";
+
+const { serve } = useServe();
+
+/** A port that nobody listens at now: where a door does not tell its own. */
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function post(url: string, body: object): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json().catch(() => undefined) };
+}
+
+describe("two workers", () => {
+  it("answer Envoy under one limit, and the decision API settles what another call held", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-"));
+    const file = join(folder, "ratelimit.yaml");
+    writeFileSync(
+      file,
+      "domain: edge\ndescriptors:\n  - key: who\n    rate_limit: { unit: hour, requests_per_unit: 20 }\n",
+    );
+    const http = `127.0.0.1:${await findFreePort()}`;
+    const served = serve(2, rulesOf(10), {
+      decision: { listen: "127.0.0.1:0" },
+      envoy: { listen: "127.0.0.1:0", http, files: [file] },
+    });
+    await served.url("envoy");
+    const asked = { domain: "edge", descriptors: [{ entries: [{ key: "who", value: "me" }] }] };
+    const statuses: number[] = [];
+    for (let i = 0; i < 30; i++) statuses.push((await post(`http://${http}/json`, asked)).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+
+    const decision = await served.url("decision");
+    const call = { limit: "10/hour", key: "user:42", cost: 4 };
+    const held = await post(`${decision}/v1/reserve`, call);
+    const { id } = held.body as { id: string };
+    expect((await post(`${decision}/v1/commit`, { id, cost: 1 })).status).toBe(200);
+    const { body } = await post(`${decision}/v1/peek`, { limit: "10/hour", key: "user:42" });
+    expect(body).toMatchObject({ remaining: 9 });
+  });
+
+  it("hold a limit over Redis", async () => {
+    const redis = await startRedis();
+    const store = { kind: "redis", url: `redis://127.0.0.1:${redis.port}`, timeoutMs: 1_000 };
+    const served = serve(2, rulesOf(50), { store });
+    const load = startLoad(await served.url("gateway"), { clients: 6 });
+    await expect.poll(() => countOf(load.tally, 200), { timeout: 30_000 }).toBeGreaterThan(49);
+    await load.until(countOf(load.tally, 429) + 300);
+    const tally = await load.stop();
+    expect([tally.failures, countOf(tally, 200)]).toEqual([[], 50]);
+    await served.kill();
+    await redis.stop();
+  });
+});
