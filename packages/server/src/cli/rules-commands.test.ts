@@ -78,6 +78,15 @@ describe("sluice rules validate", () => {
     expect(second.problems[0]).toMatchObject({ rule: "login", line: 4 });
   });
 
+  it("says how to check a configuration, where it is given one", async () => {
+    const file = write("sluice.yaml", "gateway: { listen: 127.0.0.1:8080 }\n");
+    const { code, err } = await sluice(["rules", "validate", file]);
+    expect(code).toBe(1);
+    expect(err).toContain(
+      `looks like a configuration, which has rules inside: sluice serve --check`,
+    );
+  });
+
   it("says in one line that a file is not there, and exits with 2", async () => {
     const { code, err } = await sluice(["rules", "validate", join(folder, "none.yaml")]);
     expect(code).toBe(2);

@@ -106,9 +106,17 @@ async function parse(path: string, terminal: Terminal): Promise<RuleSet | RulesE
   try {
     return parseRules(text, { file: nameOf(path) });
   } catch (error) {
-    if (error instanceof RulesError) return error;
-    throw error;
+    if (!(error instanceof RulesError)) throw error;
+    if (CONFIGURATION.test(text)) terminal.writeError(`${sayConfiguration(nameOf(path))}\n`);
+    return error;
   }
+}
+
+/** What a configuration has at its left edge, and rules never do. */
+const CONFIGURATION = /^(?:server|gateway|decision|envoy|admin|upstreams|routes):/m;
+
+function sayConfiguration(file: string): string {
+  return `${file} looks like a configuration, which has rules inside: sluice serve --check -c ${file}`;
 }
 
 function tellProblems(file: string, { problems }: RulesError, terminal: Terminal): void {
