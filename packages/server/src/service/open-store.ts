@@ -41,10 +41,10 @@ function openRedis(
 ): OpenStore {
   // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
   const client = new Redis(config.url, { lazyConnect: true });
-  client.on("error", (error) => telemetry.log.debug({ err: error }, "Redis"));
-  const { keyPrefix, timeoutMs } = config;
+  const { keyPrefix, keySecret, timeoutMs } = config;
   const remote = redisStore(client, {
     ...(keyPrefix === undefined ? {} : { prefix: keyPrefix }),
+    ...(keySecret === undefined ? {} : { keySecret }),
     onWarning: (message) => telemetry.log.warn(message),
   });
   const store = resilient(telemetry.measured(remote), {

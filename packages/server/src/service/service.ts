@@ -51,14 +51,14 @@ export interface Service {
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
   const core = createCore(config, { ...options, telemetry });
-  const service = new RunningService(core, options);
   try {
+    const service = new RunningService(core, options);
     await service.open(options.openers ?? openersOf(config, toControl(service)));
+    return service;
   } catch (error) {
-    await service.close();
+    await core.close();
     throw error;
   }
-  return service;
 }
 
 /** What the admin port asks a service of one process. */
@@ -102,7 +102,12 @@ class RunningService implements Service {
 
   /** Opens all doors, or throws and opens none. */
   async open(openers: readonly DoorOpener[]): Promise<void> {
-    this.#doors = await openDoors(this.core, openers);
+    try {
+      this.#doors = await openDoors(this.core, openers);
+    } catch (error) {
+      this.#rules.close();
+      throw error;
+    }
     this.#readiness.open();
   }
 

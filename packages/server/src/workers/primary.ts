@@ -34,14 +34,15 @@ export async function startPrimary(
   const keySecret = options.keySecret ?? newSecret().toString("base64");
   const telemetry = options.telemetry ?? createTelemetry(config.telemetry, { keySecret });
   const core = createCore(config, { ...options, telemetry });
-  const service = new PrimaryService(core, { ...options, keySecret });
+  let service: PrimaryService | undefined;
   try {
+    service = new PrimaryService(core, { ...options, keySecret });
     await service.open();
+    return service;
   } catch (error) {
-    await service.close();
+    await (service ?? core).close();
     throw error;
   }
-  return service;
 }
 
 interface PrimaryOptions extends ServiceOptions {

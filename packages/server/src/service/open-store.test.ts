@@ -1,0 +1,69 @@
+// The store of a service: what is configured of it reaches Redis, and a Redis that is not there is no hurry.
+
+import { Redis } from "ioredis";
+import { createLimiter, fixedWindow, systemClock } from "sluice";
+import { startRedis } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { quietTelemetry } from "../telemetry/quiet.js";
+import { openStore } from "./open-store.js";
+
+const limit = fixedWindow({ limit: 10, windowMs: 3_600_000 });
+const options = { telemetry: quietTelemetry(), clock: systemClock };
+let server: Awaited<ReturnType<typeof startRedis>>;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+function redisConfig(port: number) {
+  return {
+    kind: "redis",
+    url: `redis://127.0.0.1:${port}`,
+    keyPrefix: "app",
+    timeoutMs: 1_000,
+    failReadiness: false,
+  } as const;
+}
+
+describe("a store in Redis", () => {
+  it("counts there, under the prefix that is configured", async () => {
+    const opened = openStore(redisConfig(server.port), options);
+    const limiter = createLimiter({ limit, store: opened.store, name: "test" });
+    expect(await limiter.check("user:42")).toMatchObject({ remaining: 9, source: "store" });
+    const client = new Redis(server.port);
+    expect(await client.keys("*")).toEqual(["app:{user:42}:test"]);
+    client.disconnect();
+    await opened.close();
+  });
+
+  it("never holds a secret as it is", async () => {
+    const keySecret = "0123456789abcdef";
+    const opened = openStore({ ...redisConfig(server.port), keySecret }, options);
+    const limiter = createLimiter({ limit, store: opened.store, name: "test" });
+    expect(await limiter.check("apiKey:sesame")).toMatchObject({ source: "store" });
+    const client = new Redis(server.port);
+    expect((await client.keys("*")).join()).not.toContain("sesame");
+    client.disconnect();
+    await opened.close();
+  });
+
+  it("that is not there yet is answered for, and says since when", async () => {
+    const opened = openStore(redisConfig(9), options);
+    const limiter = createLimiter({ limit, store: opened.store, name: "test" });
+    for (let i = 0; i < 6; i++) {
+      expect(await limiter.check("user:42")).toMatchObject({ source: "fallback" });
+    }
+    expect(opened.awaySinceMs()).toBeLessThanOrEqual(systemClock.now());
+    await opened.close();
+  });
+});
+
+describe("a store in memory", () => {
+  it("is never away", async () => {
+    const opened = openStore({ kind: "memory", keysMax: 1_000 }, options);
+    const limiter = createLimiter({ limit, store: opened.store });
+    expect(limiter.check("user:42")).toMatchObject({ remaining: 9, source: "memory" });
+    expect(opened.awaySinceMs()).toBeUndefined();
+    await opened.close();
+  });
+});
