@@ -18,6 +18,7 @@ import { type BodyWatcher, RequestBody } from "./exchange-body.js";
 import { isGone, watchEnd } from "./exchange-end.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./exchange-failure.js";
 import { findField, passHead } from "./exchange-head.js";
+import { endWithText } from "./exchange-text.js";
 import { toUpstreamHead } from "./forwarding.js";
 import type { BodyFraming } from "./framing.js";
 import { answer, type ProblemStatus, toProblem } from "./replies.js";
@@ -135,7 +136,7 @@ export class Exchange implements Caller, BodyWatcher {
     this.#bytes += to - from;
     if (to === from) response.end();
     else if (isFirst && to - from <= JOINED_BYTES_MAX) {
-      response.end(bytes.toString("latin1", from, to), "latin1");
+      endWithText(response, bytes.toString("latin1", from, to));
     } else response.end(copyOf(bytes, from, to));
     if (response.writableLength > 0) this.#boundLast(response);
   }

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { joinHead, type Reply } from "sluice/http";
 import type { ServerErrorCode } from "../errors.js";
 import { after } from "../service/clock.js";
+import { endWithText } from "./exchange-text.js";
 
 /** The problems that the gateway answers with, by status. */
 export type ProblemStatus = 400 | 404 | 408 | 413 | 431 | 500 | 502 | 503 | 504;
@@ -82,7 +83,9 @@ export function answer(
   }
   joinHead(response, head);
   response.writeHead(status, { "Content-Length": length });
-  response.end(body);
+  // As many bytes as characters: they are the same then, in whatever way they are written.
+  if (Number(length) === body.length) endWithText(response, body);
+  else response.end(body);
 }
 
 /** Whether more of the request is to come than is worth reading, or it can't be told how much. */
