@@ -16,10 +16,10 @@ import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js
 import { toInputs } from "./inputs.js";
 import { Limiters } from "./limiters.js";
 import { LimitsList } from "./limits-list.js";
-import { isThenable } from "./maybe.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
+import { type RequestFields, readFields } from "./request-fields.js";
 import { type Call, Verbs } from "./verbs.js";
 
 const ALIVE = '{"alive":true}';
@@ -72,7 +72,7 @@ export class DecisionApi {
       this.#refuseMethod(request, response, "GET, HEAD");
       return;
     }
-    if (!page.isOpen) this.#mustBeAdmitted(request);
+    if (!page.isOpen) this.#mustBeAdmitted(readFields(request));
     response.setHeader("Cache-Control", "no-store");
     sendJson(response, 200, page.text());
   }
@@ -82,86 +82,80 @@ export class DecisionApi {
       this.#refuseMethod(request, response, "POST");
       return;
     }
-    const { headers } = request;
-    const token = this.#mustBeAdmitted(request);
-    mustBeJson(headers["content-type"]);
-    if (Number(headers["content-length"]) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
-    const idempotencyKey = headers["idempotency-key"] as string | undefined;
+    const fields = readFields(request);
+    const token = this.#mustBeAdmitted(fields);
+    mustBeJson(fields.contentType);
+    if (Number(fields.contentLength) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
+    const { idempotencyKey } = fields;
     collectBody(request, this.#bodyBytesMax, (error, body) => {
       if (error !== undefined) this.#fail(response, error);
       else if (idempotencyKey === undefined) this.#run(response, endpoint, body);
-      else {
-        const { path } = endpoint;
-        this.#runOnce(response, endpoint, body, () =>
-          toKeyedRequest(idempotencyKey, { token, path, body }),
-        );
-      }
+      else this.#runOnce(response, endpoint, body, { token, idempotencyKey });
     });
   }
 
-  /** Runs a request, and hands on its answer. */
-  #run(
-    response: ServerResponse,
-    endpoint: Endpoint,
-    body: Buffer,
-    call: Call = NO_CALL,
-    keep?: (status: number, body: string) => void,
-  ): void {
+  /** Makes no closure for what is answered at once (bench service/decide). */
+  #run(response: ServerResponse, endpoint: Endpoint, body: Buffer): void {
     const startMs = readMs();
-    const send = (text: string) => {
-      this.#core.telemetry.tookMs("decision", readMs() - startMs);
-      keep?.(200, text);
-      sendJson(response, 200, text);
-    };
-    const fail = (error: unknown) => {
-      keep?.(toToldProblem(error).status, toProblemBody(toToldProblem(error)));
-      this.#fail(response, error);
-    };
     let answer: MaybePromise<string>;
     try {
-      answer = endpoint.run(parseJson(body), call);
+      answer = endpoint.run(parseJson(body), NO_CALL);
     } catch (error) {
-      fail(error);
+      this.#fail(response, error);
       return;
     }
-    if (isThenable(answer)) answer.then(send, fail);
-    else send(answer);
+    if (typeof answer === "string") this.#send(response, answer, startMs);
+    else {
+      answer.then(
+        (text) => this.#send(response, text, startMs),
+        (error) => this.#fail(response, error),
+      );
+    }
+  }
+
+  #send(response: ServerResponse, text: string, startMs: number): void {
+    this.#core.telemetry.tookMs("decision", readMs() - startMs);
+    sendJson(response, 200, text);
   }
 
   /** Runs a request that says a key, unless it was answered before. */
-  #runOnce(
+  async #runOnce(
     response: ServerResponse,
     endpoint: Endpoint,
     body: Buffer,
-    toKeyed: () => KeyedRequest,
-  ): void {
-    let keyed: KeyedRequest;
+    { token, idempotencyKey }: { readonly token: number; readonly idempotencyKey: string },
+  ): Promise<void> {
+    const startMs = readMs();
+    let keyed: KeyedRequest | undefined;
     try {
-      keyed = toKeyed();
-      const kept = this.#idempotency.begin(keyed);
+      const asked = toKeyedRequest(idempotencyKey, { token, path: endpoint.path, body });
+      const kept = this.#idempotency.begin(asked);
       if (kept !== undefined) {
         sendJson(response, kept.status, kept.body);
         return;
       }
+      keyed = asked;
+      // Other processes don't know the answer: with the id, at least the store counts the request once.
+      const text = await endpoint.run(parseJson(body), { requestId: asked.print });
+      this.#idempotency.end(keyed, { status: 200, body: text });
+      this.#send(response, text, startMs);
     } catch (error) {
+      const problem = toToldProblem(error);
+      const told = { status: problem.status, body: toProblemBody(problem) };
+      if (keyed !== undefined) this.#idempotency.end(keyed, told);
       this.#fail(response, error);
-      return;
     }
-    // Other processes don't know the answer: with the id, at least the store counts the request once.
-    this.#run(response, endpoint, body, { requestId: keyed.print }, (status, text) =>
-      this.#idempotency.end(keyed, { status, body: text }),
-    );
   }
 
   /** The place of the request's token. */
-  #mustBeAdmitted({ headers }: IncomingMessage): number {
-    const admission = this.#auth.admit(headers.authorization, headers.host);
+  #mustBeAdmitted({ authorization, host }: RequestFields): number {
+    const admission = this.#auth.admit(authorization, host);
     if (typeof admission === "number") return admission;
     if (admission === "unauthorized") {
-      const seen = headers.authorization === undefined ? "got none" : "got one that is not known";
+      const seen = authorization === undefined ? "got none" : "got one that is not known";
       throw new ServerError("SLUICE_UNAUTHORIZED", seen);
     }
-    const seen = `without tokens the Host must be an address or localhost, got ${show(headers.host)}`;
+    const seen = `without tokens the Host must be an address or localhost, got ${show(host)}`;
     throw new ServerError("SLUICE_FORBIDDEN", seen);
   }
 

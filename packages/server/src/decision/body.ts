@@ -48,11 +48,17 @@ export function tooLarge(bytesMax: number): ServerError {
   return new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${bytesMax} bytes`);
 }
 
+/** What bytes that are no UTF-8 become. */
+const REPLACED = "\ufffd";
+
 /** @throws ServerError if it is no JSON, or no UTF-8: two keys must never become one. */
 export function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new ServerError("SLUICE_REQUEST_INVALID", "the body is not UTF-8");
+  const text = body.toString();
+  if (text.includes(REPLACED) && !isUtf8(body)) {
+    throw new ServerError("SLUICE_REQUEST_INVALID", "the body is not UTF-8");
+  }
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ServerError("SLUICE_REQUEST_INVALID", `the body is not JSON: ${why}`);
