@@ -2,7 +2,9 @@
 
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import type { CancelTimer } from "./clock.js";
 import { changesForRestart } from "./config-changes.js";
+import { watchFile } from "./watch-file.js";
 
 /** Where a configuration is read again. */
 export type ConfigLoader = () => Config | Promise<Config>;
@@ -35,6 +37,13 @@ export class ConfigInForce {
       this.#telemetry.reloaded("config", error);
       throw error;
     }
+  }
+
+  /** Calls `onChange` when the file of the configuration has changed; returns what ends that. */
+  watch(onChange: () => void): CancelTimer {
+    const { file } = this.#started;
+    if (file === undefined || this.#load === undefined) return () => {};
+    return watchFile(file, { onChange });
   }
 
   /** Lets what can change while running take effect, and says in the log what can't. */

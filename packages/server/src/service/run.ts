@@ -8,6 +8,7 @@ import type { Telemetry } from "../telemetry/telemetry.js";
 import { isWorkerProcess } from "../workers/fork.js";
 import { startPrimary } from "../workers/primary.js";
 import { runWorker } from "../workers/worker-process.js";
+import { sharedOpenersOf } from "./openers.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 /** What a service needs of the process that it is the life of. */
@@ -37,7 +38,7 @@ export type Starter = (config: Config, options: ServiceOptions) => Promise<Servi
 export async function runService(
   config: Config,
   options: RunOptions = {},
-  start: Starter = config.workers > 1 ? startPrimary : startService,
+  start: Starter = needsWorkers(config) ? startPrimary : startService,
 ): Promise<number> {
   if (isWorkerProcess()) return runWorker(config);
   const keySecret = options.keySecret ?? newSecret().toString("base64");
@@ -51,6 +52,11 @@ export async function runService(
   } finally {
     life.close();
   }
+}
+
+/** Without a door that they could share, workers would have nothing to do. */
+function needsWorkers(config: Config): boolean {
+  return config.workers > 1 && sharedOpenersOf(config).length > 0;
 }
 
 /** The signals of a process, and what they do to its service. Those that come before it is there wait. */

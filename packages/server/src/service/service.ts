@@ -4,10 +4,12 @@
 import type { AdminControl } from "../admin/control.js";
 import type { Config } from "../config/config.js";
 import { createTelemetry } from "../telemetry/create.js";
+import type { CancelTimer } from "./clock.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import type { Core, OpenDoor } from "./core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
 import { closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
+import { oneAtATime } from "./one-at-a-time.js";
 import { openersOf } from "./openers.js";
 import { type Readiness, readinessOf } from "./readiness.js";
 import { RulesInForce } from "./rules-in-force.js";
@@ -76,6 +78,8 @@ class RunningService implements Service {
   readonly #rules: RulesInForce;
   readonly #config: ConfigInForce;
   #doors: readonly OpenDoor[] = [];
+  readonly #reloadOnce = oneAtATime(() => this.#reload());
+  #stopWatching: CancelTimer = () => {};
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -109,13 +113,12 @@ class RunningService implements Service {
       throw error;
     }
     this.#readiness.open();
+    // What is wrong with it is told where it is seen.
+    this.#stopWatching = this.#config.watch(() => void this.reload().catch(() => {}));
   }
 
-  async reload(): Promise<void> {
-    const next = await this.#config.read();
-    this.#rules.reload(next.rules);
-    this.#config.accept(next);
-    await Promise.all(this.#doors.map((door) => door.reload?.()));
+  reload(): Promise<void> {
+    return this.#reloadOnce();
   }
 
   drain(): Promise<void> {
@@ -126,6 +129,13 @@ class RunningService implements Service {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #reload(): Promise<void> {
+    const next = await this.#config.read();
+    this.#rules.reload(next.rules);
+    this.#config.accept(next);
+    await Promise.all(this.#doors.map((door) => door.reload?.()));
   }
 
   async #drain(): Promise<void> {
@@ -139,6 +149,7 @@ class RunningService implements Service {
   async #close(): Promise<void> {
     this.#readiness.shut();
     this.#rules.close();
+    this.#stopWatching();
     await closeDoors(this.#doors);
     await this.core.close();
   }

@@ -4,10 +4,12 @@
 import { readFileSync } from "node:fs";
 import type { AdminControl } from "../admin/control.js";
 import type { Config } from "../config/config.js";
+import type { CancelTimer } from "../service/clock.js";
 import { ConfigInForce } from "../service/config-in-force.js";
 import type { OpenDoor } from "../service/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
 import { closeDoors, type DoorOpener, drainAll, openDoors } from "../service/doors.js";
+import { oneAtATime } from "../service/one-at-a-time.js";
 import { adminOpenerOf, singleOpenersOf } from "../service/openers.js";
 import { type Readiness, readinessOf } from "../service/readiness.js";
 import { RulesInForce, type WrittenRules } from "../service/rules-in-force.js";
@@ -62,6 +64,8 @@ class PrimaryService implements Service {
   /** Of this process. */
   #doors: readonly OpenDoor[] = [];
   #spreading: Promise<void> = Promise.resolve();
+  readonly #reloadOnce = oneAtATime(() => this.#reload());
+  #stopWatching: CancelTimer = () => {};
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -111,15 +115,12 @@ class PrimaryService implements Service {
     ];
     this.#doors = await openDoors(this.core, openers);
     this.#readiness.open();
+    // What is wrong with it is told where it is seen.
+    this.#stopWatching = this.#config.watch(() => void this.reload().catch(() => {}));
   }
 
-  async reload(): Promise<void> {
-    const next = await this.#config.read();
-    this.#rules.reload(next.rules);
-    await this.#spreading;
-    this.#config.accept(next);
-    await Promise.all(this.#doors.map((door) => door.reload?.()));
-    await this.#crew.tell("reload", { logLevel: next.telemetry.logLevel });
+  reload(): Promise<void> {
+    return this.#reloadOnce();
   }
 
   drain(): Promise<void> {
@@ -192,6 +193,15 @@ class PrimaryService implements Service {
     await this.#crew.tell("switches", this.core.policy.switchedOff);
   }
 
+  async #reload(): Promise<void> {
+    const next = await this.#config.read();
+    this.#rules.reload(next.rules);
+    await this.#spreading;
+    this.#config.accept(next);
+    await Promise.all(this.#doors.map((door) => door.reload?.()));
+    await this.#crew.tell("reload", { logLevel: next.telemetry.logLevel });
+  }
+
   async #drain(): Promise<void> {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
@@ -212,6 +222,7 @@ class PrimaryService implements Service {
   async #close(): Promise<void> {
     this.#readiness.shut();
     this.#rules.close();
+    this.#stopWatching();
     await this.#crew.end(END_MS_MAX);
     await closeDoors(this.#doors);
     await this.core.close();

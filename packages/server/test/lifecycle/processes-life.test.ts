@@ -1,8 +1,12 @@
 // Several processes as one service: they start, reload and end as one.
 
-import { writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ask, countOf, startLoad } from "./load.js";
+import { ServeProcess } from "./serve-process.js";
 import { rulesOf, useServe } from "./serve-stand.js";
 import { startUpstream } from "./upstream.js";
 
@@ -51,5 +55,29 @@ describe("a start that fails in a worker", () => {
     expect(await second.exited).toBe(1);
     expect(second.text.join("\n")).toContain("EADDRINUSE");
     expect(await ask(await first.url("gateway"))).toBe(200);
+  });
+});
+
+describe("a program that brings its configuration along", () => {
+  it("is started once more for each worker", async () => {
+    const index = new URL("../../dist/index.js", import.meta.url);
+    const file = join(mkdtempSync(join(tmpdir(), "sluice-")), "program.mjs");
+    const config = JSON.stringify(toFile(2, rulesOf(3)));
+    writeFileSync(
+      file,
+      `import { runService, toConfig } from ${JSON.stringify(index.href)};
+       const onStarted = ({ doors, core }) => {
+         for (const { name, url } of doors) core.telemetry.log.info({ door: name, url }, "listening");
+       };
+       process.exitCode = await runService(toConfig(${config}), { onStarted });`,
+    );
+    const served = new ServeProcess(spawn(process.execPath, [file]));
+    const gateway = await served.url("gateway");
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push(await ask(gateway));
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect(served.workerPids).toHaveLength(2);
+    served.signal("SIGTERM");
+    expect(await served.exited).toBe(0);
   });
 });

@@ -1,11 +1,12 @@
 // `sluice serve` and signals, as a process of its own.
 
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RulesFile } from "./in-process.js";
 import { ask } from "./load.js";
-import { useServe } from "./serve-stand.js";
+import { rulesOf, useServe } from "./serve-stand.js";
 
-const { serve } = useServe();
+const { serve, toFile } = useServe();
 
 describe("sluice serve", () => {
   it("reloads on SIGHUP, lives on with a bad file, and ends with 0 on SIGTERM", async () => {
@@ -41,6 +42,21 @@ describe("sluice serve", () => {
     expect(await ask(gateway)).toBe(429);
     rules.say(2);
     await served.line(({ msg, what }) => msg === "reloaded" && what === "rules");
+    expect(await ask(gateway)).toBe(200);
+    expect(await ask(gateway)).toBe(429);
+  });
+
+  it("sees a changed configuration by itself, and names what needs a restart", async () => {
+    const served = serve(1, rulesOf(1));
+    const gateway = await served.url("gateway");
+    expect(await ask(gateway)).toBe(200);
+    expect(await ask(gateway)).toBe(429);
+    const next = toFile(1, rulesOf(2), { admin: { listen: "127.0.0.1:1" } });
+    writeFileSync(served.file, JSON.stringify(next));
+    await served.line(({ msg, what }) => msg === "reloaded" && what === "config");
+    expect(await served.line(({ waiting }) => waiting !== undefined)).toMatchObject({
+      waiting: ["admin.listen.port"],
+    });
     expect(await ask(gateway)).toBe(200);
     expect(await ask(gateway)).toBe(429);
   });
