@@ -7,7 +7,8 @@ import { median, spreadOf } from "../harness.js";
 import { askProxy, type ProxyName, startProxies } from "./proxies-load.js";
 
 const ROUNDS = 9;
-const ROUND_SECONDS = 2;
+/** Of the proxy's processor time. */
+const ROUND_SECONDS = 1.5;
 const WARM_UP_SECONDS = 2;
 
 /** Requests per second of processor time of each side, one figure for each round. */
