@@ -81,8 +81,11 @@ describe("a primary", () => {
   });
 
   it("adds up what workers count, and joins their top lists", async () => {
-    const { urlOf } = await standOn(rules);
+    const { service, urlOf } = await standOn(rules);
     for (let i = 0; i < 12; i++) await ask(urlOf("gateway"));
+    // The primary decides by the same counters.
+    const facts = { method: "GET", path: "/" };
+    expect(await service.core.policy.peek(facts)).toMatchObject({ allowed: false, remaining: 0 });
     const metrics = await (await fetch(`${urlOf("admin")}/metrics`)).text();
     expect(metrics).toMatch(/^rate_limiter_allowed_total\{.*outcome="allowed".*\} 10$/m);
     const top = (await (await fetch(`${urlOf("admin")}/v1/top`)).json()) as {

@@ -9,8 +9,9 @@ import { redisStore } from "sluice/redis";
 import { createPolicy } from "sluice/rules";
 import { startRedis } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
-import { countOf, startLoad } from "./load.js";
+import { ask, countOf, startLoad } from "./load.js";
 import { rulesOf, useServe } from "./serve-stand.js";
+import { startUpstream } from "./upstream.js";
 
 const { serve } = useServe();
 
@@ -81,5 +82,29 @@ describe("two workers", () => {
     await policy.close();
     client.disconnect();
     await redis.stop();
+  });
+
+  it("share permits, and get them back when requests end", async () => {
+    let release = () => {};
+    let released = Promise.resolve();
+    const slow = await startUpstream(() => released);
+    const permits = { concurrency: { limit: 3, permitMs: 60_000 } };
+    const rules = { version: 1, rules: [{ id: "slots", key: "global", limit: permits }] };
+    const served = serve(2, rules, { upstreams: { app: { targets: [slow.url] } } });
+    const gateway = await served.url("gateway");
+    for (let round = 0; round < 2; round++) {
+      released = new Promise((resolve) => {
+        release = resolve;
+      });
+      const answers: (number | string)[] = [];
+      const asking = Array.from({ length: 8 }, async () => {
+        answers.push(await ask(gateway));
+        // All that can be refused have been: the others go on.
+        if (answers.length === 5) release();
+      });
+      await Promise.all(asking);
+      expect(answers).toEqual([429, 429, 429, 429, 429, 200, 200, 200]);
+    }
+    await slow.close();
   });
 });

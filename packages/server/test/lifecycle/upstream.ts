@@ -9,12 +9,14 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** Starts one that answers every request with 200 after `delayMs`; default 0. */
-export async function startUpstream(delayMs = 0): Promise<Upstream> {
+/** Starts one that answers every request with 200, after so many milliseconds or when it is told to. */
+export async function startUpstream(wait: number | (() => Promise<void>) = 0): Promise<Upstream> {
   const server = createServer((request, response) => {
     request.resume();
-    if (delayMs === 0) response.end("ok");
-    else setTimeout(() => response.end("ok"), delayMs);
+    const answer = () => void response.end("ok");
+    if (typeof wait === "function") void wait().then(answer);
+    else if (wait === 0) answer();
+    else setTimeout(answer, wait);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
