@@ -6,12 +6,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * So many requests of a connection may wait behind another before it is not read from any more. Some,
- * since a client that leaves is only noticed while its connection is read from.
+ * So many requests of a connection may wait behind another; with one more it is closed. No browser and no
+ * proxy pipelines, and Node goes on reading whatever is asked of it, so that this is what bounds the memory
+ * that one connection can take.
  */
-const WAITING_MAX = 32;
+export const PIPELINED_MAX = 256;
 
-/** How many requests wait, by connection; only connections with any are here. */
+/** How many requests wait, by connection. */
 const waiting = new WeakMap<Socket, number>();
 
 /** Whether a response has its connection, which it has once those before it are out. */
@@ -27,18 +28,13 @@ export function awaitTurn(
 ): void {
   const { socket } = request;
   const count = (waiting.get(socket) ?? 0) + 1;
+  if (count > PIPELINED_MAX) {
+    socket.destroy();
+    return;
+  }
   waiting.set(socket, count);
-  if (count > WAITING_MAX) socket.pause();
   response.once("socket", () => {
-    const left = (waiting.get(socket) ?? 1) - 1;
-    waiting.set(socket, left);
-    if (left === 0) waiting.delete(socket);
-    if (left <= WAITING_MAX / 2 && mayResume(socket)) socket.resume();
+    waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
     go();
   });
-}
-
-/** Node marks connections that it has stopped reading itself, since their client does not read; it resumes them. */
-function mayResume(socket: Socket & { _paused?: boolean }): boolean {
-  return socket.isPaused() && socket._paused !== true;
 }
