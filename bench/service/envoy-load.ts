@@ -1,9 +1,7 @@
-// The process that asks: `envoy-load.js PORT`. Told a number of seconds over the channel to its parent, it sends calls
-// for so long, a fixed number of them at a time on each connection, and tells how many were answered. Plain
-// HTTP/2 with messages made beforehand, since a gRPC library would need more of the processor than the servers do.
+// The process that asks: `envoy-load.js PORT`. Told a number over the channel to its parent, it sends so many calls, a
+// fixed number of them at a time on each connection, and tells when all were answered. Plain HTTP/2 with messages made beforehand, since a gRPC library would need more of the processor than the servers do.
 
 import { type ClientHttp2Session, connect } from "node:http2";
-import { performance } from "node:perf_hooks";
 import { METHOD } from "./envoy-server.js";
 
 const CONNECTIONS = 4;
@@ -26,27 +24,19 @@ if (process.send !== undefined && process.argv[1] === import.meta.filename) {
     connect(`http://127.0.0.1:${process.argv[2]}`),
   );
   process.on("disconnect", () => process.exit(0));
-  process.on("message", async (seconds) => {
-    const untilMs = performance.now() + 1_000 * (seconds as number);
-    const counts = await Promise.all(sessions.flatMap((session) => startCallers(session, untilMs)));
-    process.send?.(counts.reduce((sum, count) => sum + count));
+  process.on("message", async (calls) => {
+    const share = Math.ceil((calls as number) / (CONNECTIONS * CALLS_AT_ONCE));
+    await Promise.all(sessions.flatMap((session) => startCallers(session, share)));
+    process.send?.(share * CONNECTIONS * CALLS_AT_ONCE);
   });
 }
 
-function startCallers(session: ClientHttp2Session, untilMs: number): Promise<number>[] {
-  return Array.from({ length: CALLS_AT_ONCE }, (_, i) => callUntil(session, untilMs, 61 * i));
+function startCallers(session: ClientHttp2Session, calls: number): Promise<void>[] {
+  return Array.from({ length: CALLS_AT_ONCE }, (_, i) => callOften(session, calls, 61 * i));
 }
 
-async function callUntil(
-  session: ClientHttp2Session,
-  untilMs: number,
-  first: number,
-): Promise<number> {
-  let answered = 0;
-  for (; performance.now() < untilMs; answered++) {
-    await call(session, messages[(first + answered) % ADDRESSES]);
-  }
-  return answered;
+async function callOften(session: ClientHttp2Session, calls: number, first: number): Promise<void> {
+  for (let i = 0; i < calls; i++) await call(session, messages[(first + i) % ADDRESSES]);
 }
 
 /** One call; rejects unless it has a message and the status 0. */

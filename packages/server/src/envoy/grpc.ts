@@ -1,24 +1,12 @@
-// The gRPC server: the rate limit service and the health service on one port. Messages pass through it as
-// bytes; what is malformed is the caller's fault and answered so, which the library's own decoding would not do.
+// Envoy's way in: the rate limit service and the health service on one port.
 
-import {
-  type handleUnaryCall,
-  Server,
-  ServerCredentials,
-  type ServiceDefinition,
-  status,
-} from "@grpc/grpc-js";
 import type { ListenConfig } from "../config/config.js";
-import { ServerError } from "../errors.js";
 import type { Decider } from "./decider.js";
+import { fail, reply, STATUS } from "./grpc/answers.js";
+import { GrpcServer, type Method } from "./grpc/server.js";
 import { Health } from "./health.js";
 import { decodeRequest } from "./wire/request.js";
 import { encodeResponse } from "./wire/response.js";
-
-/** The most bytes of a request. Envoy's have some hundred. */
-export const MESSAGE_BYTES_MAX = 65_536;
-/** Calls at once on one connection. */
-const STREAMS_MAX = 10_000;
 
 /** A gRPC server that listens. */
 export interface GrpcDoor {
@@ -31,73 +19,33 @@ export interface GrpcDoor {
 
 /** Opens the gRPC server. */
 export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<GrpcDoor> {
-  const server = new Server({
-    "grpc.max_receive_message_length": MESSAGE_BYTES_MAX,
-    "grpc.max_concurrent_streams": STREAMS_MAX,
-    "grpc.enable_channelz": 0,
-  });
   const health = new Health();
-  server.addService(RATE_LIMIT_SERVICE, { ShouldRateLimit: toHandler(decider) });
-  server.addService(HEALTH_SERVICE, { Check: health.check, Watch: health.watch });
+  const server = new GrpcServer(
+    new Map([
+      ["/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", toMethod(decider)],
+      ["/grpc.health.v1.Health/Check", health.check],
+      ["/grpc.health.v1.Health/Watch", health.watch],
+    ]),
+  );
+  const port = await server.listen(listen);
   const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
-  const port = await bind(server, `${host}:${listen.port}`);
   return {
     url: `grpc://${host}:${port}`,
     health,
     drain: () => {
       // Whoever watches would keep the server open for good.
       health.end();
-      return shutDown(server);
+      return server.drain();
     },
-    close: () => server.forceShutdown(),
+    close: () => server.close(),
   };
 }
 
-function toHandler(decider: Decider): handleUnaryCall<Buffer, Buffer> {
-  return (call, callback) =>
-    decider.decide(() => decodeRequest(call.request), {
-      answered: (response) => callback(null, encodeResponse(response)),
+function toMethod(decider: Decider): Method {
+  return (stream, message) =>
+    decider.decide(() => decodeRequest(message), {
+      answered: (response) => reply(stream, encodeResponse(response)),
       failed: (details, isTheirs) =>
-        callback({ code: isTheirs ? status.INVALID_ARGUMENT : status.INTERNAL, details }),
+        fail(stream, isTheirs ? STATUS.invalidArgument : STATUS.internal, details),
     });
 }
-
-function bind(server: Server, address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
-      if (error === null) resolve(port);
-      else
-        reject(
-          new ServerError("SLUICE_LISTEN_FAILED", `${address}: ${error.message}`, { cause: error }),
-        );
-    });
-  });
-}
-
-function shutDown(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
-  });
-}
-
-const asIs = (bytes: Buffer): Buffer => bytes;
-
-function toMethod(path: string, responseStream: boolean): ServiceDefinition[string] {
-  return {
-    path,
-    requestStream: false,
-    responseStream,
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
-  };
-}
-
-const RATE_LIMIT_SERVICE = {
-  ShouldRateLimit: toMethod("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", false),
-};
-const HEALTH_SERVICE = {
-  Check: toMethod("/grpc.health.v1.Health/Check", false),
-  Watch: toMethod("/grpc.health.v1.Health/Watch", true),
-};

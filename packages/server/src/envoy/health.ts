@@ -1,11 +1,8 @@
 // The health service of gRPC: whether the rate limit service takes requests, asked once or watched.
 
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type ServerWritableStream,
-  status,
-} from "@grpc/grpc-js";
+import type { ServerHttp2Stream } from "node:http2";
+import { begin, fail, reply, STATUS, send } from "./grpc/answers.js";
+import type { Method } from "./grpc/server.js";
 import { MalformedError, WIRE, WireReader } from "./wire/reader.js";
 
 /** What can be asked about: the server, the service by its name, and the name that envoyproxy/ratelimit has. */
@@ -19,13 +16,11 @@ const SERVING = Buffer.from([0x08, 1]);
 const NOT_SERVING = Buffer.from([0x08, 2]);
 const SERVICE_UNKNOWN = Buffer.from([0x08, 3]);
 
-type Watcher = ServerWritableStream<Buffer, Buffer>;
-
 /** The health of one server. */
 export class Health {
   #isServing = true;
   #hasEnded = false;
-  readonly #watchers = new Set<Watcher>();
+  readonly #watchers = new Set<ServerHttp2Stream>();
 
   /** Whether requests are taken. */
   get isServing(): boolean {
@@ -33,34 +28,33 @@ export class Health {
   }
 
   /** `Check`. */
-  readonly check: handleUnaryCall<Buffer, Buffer> = (call, callback) => {
-    const name = readName(call.request);
-    if (name === undefined) callback({ code: status.INVALID_ARGUMENT, details: "malformed" });
-    else if (SERVICES.includes(name)) callback(null, this.#state());
-    else callback({ code: status.NOT_FOUND, details: "there is no such service" });
+  readonly check: Method = (stream, message) => {
+    const name = readName(message);
+    if (name === undefined) fail(stream, STATUS.invalidArgument, "the message is malformed");
+    else if (SERVICES.includes(name)) reply(stream, this.#state());
+    else fail(stream, STATUS.notFound, "there is no such service");
   };
 
   /** `Watch`: the state now, and when it changes. */
-  readonly watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
-    const name = readName(call.request);
-    const refuse = (code: status, details: string) => call.emit("error", { code, details });
-    if (name === undefined) return void refuse(status.INVALID_ARGUMENT, "malformed");
+  readonly watch: Method = (stream, message) => {
+    const name = readName(message);
+    if (name === undefined) return fail(stream, STATUS.invalidArgument, "the message is malformed");
     if (this.#watchers.size >= WATCHERS_MAX) {
-      return void refuse(status.RESOURCE_EXHAUSTED, `more than ${WATCHERS_MAX} watch already`);
+      return fail(stream, STATUS.resourceExhausted, `more than ${WATCHERS_MAX} watch already`);
     }
-    this.#watchers.add(call);
-    call.on("cancelled", () => this.#watchers.delete(call));
-    call.on("error", () => this.#watchers.delete(call));
+    this.#watchers.add(stream);
+    stream.on("close", () => this.#watchers.delete(stream));
+    begin(stream);
     // A service that is not known may come one day, says the protocol: the call goes on.
-    call.write(SERVICES.includes(name) ? this.#state() : SERVICE_UNKNOWN);
-    if (this.#hasEnded) call.end();
+    send(stream, SERVICES.includes(name) ? this.#state() : SERVICE_UNKNOWN);
+    if (this.#hasEnded) stream.end();
   };
 
   /** Tells everybody to go elsewhere. Who comes all the same is still served. */
   stop(): void {
     if (!this.#isServing) return;
     this.#isServing = false;
-    for (const watcher of this.#watchers) watcher.write(NOT_SERVING);
+    for (const watcher of this.#watchers) send(watcher, NOT_SERVING);
   }
 
   /** Ends what is watched. */

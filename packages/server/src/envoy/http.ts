@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { ListenConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
 import type { Decider } from "./decider.js";
-import { MESSAGE_BYTES_MAX } from "./grpc.js";
+import { MESSAGE_BYTES_MAX } from "./grpc/message.js";
 import type { Health } from "./health.js";
 import { toJson, toRequest } from "./json.js";
 import { CODE, type RateLimitResponse } from "./messages.js";

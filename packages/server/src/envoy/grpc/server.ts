@@ -1,0 +1,145 @@
+// A server of gRPC for calls with one message, straight on HTTP/2. The usual library takes more processor time for
+// a call than the decision in it does (`service/envoy`), and answers what is malformed as if it were our fault.
+
+import { once } from "node:events";
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { ListenConfig } from "../../config/config.js";
+import { ServerError } from "../../errors.js";
+import { every } from "../../service/clock.js";
+import { fail, refuse, STATUS } from "./answers.js";
+import { Body, FrameError } from "./message.js";
+
+/** Answers a call, at once or later, with what answers.ts has. */
+export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;
+
+/** Calls at once on one connection. */
+const STREAMS_MAX = 1_000;
+/** Connections at once; beyond it new ones are closed. */
+const CONNECTIONS_MAX = 10_000;
+/** How long a message may take to come, by default. */
+const SLOW_CALL_MS = 10_000;
+/** HTTP/2's code of an end without an error by either side. */
+const CANCEL = 8;
+
+/** A server of some methods. */
+export class GrpcServer {
+  readonly #server: Http2Server;
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Calls whose message is not there yet, by the period in which they began. */
+  readonly #waiting = new Map<ServerHttp2Stream, number>();
+  #period = 0;
+  readonly #stopSweeping: () => void;
+
+  /**
+   * @param methods - By path: `/grpc.health.v1.Health/Check`.
+   * @param slowCallMs - A call whose message has not come after one to two of these is reset.
+   */
+  constructor(methods: ReadonlyMap<string, Method>, slowCallMs: number = SLOW_CALL_MS) {
+    this.#methods = methods;
+    this.#server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on("session", (session) => this.#keep(session));
+    this.#server.on("stream", (stream, headers) => this.#take(stream, headers));
+    // What breaks one connection is the business of whoever is at its other end.
+    this.#server.on("sessionError", () => {});
+    this.#stopSweeping = every(slowCallMs, () => this.#sweep());
+  }
+
+  /** Listens, and returns the port. */
+  async listen({ host, port }: ListenConfig): Promise<number> {
+    const listening = once(this.#server, "listening");
+    this.#server.listen(port, host);
+    await listening.catch((error: Error) => {
+      this.#stopSweeping();
+      const seen = `${host}:${port}: ${error.message}`;
+      throw new ServerError("SLUICE_LISTEN_FAILED", seen, { cause: error });
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no more connections and calls, and resolves when the last call has ended. */
+  async drain(): Promise<void> {
+    const closed = [...this.#sessions].map((session) => once(session, "close"));
+    if (this.#server.listening) this.#server.close();
+    for (const session of this.#sessions) session.close();
+    await Promise.all(closed);
+    this.#stopSweeping();
+  }
+
+  /** Ends everything at once. */
+  close(): void {
+    this.#stopSweeping();
+    if (this.#server.listening) this.#server.close();
+    for (const session of this.#sessions) session.destroy();
+  }
+
+  #keep(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.on("close", () => this.#sessions.delete(session));
+  }
+
+  #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    stream.on("error", ignore);
+    this.#waiting.set(stream, this.#period);
+    // A call that is reset has no end.
+    stream.on("close", () => this.#waiting.delete(stream));
+    const method = this.#methodOf(stream, headers);
+    // What is not read would keep the stream open.
+    if (method === undefined) stream.resume();
+    else this.#receive(stream, method, headers["grpc-encoding"]);
+  }
+
+  #receive(stream: ServerHttp2Stream, method: Method, encoding: unknown): void {
+    const body = new Body();
+    stream.on("data", (piece: Buffer) => {
+      if (body.add(piece)) return;
+      // Whoever goes on sending is reset with those that are slow.
+      fail(stream, STATUS.resourceExhausted, "the message is too large");
+    });
+    stream.on("end", () => {
+      this.#waiting.delete(stream);
+      if (!body.isTooLarge) answer(stream, method, body, encoding);
+    });
+  }
+
+  /** The method that a call is for; undefined if it was answered already, since there is none. */
+  #methodOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Method | undefined {
+    const isGrpc = headers["content-type"]?.startsWith("application/grpc") === true;
+    if (!isGrpc || headers[":method"] !== "POST") {
+      refuse(stream, isGrpc ? 405 : 415);
+      return undefined;
+    }
+    const method = this.#methods.get(headers[":path"] as string);
+    if (method === undefined) fail(stream, STATUS.unimplemented, "there is no such method");
+    return method;
+  }
+
+  /** Calls whose message is not there yet. */
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  #sweep(): void {
+    const period = ++this.#period;
+    for (const [stream, began] of this.#waiting) if (period - began > 1) stream.close(CANCEL);
+  }
+}
+
+function answer(stream: ServerHttp2Stream, method: Method, body: Body, encoding: unknown): void {
+  try {
+    method(stream, body.message(encoding));
+  } catch (error) {
+    if (error instanceof FrameError) fail(stream, error.status, error.message);
+    else fail(stream, STATUS.internal, "the call could not be answered");
+  }
+}
+
+function ignore(): void {}
