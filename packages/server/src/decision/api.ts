@@ -19,7 +19,6 @@ import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
-import { type RequestFields, readFields } from "./request-fields.js";
 import { type Call, Verbs } from "./verbs.js";
 
 const ALIVE = '{"alive":true}';
@@ -72,7 +71,7 @@ export class DecisionApi {
       this.#refuseMethod(request, response, "GET, HEAD");
       return;
     }
-    if (!page.isOpen) this.#mustBeAdmitted(readFields(request));
+    if (!page.isOpen) this.#mustBeAdmitted(request);
     response.setHeader("Cache-Control", "no-store");
     sendJson(response, 200, page.text());
   }
@@ -82,11 +81,11 @@ export class DecisionApi {
       this.#refuseMethod(request, response, "POST");
       return;
     }
-    const fields = readFields(request);
-    const token = this.#mustBeAdmitted(fields);
-    mustBeJson(fields.contentType);
-    if (Number(fields.contentLength) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
-    const { idempotencyKey } = fields;
+    const { headers } = request;
+    const token = this.#mustBeAdmitted(request);
+    mustBeJson(headers["content-type"]);
+    if (Number(headers["content-length"]) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
+    const idempotencyKey = headers["idempotency-key"] as string | undefined;
     collectBody(request, this.#bodyBytesMax, (error, body) => {
       if (error !== undefined) this.#fail(response, error);
       else if (idempotencyKey === undefined) this.#run(response, endpoint, body);
@@ -148,7 +147,7 @@ export class DecisionApi {
   }
 
   /** The place of the request's token. */
-  #mustBeAdmitted({ authorization, host }: RequestFields): number {
+  #mustBeAdmitted({ headers: { authorization, host } }: IncomingMessage): number {
     const admission = this.#auth.admit(authorization, host);
     if (typeof admission === "number") return admission;
     if (admission === "unauthorized") {
