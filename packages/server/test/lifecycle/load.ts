@@ -71,7 +71,8 @@ export function countOf({ statuses }: Tally, status: number): number {
   return statuses.get(status) ?? 0;
 }
 
-function answersOf({ statuses }: Tally): number {
+/** How many answers there were. */
+export function answersOf({ statuses }: Tally): number {
   return [...statuses.values()].reduce((sum, count) => sum + count, 0);
 }
 
