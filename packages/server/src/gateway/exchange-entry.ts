@@ -7,6 +7,7 @@ import { type Door, NodeView, Passage, type Reply } from "sluice/http";
 import { readMs } from "../service/clock.js";
 import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
+import { hostOf } from "./exchange-host.js";
 import { readFraming } from "./framing.js";
 import { answer, isClosing, type ProblemStatus, toProblem } from "./replies.js";
 import { readTarget } from "./target.js";
@@ -54,7 +55,7 @@ export class Entry {
     const { headersMax, bodyBytesMax } = this.#host;
     if (request.rawHeaders.length > 2 * headersMax) return 431;
     const framing = readFraming(request);
-    const target = readTarget(request.url ?? "", request.method, request.headers.host);
+    const target = readTarget(request.url ?? "", request.method, hostOf(request));
     if (framing === undefined || target === undefined) return 400;
     const bytes = framing === "length" ? Number(request.headers["content-length"]) : 0;
     if (bodyBytesMax !== 0 && bytes > bodyBytesMax) return 413;

@@ -18,6 +18,7 @@ import { type BodyWatcher, RequestBody } from "./exchange-body.js";
 import { isGone, watchEnd } from "./exchange-end.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./exchange-failure.js";
 import { findField, passHead } from "./exchange-head.js";
+import { hostOf } from "./exchange-host.js";
 import { endWithText } from "./exchange-text.js";
 import { toUpstreamHead } from "./forwarding.js";
 import type { BodyFraming } from "./framing.js";
@@ -167,7 +168,7 @@ export class Exchange implements Caller, BodyWatcher {
   #goOn(): void {
     const { request, response, path, hasBody, isExpecting } = this.#arrival;
     if (this.#isOver) return;
-    const route = this.#host.routeOf(path, request.headers.host);
+    const route = this.#host.routeOf(path, hostOf(request));
     if (route === undefined) {
       this.#reply(404, false);
       return;
