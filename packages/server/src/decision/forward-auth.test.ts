@@ -138,6 +138,19 @@ describe("/check/nginx", () => {
     for (let i = 0; i < 2; i++) await get("/check/nginx", { headers: forged });
     expect((await get("/check/nginx", { headers: forged })).status).toBe(403);
   });
+
+  it("matches the host that nginx says, and none that its client invented", async () => {
+    const rule = { ...twoAMinute, match: { host: "api.example.com" }, limit: "1/minute" };
+    const identity = { ...trusting.identity, forwardedHost: true };
+    const { get } = await open({ rules: [rule], config: { identity } });
+    const headers = {
+      ...askedByNginx,
+      "x-original-host": "api.example.com",
+      "x-forwarded-host": "www.example.com",
+    };
+    expect((await get("/check/nginx", { headers })).status).toBe(204);
+    expect((await get("/check/nginx", { headers })).status).toBe(403);
+  });
 });
 
 describe("a proxy that does not say enough", () => {
