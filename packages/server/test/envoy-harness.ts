@@ -87,7 +87,7 @@ export function makeFiles(files: Readonly<Record<string, string>>): string {
 export function rulesOf(text: string, before?: EnvoyRules): EnvoyRules {
   const { domain, problems } = parseFile("ratelimit.yaml", text);
   expect(problems).toEqual([]);
-  return new EnvoyRules(domain === undefined ? [] : [domain], { storeTimeoutMs: 15, before });
+  return new EnvoyRules(domain === undefined ? [] : [domain], before);
 }
 
 /** A limiter without a door, over a memory store. */

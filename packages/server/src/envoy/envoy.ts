@@ -12,7 +12,7 @@ import { POLL_MS, watchFiles } from "./file/watch.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
-import { EnvoyRules, type RulesOptions } from "./rules.js";
+import { EnvoyRules } from "./rules.js";
 import { TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
 /** How long clients have to learn that the server drains before it takes no more calls. */
@@ -50,8 +50,7 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
   const paths = config.files.map((file) => resolve(folder, file));
   const mark = await lookAtFiles(paths);
   const store = toEnvoyStore(core, storeTimeoutMs);
-  const read = (before?: EnvoyRules) =>
-    readRules(paths, core.telemetry, { storeTimeoutMs, before });
+  const read = (before?: EnvoyRules) => readRules(paths, core.telemetry, before);
   const limiter = new EnvoyLimiter({
     store,
     clock: core.clock,
@@ -115,9 +114,9 @@ function toReload(
 async function readRules(
   paths: readonly string[],
   telemetry: Telemetry,
-  options: RulesOptions,
+  before: EnvoyRules | undefined,
 ): Promise<EnvoyRules> {
   const { domains, warnings } = await loadFiles(paths);
   for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
-  return new EnvoyRules(domains, options);
+  return new EnvoyRules(domains, before);
 }

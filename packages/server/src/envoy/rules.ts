@@ -24,14 +24,6 @@ export interface EnvoyRule {
   readonly keyType: string;
 }
 
-/** What rules are made with. */
-export interface RulesOptions {
-  /** How long a store behind a network may take, in milliseconds. */
-  readonly storeTimeoutMs: number;
-  /** The rules that these replace. */
-  readonly before?: EnvoyRules | undefined;
-}
-
 /** What applies to a descriptor, and what it is counted by. */
 export interface Match {
   readonly rule: EnvoyRule;
@@ -58,17 +50,15 @@ export class EnvoyRules {
   readonly #domains = new Map<string, Level>();
   readonly #counters = new Map<string, Counter>();
   readonly #overrides: Map<string, EnvoyRule>;
-  readonly #storeTimeoutMs: number;
 
-  constructor(domains: readonly DomainConfig[], options: RulesOptions) {
-    const { before, storeTimeoutMs } = options;
-    this.#storeTimeoutMs = storeTimeoutMs;
+  /** @param before - The rules that these replace. */
+  constructor(domains: readonly DomainConfig[], before?: EnvoyRules) {
     this.#overrides = before === undefined ? new Map() : before.#overrides;
     for (const { domain, descriptors } of domains) {
       const path: Path = {
         label: domain,
         keyType: "",
-        toCounter: (limit, policy) => this.#counter(domain, limit, policy, before),
+        counterOf: (limit, policy) => this.#counter(domain, limit, policy, before),
       };
       const levels = toLevels(descriptors, path);
       this.#domains.set(domain, { ...levels, rule: undefined, sharedPart: undefined });
@@ -106,16 +96,10 @@ export class EnvoyRules {
       this.#overrides.size < OVERRIDES_MAX ? requestsPerUnit : roundDown(requestsPerUnit);
     if (most !== requestsPerUnit) return this.#override(domain, most, unit);
     const limit = most === 0 ? undefined : fixedWindow({ limit: most, windowMs: UNIT_MS[unit] });
-    const counter = limit === undefined ? undefined : this.#toCounter(domain, limit);
+    const counter = limit === undefined ? undefined : toCounter(domain, limit);
     const rule = toOverride(domain, { requestsPerUnit: most, unit, name: "" }, counter);
     this.#overrides.set(name, rule);
     return rule;
-  }
-
-  #toCounter(domain: string, limit: Limit, onStoreFailure?: FailurePolicy): Counter {
-    // The deadline comes with the counter, so that it holds whoever guards the store.
-    const counter = { scope: toScope(domain), part: 0, limit, timeoutMs: this.#storeTimeoutMs };
-    return onStoreFailure === undefined ? counter : { ...counter, onStoreFailure };
   }
 
   #counter(
@@ -124,7 +108,7 @@ export class EnvoyRules {
     onStoreFailure: FailurePolicy | undefined,
     before: EnvoyRules | undefined,
   ): Counter {
-    const counter = this.#toCounter(domain, limit, onStoreFailure);
+    const counter = toCounter(domain, limit, onStoreFailure);
     const name = JSON.stringify(counter);
     const earlier = before === undefined ? undefined : before.#counters.get(name);
     const known = this.#counters.get(name) ?? earlier ?? counter;
@@ -138,16 +122,21 @@ export function toScope(domain: string): string {
   return `envoy/${domain}`;
 }
 
+function toCounter(domain: string, limit: Limit, onStoreFailure?: FailurePolicy): Counter {
+  const counter = { scope: toScope(domain), part: 0, limit };
+  return onStoreFailure === undefined ? counter : { ...counter, onStoreFailure };
+}
+
 /** What a level of a tree hands down. */
 interface Path {
   readonly label: string;
   readonly keyType: string;
-  readonly toCounter: (limit: Limit, onStoreFailure?: FailurePolicy) => Counter;
+  readonly counterOf: (limit: Limit, onStoreFailure?: FailurePolicy) => Counter;
 }
 
 function toLevels(
   descriptors: readonly DescriptorConfig[],
-  { label, keyType, toCounter }: Path,
+  { label, keyType, counterOf }: Path,
 ): Pick<Level, "exact" | "wildcards"> {
   const exact = new Map<string, Level>();
   const wildcards: { prefix: string; level: Level }[] = [];
@@ -156,7 +145,7 @@ function toLevels(
     const path: Path = {
       label: `${label}/${composite}`,
       keyType: keyType === "" ? descriptor.key : `${keyType}|${descriptor.key}`,
-      toCounter,
+      counterOf,
     };
     const level: Level = {
       ...toLevels(descriptor.descriptors, path),
@@ -173,8 +162,8 @@ function toRule(descriptor: DescriptorConfig, path: Path): EnvoyRule | undefined
   const { limit: config, isShadow, isQuota } = descriptor;
   if (config === undefined) return undefined;
   const { kind, limit, current, replaces, onStoreFailure } = config;
-  const { label, keyType, toCounter } = path;
-  const counter = limit === undefined ? undefined : toCounter(limit, onStoreFailure);
+  const { label, keyType, counterOf } = path;
+  const counter = limit === undefined ? undefined : counterOf(limit, onStoreFailure);
   const unitMs = UNIT_MS[current.unit];
   return { kind, counter, current, unitMs, replaces, isShadow, isQuota, label, keyType };
 }

@@ -10,6 +10,7 @@ export const TIMEOUT_MS = 15;
 /** The store of a core, guarded if it is remote. Closing it closes the guard, not the core's store. */
 export function toEnvoyStore({ store, clock, telemetry }: Core, timeoutMs: number): Store {
   const borrowed = new BorrowedStore(store);
+  // Who guarded it knows how long it may take: that of a worker is the primary, on the same machine.
   if (store.isGuarded === true) return denyCache(borrowed, { clock });
   if (store.isRemote !== true) return borrowed;
   const guarded = resilient(borrowed, {
