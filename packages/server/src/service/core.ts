@@ -15,8 +15,8 @@ export interface Core {
   /** Of the gateway, which sees responses. */
   readonly policy: Policy;
   /**
-   * Of doors that see no response: the decision API, forward-auth, Envoy. Over the same rules and the same
-   * store. Undefined if no such door is open, since rules with permits or `when` are an error in it.
+   * Of doors that see no response, the decision API and forward-auth, over the same rules and the same
+   * store. Undefined if they are not open, since rules with permits or `when` are an error in it.
    */
   readonly blindPolicy: Policy | undefined;
   readonly telemetry: Telemetry;

@@ -81,8 +81,9 @@ function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
   }
 }
 
-function needsBlind({ decision, envoy }: Config): boolean {
-  return decision !== undefined || envoy !== undefined;
+/** Envoy's door sees no responses either, but decides by files of its own. */
+function needsBlind({ decision }: Config): boolean {
+  return decision !== undefined;
 }
 
 /** Of the gateway. */

@@ -28,16 +28,14 @@ export async function drainDoors(
   drainMs: number,
 ): Promise<readonly string[]> {
   const open = new Set(doors.map(({ name }) => name));
-  const drained = Promise.all(
+  // A door that fails is closed with the others, and must not cut their wait short.
+  const drained = Promise.allSettled(
     doors.map(async (door) => {
       await door.drain();
       open.delete(door.name);
     }),
   );
-  await within(
-    drainMs,
-    drained.catch(() => {}),
-  );
+  await within(drainMs, drained);
   return [...open];
 }
 

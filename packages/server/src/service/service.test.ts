@@ -118,6 +118,18 @@ describe("drain", () => {
     expect(events.slice(2)).toEqual(["drain admin", ...closed]);
   });
 
+  it("waits for the others where a door fails to drain", async () => {
+    const { events, doors, openers } = fakeDoors("gateway", "decision");
+    const service = await started(toTestConfig(), { openers });
+    doors[1].drain = () => Promise.reject(new Error("broken"));
+    const draining = service.drain();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(["drain gateway"]);
+    doors[0].finish();
+    await draining;
+    expect(events.slice(1)).toEqual(["close gateway", "close decision"]);
+  });
+
   it("closes what has not drained within drainMs", async () => {
     const { events, openers } = fakeDoors("gateway");
     const service = await started(toTestConfig({ drainMs: 20 }), { openers });
@@ -139,8 +151,9 @@ describe("reload", () => {
   it("puts other rules in force in both policies, and keeps what was used", async () => {
     const { file, write, rules } = ruleFile("10/minute");
     const { telemetry, reloads } = rememberingTelemetry();
-    const envoy = { listen: { host: "127.0.0.1", port: 0 }, http: undefined, files: [] };
-    const config = toTestConfig({ rules: { file }, envoy });
+    const listen = { host: "127.0.0.1", port: 0 };
+    const decision = { listen, tokens: [], forwardAuth: true, bodyBytesMax: 1_024 };
+    const config = toTestConfig({ rules: { file }, decision });
     const { core, ...service } = await started(config, { telemetry, openers: [] }).then((s) => ({
       core: s.core,
       reload: () => s.reload(),
@@ -167,8 +180,9 @@ describe("reload", () => {
   it("changes neither policy for rules that one of them can't use", async () => {
     const { file, write, rules } = ruleFile("10/minute");
     const { telemetry } = rememberingTelemetry();
-    const envoy = { listen: { host: "127.0.0.1", port: 0 }, http: undefined, files: [] };
-    const { core, reload } = await started(toTestConfig({ rules: { file }, envoy }), {
+    const listen = { host: "127.0.0.1", port: 0 };
+    const decision = { listen, tokens: [], forwardAuth: true, bodyBytesMax: 1_024 };
+    const { core, reload } = await started(toTestConfig({ rules: { file }, decision }), {
       telemetry,
       openers: [],
     }).then((s) => ({ core: s.core, reload: () => s.reload() }));

@@ -13,11 +13,10 @@ import { tellRules } from "./rules.js";
 
 /** Checks rules with the doors that are to open. */
 export function checkPolicies(reading: Reading, rules: RuleSet): void {
-  const { decision, envoy } = reading.values;
-  // Doors that see no responses can't keep every rule.
-  const isBlind = decision !== undefined || envoy !== undefined;
+  // The decision API sees no responses, so it can't keep every rule.
+  const seesResponses = reading.values.decision === undefined;
   try {
-    closeSoon(makePolicy({ rules, seesResponses: !isBlind }));
+    closeSoon(makePolicy({ rules, seesResponses }));
   } catch (error) {
     tellRules(reading, error, (problem) => placeOf(reading, problem));
   }
