@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import { openGateway } from "../../dist/gateway/gateway.js";
 import { createCore } from "../../dist/service/create-core.js";
 
+/** Compiled code and statistics settle; more than this is a leak. */
+const GROWN_BYTES_MAX = 2_000_000;
+
 const requests = Number(process.argv[2] ?? 1_000_000);
 const warmUp = Math.min(requests / 5, 50_000);
 
@@ -37,6 +40,11 @@ await gateway.close();
 await core.close();
 const line = { requests, warm: warm.statuses, statuses: result.statuses, ms: result.ms, before, after };
 process.stdout.write(`${JSON.stringify(line)}\n`);
+const grownBytes = after.heapUsed - before.heapUsed;
+if (grownBytes > GROWN_BYTES_MAX || after.places !== before.places) {
+  process.stderr.write(`not flat: ${grownBytes} bytes more, ${after.places} places free\n`);
+  process.exitCode = 1;
+}
 
 async function run(count) {
   load.send({ kind: "run", url: gateway.url, count });
