@@ -17,9 +17,13 @@ import { toInputs } from "./inputs.js";
 import { Limiters } from "./limiters.js";
 import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
+import { PlainAnswers } from "./plain-answer.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
 import { type Call, Verbs } from "./verbs.js";
+
+/** How long an idle connection stays open: longer than most proxies hold theirs. */
+export const KEEP_ALIVE_MS = 65_000;
 
 const ALIVE = '{"alive":true}';
 
@@ -32,6 +36,7 @@ export class DecisionApi {
   /** What is answered to GET, and whether it needs a token. */
   readonly #pages: ReadonlyMap<string, { readonly isOpen: boolean; text(): string }>;
   readonly #idempotency: Idempotency;
+  readonly #answers = new PlainAnswers(KEEP_ALIVE_MS);
 
   constructor(core: Core, policy: Policy, { tokens, bodyBytesMax }: DecisionConfig) {
     this.#core = core;
@@ -114,7 +119,7 @@ export class DecisionApi {
 
   #send(response: ServerResponse, text: string, startMs: number): void {
     this.#core.telemetry.tookMs("decision", readMs() - startMs);
-    sendJson(response, 200, text);
+    if (!this.#answers.send(response, text)) sendJson(response, 200, text);
   }
 
   /** Runs a request that says a key, unless it was answered before. */

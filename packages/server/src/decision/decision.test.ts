@@ -45,6 +45,55 @@ it("says where it listens, and fails with the address if it can't", async () => 
   await expect(taken).rejects.toThrow(`127.0.0.1:${port}`);
 });
 
+describe("the head of an answer", () => {
+  /** A head as it came, without what changes. */
+  async function headOf(fields: string, version = "1.1"): Promise<readonly string[]> {
+    const body = JSON.stringify({ ...own, cost: 0 });
+    const { port } = new URL(test?.door.url ?? "");
+    const socket = connect(Number(port), "127.0.0.1");
+    const head = `POST /v1/peek HTTP/${version}\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: ${body.length}\r\n${fields}\r\n${body}`);
+    let text = "";
+    for await (const piece of socket.setEncoding("utf8")) {
+      text += piece;
+      if (text.endsWith("}")) break;
+    }
+    socket.destroy();
+    const [lines, answer] = text.split("\r\n\r\n");
+    expect(lines).toContain(`Content-Length: ${answer.length}`);
+    expect(new Date(/^Date: (.*)$/m.exec(lines)?.[1] ?? "").getTime()).toBeGreaterThan(0);
+    return lines.split("\r\n").filter((line) => !/^(?:Date|Content-Length):/.test(line));
+  }
+
+  it("is that of node:http, also where it is written at once", async () => {
+    test = await openTestDoor();
+    const common = ["HTTP/1.1 200 OK", "Content-Type: application/json"];
+    const open = [...common, "Connection: keep-alive", "Keep-Alive: timeout=65"];
+    expect(await headOf("")).toEqual(open);
+    expect(await headOf("Connection: keep-alive\r\n", "1.0")).toEqual(open);
+    expect(await headOf("Connection: close\r\n")).toEqual([...common, "Connection: close"]);
+    expect(await headOf("", "1.0")).toEqual([...common, "Connection: close"]);
+  });
+
+  it("comes once for each request of a connection that sends several at once", async () => {
+    test = await openTestDoor();
+    const body = JSON.stringify(own);
+    const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+    const { port } = new URL(test.door.url);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(4));
+    let text = "";
+    for await (const piece of socket.setEncoding("utf8")) {
+      text += piece;
+      if ((text.match(/"source"/g)?.length ?? 0) === 4) break;
+    }
+    socket.destroy();
+    const left = [...text.matchAll(/"remaining":(\d)/g)].map(([, remaining]) => remaining);
+    expect(left).toEqual(["4", "3", "2", "1"]);
+    expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(4);
+  });
+});
+
 describe("draining", () => {
   it("answers what is under way, and takes no more", async () => {
     const store = new HeldStore(memoryStore());

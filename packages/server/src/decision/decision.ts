@@ -7,7 +7,7 @@ import type { DecisionConfig, ListenConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
 import { every } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
-import { DecisionApi } from "./api.js";
+import { DecisionApi, KEEP_ALIVE_MS } from "./api.js";
 import { ForwardAuth, variantAt } from "./forward-auth.js";
 
 /** Until the head of a request has to be there, in milliseconds. */
@@ -16,8 +16,6 @@ const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
 /** How often both are looked after. */
 const TIMEOUT_LOOK_MS = 2_000;
-/** How long an idle connection stays open: longer than most proxies hold theirs. */
-const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 20_000;
 const HEADER_BYTES_MAX = 32_768;
 /** How often a door that drains closes connections that have become idle. */
