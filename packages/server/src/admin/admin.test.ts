@@ -48,7 +48,10 @@ async function stand(
   const telemetry = quietTelemetry();
   const policy = createPolicy({ rules: RULES, store, clock });
   const blindPolicy = createPolicy({ rules: RULES, store, clock, seesResponses: false });
-  const config = { admin: { listen: LOOPBACK, token: undefined, ...admin } } as Config;
+  const config = {
+    admin: { listen: LOOPBACK, token: undefined, ...admin },
+    identity: {},
+  } as Config;
   const core: Core = { config, clock, store, policy, blindPolicy, telemetry };
   const calls: string[] = [];
   const control: AdminControl = {

@@ -11,14 +11,16 @@ const text = z.string().max(16_384);
 const name = z.string().min(1).max(256);
 const cost = z.int().min(0).optional();
 
-/** Facts, as the library has them: `apiKey` is the hash of one. */
+/** Facts, as the library has them, but for the API key: `apiKey` is the key itself, `apiKeyHash` its hash. */
 const facts = z.strictObject({
   method: text.default("GET"),
   path: text.default("/"),
   host: text.optional(),
   ip: text.optional(),
   user: text.optional(),
-  apiKey: text.optional(),
+  // Doors cut what surrounds a key off before they hash it.
+  apiKey: text.trim().min(1).optional(),
+  apiKeyHash: text.optional(),
   tenant: text.optional(),
   tier: text.optional(),
   headers: z.record(z.string(), z.union([text, z.array(text)])).optional(),

@@ -1,8 +1,9 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
-import type { PolicyDecision } from "sluice/rules";
+import type { Facts, PolicyDecision } from "sluice/rules";
 import { ServerError, show } from "../errors.js";
 import type { Core } from "../service/core.js";
+import { mustHaveHashes, toFacts } from "./api-keys.js";
 import type { AdminControl } from "./control.js";
 import type { Input } from "./inputs.js";
 import { toRulesView } from "./rules-view.js";
@@ -10,24 +11,25 @@ import { toRulesView } from "./rules-view.js";
 /** Decides a request described by its facts, and charges it; what a request would hold is given back. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
   const { policy, isBlind } = decidingPolicy(core);
-  const decision = await policy.admit(toFacts(facts), cost === undefined ? {} : { cost });
+  const asked = factsOf(core, facts);
+  const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
   // Nobody sees a response here: there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
-  if (isBlind) core.telemetry.decided("decision", decision, toFacts(facts));
+  if (isBlind) core.telemetry.decided("decision", decision, asked);
   return toAnswer(decision);
 }
 
 /** What `check` would answer. */
 export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
   const options = cost === undefined ? {} : { cost };
-  return toAnswer(await decidingPolicy(core).policy.peek(toFacts(facts), options));
+  return toAnswer(await decidingPolicy(core).policy.peek(factsOf(core, facts), options));
 }
 
 /** Which rules a request meets, and why. */
 export async function explain(core: Core, input: Input<"explain">): Promise<object> {
   const { facts, cost, all = false } = input;
   const options = cost === undefined ? { all } : { all, cost };
-  return decidingPolicy(core).policy.explain(toFacts(facts), options);
+  return decidingPolicy(core).policy.explain(factsOf(core, facts), options);
 }
 
 /** Forgets what a key used. */
@@ -60,9 +62,12 @@ export async function refund(core: Core, input: Input<"refund">): Promise<object
 
 /** The key that is meant: the one that was written, or that of a request under the rule. */
 async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
-  if (key !== undefined) return { rule, key };
+  if (key !== undefined) {
+    mustHaveHashes(key);
+    return { rule, key };
+  }
   mustExist(core, rule);
-  const { rules } = await core.policy.explain(toFacts(facts ?? NO_FACTS), { all: true });
+  const { rules } = await core.policy.explain(factsOf(core, facts ?? NO_FACTS), { all: true });
   const found = rules.find((explained) => explained.rule === rule)?.key ?? undefined;
   if (found !== undefined) return { rule, key: found };
   const seen = `rule ${show(rule)} does not count a request with these facts`;
@@ -101,12 +106,8 @@ function decidingPolicy({ policy, blindPolicy }: Core) {
   return { policy: blindPolicy ?? policy, isBlind: blindPolicy !== undefined };
 }
 
-function toFacts(facts: Input<"check">["facts"]) {
-  const headers = Object.entries(facts.headers ?? {});
-  return {
-    ...facts,
-    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
-  };
+function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
+  return toFacts(facts, config.identity.keySecret);
 }
 
 function toAnswer(decision: PolicyDecision): object {

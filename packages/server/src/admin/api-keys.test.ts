@@ -1,0 +1,79 @@
+import { afterEach, expect, it } from "vitest";
+import { onStop, startGateway, startUpstream, stopAll } from "../../test/proxy-stand.js";
+import { openAdmin } from "./admin.js";
+
+afterEach(stopAll);
+
+const RULE = {
+  id: "api",
+  match: { path: "/api/*" },
+  key: "apiKey",
+  limit: { fixedWindow: { limit: 3, windowMs: 3_600_000 } },
+};
+const FACTS = { method: "GET", path: "/api/x" };
+
+/** A gateway with keys in x-api-key, and the admin port of the same core. */
+async function stand(keySecret?: string) {
+  const upstream = await startUpstream((_request, response) => void response.end("ok"));
+  const identity = { apiKey: {}, ...(keySecret === undefined ? {} : { keySecret }) };
+  const admin = { listen: { host: "127.0.0.1", port: 0 }, token: "operator" };
+  const { url, core } = await startGateway(upstream, {
+    rules: [RULE],
+    config: { identity, admin },
+  });
+  const door = await openAdmin(core, {
+    isReady: () => ({ ready: true, reasons: [] }),
+    reload: async () => {},
+    metrics: () => core.telemetry.metrics(),
+  });
+  onStop(() => door.close());
+  const headers = { authorization: "Bearer operator", "content-type": "application/json" };
+  return {
+    statusOf: async (apiKey: string) =>
+      (await fetch(`${url}/api/x`, { headers: { "x-api-key": apiKey } })).status,
+    post: async (path: string, body: object) => {
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const response = await fetch(door.url + path, init);
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+    top: async () => (await fetch(`${door.url}/v1/top?keys=clear`, { headers })).text(),
+  };
+}
+
+it.each([undefined, "a secret of the configuration"])(
+  "blocks at the gateway whom a key in clear names, with the secret %j",
+  async (keySecret) => {
+    const { post, statusOf, top } = await stand(keySecret);
+    const facts = { ...FACTS, apiKey: " k77 " };
+    const blocked = await post("/v1/block", { rule: "api", facts, forMs: null });
+    expect(blocked.body.key).toMatch(/^apiKeyHash:[\w-]{22}$/);
+    expect([await statusOf("k77"), await statusOf("k78")]).toEqual([429, 200]);
+    await post("/v1/unblock", { rule: "api", key: blocked.body.key });
+    expect(await statusOf("k77")).toBe(200);
+    // One counter for the gateway and for what operators ask.
+    expect((await post("/v1/check", { facts })).body).toMatchObject({ remaining: 1 });
+    const apiKeyHash = String(blocked.body.key).slice("apiKeyHash:".length);
+    const looked = await post("/v1/peek", { facts: { ...FACTS, apiKeyHash } });
+    expect(looked.body).toMatchObject({ remaining: 1 });
+    const explained = await post("/v1/explain", { facts });
+    expect(explained.body).toMatchObject({ rules: [{ key: blocked.body.key }] });
+    const shown = await top();
+    expect(shown).toContain(apiKeyHash);
+    expect(shown).not.toContain("k77");
+  },
+);
+
+it("refuses what claims to be a hash and is none, without repeating it", async () => {
+  const { post } = await stand();
+  for (const body of [
+    { rule: "api", key: "apiKeyHash:k9-in-clear" },
+    { rule: "api", key: "apiKeyHash: k9-in-clear" },
+    { rule: "api", facts: { ...FACTS, apiKeyHash: "k9-in-clear" } },
+    { rule: "api", facts: { ...FACTS, apiKeyHash: "a".repeat(22), apiKey: "k9-in-clear" } },
+  ]) {
+    const { status, body: said } = await post("/v1/block", { ...body, forMs: null });
+    expect([status, said.code]).toEqual([400, "SLUICE_REQUEST_INVALID"]);
+    expect(said.detail).toContain("hash");
+    expect(said.detail).not.toContain("k9-in-clear");
+  }
+});
