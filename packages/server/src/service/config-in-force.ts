@@ -15,6 +15,7 @@ export class ConfigInForce {
   readonly #load: ConfigLoader | undefined;
   readonly #telemetry: Telemetry;
   #latest: Config;
+  #hasFailed = false;
 
   constructor(config: Config, load: ConfigLoader | undefined, telemetry: Telemetry) {
     this.#started = config;
@@ -28,12 +29,18 @@ export class ConfigInForce {
     return this.#latest;
   }
 
+  /** Whether it could not be read the last time, and nothing was accepted since. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
   /** Reads it again; the same if there is nothing to read. What is wrong with it is told, and thrown. */
   async read(): Promise<Config> {
     if (this.#load === undefined) return this.#latest;
     try {
       return await this.#load();
     } catch (error) {
+      this.#hasFailed = true;
       this.#telemetry.reloaded("config", error);
       throw error;
     }
@@ -56,5 +63,6 @@ export class ConfigInForce {
     log.level = next.telemetry.logLevel;
     this.#telemetry.reloaded("config");
     this.#latest = next;
+    this.#hasFailed = false;
   }
 }

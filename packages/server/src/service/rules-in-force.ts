@@ -6,6 +6,7 @@ import type { Clock } from "sluice";
 import { type Policy, parseRules, type RuleSet, type RulesWatch, watchRules } from "sluice/rules";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { after, type CancelTimer } from "./clock.js";
 
 /** Rules as they were written, before anything is read out of them: what is told to other processes. */
 export type WrittenRules =
@@ -45,6 +46,9 @@ export function replaceAll(policies: readonly Policy[], rules: RuleSet): void {
   });
 }
 
+/** How often a file is looked at. */
+const POLL_MS = 1_000;
+
 /** What rules are kept in force with. */
 export interface RulesInForceOptions {
   readonly source: RulesSource;
@@ -56,6 +60,8 @@ export interface RulesInForceOptions {
   readonly pollMs?: number;
   /** Told of rules that have just come into force. */
   readonly onReplaced?: ((written: WrittenRules) => void) | undefined;
+  /** Told that a file which could not be used can be now, without anybody having asked for a reload. */
+  readonly onMended?: (() => void) | undefined;
 }
 
 /** Keeps the rules of a service in force until it is closed. */
@@ -66,6 +72,7 @@ export class RulesInForce {
   #watch: RulesWatch | undefined;
   /** Of the latest complaint, so that the watch does not repeat what a reload has just said. */
   #complaint: string | undefined;
+  #stopMending: CancelTimer | undefined;
 
   constructor(options: RulesInForceOptions) {
     this.#options = options;
@@ -94,8 +101,9 @@ export class RulesInForce {
     try {
       this.#replace(readWritten(source));
     } catch (error) {
-      this.#complaint = String(error);
-      this.#options.telemetry.reloaded("rules", error);
+      this.#tellFailed(error);
+      // A file elsewhere is not looked at: it is read when the configuration that names it is.
+      if (isSamePlace(source, this.#source)) this.#waitForMending();
       throw error;
     }
     const isElsewhere = !isSamePlace(source, this.#source);
@@ -103,23 +111,38 @@ export class RulesInForce {
     if (isElsewhere) this.#startWatch();
   }
 
+  /** Tells what is wrong with the file as it is now, if anything; it is told again when it is mended. */
+  inspect(): void {
+    try {
+      readRules(this.#source);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
   /** Looks at the file no more. */
   close(): void {
     this.#watch?.close();
     this.#watch = undefined;
+    this.#stopMending?.();
+    this.#stopMending = undefined;
   }
 
   #startWatch(): void {
     this.close();
     if ("inline" in this.#source) return;
-    const { clock, pollMs = 1_000 } = this.#options;
+    const { clock, pollMs = POLL_MS } = this.#options;
     const version = () => this.version;
     const holder = {
       get version() {
         return version();
       },
       // Read once more, so that what is in force and what it was written as are one.
-      replace: () => this.#replace(readWritten(this.#source)),
+      replace: () => {
+        const wasBad = this.#complaint !== undefined;
+        this.#replace(readWritten(this.#source));
+        if (wasBad) this.#options.onMended?.();
+      },
     };
     this.#watch = watchRules(this.#source.file, holder, {
       clock,
@@ -139,8 +162,42 @@ export class RulesInForce {
 
   #complain(error: unknown): void {
     if (String(error) === this.#complaint) return;
+    this.#tellFailed(error);
+    this.#waitForMending();
+  }
+
+  #tellFailed(error: unknown): void {
     this.#complaint = String(error);
     this.#options.telemetry.reloaded("rules", error);
+  }
+
+  /** The watch says nothing of a file that says again what is in force; here it is looked for. */
+  #waitForMending(): void {
+    this.#stopMending?.();
+    // Closed while a reload was under way.
+    if (this.#watch === undefined) return;
+    const { clock, pollMs = POLL_MS } = this.#options;
+    const look = () => {
+      if (this.#complaint === undefined) return;
+      if (this.#isInForce()) this.#tellMended();
+      else this.#waitForMending();
+    };
+    this.#stopMending = clock.after?.(pollMs, look) ?? after(pollMs, look);
+  }
+
+  #isInForce(): boolean {
+    try {
+      return readRules(this.#source).version === this.version;
+    } catch {
+      return false;
+    }
+  }
+
+  #tellMended(): void {
+    const { telemetry, onMended } = this.#options;
+    this.#complaint = undefined;
+    telemetry.reloaded("rules");
+    onMended?.();
   }
 }
 

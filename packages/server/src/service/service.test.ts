@@ -1,16 +1,17 @@
 // The life of a service: all doors or none, a drain that readiness precedes, and a close that leaves nothing.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ManualClock } from "sluice/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { Config } from "../config/config.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { OpenDoor } from "./core.js";
 import type { DoorOpener } from "./doors.js";
+import { readRules } from "./rules-in-force.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 const FACTS = { method: "GET", path: "/" };
@@ -208,6 +209,63 @@ describe("reload", () => {
       ["rules", true],
     ]);
   });
+
+  it.each([
+    ["bad", (write: (text: string) => void) => write("version: 1\nrules: nonsense\n")],
+    ["missing", (_: unknown, file: string) => unlinkSync(file)],
+  ])("tells that a file which was %s says again what is in force", async (_, spoil) => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry, reloads } = rememberingTelemetry();
+    const clock = new ManualClock(1_700_000_000_000);
+    await started(toTestConfig({ rules: { file } }), { telemetry, clock, openers: [] });
+    spoil(write, file);
+    clock.advance(10_000);
+    write(rules("10/minute"));
+    clock.advance(10_000);
+    expect(reloads).toEqual([
+      ["rules", expect.any(String)],
+      ["rules", undefined],
+    ]);
+  });
+
+  it("tells it also where the bad file was seen by nobody but a reload", async () => {
+    const { file, write, rules } = ruleFile("10/minute");
+    const { telemetry, reloads } = rememberingTelemetry();
+    const clock = new ManualClock(1_700_000_000_000);
+    const config = toTestConfig({ rules: { file } });
+    const service = await started(config, { telemetry, clock, openers: [] });
+    write("version: 1\nrules: nonsense\n");
+    await expect(service.reload()).rejects.toThrow("rules.yaml:2");
+    write(rules("10/minute"));
+    clock.advance(10_000);
+    expect(reloads.at(-1)).toEqual(["rules", undefined]);
+  });
+
+  it.each(["10/minute", "7/minute"])(
+    "tells both as good when a configuration failed by its rules and they say %s",
+    async (limit) => {
+      const { file, write, rules } = ruleFile("10/minute");
+      const { telemetry, reloads } = rememberingTelemetry();
+      const clock = new ManualClock(1_700_000_000_000);
+      const toConfig = () => toTestConfig({ rules: { file } });
+      const loadConfig = () => {
+        readRules({ file });
+        return toConfig();
+      };
+      const service = await started(toConfig(), { telemetry, clock, loadConfig, openers: [] });
+      write("version: 1\nrules: nonsense\n");
+      await expect(service.reload()).rejects.toThrow("rules.yaml:2");
+      expect(reloads.map(([what, error]) => [what, error !== undefined])).toEqual([
+        ["config", true],
+        ["rules", true],
+      ]);
+      write(rules(limit));
+      clock.advance(10_000);
+      await vi.waitFor(() => expect(reloads.at(-1)).toEqual(["config", undefined]));
+      expect(reloads.filter(([, error]) => error !== undefined)).toHaveLength(2);
+      expect(reloads).toContainEqual(["rules", undefined]);
+    },
+  );
 
   it("takes a log level at once, and says which other values need a restart", async () => {
     const { telemetry, warnings } = rememberingTelemetry();

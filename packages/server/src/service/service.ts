@@ -89,7 +89,8 @@ class RunningService implements Service {
     this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
     this.#readiness = readinessOf(core);
     const policies = policiesOf(core);
-    this.#rules = new RulesInForce({ source: config.rules, policies, telemetry, clock });
+    const onMended = () => this.#retry();
+    this.#rules = new RulesInForce({ source: config.rules, policies, telemetry, clock, onMended });
   }
 
   get doors(): readonly OpenDoor[] {
@@ -132,10 +133,20 @@ class RunningService implements Service {
   }
 
   async #reload(): Promise<void> {
-    const next = await this.#config.read();
+    const next = await this.#config.read().catch((error) => {
+      // A configuration can't be used without its rules, and is mended when they are.
+      this.#rules.inspect();
+      throw error;
+    });
     this.#rules.reload(next.rules);
     this.#config.accept(next);
     await Promise.all(this.#doors.map((door) => door.reload?.()));
+  }
+
+  /** A configuration that failed because of its rules is good when they are. */
+  #retry(): void {
+    // What is wrong with it is told where it is seen.
+    if (this.#config.hasFailed) void this.reload().catch(() => {});
   }
 
   async #drain(): Promise<void> {

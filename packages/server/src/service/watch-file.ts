@@ -12,7 +12,7 @@ export interface WatchFileOptions {
   readonly onChange: () => void;
 }
 
-/** Watches a file until the function that it returns is called. One that is gone has not changed yet. */
+/** Watches a file until the function that it returns is called. One that is gone has changed when it is back. */
 export function watchFile(
   file: string,
   { pollMs = 1_000, onChange }: WatchFileOptions,
@@ -23,6 +23,7 @@ export function watchFile(
     const mark = look(file);
     const isAtRest = mark === latest;
     latest = mark;
+    if (mark === undefined) taken = undefined;
     if (!isAtRest || mark === undefined || mark === taken) return;
     taken = mark;
     onChange();

@@ -82,6 +82,7 @@ class PrimaryService implements Service {
       telemetry,
       clock,
       onReplaced: (written) => this.#spread(written),
+      onMended: () => this.#retry(),
     });
     this.#crew = new Crew(config.workers, {
       fork: options.fork ?? (() => forkWorker(this.#file !== undefined)),
@@ -194,12 +195,22 @@ class PrimaryService implements Service {
   }
 
   async #reload(): Promise<void> {
-    const next = await this.#config.read();
+    const next = await this.#config.read().catch((error) => {
+      // A configuration can't be used without its rules, and is mended when they are.
+      this.#rules.inspect();
+      throw error;
+    });
     this.#rules.reload(next.rules);
     await this.#spreading;
     this.#config.accept(next);
     await Promise.all(this.#doors.map((door) => door.reload?.()));
     await this.#crew.tell("reload", { logLevel: next.telemetry.logLevel });
+  }
+
+  /** A configuration that failed because of its rules is good when they are. */
+  #retry(): void {
+    // What is wrong with it is told where it is seen.
+    if (this.#config.hasFailed) void this.reload().catch(() => {});
   }
 
   async #drain(): Promise<void> {
