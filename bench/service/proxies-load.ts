@@ -134,10 +134,8 @@ async function startNginx(upstream: number): Promise<RunningProxy> {
     "stderr",
   ];
   const child = spawn("taskset", args, { stdio: ["ignore", 2, 2] });
-  const running = toRunning("nginx", child, port, () => {
-    child.kill("SIGTERM");
-    rmSync(folder, { recursive: true, force: true });
-  });
+  child.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const running = toRunning("nginx", child, port, () => child.kill("SIGTERM"));
   await Promise.race([canConnect(port), failure(child, "nginx")]);
   return running;
 }

@@ -22,10 +22,12 @@ export interface Waits {
   readonly p999: number;
 }
 
+type Asked = Socket & { dueMs?: number };
+
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
-  const free: Socket[] = [];
+  const free: Asked[] = [];
   const took: number[] = [];
-  for (let i = 0; i < CONNECTIONS; i++) open(Number(process.argv[2]), free, took);
+  for (let i = 0; i < CONNECTIONS; i++) free.push(open(Number(process.argv[2]), free, took));
   process.on("disconnect", () => process.exit(0));
   process.on("message", async (pace: Pace) => {
     took.length = 0;
@@ -35,33 +37,36 @@ if (process.send !== undefined && process.argv[1] === import.meta.filename) {
 }
 
 /** A connection that notes how long each answer took, and is free then. Answers are small: they come whole. */
-function open(port: number, free: Socket[], took: number[]): void {
-  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
-  const sent = socket as Socket & { sentMs?: number };
-  socket.once("connect", () => free.push(socket));
+function open(port: number, free: Asked[], took: number[]): Asked {
+  const socket: Asked = connect({ host: "127.0.0.1", port, noDelay: true });
   socket.on("data", () => {
-    took.push(performance.now() - (sent.sentMs ?? 0));
+    took.push(performance.now() - (socket.dueMs ?? 0));
     free.push(socket);
   });
+  return socket;
 }
 
-function ask({ perSec, seconds }: Pace, free: Socket[]): Promise<void> {
+function ask({ perSec, seconds }: Pace, free: Asked[]): Promise<void> {
   const startMs = performance.now();
+  const due: number[] = [];
   let asked = 0;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const beat = setInterval(() => {
-      const due = ((performance.now() - startMs) / 1_000) * perSec;
-      for (; asked < due; asked++) {
-        const socket = free.shift() as (Socket & { sentMs?: number }) | undefined;
-        if (socket === undefined) return reject(new Error("no answers at this pace"));
-        socket.sentMs = performance.now();
-        socket.write(GET, "latin1");
-      }
-      if (due < perSec * seconds) return;
+      const nowMs = performance.now();
+      const total = Math.min((nowMs - startMs) / 1_000, seconds) * perSec;
+      // Who finds no connection free waits, and its time counts from now.
+      for (; asked < total; asked++) due.push(nowMs);
+      while (due.length > 0 && free.length > 0) send(free.shift() as Asked, due.shift() as number);
+      if (nowMs - startMs < seconds * 1_000 || due.length > 0 || free.length < CONNECTIONS) return;
       clearInterval(beat);
       resolve();
     }, BEAT_MS);
   });
+}
+
+function send(socket: Asked, dueMs: number): void {
+  socket.dueMs = dueMs;
+  socket.write(GET, "latin1");
 }
 
 function toWaits(took: readonly number[]): Waits {
