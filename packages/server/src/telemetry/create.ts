@@ -21,6 +21,7 @@ import type { DoorName, Judgement, Telemetry, UpstreamOutcome } from "./telemetr
 import { toTopReport } from "./top.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
+import { Troubles } from "./troubles.js";
 
 /** What telemetry may be given instead of finding it. */
 export interface TelemetryOptions {
@@ -68,6 +69,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #reloads = new Counts(["what", "outcome"]);
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
+  readonly #troubles: Troubles;
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
   /** The latest decision of each door, whose span waits to be told how long it took. */
@@ -78,6 +80,7 @@ class ServiceTelemetry implements Telemetry {
     this.#readMs = options.readMs ?? readMs;
     const chance = options.chance ?? createChance();
     this.log = createLog(config, options.destination);
+    this.#troubles = new Troubles(this.log);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Of its own, so that whoever pins the sample of the log does not pin who is watched.
@@ -126,6 +129,10 @@ class ServiceTelemetry implements Telemetry {
 
   refused(door: DoorName, status: number): void {
     this.#refusals.add(door, String(status));
+  }
+
+  trouble(kind: string, error: unknown, fields?: object): void {
+    this.#troubles.see(kind, error, fields);
   }
 
   policyEvent(event: PolicyEvent): void {

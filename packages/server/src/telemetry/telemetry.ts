@@ -43,6 +43,15 @@ export interface Telemetry {
   tookMs(door: DoorName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
   refused(door: DoorName, status: number): void;
+  /**
+   * Something went wrong that may go wrong with every request. The log has a line at once for the first of
+   * a kind, then at most one in ten seconds, with how many were left out.
+   *
+   * @param kind - In words, the message of the line. One of a few fixed texts: never a value of a request.
+   * @param error - What was thrown; of those that are told together the latest is shown.
+   * @param fields - What else the line says. No keys, addresses or paths of requests.
+   */
+  trouble(kind: string, error: unknown, fields?: object): void;
   policyEvent(event: PolicyEvent): void;
   fallbackEvent(event: FallbackEvent): void;
   hotKeyEvent(event: HotKeyEvent): void;
