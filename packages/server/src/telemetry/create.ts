@@ -72,8 +72,6 @@ class ServiceTelemetry implements Telemetry {
   readonly #troubles: Troubles;
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
-  /** The latest decision of each door, whose span waits to be told how long it took. */
-  readonly #spans = new Map<DoorName, PolicyDecision>();
 
   constructor(config: TelemetryConfig, options: TelemetryOptions) {
     this.#config = config;
@@ -108,7 +106,7 @@ class ServiceTelemetry implements Telemetry {
   decided(door: DoorName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
     this.#tally.count(door, decision);
     this.#decisionLog.see(door, decision);
-    if (this.#trace !== undefined) this.#spans.set(door, decision);
+    this.#trace?.(door, decision, ms ?? 0);
     if (ms !== undefined) this.tookMs(door, ms);
   }
 
@@ -118,7 +116,6 @@ class ServiceTelemetry implements Telemetry {
   }
 
   tookMs(door: DoorName, ms: number): void {
-    if (this.#trace !== undefined) this.#endSpan(door, ms, this.#trace);
     let latency = this.#latencies.get(door);
     if (latency === undefined) {
       latency = new Latency();
@@ -213,12 +210,6 @@ class ServiceTelemetry implements Telemetry {
     const { topKeysMax: keysMax } = this.#config;
     const sources = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
     return toTopReport(sources, options);
-  }
-
-  #endSpan(door: DoorName, ms: number, trace: TraceDecision): void {
-    const decision = this.#spans.get(door);
-    this.#spans.delete(door);
-    if (decision !== undefined) trace(door, decision, ms);
   }
 
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {

@@ -31,7 +31,9 @@ export interface Telemetry {
   readonly log: Logger;
   /**
    * A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked.
-   * With `ms`, how long it took, there is no need to call `tookMs`, and a span has its true length.
+   *
+   * @param ms - How long it took, in milliseconds. With it the span has its true length, and `tookMs` must
+   * not be called for the same decision. Without it the span has length 0.
    */
   decided(door: DoorName, decision: PolicyDecision, facts: Facts, ms?: number): void;
   /**
@@ -39,7 +41,7 @@ export interface Telemetry {
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
    */
   judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void;
-  /** How long a decision took, in milliseconds. */
+  /** How long a decision took, in milliseconds, where `decided` was not told. */
   tookMs(door: DoorName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
   refused(door: DoorName, status: number): void;
