@@ -9,7 +9,7 @@ import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
 import { hostOf } from "./exchange-host.js";
 import { readFraming } from "./framing.js";
-import { answer, isClosing, type ProblemStatus, toProblem } from "./replies.js";
+import { answer, hasMuchLeft, isClosing, type ProblemStatus, toProblem } from "./replies.js";
 import { readTarget } from "./target.js";
 import { awaitTurn, isItsTurn } from "./turns.js";
 
@@ -109,8 +109,9 @@ export class Entry {
     this.#answer(arrival, toProblem(isStore ? 503 : 500), "");
   }
 
-  #answer({ request, response }: Arrival, reply: Reply, lines: string): void {
-    if (!isGone(response)) answer(request, response, reply, lines, false);
+  #answer({ request, response, hasBody }: Arrival, reply: Reply, lines: string): void {
+    if (isGone(response)) return;
+    answer(request, response, reply, lines, hasMuchLeft(request, hasBody));
   }
 }
 

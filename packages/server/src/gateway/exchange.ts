@@ -22,7 +22,7 @@ import { hostOf } from "./exchange-host.js";
 import { endWithText } from "./exchange-text.js";
 import { toUpstreamHead } from "./forwarding.js";
 import type { BodyFraming } from "./framing.js";
-import { answer, type ProblemStatus, toProblem } from "./replies.js";
+import { answer, hasMuchLeft, type ProblemStatus, toProblem } from "./replies.js";
 
 /** What exchanges need of their gateway. */
 export interface ExchangeHost {
@@ -266,9 +266,10 @@ export class Exchange implements Caller, BodyWatcher {
 
   #reply(status: ProblemStatus, closes: boolean): void {
     this.#body?.drop();
-    const { request, response } = this.#arrival;
+    const { request, response, hasBody } = this.#arrival;
     if (this.#host.isDraining) response.shouldKeepAlive = false;
-    answer(request, response, toProblem(status), this.#passage.lines, closes);
+    const isClosed = closes || hasMuchLeft(request, hasBody);
+    answer(request, response, toProblem(status), this.#passage.lines, isClosed);
   }
 
   #pause(): void {

@@ -60,7 +60,7 @@ export function toRawProblem(status: ProblemStatus): string {
 /**
  * Sends a whole response, with `lines` (RateLimit fields) in its head.
  *
- * @param closes - Whether the connection has to be closed whatever was read of the request.
+ * @param closes - Whether the connection is closed after it; {@link hasMuchLeft} if nothing else demands it.
  */
 export function answer(
   request: IncomingMessage,
@@ -76,7 +76,7 @@ export function answer(
     if (fields[i] === "Content-Length") length = fields[i + 1];
     else head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   }
-  if (closes || hasMuchLeft(request)) closeGently(request.socket, response);
+  if (closes) closeGently(request.socket, response);
   // In HTTP/1.1 a connection stays open unless it says otherwise: a refusal need not say so each time.
   else if (response.shouldKeepAlive && request.httpVersionMinor > 0) {
     response.removeHeader("Connection");
@@ -88,9 +88,10 @@ export function answer(
   else response.end(body);
 }
 
-/** Whether more of the request is to come than is worth reading, or it can't be told how much. */
-function hasMuchLeft(request: IncomingMessage): boolean {
-  if (request.complete) return false;
+/** Whether more of a request is to come than is worth reading, or it can't be told how much. */
+export function hasMuchLeft(request: IncomingMessage, hasBody: boolean): boolean {
+  // Asked first: of requests without a body nothing else has to be looked at.
+  if (!hasBody || request.complete) return false;
   const { headers } = request;
   if (headers["transfer-encoding"] !== undefined) return true;
   // Who waits for our leave will not send the body now, though it was announced.
