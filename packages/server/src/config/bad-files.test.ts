@@ -55,6 +55,23 @@ decision: {}
     ]);
   });
 
+  it("tells of one address for two doors beside what else is wrong with them", () => {
+    const text = `gateway: { listen: "127.0.0.1:8080", nonsense: 1 }
+upstreams: { app: { targets: ["http://127.0.0.1:3000"] } }
+routes: [{ path: /*, upstream: app }]
+decision: { listen: "127.0.0.1:8080", tokens: [short] }
+admin: { listen: "0.0.0.0:8080" }
+rules: { version: 1, rules: [] }
+`;
+    expect(problemsOf(text)).toEqual([
+      expect.stringMatching(/^sluice.yaml:1: gateway.nonsense is not known/),
+      expect.stringMatching(/^sluice.yaml:4: decision.tokens\[0\] must be/),
+      "sluice.yaml:4: decision.listen must differ from gateway.listen, both are 127.0.0.1:8080",
+      "sluice.yaml:5: admin.token is missing: 0.0.0.0:8080 is open to other machines",
+      "sluice.yaml:5: admin.listen must differ from gateway.listen, both are 0.0.0.0:8080",
+    ]);
+  });
+
   it("says how many there are, and shows no more than 50", () => {
     const fields = Array.from({ length: 60 }, (_, i) => `  unknown-field-${i}: 1`).join("\n");
     expect(() => parseConfig(`${goodFile}server:\n${fields}\n`)).toThrow(

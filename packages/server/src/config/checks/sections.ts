@@ -2,14 +2,14 @@
 // token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
 import type { IdentityOptions } from "sluice/http";
-import type { ListenConfig } from "../config.js";
 import type { FileValues } from "../description/file.js";
 import { isLoopback } from "../description/texts.js";
-import type { Path, Problems } from "../problems.js";
+import type { Problems } from "../problems.js";
 import type { Reading, SectionName } from "../reading.js";
 import type { ResolvePath } from "../to-config.js";
 import { checkFiles } from "./files.js";
 import { checkIdentity } from "./identity.js";
+import { checkPlaces, toListenText } from "./places.js";
 import { checkPolicies, readIdentity } from "./policies.js";
 import { checkRoutes } from "./routes.js";
 import { readRules } from "./rules.js";
@@ -26,7 +26,6 @@ const checks: readonly Check[] = [
   { needs: ["gateway"], run: checkTimeouts },
   { needs: ["admin"], run: checkAdmin },
   { needs: ["decision"], run: checkDecision },
-  { needs: ["gateway", "decision", "envoy", "admin"], run: checkPlaces },
   { needs: ["store"], run: checkStore },
   { needs: ["identity"], run: checkIdentity },
 ];
@@ -47,7 +46,10 @@ export function crossCheck(reading: Reading, at: ResolvePath): Checked {
   checkFiles(reading, at);
   const rules = readRules(reading, at);
   if (rules !== undefined) checkPolicies(reading, rules);
-  return { identity: readIdentity(reading, at) };
+  const identity = readIdentity(reading, at);
+  // Last: what it tells would keep other checks from looking at these doors.
+  checkPlaces(reading);
+  return { identity };
 }
 
 function checkDoors({ gateway, decision, envoy }: FileValues, problems: Problems): void {
@@ -72,35 +74,16 @@ function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
 
 function checkAdmin({ admin }: FileValues, problems: Problems): void {
   if (admin.token !== undefined || isLoopback(admin.listen)) return;
-  problems.add(["admin", "token"], `is missing: ${toText(admin.listen)} is open to other machines`);
+  problems.add(
+    ["admin", "token"],
+    `is missing: ${toListenText(admin.listen)} is open to other machines`,
+  );
 }
 
 function checkDecision({ decision }: FileValues, problems: Problems): void {
   if (decision === undefined || decision.tokens.length > 0 || isLoopback(decision.listen)) return;
-  const seen = `${toText(decision.listen)} is open to other machines`;
+  const seen = `${toListenText(decision.listen)} is open to other machines`;
   problems.add(["decision", "tokens"], `must have a token: ${seen}`);
-}
-
-function checkPlaces({ gateway, decision, envoy, admin }: FileValues, problems: Problems): void {
-  const places: readonly [Path, ListenConfig | undefined][] = [
-    [["gateway", "listen"], gateway?.listen],
-    [["decision", "listen"], decision?.listen],
-    [["envoy", "listen"], envoy?.listen],
-    [["envoy", "http"], envoy?.http],
-    [["admin", "listen"], admin.listen],
-  ];
-  for (const [i, [path, place]] of places.entries()) {
-    const taken = places.slice(0, i).find(([, other]) => isSamePlace(place, other));
-    if (place === undefined || taken === undefined) continue;
-    problems.add(path, `must differ from ${taken[0].join(".")}, both are ${toText(place)}`);
-  }
-}
-
-const ANY_HOSTS = ["0.0.0.0", "::"];
-
-function isSamePlace(a: ListenConfig | undefined, b: ListenConfig | undefined): boolean {
-  if (a === undefined || b === undefined || a.port === 0 || a.port !== b.port) return false;
-  return a.host === b.host || ANY_HOSTS.includes(a.host) || ANY_HOSTS.includes(b.host);
 }
 
 const STORE_FIELDS = {
@@ -120,8 +103,4 @@ function checkStore({ store }: FileValues, problems: Problems): void {
       "is missing: kind redis needs one such as redis://127.0.0.1:6379",
     );
   }
-}
-
-function toText({ host, port }: ListenConfig): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,0 +1,63 @@
+// That no two doors listen at one place. Where a section has other problems its address is looked at all the
+// same: who mends those should not find this one only afterwards.
+
+import type { z } from "zod";
+import type { ListenConfig } from "../config.js";
+import {
+  adminSection,
+  decisionSection,
+  envoySection,
+  gatewaySection,
+} from "../description/doors.js";
+import { toPathText } from "../problems.js";
+import type { Reading, SectionName } from "../reading.js";
+
+/** Where a door listens, and what reads that where the rest of its section can't be read. */
+interface Place {
+  readonly path: readonly [SectionName, string];
+  readonly schema: z.ZodType<ListenConfig | undefined>;
+}
+
+const places: readonly Place[] = [
+  { path: ["gateway", "listen"], schema: gatewaySection.shape.listen },
+  { path: ["decision", "listen"], schema: decisionSection.shape.listen },
+  { path: ["envoy", "listen"], schema: envoySection.shape.listen },
+  { path: ["envoy", "http"], schema: envoySection.shape.http },
+  { path: ["admin", "listen"], schema: adminSection.shape.listen },
+];
+
+/** Tells of each door that would listen where one before it does. */
+export function checkPlaces(reading: Reading): void {
+  const taken: { path: Place["path"]; listen: ListenConfig }[] = [];
+  for (const place of places) {
+    const { path } = place;
+    const listen = listenOf(place, reading);
+    if (listen === undefined) continue;
+    const other = taken.find((one) => isSamePlace(listen, one.listen));
+    taken.push({ path, listen });
+    if (other === undefined) continue;
+    const seen = `must differ from ${toPathText(other.path)}, both are ${toListenText(listen)}`;
+    reading.problems.add(path, seen);
+  }
+}
+
+/** An address as people write it: `127.0.0.1:8080`, `[::1]:8080`. */
+export function toListenText({ host, port }: ListenConfig): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Undefined if that door stays shut, or if what is written is no address. */
+function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenConfig | undefined {
+  const [name, field] = path;
+  // The admin port is open whatever the file says.
+  const section = raw[name] ?? (name === "admin" ? {} : undefined);
+  if (typeof section !== "object" || section === null || problems.isTold(path)) return undefined;
+  return schema.safeParse((section as Record<string, unknown>)[field]).data;
+}
+
+const ANY_HOSTS = ["0.0.0.0", "::"];
+
+function isSamePlace(a: ListenConfig, b: ListenConfig): boolean {
+  if (a.port === 0 || a.port !== b.port) return false;
+  return a.host === b.host || ANY_HOSTS.includes(a.host) || ANY_HOSTS.includes(b.host);
+}
