@@ -117,6 +117,18 @@ export class Locator {
     return undefined;
   }
 
+  /**
+   * The key of a permit under whatever numbers it has now, or undefined: under those that the permit was
+   * given by, others that were given later might end early.
+   */
+  locatePermit(charge: Charge): Located | undefined {
+    const held = this.locateAsItIs(charge);
+    if (held === undefined) return undefined;
+    const { low, high } = this.#toPrint(charge);
+    const placement = { ...this.placementOf(charge.counter), cells: held.cells };
+    return { charge, placement, low, high, slot: held.slot, nowMs: held.nowMs };
+  }
+
   #toPrint({ counter, key }: Charge): { low: number; high: number; tables: readonly Table[] } {
     const { saltLow, saltHigh, tables } = this.placementOf(counter);
     this.#hash.hash(key);
@@ -153,11 +165,18 @@ export class Locator {
     key: string,
     nowMs: number,
   ): void {
-    // Receipts tell of the old numbers; what they stand for under the new ones can't be told.
-    this.#openReceipts.loseKey(from.table.tagOf(fromSlot));
+    // Receipts tell of the old numbers; what they stand for under the new ones can't be told. Permits are
+    // work that goes on whatever the numbers, and come back one by one.
+    if (!isPermit(from) || !isPermit(cells)) {
+      this.#openReceipts.loseKey(from.table.tagOf(fromSlot));
+    }
     const times = { fromMs: timeFor(from, key, nowMs), toMs: timeFor(cells, key, nowMs) };
     cells.adopt(slot, from, fromSlot, times);
   }
+}
+
+function isPermit({ limit }: Cells): boolean {
+  return limit.algorithm === "concurrency";
 }
 
 /** A window that is aligned by key lives in a time of its own. */

@@ -550,6 +550,21 @@ describe("memoryStore under attack", () => {
     }
   });
 
+  it.each([
+    ["grows", 7, 60_000],
+    ["shrinks", 3, 60_000],
+    ["lasts for hours", 5, 7_200_000],
+  ])("takes back every permit where a concurrency limit %s meanwhile", (_how, limit, permitMs) => {
+    const from = concurrency({ limit: 5, permitMs: 60_000 });
+    const { old, next } = renumbered(from, concurrency({ limit, permitMs }));
+    const permits = Array.from({ length: 5 }, () => old.acquire("k"));
+    const later = next.acquire("k");
+    for (const permit of permits) permit.release();
+    expect(next.peek("k").remaining).toBe(limit - (later.allowed ? 1 : 0));
+    later.release();
+    expect(next.peek("k").remaining).toBe(limit);
+  });
+
   it("keeps running work when a concurrency limit shrinks", () => {
     const { old, next } = renumbered(
       concurrency({ limit: 10, permitMs: 60_000 }),

@@ -201,9 +201,10 @@ export class MemoryStore implements SyncStore {
   }
 
   #giveBack(charge: Charge, open: OpenReceipt, kept: number): void {
-    const at = this.#locator.locate(charge);
+    const isPermit = charge.counter.limit.algorithm === "concurrency";
+    const at = isPermit ? this.#locator.locatePermit(charge) : this.#locator.locate(charge);
     // Locating it may have shown that the receipt tells of other numbers.
-    if (at.slot < 0 || open.state !== "open") return;
+    if (at === undefined || at.slot < 0 || open.state !== "open") return;
     at.placement.cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
     this.#open.settleGiven(open, at);
   }
