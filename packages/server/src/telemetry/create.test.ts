@@ -6,7 +6,7 @@ import { HOT_HITS } from "./decision-tally.js";
 import { METRICS } from "./metric-definitions.js";
 import { quietTelemetry } from "./quiet.js";
 import { RULE_LABELS_MAX } from "./rule-meters.js";
-import type { Telemetry } from "./telemetry.js";
+import { INLINE_RULE, type Telemetry } from "./telemetry.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
 const login = { id: "login", match: { path: "/login" }, key: "ip", limit: windowOf(2) };
@@ -236,6 +236,29 @@ describe("decisions that no policy made", () => {
     );
   });
 
+  it("under limits of requests themselves are counted as one rule, which reloads of Envoy leave alone", async () => {
+    const telemetry = quietTelemetry();
+    const inline = { ...judgement, rule: INLINE_RULE, keyType: "key", key: "user:42" };
+    telemetry.judged("decision", true, [inline]);
+    telemetry.judged("decision", true, [{ ...inline, key: "user:43" }]);
+    const refused = { ...inline.verdict, allowed: false };
+    telemetry.judged("decision", false, [{ ...inline, verdict: refused }]);
+    telemetry.reloaded("envoy");
+    const of = (outcome: string) =>
+      `rule="inline",endpoint="*",key_type="key",outcome="${outcome}"`;
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [of("allowed")]: 2,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [of("limit")]: 1,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
+      'door="decision",outcome="allowed"': 2,
+      'door="decision",outcome="blocked"': 1,
+    });
+    expect(await telemetry.metrics()).not.toContain("user:4");
+  });
+
   it("begin at none when their files are reloaded, and rules stay", async () => {
     const telemetry = quietTelemetry();
     await decide(telemetry, policyOf([login]), 1);
@@ -304,6 +327,32 @@ describe("metrics of the service", () => {
       'what="rules",outcome="ok"': 1,
     });
     expect(JSON.stringify(lines[0])).toContain("sluice.yaml:14");
+  });
+
+  it("count targets that are left alone and that are back, each with a line in the log", async () => {
+    const { telemetry, lines } = loud();
+    telemetry.upstream("api", "failed", "127.0.0.1:8081");
+    telemetry.upstream("api", "ejected", "127.0.0.1:8081");
+    telemetry.upstream("api", "returned", "127.0.0.1:8081");
+    expect(await linesOf(telemetry, "rate_limiter_upstream_requests_total")).toEqual({
+      'upstream="api",outcome="failed"': 1,
+      'upstream="api",outcome="ejected"': 1,
+      'upstream="api",outcome="returned"': 1,
+    });
+    const about = { upstream: "api", target: "127.0.0.1:8081" };
+    expect(lines).toMatchObject([
+      { ...about, level: 40 },
+      { ...about, level: 30 },
+    ]);
+    expect(lines.length).toBe(2);
+  });
+
+  it("count workers that ended, from none", async () => {
+    const telemetry = quietTelemetry();
+    const name = 'rate_limiter_workers_ended_total{region="local"}';
+    expect(await telemetry.metrics()).toContain(`${name} 0`);
+    telemetry.workerEnded();
+    expect(await telemetry.metrics()).toContain(`${name} 1`);
   });
 
   it("count keys that become hot, by rule, whichever store there is", async () => {

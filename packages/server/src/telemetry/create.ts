@@ -69,6 +69,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #reloads = new Counts(["what", "outcome"]);
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
+  #workersEnded = 0;
   readonly #troubles: Troubles;
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
@@ -178,13 +179,20 @@ class ServiceTelemetry implements Telemetry {
     const isOk = error === undefined;
     this.#reloads.add(what, isOk ? "ok" : "failed");
     this.#reloadFailed.set(isOk ? 0 : 1, what);
-    if (isOk && what === "envoy") this.#meters.removeNamed();
+    if (isOk && what === "envoy") this.#meters.removeNamed("envoy");
     if (isOk) this.log.info({ what }, "reloaded");
     else this.log.error({ what, err: error }, "reload failed: what was in force stays");
   }
 
-  upstream(name: string, outcome: UpstreamOutcome): void {
+  upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
     this.#upstreams.add(name, outcome);
+    const line = { upstream: name, target };
+    if (outcome === "ejected") this.log.warn(line, "a target fails and is left alone for a while");
+    else if (outcome === "returned") this.log.info(line, "a target answers again");
+  }
+
+  workerEnded(): void {
+    this.#workersEnded++;
   }
 
   watch(source: Policy | Store): void {
@@ -231,6 +239,7 @@ class ServiceTelemetry implements Telemetry {
       reloads: this.#reloads,
       reloadFailed: this.#reloadFailed,
       upstreams: this.#upstreams,
+      workersEnded: () => this.#workersEnded,
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });
   }

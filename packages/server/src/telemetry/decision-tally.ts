@@ -85,7 +85,7 @@ export class DecisionTally {
     this.#reason = "limit";
     for (const { rule, keyType, key, isShadow, verdict } of judgements) {
       this.#note(verdict, key);
-      this.#countCharge(this.#options.meters.named(rule, keyType), key, isShadow, true);
+      this.#countCharge(this.#options.meters.named(door, rule, keyType), key, isShadow, true);
     }
     this.#countDoor(door, judgements.length > 0);
     const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];

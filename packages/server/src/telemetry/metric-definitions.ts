@@ -146,8 +146,12 @@ export const METRICS = {
   ),
   upstream: counter(
     "rate_limiter_upstream_requests_total",
-    "Requests that the gateway sent on, by how they went.",
+    "Requests that the gateway sent on, by how they went, and what became of targets.",
     ["upstream", "outcome"],
+  ),
+  workersEnded: counter(
+    "rate_limiter_workers_ended_total",
+    "Worker processes that ended without being asked to; another one is started.",
   ),
   logLeftOut: counter(
     "rate_limiter_decision_log_left_out_total",

@@ -26,6 +26,7 @@ export interface MetricSources {
   readonly reloads: Counts;
   readonly reloadFailed: Counts;
   readonly upstreams: Counts;
+  readonly workersEnded: () => number;
 }
 
 type Reader = (sources: MetricSources) => Iterable<Sample>;
@@ -150,6 +151,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   reloads: ({ reloads }) => reloads.samples(),
   reloadFailed: ({ reloadFailed }) => reloadFailed.samples(),
   upstream: ({ upstreams }) => upstreams.samples(),
+  workersEnded: ({ workersEnded }) => [of(workersEnded())],
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };
 

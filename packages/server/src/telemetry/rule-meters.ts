@@ -3,6 +3,7 @@
 
 import type { RefusalReason, Rule } from "sluice/rules";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
+import type { DoorName } from "./telemetry.js";
 
 /** So many rules are told apart as values of the label `rule`; those beyond are `other`. */
 export const RULE_LABELS_MAX = 1_000;
@@ -95,8 +96,8 @@ export class RuleMeter {
 export class RuleMeters {
   readonly #watch: HeavyKeysOptions;
   readonly #byId = new Map<string, RuleMeter>();
-  /** Of limits that are no rules. */
-  readonly #byName = new Map<string, RuleMeter>();
+  /** Of limits that are no rules, with the door that has them. */
+  readonly #byName = new Map<string, { readonly meter: RuleMeter; readonly door: DoorName }>();
   readonly #others: RuleMeter;
 
   constructor(watch: HeavyKeysOptions) {
@@ -118,19 +119,21 @@ export class RuleMeters {
     return rule === undefined ? this.#others : this.#make(rule);
   }
 
-  /** The meter of a limit that is no rule: its names say what it is. */
-  named(rule: string, keyType: string): RuleMeter {
-    const known = this.#byName.get(rule) ?? this.#byId.get(rule);
+  /** The meter of a limit of a door that is no rule: its names say what it is. */
+  named(door: DoorName, rule: string, keyType: string): RuleMeter {
+    const known = this.#byName.get(rule)?.meter ?? this.#byId.get(rule);
     if (known !== undefined) return known;
     if (this.#isFull) return this.#others;
     const meter = new RuleMeter({ rule, endpoint: "*", keyType }, this.#watch);
-    this.#byName.set(rule, meter);
+    this.#byName.set(rule, { meter, door });
     return meter;
   }
 
-  /** Forgets all limits that are no rules. */
-  removeNamed(): void {
-    this.#byName.clear();
+  /** Forgets all limits of a door that are no rules. */
+  removeNamed(door: DoorName): void {
+    for (const [name, named] of this.#byName) {
+      if (named.door === door) this.#byName.delete(name);
+    }
   }
 
   /** Forgets rules that are gone. */
@@ -142,7 +145,7 @@ export class RuleMeters {
   *[Symbol.iterator](): Generator<RuleMeter> {
     yield* this.#byId.values();
     // A rule of the same name has the series.
-    for (const meter of this.#byName.values()) if (!this.#byId.has(meter.rule)) yield meter;
+    for (const { meter } of this.#byName.values()) if (!this.#byId.has(meter.rule)) yield meter;
     const { allowed, blocked, shadowBlocked } = this.#others.totals;
     if (allowed + blocked + shadowBlocked + this.#others.shadowAllowed > 0) yield this.#others;
   }

@@ -10,11 +10,17 @@ import type { TopOptions, TopReport } from "./top-report.js";
 /** The doors of the service, as metrics name them. */
 export type DoorName = "gateway" | "decision" | "forward-auth" | "envoy";
 
-/** What one limit said that is no rule of a policy: a descriptor of Envoy. */
+/** The rule of a {@link Judgement} by a limit that came with the request: all of them are counted as one. */
+export const INLINE_RULE = "inline";
+
+/** What one limit said that is no rule of a policy: a descriptor of Envoy, or an inline limit. */
 export interface Judgement {
-  /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
+  /**
+   * The limit as its file names it, such as domain and names of entries, or {@link INLINE_RULE}; never a
+   * value of a request.
+   */
   readonly rule: string;
-  /** What it counts by: the names of the entries. */
+  /** What it counts by: the names of the entries; `key` of an inline limit. */
   readonly keyType: string;
   /** Who was counted; it is hashed wherever it is shown. */
   readonly key: string;
@@ -23,8 +29,18 @@ export interface Judgement {
   readonly verdict: Pick<Verdict, "allowed" | "delayMs" | "source">;
 }
 
-/** How a request to an upstream went; `retried` and `ejected` come beside the outcome of the request. */
-export type UpstreamOutcome = "answered" | "failed" | "timed-out" | "busy" | "retried" | "ejected";
+/**
+ * How a request to an upstream went. Beside it come `retried`, and of a target `ejected` when it begins to
+ * be left alone and `returned` when it answers again after that.
+ */
+export type UpstreamOutcome =
+  | "answered"
+  | "failed"
+  | "timed-out"
+  | "busy"
+  | "retried"
+  | "ejected"
+  | "returned";
 
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
@@ -59,8 +75,13 @@ export interface Telemetry {
   hotKeyEvent(event: HotKeyEvent): void;
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
-  /** A request that the gateway sent on, and how it went. */
-  upstream(name: string, outcome: UpstreamOutcome): void;
+  /**
+   * A request that the gateway sent on, and how it went. A target that is `ejected` or has `returned` also
+   * has a line in the log, with `target`: its host and port.
+   */
+  upstream(name: string, outcome: UpstreamOutcome, target?: string): void;
+  /** A worker process ended that nobody asked to. */
+  workerEnded(): void;
   /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */
   watch(source: Policy | Store): void;
   /** The store, with its calls timed and its errors counted. */
