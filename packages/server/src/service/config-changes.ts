@@ -9,11 +9,21 @@ const LIVE: readonly string[] = ["rules", "telemetry.logLevel"];
 /** How deep values are told apart by name; deeper ones are named by what holds them. */
 const DEPTH_MAX = 3;
 
-/** The names of values that differ and need a restart, as the file writes them: `gateway.listen`. */
+/** Values that a configuration has by themselves, and a file under `server`. */
+const OF_SERVER: readonly string[] = ["workers", "drainMs"];
+
+/** The names of values that differ and need a restart, as the file writes them: `server.drainMs`. */
 export function changesForRestart(before: Config, after: Config): readonly string[] {
-  return changesOf(before, after, "", 0).filter(
-    (name) => !LIVE.some((live) => isUnder(name, live)),
-  );
+  const names = changesOf(before, after, "", 0).map(toWritten);
+  return [...new Set(names)].filter((name) => !LIVE.some((live) => isUnder(name, live)));
+}
+
+/** A host and a port are written as one; identity is written otherwise than the library takes it. */
+function toWritten(name: string): string {
+  if (OF_SERVER.includes(name)) return `server.${name}`;
+  if (name === "store.keySecret") return "identity.keySecret";
+  if (isUnder(name, "identity")) return "identity";
+  return name.replace(/\.(listen|http)\.(?:host|port)$/, ".$1");
 }
 
 function isUnder(name: string, live: string): boolean {

@@ -279,7 +279,7 @@ describe("reload", () => {
     const service = await started(config, { telemetry, loadConfig: () => next, openers: [] });
     await service.reload();
     expect(telemetry.log.level).toBe("fatal");
-    expect(warnings).toEqual([{ waiting: ["drainMs", "admin.listen.port"] }]);
+    expect(warnings).toEqual([{ waiting: ["server.drainMs", "admin.listen"] }]);
   });
 
   it("keeps everything if the configuration can't be read", async () => {
