@@ -84,6 +84,27 @@ describe("sluice serve --check", () => {
     expect(err).toContain('"exports"');
   });
 
+  it("reads the files of Envoy, and says how many domains and limits they have", async () => {
+    const from = join(import.meta.dirname, "../../../../examples/service/ratelimit.yaml");
+    write("ratelimit.yaml", readFileSync(from, "utf8"));
+    const file = write("envoy.yaml", 'envoy: { listen: "127.0.0.1:0", files: [ratelimit.yaml] }\n');
+    const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(`${file}: ok (Envoy, 1 domain, 8 Envoy limits, admin, 0 rules)\n`);
+  });
+
+  it("tells every problem of Envoy's files with its line, and exits with 1", async () => {
+    const bad = "domain: shop\ndescriptors:\n  - { key: a, rate_limit: { unit: fortnight } }\n";
+    write("bad-1.yaml", bad);
+    write("bad-2.yaml", bad.replace("shop", "other"));
+    const files = "files: [bad-1.yaml, bad-2.yaml]";
+    const file = write("envoy.yaml", `envoy: { listen: "127.0.0.1:0", ${files} }\n`);
+    const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(/bad-1\.yaml:3: .*fortnight/);
+    expect(err).toMatch(/bad-2\.yaml:3: .*fortnight/);
+  });
+
   it("says in a line that there is no such file, and exits with 1", async () => {
     const { code, err } = await sluice(["serve", "--check", "-c", join(folder, "none.yaml")]);
     expect(code).toBe(1);

@@ -5,6 +5,8 @@ import type { Command } from "commander";
 import { memoryStore } from "sluice";
 import type { Config } from "../config/config.js";
 import { loadConfig } from "../config/load.js";
+import { loadFiles } from "../envoy/file/load.js";
+import type { DescriptorConfig } from "../envoy/file/parse.js";
 import { createCore } from "../service/create-core.js";
 import { runService } from "../service/run.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
@@ -29,7 +31,7 @@ export function addServeCommand(program: Command, terminal: Terminal, finish: Fi
     .command("serve")
     .description("run the service: gateway, decision API, forward-auth, Envoy")
     .option("-c, --config <file>", `the configuration (SLUICE_CONFIG, else ${CONFIG_FILE})`)
-    .option("--check", "only validate the configuration and its rules")
+    .option("--check", "only validate the configuration, its rules and Envoy's files")
     .addHelpText("after", HELP)
     .action(async ({ config: flag, check }: Flags) => {
       const file = flag ?? (terminal.env.SLUICE_CONFIG || CONFIG_FILE);
@@ -55,7 +57,8 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
     const core = createCore(config, { store });
     const rules = count(core.policy.rules.rules.length, "rule");
     await core.close();
-    writeLine(terminal, `${file}: ok (${[...sayDoors(config), rules].join(", ")})`);
+    const doors = await sayDoors(config, terminal);
+    writeLine(terminal, `${file}: ok (${[...doors, rules].join(", ")})`);
     return EXIT.ok;
   } catch (error) {
     throw toFailure(error, config, terminal);
@@ -64,13 +67,30 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   }
 }
 
-function sayDoors({ gateway, decision, envoy, upstreams }: Config): string[] {
+async function sayDoors(config: Config, terminal: Terminal): Promise<string[]> {
+  const { gateway, decision, envoy, upstreams } = config;
   return [
     ...(gateway === undefined ? [] : ["gateway", count(upstreams.size, "upstream")]),
     ...(decision === undefined ? [] : ["decision API"]),
-    ...(envoy === undefined ? [] : ["Envoy"]),
+    ...(envoy === undefined ? [] : await sayEnvoy(envoy.files, terminal)),
     "admin",
   ];
+}
+
+/** Reads the files of Envoy too, and warns of what has no effect in them. */
+async function sayEnvoy(files: readonly string[], terminal: Terminal): Promise<string[]> {
+  const { domains, warnings } = await loadFiles(files);
+  for (const warning of warnings) terminal.writeError(`${warning}\n`);
+  const limits = domains.reduce((sum, { descriptors }) => sum + countLimits(descriptors), 0);
+  return ["Envoy", count(domains.length, "domain"), count(limits, "Envoy limit")];
+}
+
+function countLimits(descriptors: readonly DescriptorConfig[]): number {
+  return descriptors.reduce(
+    (sum, { limit, descriptors: below }) =>
+      sum + (limit === undefined ? 0 : 1) + countLimits(below),
+    0,
+  );
 }
 
 async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
