@@ -66,6 +66,19 @@ describe("an upstream that fails", () => {
     await eventually(() => isClosed);
   });
 
+  it("to end its head in time is 504, however often a byte of it comes", async () => {
+    const upstream = await startRaw((socket) => {
+      socket.once("data", () => {
+        const dripping = setInterval(() => socket.write("H"), 20);
+        socket.write("HTTP/1.1 200 OK\r\nX: ");
+        socket.on("close", () => clearInterval(dripping)).on("error", () => {});
+      });
+    });
+    const timing = { responseTimeoutMs: 150, idleTimeoutMs: 60_000 };
+    const { url } = await startGateway(upstream, { upstream: timing });
+    expect((await fetch(url)).status).toBe(504);
+  });
+
   it("to speak HTTP is 502", async () => {
     const { url: upstream } = await startCounted((socket) => socket.write("220 smtp\r\n\r\n"));
     const { url } = await startGateway(upstream);

@@ -296,6 +296,18 @@ describe("connections", () => {
     expect(seen.size).toBe(1);
   });
 
+  it("are used again after a response whose last piece was more than the client took at once", async () => {
+    const upstream = await startUpstream((asked, response) => {
+      response.write(Buffer.alloc(Number(asked.url?.slice(1)), "x"));
+      response.end();
+    });
+    const { url } = await startGateway(upstream, { upstream: { responseTimeoutMs: 2_000 } });
+    for (const bytes of [17_000, 20_000, 32_000, 60_000, 1, 100_000, 1]) {
+      const answer = await fetch(new URL(`/${bytes}`, url));
+      expect([answer.status, (await answer.text()).length]).toEqual([200, bytes]);
+    }
+  });
+
   it("answer pipelined requests in their order", async () => {
     const upstream = await startUpstream((asked, response) => {
       setTimeout(() => response.end(`<${asked.url}>`), asked.url === "/1" ? 60 : 0);

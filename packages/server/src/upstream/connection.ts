@@ -143,7 +143,8 @@ export class Connection {
 
   #lateKind(): FailureKind {
     if (!this.#isConnected) return "connect-timeout";
-    return this.#isSent && !this.#hasResponse ? "response-timeout" : "idle-timeout";
+    const isHeadThere = this.#parser.head !== undefined;
+    return this.#isSent && !isHeadThere ? "response-timeout" : "idle-timeout";
   }
 
   #waitFor(ticks: number): void {
@@ -168,9 +169,12 @@ export class Connection {
       return false;
     }
     this.#hasResponse = true;
-    this.#waitFor(this.#host.timing.idleTicks);
     try {
       const taken = this.#parser.push(bytes);
+      // Until the head is whole its deadline holds, however often a byte of it comes.
+      if (this.#parser.head !== undefined || !this.#isSent) {
+        this.#waitFor(this.#host.timing.idleTicks);
+      }
       if (this.#parser.isDone) this.#onResponseEnd(taken === bytesRead);
     } catch (error) {
       if (!(error instanceof BrokenResponse)) throw error;
@@ -190,6 +194,8 @@ export class Connection {
       return;
     }
     this.#waitFor(this.#toKeepTicks(head.keepAliveMs));
+    // Its last piece may have been more than the client took at once; the next response is another's.
+    this.#socket.resume();
     this.#host.onIdle(this);
   }
 
