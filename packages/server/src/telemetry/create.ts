@@ -2,7 +2,7 @@
 
 import { type Logger, pino } from "pino";
 import type { Registry } from "prom-client";
-import type { FallbackEvent, HotKeyEvent, Store } from "sluice";
+import type { FallbackEvent, Store } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { TelemetryConfig } from "../config/config.js";
 import { readMs, wallMs } from "../service/clock.js";
@@ -63,7 +63,9 @@ class ServiceTelemetry implements Telemetry {
   readonly #decisionLog: DecisionLog;
   readonly #figures = new Figures();
   readonly #latencies = new Map<DoorName, Latency>();
-  readonly #storeTimes = new StoreTimes();
+  readonly #storeTimes = new StoreTimes((operation, error) =>
+    this.trouble("a call of the store failed", error, { operation }),
+  );
   readonly #fallback: FallbackTime;
   readonly #refusals = new Counts(["door", "status"]);
   readonly #reloads = new Counts(["what", "outcome"]);
@@ -151,10 +153,7 @@ class ServiceTelemetry implements Telemetry {
         break;
       }
       case "settle-failed":
-        this.log.warn(
-          { rules: event.rules, err: event.error },
-          "what a request held was not settled",
-        );
+        this.trouble("what a request held was not settled", event.error, { rules: event.rules });
         break;
     }
   }
@@ -166,13 +165,6 @@ class ServiceTelemetry implements Telemetry {
     if (kind === "left") this.log.info(line, "the store answers again");
     else if (kind === "entered") this.log.error(line, "the store is left alone");
     else this.log.error(line, "the store is still left alone");
-  }
-
-  hotKeyEvent({ kind, scope, key, perSecond }: HotKeyEvent): void {
-    // A scope is a rule, or a tier of one behind a slash. Hot keys are counted where decisions are, also of
-    // stores that don't look for them.
-    const [rule] = scope.split("/");
-    this.log.debug({ rule, key: this.#hashKey(key), perSecond }, `a key has ${kind}`);
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {

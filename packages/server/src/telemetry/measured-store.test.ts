@@ -20,15 +20,19 @@ class FarStore extends ForwardingStore {
   }
 }
 
-function stand() {
+function stand(lines: object[] = []) {
   let nowMs = 0;
   const readMs = () => {
     nowMs += 3;
     return nowMs;
   };
   const telemetry = createTelemetry(
-    { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 5 },
-    { hasProcessMetrics: false, readMs },
+    { logLevel: "info", decisionLogShare: 0, region: "local", topKeysMax: 5 },
+    {
+      hasProcessMetrics: false,
+      readMs,
+      destination: { write: (line) => void lines.push(JSON.parse(line) as object) },
+    },
   );
   return telemetry;
 }
@@ -49,12 +53,20 @@ describe("a measured store", () => {
     expect(text).toContain(`rate_limiter_redis_errors_total{${labels}} 0`);
   });
 
-  it("counts an error and hands it on as it is", async () => {
-    const telemetry = stand();
+  it("counts an error, has it logged and hands it on as it is", async () => {
+    const lines: object[] = [];
+    const telemetry = stand(lines);
     const far = new FarStore();
     far.isBroken = true;
     const store = telemetry.measured(far);
     await expect(store.decide([charge])).rejects.toThrow("the connection is cut");
+    expect(lines).toMatchObject([
+      {
+        msg: "a call of the store failed",
+        operation: "decide",
+        err: { message: "the connection is cut" },
+      },
+    ]);
     const text = await telemetry.metrics();
     expect(text).toContain('rate_limiter_redis_errors_total{operation="decide",region="local"} 1');
     expect(text).toContain(

@@ -31,6 +31,12 @@ export type Operation =
 export class StoreTimes {
   readonly latencies = new Map<Operation, Latency>();
   readonly errors = new Map<Operation, number>();
+  readonly #onFailed: (operation: Operation, error: unknown) => void;
+
+  /** @param onFailed - Told of each error. */
+  constructor(onFailed: (operation: Operation, error: unknown) => void) {
+    this.#onFailed = onFailed;
+  }
 
   /** Counts an answer. */
   took(operation: Operation, ms: number): void {
@@ -43,8 +49,9 @@ export class StoreTimes {
   }
 
   /** Counts an error. */
-  failed(operation: Operation): void {
+  failed(operation: Operation, error: unknown): void {
     this.errors.set(operation, (this.errors.get(operation) ?? 0) + 1);
+    this.#onFailed(operation, error);
   }
 }
 
@@ -114,7 +121,7 @@ export class MeasuredStore extends ForwardingStore {
       const answer = call();
       return isThenable(answer) ? this.#timed(operation, startMs, answer) : answer;
     } catch (error) {
-      this.#times.failed(operation);
+      this.#times.failed(operation, error);
       throw error;
     }
   }
@@ -127,7 +134,7 @@ export class MeasuredStore extends ForwardingStore {
       },
       (error: unknown) => {
         this.#times.took(operation, this.#readMs() - startMs);
-        this.#times.failed(operation);
+        this.#times.failed(operation, error);
         throw error;
       },
     );

@@ -2,7 +2,7 @@
 // report what happened and don't know who listens.
 
 import type { Logger } from "pino";
-import type { FallbackEvent, HotKeyEvent, Store, Verdict } from "sluice";
+import type { FallbackEvent, Store, Verdict } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { MetricValues } from "./merge.js";
 import type { TopOptions, TopReport } from "./top-report.js";
@@ -72,7 +72,6 @@ export interface Telemetry {
   trouble(kind: string, error: unknown, fields?: object): void;
   policyEvent(event: PolicyEvent): void;
   fallbackEvent(event: FallbackEvent): void;
-  hotKeyEvent(event: HotKeyEvent): void;
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
   /**

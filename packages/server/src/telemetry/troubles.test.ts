@@ -65,6 +65,16 @@ describe("trouble", () => {
     expect(lines.at(-1)).toMatchObject({ msg: "other trouble", leftOut: 48 });
   });
 
+  it("says the error's message, code and cause, and nothing else that hangs on it", () => {
+    const { troubles, lines } = stand();
+    const cause = Object.assign(new Error("the reply"), { command: { args: ["ip:203.0.113.10"] } });
+    const error = new Error("it failed", { cause });
+    troubles.see("no answer", Object.assign(error, { code: "ECONNRESET", command: cause.command }));
+    const [line] = lines;
+    expect(line.err).toMatchObject({ message: "it failed: the reply", code: "ECONNRESET" });
+    expect(JSON.stringify(line)).not.toContain("203.0.113.10");
+  });
+
   it("of every request is one line of the service's log, whatever was thrown", () => {
     const lines: Line[] = [];
     const telemetry = createTelemetry(

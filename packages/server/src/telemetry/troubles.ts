@@ -44,7 +44,7 @@ export class Troubles {
       return;
     }
     this.#lasting.set(name, { leftOut: 0, error: undefined, fields: undefined });
-    this.#log.warn({ ...fields, err: error }, name);
+    this.#log.warn({ ...fields, err: toBare(error) }, name);
     this.#after(TROUBLE_QUIET_MS, () => this.#look(name));
   }
 
@@ -56,8 +56,16 @@ export class Troubles {
     }
     const { leftOut, error, fields } = lasting;
     // The latest stands for all of them; the line is about itself and those that had none.
-    this.#log.warn({ ...fields, err: error, leftOut: leftOut - 1 }, name);
+    this.#log.warn({ ...fields, err: toBare(error), leftOut: leftOut - 1 }, name);
     this.#lasting.set(name, { leftOut: 0, error: undefined, fields: undefined });
     this.#after(TROUBLE_QUIET_MS, () => this.#look(name));
   }
+}
+
+/** Without what else hangs on an error: that of a client of Redis has the whole command, keys and all. */
+function toBare(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, cause } = error;
+  const { code } = error as { code?: unknown };
+  return Object.assign(new Error(message, { cause }), { name, code, stack });
 }
