@@ -21,6 +21,14 @@ export interface AdminAddress {
   readonly token: string | undefined;
 }
 
+/** The service knows nothing of that name: a rule, or a path. */
+export class NotThereError extends CommandError {
+  /** @param message - What is not there, in the service's words. */
+  constructor(message: string) {
+    super(EXIT.usage, message);
+  }
+}
+
 /** Asks a service. */
 export class AdminClient {
   readonly #address: AdminAddress;
@@ -78,15 +86,18 @@ export class AdminClient {
   #read({ ok, status }: Response, text: string): unknown {
     const value = parseJson(text);
     if (ok && value !== undefined) return value;
-    if (status === 401) {
-      const hint = "pass --token, or set SLUICE_ADMIN_TOKEN";
-      throw new CommandError(EXIT.unreachable, `${this.name} wants another token: ${hint}`);
-    }
+    if (status === 401) throw new CommandError(EXIT.unreachable, this.#sayToken());
     const said = toDetail(value);
     if (said !== undefined && isInvalid(value)) throw new CommandError(EXIT.no, said);
+    if (status === 404 && said !== undefined) throw new NotThereError(said);
     if (status >= 400 && status < 500 && said !== undefined) throw misuse(said);
     const seen = said ?? "no answer that Sluice would give";
     throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
+  }
+
+  #sayToken(): string {
+    const wants = this.#address.token === undefined ? "needs a token" : "wants another token";
+    return `${this.name} ${wants}: pass --token, or set SLUICE_ADMIN_TOKEN`;
   }
 
   #toFailure(error: unknown, isLate: boolean): unknown {

@@ -128,10 +128,14 @@ describe("what goes wrong on the way to the service", () => {
     expect(err).toMatch(/the connection was cut/);
   });
 
-  it("exits with 3 and says how to pass a token where one is missing", async () => {
-    const { code, err } = await sluice(["check", "--admin", await start(401, { title: "no" })]);
+  it.each([
+    ["needs a token", []],
+    ["wants another token", ["--token", "secret"]],
+  ])("exits with 3 and says that the port %s, and how to pass it, with %j", async (said, flags) => {
+    const url = await start(401, { title: "no" });
+    const { code, err } = await sluice(["check", "--admin", url, ...flags]);
     expect(code).toBe(3);
-    expect(err).toMatch(/wants another token: pass --token, or set SLUICE_ADMIN_TOKEN\n$/);
+    expect(err).toBe(`sluice: ${url} ${said}: pass --token, or set SLUICE_ADMIN_TOKEN\n`);
   });
 
   it("exits with 3 where something else answers, and prints nothing of its page", async () => {
@@ -159,6 +163,44 @@ describe("what goes wrong on the way to the service", () => {
     const { code, err } = await sluice(["check", "--admin", await start(503, { detail: "away" })]);
     expect(code).toBe(3);
     expect(err).toMatch(/answered 503: away\n$/);
+  });
+});
+
+describe("a rule that the service does not know", () => {
+  const detail = "there is no rule of that id";
+  const key = ["--key", "ip:1"];
+
+  async function startWith(...ids: string[]): Promise<string> {
+    service = await startStandIn((response, { url }) => {
+      if (url !== "/v1/rules") return sendJson(response, 404, { detail });
+      return sendJson(response, 200, { version: "1", rules: ids.map((id) => ({ id })) });
+    });
+    return service.url;
+  }
+
+  it.each([
+    [["reset", "--rule", "logn", ...key]],
+    [["block", "--rule", "logn", ...key]],
+    [["unblock", "--rule", "logn", ...key]],
+    [["refund", "--rule", "logn", ...key, "--cost", "1"]],
+    [["rules", "disable", "logn"]],
+    [["rules", "enable", "logn"]],
+  ])("is told by %j with the one that is near", async (args) => {
+    const url = await startWith("api", "login");
+    const { code, err } = await sluice([...args, "--admin", url]);
+    expect({ code, err }).toEqual({ code: 2, err: `sluice: ${detail}; did you mean login?\n` });
+  });
+
+  it("is told with those that there are, where none is near", async () => {
+    const url = await startWith("api", "login");
+    const { err } = await sluice(["rules", "disable", "nothing", "--admin", url]);
+    expect(err).toBe(`sluice: ${detail}; there are api, login\n`);
+  });
+
+  it("is told with no hint where it is not the rule that is missing", async () => {
+    const url = await startWith("login");
+    const { err } = await sluice(["reset", "--rule", "login", ...key, "--admin", url]);
+    expect(err).toBe(`sluice: ${detail}\n`);
   });
 });
 

@@ -5,6 +5,7 @@ import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
 import { toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
+import { askOfRule } from "./rule-hint.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { readDuration, sayDuration } from "./text/duration.js";
 import { safe } from "./text/ink.js";
@@ -87,7 +88,9 @@ Example:
 
 async function ask(verb: string, more: object, flags: Flags, terminal: Terminal): Promise<void> {
   const { rule, key } = flags;
-  const answer = await toClient(flags, terminal).post(`/v1/${verb}`, { rule, key, ...more });
+  const client = toClient(flags, terminal);
+  const question = () => client.post(`/v1/${verb}`, { rule, key, ...more });
+  const answer = await askOfRule(client, rule, question);
   if (flags.json) writeLine(terminal, JSON.stringify(answer));
 }
 

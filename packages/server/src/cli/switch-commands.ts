@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
 import type { Finish } from "./program.js";
+import { askOfRule } from "./rule-hint.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { safe } from "./text/ink.js";
 import { type RulesAnswer, sayRulesInForce } from "./text/rules.js";
@@ -55,7 +56,10 @@ export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Fi
     addAdminOptions(command)
       .addHelpText("after", toHelp(verb))
       .action((rule: string | undefined, flags: Flags) =>
-        ask(flags, (client) => client.post(`/v1/rules${toPart(rule, flags)}/${verb}`, {})),
+        ask(flags, (client) => {
+          const question = () => client.post(`/v1/rules${toPart(rule, flags)}/${verb}`, {});
+          return rule === undefined ? question() : askOfRule(client, rule, question);
+        }),
       );
   }
 }
