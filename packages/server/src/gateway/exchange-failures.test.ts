@@ -237,7 +237,7 @@ describe("a target", () => {
     let isWell = false;
     const flaky = await startCounted((socket) => (isWell ? socket.write(OK) : socket.destroy()));
     const good = await startCounted((socket) => socket.write(OK));
-    const { url } = await startGateway([flaky.url, good.url], {
+    const { url, core } = await startGateway([flaky.url, good.url], {
       upstream: { failuresMax: 2, ejectMs: 10_000, retriesMax: 1 },
       core: { clock },
     });
@@ -247,6 +247,10 @@ describe("a target", () => {
       return flaky.seen.requests - before;
     };
     expect(await ask(10)).toBe(2);
+    const metrics = await core.telemetry.metrics();
+    expect(metrics).toMatch(/upstream="app",outcome="ejected"[^}]*} 1\n/);
+    expect(metrics).toMatch(/upstream="app",outcome="retried"[^}]*} 2\n/);
+    expect(metrics).toMatch(/upstream="app",outcome="answered"[^}]*} 10\n/);
     clock.advance(9_999);
     expect(await ask(10)).toBe(0);
     clock.advance(1);

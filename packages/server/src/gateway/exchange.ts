@@ -214,8 +214,8 @@ export class Exchange implements Caller, BodyWatcher {
   /** Blames the target, if it is to blame. */
   #judge(failure: Failure): void {
     const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
-    if (isBlamed) this.#upstream?.failed(this.#target as Target);
-    else this.#target?.ended();
+    if (!isBlamed) this.#target?.ended();
+    else if (this.#upstream?.failed(this.#target as Target)) this.#tell("ejected");
   }
 
   /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */

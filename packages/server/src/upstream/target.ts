@@ -48,11 +48,13 @@ export class Target {
     this.#isOnTrial = false;
   }
 
-  /** It did not answer as it should. */
-  failed(nowMs: number): void {
+  /** It did not answer as it should. Whether it is left alone for that, from now on or again. */
+  failed(nowMs: number): boolean {
     this.#isOnTrial = false;
     this.#failures++;
-    if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
+    if (this.#failures < this.#failuresMax) return false;
+    this.#ejectedUntilMs = nowMs + this.#ejectMs;
+    return true;
   }
 
   /** The request ended before it could show whether the target is well. */

@@ -54,9 +54,9 @@ export class Upstream {
     return chosen;
   }
 
-  /** Notes that a target failed a request. */
-  failed(target: Target): void {
-    target.failed(this.#nowMs());
+  /** Notes that a target failed a request. Whether it is left alone for that. */
+  failed(target: Target): boolean {
+    return target.failed(this.#nowMs());
   }
 
   /** To be called every `TICK_MS`. */
