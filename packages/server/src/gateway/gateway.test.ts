@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { request as requestTls } from "node:https";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -40,6 +41,7 @@ describe("the gateway", () => {
     await expect(startGateway(await closedUrl(), { gateway: { listen } })).rejects.toMatchObject({
       code: "SLUICE_LISTEN_FAILED",
       message: expect.stringContaining(`127.0.0.1:${listen.port}`),
+      cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
   });
 
@@ -55,6 +57,27 @@ describe("the gateway", () => {
     await eventually(async () =>
       (await exchange(url, GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))).endsWith("x"),
     );
+  });
+});
+
+describe("upgrades that are ignored", () => {
+  it("leave nothing behind on their connection, however many there are", async () => {
+    const sockets: Socket[] = [];
+    const seen = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
+    subscribe("net.server.socket", seen);
+    onStop(() => unsubscribe("net.server.socket", seen));
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url } = await startGateway(upstream);
+    const client = await connectTo(url);
+    onStop(() => client.end());
+    const counts: number[][] = [];
+    for (let i = 1; i <= 50; i++) {
+      client.send(GET.replace("\r\n\r\n", "\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"));
+      await client.until((text) => text.split("\r\n\r\nx").length === i + 1);
+      const [socket] = sockets;
+      counts.push(socket.eventNames().map((name) => socket.listenerCount(name)));
+    }
+    expect(counts.at(-1)).toEqual(counts[1]);
   });
 });
 
@@ -165,6 +188,20 @@ describe("draining", () => {
     end();
     await drained;
     expect(await slow.closed()).toMatch(/part\r\n3\r\nend\r\n0\r\n\r\n$/);
+  });
+
+  it("closes a connection that becomes idle late: its answer came before its body", async () => {
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url, door } = await startGateway(upstream);
+    const [late, unused] = [await connectTo(url), await connectTo(url)];
+    late.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab");
+    await late.until((text) => text.endsWith("x"));
+    const drained = door.drain();
+    // By then it has looked once.
+    await unused.closed();
+    expect(late.isClosed).toBe(false);
+    late.send("cd");
+    await Promise.all([late.closed(), drained]);
   });
 
   it("answers a request that was on its way on an idle connection", async () => {

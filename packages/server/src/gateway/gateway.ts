@@ -6,7 +6,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createDoor, type Door } from "sluice/http";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
-import { after, type CancelTimer, every } from "../service/clock.js";
+import { type CancelTimer, every } from "../service/clock.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
@@ -126,12 +126,13 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
   async drain(): Promise<void> {
     this.isDraining = true;
     this.#server.keepAliveTimeout = DRAIN_GRACE_MS;
-    const cancel = after(DRAIN_GRACE_MS, () => this.#closeUnused());
+    // Again and again: one whose answer came before its body is idle only once that is in.
+    const stopLooking = every(DRAIN_GRACE_MS, () => this.#closeUnused());
     // The server's own `close` would cut idle connections off at once, whatever is on its way on them.
     await new Promise<void>((resolve) => {
       NetServer.prototype.close.call(this.#server, () => resolve());
     });
-    cancel();
+    stopLooking();
     this.#release();
   }
 
@@ -146,6 +147,8 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
   }
 
   #keep(socket: Socket): void {
+    // A connection is told of again after an upgrade that was ignored.
+    if (this.#sockets.has(socket)) return;
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
   }
@@ -166,8 +169,10 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
 
 function startListening(server: Server, { host, port }: GatewayConfig["listen"]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error) =>
-      reject(new ServerError("SLUICE_LISTEN_FAILED", `${host}:${port}: ${error.message}`));
+    const fail = (cause: Error) => {
+      const seen = `${host}:${port}: ${cause.message}`;
+      reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
+    };
     server.once("error", fail);
     server.listen(port, host, () => {
       server.off("error", fail);
