@@ -172,11 +172,13 @@ it("goes on after a client that left in the middle of its body", async () => {
 });
 
 describe("telemetry", () => {
-  it("is told of decisions under rules, of refusals of forward-auth, and of times", async () => {
+  it("is told of decisions, of refusals of forward-auth, and of times", async () => {
     const told: string[] = [];
     const listeners: Partial<Telemetry> = {
       decided: (door, { allowed, rule }, { path }) =>
         told.push(`${door} ${allowed} ${rule} ${path}`),
+      judged: (door, allowed, [{ rule, key, cost }]) =>
+        told.push(`${door} ${allowed} ${rule} ${key} ${cost}`),
       tookMs: (door, ms) => told.push(`${door} took ${ms >= 0}`),
       refused: (door, status) => told.push(`${door} ${status}`),
     };
@@ -192,6 +194,8 @@ describe("telemetry", () => {
       "x-forwarded-for": facts.ip,
     };
     await test.get("/check", { headers });
+    await test.post("/v1/check", { requests: [own, { ...own, cost: 6 }] });
+    await test.post("/v1/reserve", own);
     expect(told).toEqual([
       "decision true per-address /",
       "decision took true",
@@ -201,6 +205,11 @@ describe("telemetry", () => {
       "forward-auth took true",
       "forward-auth false per-address /x",
       "forward-auth 429",
+      "decision true inline user:42 1",
+      "decision false inline user:42 6",
+      "decision took true",
+      "decision true inline user:42 1",
+      "decision took true",
     ]);
   });
 });

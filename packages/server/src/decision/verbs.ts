@@ -1,9 +1,10 @@
 // What each verb does with a body that was read. Every one of them returns the answer as JSON text: at once
 // where the store is in this process, else a promise of it.
 
-import type { MaybePromise } from "sluice";
+import type { Decision, MaybePromise } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
 import type { Core } from "../service/core.js";
+import { INLINE_RULE } from "../telemetry/telemetry.js";
 import { toAnswer, toPolicyAnswer } from "./answers.js";
 import type { Hold, Holds } from "./holds.js";
 import { RESERVATION_MS } from "./holds.js";
@@ -52,7 +53,10 @@ export class Verbs {
   check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (!isFactsRequest(request)) {
       const { limiter } = this.#limiters.of(request.limit, request.name);
-      return answerWith(limiter.check(request.key, toOptions(request.cost, call)), toAnswer);
+      const decided = limiter.check(request.key, toOptions(request.cost, call));
+      if (isThenable(decided))
+        return decided.then((decision) => this.#tellInline(decision, request));
+      return this.#tellInline(decided, request);
     }
     const { facts } = request;
     const decided = this.#policy.admit(facts, toOptions(request.cost, call));
@@ -68,7 +72,9 @@ export class Verbs {
       return andThen(decided, (decision) => toPolicyAnswer(decision, { hasResults: results }));
     }
     const { limiter } = this.#limiters.of(request.limit, request.name);
-    return answerWith(limiter.peek(request.key, toOptions(request.cost, NO_CALL)), toAnswer);
+    return andThen(limiter.peek(request.key, toOptions(request.cost, NO_CALL)), (decision) =>
+      toAnswer(decision),
+    );
   }
 
   /** Charges what is settled later. */
@@ -83,7 +89,7 @@ export class Verbs {
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
       const hold: Hold = { kind: "reservation", commit, cancel };
-      return toAnswer(held, this.#keep(held.allowed, hold, RESERVATION_MS));
+      return this.#tellInline(held, request, this.#keep(held.allowed, hold, RESERVATION_MS));
     });
   }
 
@@ -105,7 +111,7 @@ export class Verbs {
     const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
       const hold: Hold = { kind: "permit", release: held.release };
-      return toAnswer(held, this.#keep(held.allowed, hold, permitMs));
+      return this.#tellInline(held, request, this.#keep(held.allowed, hold, permitMs));
     });
   }
 
@@ -181,6 +187,20 @@ export class Verbs {
     return toPolicyAnswer(decision, { hasResults: results, id });
   }
 
+  /** Reports a decision under a limit that came along, and answers with it. */
+  #tellInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
+    const judgement = {
+      rule: INLINE_RULE,
+      keyType: "key",
+      key,
+      cost,
+      isShadow: false,
+      verdict: decision,
+    };
+    this.#core.telemetry.judged("decision", decision.allowed, [judgement]);
+    return toAnswer(decision, id);
+  }
+
   /** What could not be settled can be tried again. */
   #settle(id: string, hold: Hold, settle: () => MaybePromise<void>): MaybePromise<string> {
     const putBack = (error: unknown): never => {
@@ -217,8 +237,4 @@ function toReservation(decision: PolicyDecision): Hold {
     commit: (cost) => decision.finish({ cost }),
     cancel: () => decision.cancel(),
   };
-}
-
-function answerWith<T>(value: MaybePromise<T>, toText: (value: T) => string): MaybePromise<string> {
-  return isThenable(value) ? value.then((known) => toText(known)) : toText(value);
 }
