@@ -22,6 +22,7 @@ import { END_MS_MAX, type ToldDoor, type WorkerStart } from "./control.js";
 import { Crew } from "./crew.js";
 import { type Fork, forkWorker } from "./fork.js";
 import { serveStore } from "./serve-store.js";
+import type { Death } from "./slot.js";
 
 /**
  * Starts a service of several processes: the doors of all workers are open when it resolves, or none.
@@ -89,7 +90,7 @@ class PrimaryService implements Service {
       serve: ({ channel }) => serveStore(core.store, channel, { clock }),
       toStart: () => this.#toStart(),
       nowMs: () => clock.now(),
-      onDied: (why, nextMs) => this.#mourn(why, nextMs),
+      onDied: (death) => this.#mourn(death),
       onStarted: (pid) => telemetry.log.info({ pid }, "worker started"),
     });
   }
@@ -154,13 +155,13 @@ class PrimaryService implements Service {
       .catch((error) => telemetry.reloaded("rules", error));
   }
 
-  #mourn(why: string, nextMs: number | undefined): void {
+  #mourn({ pid, why, nextMs }: Death): void {
     const { log } = this.core.telemetry;
     if (nextMs !== undefined) {
-      log.error({ why, nextMs }, "a worker died; another one starts");
+      log.error({ pid, why, nextMs }, "a worker died; another one starts");
       return;
     }
-    log.fatal({ why }, "a worker died too often");
+    log.fatal({ pid, why }, "a worker died too often");
     this.#options.onFailed?.(new Error(`a worker died too often: ${why}`));
   }
 

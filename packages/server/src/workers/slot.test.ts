@@ -40,7 +40,10 @@ function standOn(worker: (channel: Channel) => void = politeWorker) {
     serve: () => {},
     toStart: () => START,
     nowMs: () => nowMs,
-    onDied: (_, nextMs) => deaths.push(nextMs),
+    onDied: ({ pid, nextMs }) => {
+      expect(pid).toBe(started.at(-1)?.pid);
+      deaths.push(nextMs);
+    },
   });
   const pass = (ms: number) => {
     nowMs += ms;

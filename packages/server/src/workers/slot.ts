@@ -14,6 +14,15 @@ const RESTART_MS_MAX = 10_000;
 /** A worker that lived so long has earned a fresh start. */
 const SETTLED_MS = 60_000;
 
+/** The end of a process that should have gone on. */
+export interface Death {
+  /** Of the process; undefined if it never had one. */
+  readonly pid: number | undefined;
+  readonly why: string;
+  /** When the next process comes; undefined: never. */
+  readonly nextMs: number | undefined;
+}
+
 /** What a place needs. */
 export interface SlotOptions {
   readonly fork: Fork;
@@ -22,8 +31,7 @@ export interface SlotOptions {
   /** What a worker is told to start with, as it is now. */
   readonly toStart: () => WorkerStart;
   readonly nowMs: () => number;
-  /** Told of a death, and when the next process comes; undefined: never. */
-  readonly onDied: (why: string, nextMs: number | undefined) => void;
+  readonly onDied: (death: Death) => void;
   readonly onStarted?: (pid: number | undefined) => void;
 }
 
@@ -149,17 +157,17 @@ export class Slot {
     // One that never opened its doors the first time is a failed start, which its starter is told.
     if (!wasOpen && this.#deaths === 0) return;
     this.#deaths = livedMs >= SETTLED_MS ? 1 : this.#deaths + 1;
-    this.#restart(why);
+    this.#restart({ pid: worker.pid, why });
   }
 
-  #restart(why: string): void {
+  #restart(death: Omit<Death, "nextMs">): void {
     const { onDied } = this.#options;
     if (this.#deaths > RESTARTS_MAX) {
-      onDied(why, undefined);
+      onDied({ ...death, nextMs: undefined });
       return;
     }
     const nextMs = Math.min(RESTART_MS_MIN * 2 ** (this.#deaths - 1), RESTART_MS_MAX);
-    onDied(why, nextMs);
+    onDied({ ...death, nextMs });
     this.#cancelRestart = after(nextMs, () => {
       // What keeps it from starting shows in its death, which counts as any other.
       this.start().catch(() => {});

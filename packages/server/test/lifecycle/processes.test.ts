@@ -44,7 +44,9 @@ describe("a worker that dies", () => {
     await load.until(50);
     const before = served.workerPids;
     process.kill(before[0], "SIGKILL");
-    await served.line(({ msg }) => msg.startsWith("a worker died"));
+    await served.line(
+      ({ msg, pid }) => msg.startsWith("a worker died") && (pid as number) === before[0],
+    );
     await served.line(
       ({ msg, pid }) => msg === "worker started" && !before.includes(pid as number),
     );
