@@ -11,7 +11,7 @@ const file = join(import.meta.dirname, "../../../../examples/service/sluice.yaml
 const env = {
   REDIS_URL: "redis://user:secret@127.0.0.1:6390/1",
   DECISION_TOKEN: "decision-token-of-a-test",
-  ADMIN_TOKEN: "admin-token-of-a-test",
+  SLUICE_ADMIN_TOKEN: "admin-token-of-a-test",
   KEY_SECRET: "key-secret-of-a-test",
   JWT_SECRET: "a jwt secret of more than 32 bytes".replaceAll(" ", "-"),
 };
@@ -25,7 +25,7 @@ describe("examples/service/sluice.yaml", () => {
       drainMs: 20_000,
       gateway: { listen: { host: "0.0.0.0", port: 8080 }, requestTimeoutMs: 120_000 },
       decision: { tokens: [env.DECISION_TOKEN], listen: { host: "0.0.0.0", port: 8082 } },
-      admin: { listen: { host: "0.0.0.0", port: 9090 }, token: env.ADMIN_TOKEN },
+      admin: { listen: { host: "0.0.0.0", port: 9090 }, token: env.SLUICE_ADMIN_TOKEN },
       routes: [
         { path: "/api/*", host: "api.example.com", upstream: "api", preserveHost: true },
         { path: "/*", host: undefined, upstream: "pages", preserveHost: false },

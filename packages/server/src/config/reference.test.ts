@@ -30,12 +30,12 @@ describe("docs/reference/configuration.md", () => {
 
   it("shows a file that loads", () => {
     const [, text] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? [];
-    expect(parseConfig(text ?? "", { env: { ADMIN_TOKEN: "an-admin-token-of-16" } })).toMatchObject(
-      {
-        routes: [{ upstream: "app" }],
-        admin: { token: "an-admin-token-of-16" },
-      },
-    );
+    expect(
+      parseConfig(text ?? "", { env: { SLUICE_ADMIN_TOKEN: "an-admin-token-of-16" } }),
+    ).toMatchObject({
+      routes: [{ upstream: "app" }],
+      admin: { token: "an-admin-token-of-16" },
+    });
   });
 
   it("links only to places that are there", () => {
