@@ -174,7 +174,7 @@ describe("the door of the admin port", () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
       const headers = { "content-type": type };
       const response = await ask("/v1/rules/disable", { method: "POST", headers, body: "{}" });
-      expect(response.status).toBe(400);
+      expect(response.status).toBe(415);
       expect(await response.text()).toContain(type);
     }
     expect(core.policy.switchedOff.all).toBe(false);
@@ -189,6 +189,39 @@ describe("the door of the admin port", () => {
       413,
       expect.objectContaining({ code: "SLUICE_BODY_TOO_LARGE" }),
     ]);
+  });
+
+  it("tells errors as the decision API does: type, title of the status, status, code and detail", async () => {
+    const { ask, post } = await stand();
+    const { headers, ...missing } = await ask("/v1/nothing").then(async (response) => ({
+      headers: response.headers,
+      body: (await response.json()) as object,
+    }));
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(missing.body).toEqual({
+      type: "about:blank",
+      title: "Not Found",
+      status: 404,
+      code: "SLUICE_NOT_FOUND",
+      detail: expect.stringContaining("/v1/nothing"),
+    });
+    expect((await post("/v1/check", { facts: 7 })).body.title).toBe("Bad Request");
+    const body = Buffer.from('{"facts":{"user":"\xff"}}', "latin1");
+    const json = { "content-type": "application/json" };
+    const broken = await ask("/v1/check", { method: "POST", headers: json, body });
+    expect([broken.status, await broken.text()]).toEqual([400, expect.stringContaining("UTF-8")]);
+  });
+
+  it.each([
+    ["GET", "/v1/check", "POST"],
+    ["POST", "/metrics", "GET, HEAD"],
+    ["DELETE", "/v1/rules/login/disable", "POST"],
+    ["POST", "/livez", "GET, HEAD"],
+    ["PUT", "/readyz", "GET, HEAD"],
+  ])("says of %s %s which methods it answers", async (method, path, allowed) => {
+    const { ask } = await stand();
+    const response = await ask(path, { method });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
   });
 
   it("says what was seen where nothing answers", async () => {

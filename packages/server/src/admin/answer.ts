@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
+import { toProblemBody } from "../decision/reply.js";
 import { ServerError } from "../errors.js";
 
 /** What a route answers. */
@@ -14,10 +15,21 @@ export interface Answer {
 }
 
 const INTERNAL = {
-  code: "SLUICE_INTERNAL",
+  code: "SLUICE_FAULT",
   status: 500,
-  message: "something failed; the log says what",
+  message: "the service failed; the log says why",
 };
+
+/** A method that a path does not answer. */
+export class MethodError extends ServerError {
+  /** Those that it does: `GET, HEAD`. */
+  readonly allowed: string;
+
+  constructor(seen: string, allowed: string) {
+    super("SLUICE_METHOD_NOT_ALLOWED", seen);
+    this.allowed = allowed;
+  }
+}
 
 /** JSON; Infinity becomes null. */
 export function json(value: unknown, status = 200): Answer {
@@ -41,8 +53,8 @@ export function problem(
   const isOurs = error instanceof ServerError || error instanceof SluiceError;
   const { code, message } = isOurs ? error : INTERNAL;
   const status = isOurs ? toStatus(error.status) : INTERNAL.status;
-  const body = { title: code, status, code, detail: message };
   const fields: Record<string, string> = {
+    ...(error instanceof MethodError ? { Allow: error.allowed } : {}),
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
     // The rest of the body is not waited for.
     ...(status === 413 ? { Connection: "close" } : {}),
@@ -50,7 +62,7 @@ export function problem(
   return {
     status,
     type: "application/problem+json",
-    body: `${JSON.stringify(body)}\n`,
+    body: `${toProblemBody({ status, code, detail: message })}\n`,
     fields,
   };
 }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { parseJson } from "../decision/body.js";
 import { ServerError, show } from "../errors.js";
 
 /** Bytes of a body. */
@@ -62,7 +63,8 @@ export async function readInput<V extends Verb>(
   verb: V,
   request: IncomingMessage,
 ): Promise<Input<V>> {
-  const value = parseJson(await readBody(request));
+  const body = await readBody(request);
+  const value = body.length === 0 ? {} : parseJson(body);
   const result = inputs[verb].safeParse(value);
   if (result.success) return result.data as Input<V>;
   throw invalid(result.error.issues.map((issue) => sayIssue(issue, value)).join("; "));
@@ -79,7 +81,7 @@ function sayIssue({ path, message, code }: z.core.$ZodIssue, value: unknown): st
 }
 
 /** Not by `for await`: leaving that early would destroy the socket before the answer is sent. */
-function readBody(request: IncomingMessage): Promise<string> {
+function readBody(request: IncomingMessage): Promise<Buffer> {
   mustBeJson(request.headers["content-type"]);
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -89,7 +91,7 @@ function readBody(request: IncomingMessage): Promise<string> {
       if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
       else reject(new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${BODY_BYTES_MAX} bytes`));
     });
-    request.on("end", () => resolve(Buffer.concat(pieces).toString("utf8")));
+    request.on("end", () => resolve(Buffer.concat(pieces)));
     request.on("error", reject);
   });
 }
@@ -97,16 +99,7 @@ function readBody(request: IncomingMessage): Promise<string> {
 /** A page of elsewhere can make a browser send a form here, but not JSON. */
 function mustBeJson(type: string | undefined): void {
   if (type?.split(";")[0].trim().toLowerCase() === "application/json") return;
-  throw invalid(`Content-Type must be application/json, got ${show(type)}`);
-}
-
-function parseJson(body: string): unknown {
-  if (body.trim() === "") return {};
-  try {
-    return JSON.parse(body) as unknown;
-  } catch (error) {
-    throw invalid(`the body is not JSON: ${(error as Error).message}`);
-  }
+  throw new ServerError("SLUICE_MEDIA_TYPE", `Content-Type is ${show(type)}`);
 }
 
 function invalid(seen: string): ServerError {

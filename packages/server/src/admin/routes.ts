@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { ServerError, show } from "../errors.js";
 import { readMs } from "../service/clock.js";
 import type { Core } from "../service/core.js";
-import { type Answer, json, problem, text } from "./answer.js";
+import { type Answer, json, MethodError, problem, text } from "./answer.js";
 import type { AdminControl } from "./control.js";
 import { type Input, readInput, type Verb } from "./inputs.js";
 import { toRulesView } from "./rules-view.js";
@@ -65,6 +65,9 @@ const ROUTES: readonly Route[] = [
   verb("refund", verbs.refund),
 ];
 
+/** These are answered before a request gets here, unless its method is wrong. */
+const HEALTH_PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
+
 /** What is answered, health apart: `GET /metrics`. The guide of operations lists the same. */
 export const ROUTE_NAMES: readonly string[] = ROUTES.map(({ method, name }) => `${method} ${name}`);
 
@@ -83,11 +86,13 @@ export function route(context: AdminContext, message: IncomingMessage, url: URL)
   return Promise.resolve(found.handle(context, { url, message, ids }));
 }
 
-function toMiss(message: IncomingMessage, url: URL, fitting: readonly Route[]): ServerError {
-  if (fitting.length === 0) return new ServerError("SLUICE_NOT_FOUND", show(url.pathname));
-  const others = fitting.map(({ method }) => method).join(", ");
-  const seen = `${show(url.pathname)} answers ${others}, got ${show(message.method)}`;
-  return new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen);
+function toMiss({ method }: IncomingMessage, { pathname }: URL, fitting: readonly Route[]) {
+  const methods = HEALTH_PATHS.has(pathname) ? ["GET"] : fitting.map((route) => route.method);
+  if (methods.length === 0) return new ServerError("SLUICE_NOT_FOUND", show(pathname));
+  const allowed = methods
+    .flatMap((known) => (known === "GET" ? ["GET", "HEAD"] : known))
+    .join(", ");
+  return new MethodError(`${show(pathname)} answers ${allowed}, got ${show(method)}`, allowed);
 }
 
 function get(name: string, handle: Handler): Route {
