@@ -2,9 +2,10 @@
 // is configured, and answers nothing that a web page of elsewhere can make a browser send.
 
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ServerError } from "../errors.js";
+import { awaitTurn, isItsTurn } from "../gateway/turns.js";
 import type { Core, OpenDoor } from "../service/core.js";
 import { type Answer, json, problem, send } from "./answer.js";
 import type { AdminControl } from "./control.js";
@@ -35,15 +36,20 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<Open
       headersTimeout: REQUEST_MS_MAX,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    async (message, response) => {
-      const answered = await answerSafely(context, guard, message);
-      // Once it drains, nothing waits for a connection that is kept for later.
-      if (!server.listening) response.setHeader("Connection", "close");
-      send(response, answered);
-      // What is left of a body that nobody read would hold the connection up.
-      if (!message.complete) message.resume();
+    (message, response) => {
+      const go = () => void respond(message, response);
+      if (isItsTurn(response)) go();
+      else awaitTurn(message, response, go);
     },
   );
+  const respond = async (message: IncomingMessage, response: ServerResponse) => {
+    const answered = await answerSafely(context, guard, message);
+    // Once it drains, nothing waits for a connection that is kept for later.
+    if (!server.listening) response.setHeader("Connection", "close");
+    send(response, answered);
+    // What is left of a body that nobody read would hold the connection up.
+    if (!message.complete) message.resume();
+  };
   server.maxConnections = CONNECTIONS_MAX;
   for (const source of [core.policy, core.blindPolicy, core.store]) {
     if (source !== undefined) core.telemetry.watch(source);

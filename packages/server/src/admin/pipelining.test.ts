@@ -1,0 +1,60 @@
+import { afterEach, expect, it } from "vitest";
+import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
+import { connectTo } from "../../test/raw-client.js";
+import { toTestConfig } from "../../test/test-config.js";
+import { PIPELINED_MAX } from "../gateway/turns.js";
+import { createCore } from "../service/create-core.js";
+import { openAdmin } from "./admin.js";
+
+afterEach(stopAll);
+
+const REQUEST =
+  "POST /v1/reload HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+
+/** An admin port whose reloads end when the test says so. */
+async function stand() {
+  const core = createCore(toTestConfig());
+  const waiting: (() => void)[] = [];
+  let begun = 0;
+  const door = await openAdmin(core, {
+    isReady: () => ({ ready: true, reasons: [] }),
+    reload: () => {
+      begun++;
+      return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+    metrics: () => core.telemetry.metrics(),
+  });
+  onStop(async () => {
+    await door.close();
+    await core.close();
+  });
+  return { url: door.url, begun: () => begun, endOne: () => waiting.shift()?.() };
+}
+
+it("takes the requests of a connection one after the other, also if they come at once", async () => {
+  const { url, begun, endOne } = await stand();
+  const client = await connectTo(url);
+  onStop(() => client.end());
+  client.send(REQUEST.repeat(3));
+  for (let i = 1; i <= 3; i++) {
+    await eventually(() => begun() === i);
+    // A request of another connection comes after all that were there.
+    expect((await fetch(`${url}/v1/version`)).status).toBe(200);
+    expect(begun()).toBe(i);
+    endOne();
+  }
+  const text = await client.until((seen) => seen.split('"reloaded":true').length === 4);
+  expect(text.match(/^HTTP\/1\.1 200/gm)).toHaveLength(3);
+});
+
+it(`closes a connection on which more than ${PIPELINED_MAX} requests wait`, async () => {
+  const { url, begun } = await stand();
+  const client = await connectTo(url);
+  client.send(REQUEST);
+  await eventually(() => begun() === 1);
+  const next = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  client.send(next.repeat(PIPELINED_MAX + 1));
+  expect(await client.closed()).toBe("");
+  client.end();
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+});
