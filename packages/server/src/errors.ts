@@ -35,6 +35,7 @@ export const serverErrorCatalogue = {
     summary: "the Idempotency-Key was used before with another request",
   },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
+  SLUICE_FAULT: { status: 500, summary: "the service failed" },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A code of the catalogue. */

@@ -2,14 +2,20 @@
 // or answered. What can't be understood never reaches the rules, and its connection is closed.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { SluiceError } from "sluice";
 import { type Door, NodeView, Passage, type Reply } from "sluice/http";
 import { readMs } from "../service/clock.js";
 import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
 import { hostOf } from "./exchange-host.js";
 import { readFraming } from "./framing.js";
-import { answer, hasMuchLeft, isClosing, type ProblemStatus, toProblem } from "./replies.js";
+import {
+  answer,
+  hasMuchLeft,
+  isClosing,
+  kindOfError,
+  type ProblemStatus,
+  toProblem,
+} from "./replies.js";
 import { readTarget } from "./target.js";
 import { awaitTurn, isItsTurn } from "./turns.js";
 
@@ -104,9 +110,11 @@ export class Entry {
 
   /** Nobody is let in whom the rules could not judge. */
   #fail(arrival: Arrival, error: unknown): void {
-    this.#host.telemetry.log.error({ err: error }, "a request could not be decided");
-    const isStore = error instanceof SluiceError && error.status === 503;
-    this.#answer(arrival, toProblem(isStore ? 503 : 500), "");
+    const kind = kindOfError(error);
+    // Apart from each other: a store that is away must not hide a fault of ours.
+    const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
+    this.#host.telemetry.trouble(what, error);
+    this.#answer(arrival, toProblem(kind), "");
   }
 
   #answer({ request, response, hasBody }: Arrival, reply: Reply, lines: string): void {

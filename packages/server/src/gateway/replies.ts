@@ -4,29 +4,36 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { SluiceError, type SluiceErrorCode } from "sluice";
 import { joinHead, type Reply } from "sluice/http";
-import type { ServerErrorCode } from "../errors.js";
+import { ServerError, type ServerErrorCode } from "../errors.js";
 import { after } from "../service/clock.js";
 import { endWithText } from "./exchange-text.js";
 
 /** The problems that the gateway answers with, by status. */
 export type ProblemStatus = 400 | 404 | 408 | 413 | 431 | 500 | 502 | 503 | 504;
 
+/** A problem: by its status, or `store` for a store that does not answer where a rule insists on it. */
+export type ProblemKind = ProblemStatus | "store";
+
 interface Problem {
   readonly title: string;
-  readonly code: ServerErrorCode;
+  readonly code: ServerErrorCode | SluiceErrorCode;
 }
 
-const PROBLEMS: Readonly<Record<ProblemStatus, Problem>> = {
+const STORE_STATUS = 503;
+
+const PROBLEMS: Readonly<Record<ProblemKind, Problem>> = {
   400: { title: "Bad Request", code: "SLUICE_REQUEST_INVALID" },
   404: { title: "Not Found", code: "SLUICE_NOT_FOUND" },
   408: { title: "Request Timeout", code: "SLUICE_REQUEST_INVALID" },
   413: { title: "Content Too Large", code: "SLUICE_BODY_TOO_LARGE" },
   431: { title: "Request Header Fields Too Large", code: "SLUICE_REQUEST_INVALID" },
-  500: { title: "Internal Server Error", code: "SLUICE_UPSTREAM_UNAVAILABLE" },
+  500: { title: "Internal Server Error", code: "SLUICE_FAULT" },
   502: { title: "Bad Gateway", code: "SLUICE_UPSTREAM_UNAVAILABLE" },
   503: { title: "Service Unavailable", code: "SLUICE_UPSTREAM_BUSY" },
   504: { title: "Gateway Timeout", code: "SLUICE_UPSTREAM_TIMEOUT" },
+  store: { title: "Service Unavailable", code: "SLUICE_STORE_UNAVAILABLE" },
 };
 
 /** How long a connection that is closed may still be read from, so that its answer is not lost. */
@@ -34,19 +41,27 @@ const LINGER_MS = 2_000;
 /** Bytes of an unread body that are rather read to their end than paid for with a new connection. */
 const UNREAD_BYTES_MAX = 65_536;
 
-const replies = new Map<ProblemStatus, Reply>();
+const replies = new Map<ProblemKind, Reply>();
 
 /** The response to a problem, as `application/problem+json`. */
-export function toProblem(status: ProblemStatus): Reply {
-  const known = replies.get(status);
+export function toProblem(kind: ProblemKind): Reply {
+  const known = replies.get(kind);
   if (known !== undefined) return known;
-  const { title, code } = PROBLEMS[status];
+  const status = kind === "store" ? STORE_STATUS : kind;
+  const { title, code } = PROBLEMS[kind];
   const body = JSON.stringify({ type: "about:blank", title, status, code });
   const type = "application/problem+json";
   const fields = ["Cache-Control", "no-store", "Content-Type", type];
   const reply = { status, fields: [...fields, "Content-Length", `${body.length}`], body };
-  replies.set(status, reply);
+  replies.set(kind, reply);
   return reply;
+}
+
+/** The problem that an error is to the client. Of what is ours nothing is told but that there was something. */
+export function kindOfError(error: unknown): ProblemKind {
+  if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
+  const isKnown = error instanceof ServerError && error.status in PROBLEMS;
+  return isKnown ? (error.status as ProblemStatus) : 500;
 }
 
 /** The whole response to a problem of a connection on which no request was understood. */
