@@ -67,6 +67,8 @@ class DecisionDoor implements OpenDoor {
         else forwardAuth?.answer(request, response, variant);
       },
     );
+    // Node would drop fields beyond its count without a word, an Idempotency-Key among them.
+    this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = CONNECTIONS_MAX;
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);

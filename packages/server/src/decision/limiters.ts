@@ -3,6 +3,7 @@
 
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
+import { ServerError } from "../errors.js";
 import type { Core } from "../service/core.js";
 import { InputError } from "./input-error.js";
 
@@ -43,9 +44,8 @@ export class Limiters {
     if (latest !== undefined && name === this.#latestName && isSame(limit, this.#latestLimit)) {
       return latest;
     }
-    const numbers = JSON.stringify(limit);
-    const key = `${name}\n${numbers}`;
-    const found = this.#byKey.get(key) ?? this.#make(limit, name, numbers);
+    const key = `${name}\n${toText(limit)}`;
+    const found = this.#byKey.get(key) ?? this.#make(limit, name);
     // A map is in the order of insertion: who is used goes to its end.
     this.#byKey.delete(key);
     this.#byKey.set(key, found);
@@ -57,18 +57,27 @@ export class Limiters {
     return found;
   }
 
-  #make(limit: unknown, name: string, numbers: string): InlineLimiter {
+  #make(limit: unknown, name: string): InlineLimiter {
     const limits = readLimits(limit);
-    if (!this.#limitsSeen.has(numbers)) {
-      if (this.#limitsSeen.size >= LIMITS_MAX) {
-        throw invalid(`limit is new, and more than ${LIMITS_MAX} different ones were asked for`);
-      }
-      this.#limitsSeen.add(numbers);
+    // As they were read: however they were written, the same limits are one.
+    const numbers = JSON.stringify(limits);
+    if (!this.#limitsSeen.has(numbers) && this.#limitsSeen.size >= LIMITS_MAX) {
+      throw new ServerError("SLUICE_LIMITS_EXHAUSTED", `${LIMITS_MAX} were asked for before`);
     }
+    this.#limitsSeen.add(numbers);
     const { store, clock } = this.#core;
     const limiter = createLimiter({ limit: limits, store, clock, name: `${SCOPE}${name}` });
     const permits = limits.map((one) => (one.algorithm === "concurrency" ? one.permitMs : 0));
     return { limiter, permitMs: Math.max(...permits) };
+  }
+}
+
+function toText(limit: unknown): string {
+  try {
+    return JSON.stringify(limit);
+  } catch {
+    // Only what is nested thousands of times can be parsed and not be written.
+    throw invalid("limit is nested too deep");
   }
 }
 

@@ -30,6 +30,8 @@ export async function openHttp(
   health: Health,
 ): Promise<HttpDoor> {
   const server = createServer((request, response) => answer(request, response, decider, health));
+  // Node would drop fields beyond its count without a word.
+  server.maxHeadersCount = 0;
   server.requestTimeout = REQUEST_MS_MAX;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await listenAt(server, listen);
