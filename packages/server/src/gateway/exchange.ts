@@ -215,7 +215,7 @@ export class Exchange implements Caller, BodyWatcher {
   #judge(failure: Failure): void {
     const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
     if (!isBlamed) this.#target?.ended();
-    else if (this.#upstream?.failed(this.#target as Target)) this.#tell("ejected");
+    else this.#upstream?.failed(this.#target as Target);
   }
 
   /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */

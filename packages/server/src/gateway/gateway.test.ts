@@ -4,7 +4,7 @@ import { request as requestTls } from "node:https";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import {
   closedUrl,
@@ -16,6 +16,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, exchange } from "../../test/raw-client.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
 
 afterEach(stopAll);
 
@@ -43,6 +44,20 @@ describe("the gateway", () => {
       message: expect.stringContaining(`127.0.0.1:${listen.port}`),
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
+  });
+
+  it("tells of a target that is left alone", async () => {
+    const telemetry = quietTelemetry();
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const gone = await closedUrl();
+    const { url } = await startGateway([gone, upstream], {
+      upstream: { failuresMax: 1 },
+      core: { telemetry },
+    });
+    const told = vi.spyOn(telemetry, "upstream");
+    for (let i = 0; i < 4; i++) expect((await fetch(url)).status).toBe(200);
+    const ejected = told.mock.calls.filter(([, outcome]) => outcome === "ejected");
+    expect(ejected).toEqual([["app", "ejected", new URL(gone).host]]);
   });
 
   it("closes connections beyond its bound at once, and takes new ones when there is room", async () => {

@@ -74,7 +74,13 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
     });
     this.routes = new Routes(routes);
     for (const upstream of upstreams.values()) {
-      this.#upstreams.set(upstream.name, new Upstream(upstream, () => clock.now()));
+      const { name } = upstream;
+      const made = new Upstream(
+        upstream,
+        () => clock.now(),
+        (outcome, target) => telemetry.upstream(name, outcome, target),
+      );
+      this.#upstreams.set(name, made);
     }
     this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
     this.#server = createGatewayServer(gateway, (error) => {

@@ -6,6 +6,9 @@ import { Pool } from "./pool.js";
 
 const DEFAULT_PORT = 80;
 
+/** Told when a target begins to be left alone, and when it answers again after that. */
+export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
+
 /** A target. */
 export class Target {
   /** Host and port, as a Host field has them. */
@@ -15,12 +18,13 @@ export class Target {
   readonly pool: Pool;
   readonly #failuresMax: number;
   readonly #ejectMs: number;
+  readonly #onHealth: HealthListener | undefined;
   #failures = 0;
   #ejectedUntilMs = 0;
   #isOnTrial = false;
 
   /** @param url - `http://host:port`. */
-  constructor(url: string, config: UpstreamConfig) {
+  constructor(url: string, config: UpstreamConfig, onHealth?: HealthListener) {
     const { host, hostname, port } = new URL(url);
     this.authority = host;
     // Brackets belong to URLs, not to addresses.
@@ -29,6 +33,7 @@ export class Target {
     this.pool = new Pool(this.host, this.port, config);
     this.#failuresMax = config.failuresMax;
     this.#ejectMs = config.ejectMs;
+    this.#onHealth = onHealth;
   }
 
   /** Whether requests may go to it: it is well, or may be tried again. */
@@ -44,17 +49,19 @@ export class Target {
 
   /** It answered. */
   succeeded(): void {
+    const wasEjected = this.#failures >= this.#failuresMax;
     this.#failures = 0;
     this.#isOnTrial = false;
+    if (wasEjected) this.#onHealth?.("returned", this.authority);
   }
 
-  /** It did not answer as it should. Whether it is left alone for that, from now on or again. */
-  failed(nowMs: number): boolean {
+  /** It did not answer as it should. */
+  failed(nowMs: number): void {
     this.#isOnTrial = false;
     this.#failures++;
-    if (this.#failures < this.#failuresMax) return false;
-    this.#ejectedUntilMs = nowMs + this.#ejectMs;
-    return true;
+    if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
+    // Once, not with each trial that fails.
+    if (this.#failures === this.#failuresMax) this.#onHealth?.("ejected", this.authority);
   }
 
   /** The request ended before it could show whether the target is well. */

@@ -103,6 +103,37 @@ describe("a choice of targets", () => {
     expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
   });
 
+  it("tells once when a target is left alone, and once when it is back", () => {
+    const told: string[] = [];
+    const listener = (outcome: string, target: string) => told.push(`${outcome} ${target}`);
+    const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });
+    const upstream = new Upstream(config, () => 0, listener);
+    onStop(() => upstream.close());
+    const [first] = upstream.targets;
+    upstream.failed(first);
+    first.succeeded();
+    expect(told).toEqual([]);
+    for (let i = 0; i < 4; i++) upstream.failed(first);
+    expect(told).toEqual(["ejected a.example.com:1"]);
+    first.succeeded();
+    first.succeeded();
+    expect(told).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
+  });
+
+  it("tells nothing of an only target, which is used however it is", () => {
+    const told: string[] = [];
+    const config = toUpstream(THREE.slice(0, 1), { failuresMax: 1 });
+    const upstream = new Upstream(
+      config,
+      () => 0,
+      (outcome) => told.push(outcome),
+    );
+    onStop(() => upstream.close());
+    upstream.failed(upstream.targets[0]);
+    upstream.targets[0].succeeded();
+    expect(told).toEqual([]);
+  });
+
   it("reads hosts, ports and addresses of version 6", () => {
     const { upstream } = make(["http://[::1]:8080", "http://a.example.com"]);
     const [six, plain] = upstream.targets;

@@ -1,7 +1,7 @@
 // An upstream: several targets that can serve the same requests, and the choice among them.
 
 import type { UpstreamConfig } from "../config/config.js";
-import { Target } from "./target.js";
+import { type HealthListener, Target } from "./target.js";
 
 /** Chooses targets of one upstream. */
 export class Upstream {
@@ -16,14 +16,19 @@ export class Upstream {
   readonly #nowMs: () => number;
   #turn = 0;
 
-  /** @param nowMs - Monotonic time, for how long a target is left alone. */
-  constructor(config: UpstreamConfig, nowMs: () => number) {
+  /**
+   * @param nowMs - Monotonic time, for how long a target is left alone.
+   * @param onHealth - Told of targets that are left alone or come back; of an only target never, as it is used
+   * all the same.
+   */
+  constructor(config: UpstreamConfig, nowMs: () => number, onHealth?: HealthListener) {
     this.name = config.name;
     this.retriesMax = config.retriesMax;
     this.connectTimeoutMs = config.connectTimeoutMs;
     this.responseTimeoutMs = config.responseTimeoutMs;
     this.idleTimeoutMs = config.idleTimeoutMs;
-    this.targets = config.targets.map((url) => new Target(url, config));
+    const listener = config.targets.length > 1 ? onHealth : undefined;
+    this.targets = config.targets.map((url) => new Target(url, config, listener));
     this.#choosesLeast = config.balance === "least-connections";
     this.#nowMs = nowMs;
   }
@@ -54,9 +59,9 @@ export class Upstream {
     return chosen;
   }
 
-  /** Notes that a target failed a request. Whether it is left alone for that. */
-  failed(target: Target): boolean {
-    return target.failed(this.#nowMs());
+  /** Notes that a target failed a request. */
+  failed(target: Target): void {
+    target.failed(this.#nowMs());
   }
 
   /** To be called every `TICK_MS`. */
