@@ -55,7 +55,7 @@ describe("sluice serve", () => {
     writeFileSync(served.file, JSON.stringify(next));
     await served.line(({ msg, what }) => msg === "reloaded" && what === "config");
     expect(await served.line(({ waiting }) => waiting !== undefined)).toMatchObject({
-      waiting: ["admin.listen.port"],
+      waiting: ["admin.listen"],
     });
     expect(await ask(gateway)).toBe(200);
     expect(await ask(gateway)).toBe(429);
