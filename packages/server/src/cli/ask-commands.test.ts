@@ -43,7 +43,7 @@ describe("sluice check and peek", () => {
             user: "42",
             tenant: "acme",
             tier: "pro",
-            apiKey: "abc",
+            apiKeyHash: "abc",
             headers: { "x-app": "ios", "x-empty": "" },
             attributes: { country: "DE" },
           },

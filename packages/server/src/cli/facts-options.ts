@@ -48,8 +48,8 @@ function collect(text: string, before: readonly string[] = []): readonly string[
  */
 export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Facts> {
   const given = flags.facts === undefined ? {} : await readFacts(flags.facts, terminal);
-  const { method, path, host, ip, user, tenant, tier, apiKeyHash: apiKey } = flags;
-  const plain = { method, path, host, ip, user, tenant, tier, apiKey };
+  const { method, path, host, ip, user, tenant, tier, apiKeyHash } = flags;
+  const plain = { method, path, host, ip, user, tenant, tier, apiKeyHash };
   const headers = join("--header", flags.header, given.headers, (name) => name.toLowerCase());
   const attributes = join("--attribute", flags.attribute, given.attributes, (name) => name);
   return {

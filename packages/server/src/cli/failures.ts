@@ -13,8 +13,17 @@ export function sayInvalid(error: unknown, config: Config | undefined): string[]
     return error.problems.map(({ place, message }) => (place ? `${place}: ${message}` : message));
   }
   if (error instanceof RulesError) return sayProblems(rulesFileOf(config), error.problems);
+  if (error instanceof ServerError && error.code === "SLUICE_ENVOY_CONFIG_INVALID") {
+    return toLines(error.message);
+  }
   if (error instanceof ServerError || isSluiceError(error)) return [(error as Error).message];
   return undefined;
+}
+
+/** Of several problems the first line says only how many there are. */
+function toLines(message: string): string[] {
+  const [first, ...others] = message.split("\n");
+  return others.length === 0 ? [first] : others.map((line) => line.trim());
 }
 
 function rulesFileOf(config: Config | undefined): string {

@@ -178,7 +178,7 @@ export class DecisionApi {
   /** Logs what callers learn nothing of. */
   #note(error: unknown): void {
     if (toProblem(error) !== undefined) return;
-    this.#core.telemetry.log.error({ err: error }, "decision API: a request failed");
+    this.#core.telemetry.trouble("decision API: a request failed", error);
   }
 }
 

@@ -214,7 +214,7 @@ describe("503", () => {
     const told: unknown[] = [];
     const { quietTelemetry } = await import("../telemetry/quiet.js");
     const telemetry = quietTelemetry();
-    telemetry.log.error = ((it: unknown) => told.push(it)) as never;
+    telemetry.trouble = (_kind, error) => told.push(error);
     const { post, core } = await open({ telemetry });
     (core.blindPolicy as { admit: unknown }).admit = () => {
       throw new Error("secret detail");

@@ -44,7 +44,7 @@ export class ForwardAuth {
   constructor(core: Core, policy: Policy) {
     this.#core = core;
     const { identity, responses } = core.config;
-    const onError = (err: unknown) => core.telemetry.log.error({ err }, "forward-auth");
+    const onError = (error: unknown) => core.telemetry.trouble("forward-auth: an error", error);
     const openFor = (variant: Variant) =>
       createDoor(policy, { ...responses, identity: toIdentity(variant, identity), onError });
     this.#doors = { forwarded: openFor("forwarded"), nginx: openFor("nginx") };
@@ -100,7 +100,7 @@ export class ForwardAuth {
 
   #fail(response: ServerResponse, error: unknown, variant: Variant): void {
     if (toProblem(error) === undefined) {
-      this.#core.telemetry.log.error({ err: error }, "forward-auth: a request failed");
+      this.#core.telemetry.trouble("forward-auth: a request failed", error);
     }
     const problem = toToldProblem(error);
     if (variant === "nginx") response.setHeader(STATUS_FIELD, `${problem.status}`);

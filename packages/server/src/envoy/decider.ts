@@ -10,8 +10,6 @@ import { MalformedError } from "./wire/reader.js";
 
 /** What a refused request would have been answered with, had it been HTTP. */
 const TOO_MANY_REQUESTS = 429;
-/** Failures are logged so often at most: a store that is broken breaks every request. */
-const LOG_EVERY_MS = 1_000;
 
 /** Receives the answer to a request, or why there is none. */
 export interface Receiver {
@@ -24,7 +22,6 @@ export interface Receiver {
 export class Decider {
   readonly #limiter: EnvoyLimiter;
   readonly #telemetry: Telemetry;
-  #loggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(limiter: EnvoyLimiter, telemetry: Telemetry) {
     this.#limiter = limiter;
@@ -58,14 +55,7 @@ export class Decider {
 
   #fail(error: unknown, receiver: Receiver): void {
     const isTheirs = error instanceof RequestError || error instanceof MalformedError;
-    if (!isTheirs) this.#log(error);
+    if (!isTheirs) this.#telemetry.trouble("Envoy: a request could not be decided", error);
     receiver.failed(isTheirs ? error.message : "the request could not be decided", isTheirs);
-  }
-
-  #log(error: unknown): void {
-    const nowMs = readMs();
-    if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
-    this.#loggedMs = nowMs;
-    this.#telemetry.log.error({ err: error, door: "envoy" }, "a request could not be decided");
   }
 }

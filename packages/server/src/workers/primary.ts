@@ -157,6 +157,7 @@ class PrimaryService implements Service {
 
   #mourn({ pid, why, nextMs }: Death): void {
     const { log } = this.core.telemetry;
+    this.core.telemetry.workerEnded();
     if (nextMs !== undefined) {
       log.error({ pid, why, nextMs }, "a worker died; another one starts");
       return;
