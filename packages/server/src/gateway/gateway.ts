@@ -70,7 +70,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
     this.door = createDoor(policy, {
       ...responses,
       identity,
-      onError: (error) => this.onError(error),
+      onError: (error) => telemetry.trouble("the door of the limits met an error", error),
     });
     this.routes = new Routes(routes);
     for (const upstream of upstreams.values()) {
@@ -123,10 +123,6 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
     const upstream = this.upstreamOf(route);
     const { socket, target } = await dial(upstream);
     return { socket, targetHost: target.authority, upstream };
-  }
-
-  onError(error: unknown): void {
-    this.telemetry.log.error({ err: error }, "gateway");
   }
 
   async drain(): Promise<void> {

@@ -1,14 +1,16 @@
 // WebSockets over real sockets: a server with upgrades in front of an upstream that says what it saw.
 
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { fixedWindow } from "sluice";
 import { createDoor } from "sluice/http";
 import { createPolicy, type Policy, parseRules } from "sluice/rules";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { connectTo, type RawClient } from "../../test/raw-client.js";
 import { ServerError } from "../errors.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
 import { Routes } from "./routes.js";
 import { type UpgradeConnection, Upgrades } from "./websocket.js";
 
@@ -27,6 +29,14 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** What the upstream answers at some paths; at those that begin with `/cut` it closes then. */
+const ODDITIES: Readonly<Record<string, string>> = {
+  "/h2c": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\nhello",
+  "/bare": "HTTP/1.1 101 Switching Protocols\r\n\r\nhello",
+  "/cut-chunk": "HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n5\r\npart \r\n",
+  "/cut-length": "HTTP/1.1 403 Forbidden\r\nContent-Length: 50\r\n\r\npart ",
+};
+
 /** Echoes what comes after the upgrade; `/no` is answered with 403 instead. */
 async function startUpstream() {
   const seen: IncomingMessage[] = [];
@@ -40,6 +50,12 @@ async function startUpstream() {
     if (request.url === "/silent") return;
     if (request.url === "/no") {
       socket.end("HTTP/1.1 403 Forbidden\r\nRateLimit: theirs\r\nContent-Length: 2\r\n\r\nno");
+      return;
+    }
+    const oddity = ODDITIES[request.url ?? ""];
+    if (oddity !== undefined) {
+      socket.resume().write(oddity);
+      if (request.url?.startsWith("/cut")) setTimeout(() => socket.destroy(), 20);
       return;
     }
     socket.write(
@@ -70,9 +86,13 @@ async function start(
     const answer = `${JSON.stringify(request.headers)} plain ${request.method} ${body}`;
     if (request.url !== "/never") response.end(answer);
   });
+  const telemetry = quietTelemetry();
+  const troubles = vi.spyOn(telemetry, "trouble");
+  const errors = vi.spyOn(telemetry.log, "error");
   const upgrades = new Upgrades({
+    telemetry,
     door: createDoor(policy),
-    routes: new Routes([{ path: "/*", host: undefined, upstream: "a", preserveHost: true }]),
+    routes: new Routes([{ path: "/*", host: "example.com", upstream: "a", preserveHost: true }]),
     protocol: "http",
     isPeerTrusted: () => false,
     connect: async () => {
@@ -89,7 +109,7 @@ async function start(
   });
   upgrades.attach(server);
   closers.push(() => upgrades.close());
-  return { url: await listen(server), upgrades, upstream, policy };
+  return { url: await listen(server), upgrades, upstream, policy, telemetry, troubles, errors };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -150,13 +170,14 @@ describe("an upgrade to a WebSocket", () => {
   });
 
   it("is counted, and refused with 429 and a closed connection before anything is forwarded", async () => {
-    const { url, upstream } = await start(1);
+    const { url, upstream, telemetry } = await start(1);
     await (await open(url)).send(ask("/a")).until((text) => text.includes("hello"));
     const text = await (await open(url)).send(ask("/a")).closed();
     expect(text).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\nConnection: close\r\n/);
     expect(text).toMatch(/\r\nRetry-After: \d+\r\n/);
     expect(text).toContain("RATE_LIMIT_EXCEEDED");
     expect(upstream.seen).toHaveLength(1);
+    expect(await telemetry.metrics()).toMatch(/http_429_total\{[^}]*door="gateway"[^}]*\} 1\n/);
   });
 
   it("passes on what the upstream answers instead, with our fields about limits, and closes", async () => {
@@ -202,12 +223,41 @@ describe("an upgrade to a WebSocket", () => {
   it("is answered with 504 if the upstream is silent, and with 502 if there is none", async () => {
     const silent = await start(10, { responseTimeoutMs: 50 });
     expect(await (await open(silent.url)).send(ask("/silent")).closed()).toMatch(/^HTTP\/1.1 504 /);
+    expect(silent.troubles.mock.calls).toEqual([
+      ["upstream failed an upgrade", expect.objectContaining({ status: 504 })],
+    ]);
     const gone = await start(10, { responseTimeoutMs: -1 });
     expect(await (await open(gone.url)).send(ask("/a")).closed()).toMatch(/^HTTP\/1.1 502 /);
+    expect(gone.troubles).toHaveBeenCalledTimes(1);
   });
 
-  it("is refused with 400 if its target or framing is bad, and nothing is forwarded", async () => {
-    const { url, upstream } = await start();
+  it.each(["/h2c", "/bare"])(
+    "is 502 if the upstream switches to another protocol, %s",
+    async (path) => {
+      const { url, upstream, troubles } = await start();
+      const text = await (await open(url)).send(ask(path)).closed();
+      expect(text).toMatch(/^HTTP\/1.1 502 /);
+      expect(text).not.toContain("hello");
+      expect(troubles).toHaveBeenCalledTimes(1);
+      await poll(() => upstream.sockets[0].readableEnded);
+    },
+  );
+
+  it.each(["/cut-chunk", "/cut-length"])(
+    "never makes a response look whole that is not, %s",
+    async (path) => {
+      const { url } = await start();
+      const client = await open(url);
+      const failed = once(client.socket, "error");
+      client.send(ask(path));
+      const [error] = await Promise.race([failed, client.closed().then(() => [{ code: "ended" }])]);
+      expect(client.text).toMatch(/^HTTP\/1.1 403 /);
+      expect(error).toMatchObject({ code: "ECONNRESET" });
+    },
+  );
+
+  it("is refused with 400 if its target or framing is bad, with 404 without a route, and nothing is forwarded", async () => {
+    const { url, upstream, troubles, errors } = await start();
     for (const text of [
       ask("/a%2fb"),
       ask("/a", "Content-Length: 5\r\n", "12345"),
@@ -215,7 +265,12 @@ describe("an upgrade to a WebSocket", () => {
     ]) {
       expect(await (await open(url)).send(text).closed()).toMatch(/^HTTP\/1.1 400 /);
     }
+    const lost = ask("/a").replace("example.com", "other.example.com");
+    expect(await (await open(url)).send(lost).closed()).toMatch(/^HTTP\/1.1 404 /);
     expect(upstream.seen).toHaveLength(0);
+    // What clients do wrong is not for the log.
+    expect(troubles).not.toHaveBeenCalled();
+    expect(errors).not.toHaveBeenCalled();
   });
 
   it("closes the connection if an earlier response is still to come on it", async () => {

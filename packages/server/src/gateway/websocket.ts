@@ -10,23 +10,17 @@ import {
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
-import { SluiceError } from "sluice";
-import {
-  type Door,
-  type Fields,
-  NodeView,
-  type Passage,
-  type Reply,
-  toFields,
-  toLines,
-} from "sluice/http";
+import { type Door, NodeView, type Passage, type Reply, toFields, toLines } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
 import type { RouteConfig, UpstreamConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
-import { after } from "../service/clock.js";
+import { after, readMs } from "../service/clock.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { cutOff } from "./cut-off.js";
 import { toClientFields, toUpstreamHead } from "./forwarding.js";
 import { readFraming } from "./framing.js";
 import { ignoreUpgrade } from "./ignored-upgrade.js";
+import { kindOfError, toProblem } from "./replies.js";
 import type { Routes } from "./routes.js";
 import { readTarget } from "./target.js";
 import { joinEnds, watchIdle } from "./tunnel.js";
@@ -42,14 +36,13 @@ export interface UpgradeConnection {
 /** What upgrades need of the gateway. */
 export interface UpgradeSetup {
   readonly door: Door;
+  readonly telemetry: Telemetry;
   readonly routes: Routes;
   readonly protocol: "http" | "https";
   /** Whether what the peer at this address says about the client is believed. */
   isPeerTrusted(peer: string | undefined): boolean;
   /** Connects to a target of the route; rejects if none can be reached, with a ServerError. */
   connect(route: RouteConfig): Promise<UpgradeConnection>;
-  /** Told of errors that the client is told nothing of. */
-  onError?(error: unknown): void;
 }
 
 /** The upgraded connections of one gateway. */
@@ -86,14 +79,34 @@ export class Upgrades {
     socket.once("close", () => this.#open.delete(socket));
     // An error without a listener ends the process.
     socket.on("error", ignore);
-    void this.#pass(request, socket, head).catch((error) => {
-      this.#setup.onError?.(error);
-      endSocket(socket, toReply(error), "");
-    });
+    void this.#pass(request, socket, head).catch((error) => this.#fail(error, socket, ""));
+  }
+
+  /** Answers an upgrade that comes to nothing. */
+  #fail(error: unknown, client: Duplex, lines: string): void {
+    // What the client did is no trouble, be it a bad request or that it left.
+    const isTheirs = error instanceof ServerError && error.status < 500;
+    if (client.destroyed) return;
+    if (!isTheirs) this.#tell(error);
+    endSocket(client, toProblem(kindOfError(error)), lines);
+  }
+
+  #tell(error: unknown): void {
+    const isUpstreams = error instanceof ServerError;
+    const what = isUpstreams ? "upstream failed an upgrade" : "an upgrade could not be decided";
+    this.#setup.telemetry.trouble(what, error);
+  }
+
+  async #enter(request: IncomingMessage): Promise<Passage> {
+    const { door, telemetry } = this.#setup;
+    const startMs = readMs();
+    const passage = await door.enter(new NodeView(request));
+    telemetry.tookMs("gateway", readMs() - startMs);
+    if (passage.refusal !== undefined) telemetry.refused("gateway", passage.refusal.status);
+    return passage;
   }
 
   async #pass(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
-    const { door, routes } = this.#setup;
     const { host } = request.headers;
     const read = readTarget(request.url ?? "", request.method, host);
     if (read === undefined || readFraming(request) !== "none") {
@@ -101,14 +114,14 @@ export class Upgrades {
     }
     // What is counted is what is forwarded.
     request.url = read.target;
-    const passage = await door.enter(new NodeView(request));
+    const passage = await this.#enter(request);
     if (passage.refusal !== undefined) {
       endSocket(client, passage.refusal, passage.lines);
       return;
     }
     const end = finishWith(passage, client);
     if (!(await mayGoOn(passage, client))) return;
-    const route = routes.find(read.path, host);
+    const route = this.#setup.routes.find(read.path, host);
     if (route === undefined) throw new ServerError("SLUICE_NOT_FOUND", "no route");
     const connection = await this.#setup.connect(route);
     this.#ask(request, connection, { client, head, target: read.target, route, passage, end });
@@ -136,7 +149,10 @@ export class Upgrades {
     const headers = toFields(text.slice(text.indexOf("\r\n") + 2));
     const createConnection = () => socket as never;
     const asked = openRequest({ path: target, headers, setHost: false, createConnection });
-    answerWith(asked, exchange, upstream);
+    answerWith(asked, exchange, upstream, {
+      failed: (error) => this.#fail(error, client, exchange.passage.lines),
+      brokeOff: (error) => this.#tell(error),
+    });
     asked.end();
   }
 }
@@ -153,23 +169,44 @@ interface Exchange {
   readonly end: { status?: number };
 }
 
+/** Hears how an upgrade failed. */
+interface FailureListener {
+  /** The client has no answer yet. */
+  failed(error: ServerError): void;
+  /** The client has a part of it. */
+  brokeOff(error: ServerError): void;
+}
+
 /** Passes on what the upstream answers: the new protocol, or a response and the end. */
 function answerWith(
   asked: ClientRequest,
   { client, head, passage, end }: Exchange,
   { responseTimeoutMs, idleTimeoutMs: idleMs }: UpgradeConnection["upstream"],
+  listener: FailureListener,
 ): void {
-  const fail = (code: "SLUICE_UPSTREAM_TIMEOUT" | "SLUICE_UPSTREAM_UNAVAILABLE") => {
-    asked.destroy();
-    endSocket(client, toReply(new ServerError(code, "an upgrade")), passage.lines);
+  let isAnswered = false;
+  const answered = () => {
+    isAnswered = true;
+    stop();
   };
-  const stop = after(responseTimeoutMs, () => fail("SLUICE_UPSTREAM_TIMEOUT"));
+  const fail = (code: UpstreamErrorCode, cause: unknown) => {
+    if (isAnswered) return;
+    answered();
+    listener.failed(new ServerError(code, "an upgrade", { cause }));
+    asked.destroy();
+  };
+  const stop = after(responseTimeoutMs, () => fail("SLUICE_UPSTREAM_TIMEOUT", undefined));
   const leave = () => asked.destroy();
   client.once("close", leave);
-  asked.on("error", () => fail("SLUICE_UPSTREAM_UNAVAILABLE"));
+  asked.on("error", (error) => fail("SLUICE_UPSTREAM_UNAVAILABLE", error));
   asked.once("close", stop);
   asked.once("upgrade", (response: IncomingMessage, upstream: Duplex, upstreamHead: Buffer) => {
-    stop();
+    if (response.headers.upgrade?.toLowerCase() !== "websocket") {
+      upstream.destroy();
+      fail("SLUICE_UPSTREAM_UNAVAILABLE", new Error(NO_WEBSOCKET));
+      return;
+    }
+    answered();
     end.status = 101;
     client.off("close", leave);
     client.write(
@@ -179,13 +216,32 @@ function answerWith(
     joinEnds({ client, upstream, clientHead: head, upstreamHead, idleMs });
   });
   asked.once("response", (response: IncomingMessage) => {
-    stop();
+    // A switch that does not say to what.
+    if (response.statusCode === 101) {
+      fail("SLUICE_UPSTREAM_UNAVAILABLE", new Error(NO_WEBSOCKET));
+      return;
+    }
+    answered();
     end.status = response.statusCode ?? 502;
     client.write(toHead(response, passage, "Connection: close\r\n"), "latin1");
-    response.once("error", () => client.destroy());
+    passBody(response, client, listener);
     watchIdle([response], idleMs);
-    response.pipe(client);
   });
+}
+
+type UpstreamErrorCode = "SLUICE_UPSTREAM_TIMEOUT" | "SLUICE_UPSTREAM_UNAVAILABLE";
+
+const NO_WEBSOCKET = "it switched to something else than a WebSocket";
+
+/** The end of the connection is that of the body, so that one that was cut short must not end like that. */
+function passBody(response: IncomingMessage, client: Duplex, listener: FailureListener): void {
+  response.on("error", ignore);
+  response.once("close", () => {
+    if ((response.complete && response.readableEnded) || client.destroyed) return;
+    listener.brokeOff(new ServerError("SLUICE_UPSTREAM_UNAVAILABLE", "its response broke off"));
+    cutOff(client);
+  });
+  response.pipe(client);
 }
 
 /** The head of the upstream's answer, as the client gets it. */
@@ -227,15 +283,6 @@ function isWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean
 /** Whether an earlier response is still to be sent, so that bytes of both would mix, or was the last. */
 function isBusy(socket: Duplex & { _httpMessage?: unknown }): boolean {
   return (socket._httpMessage ?? undefined) !== undefined || socket.writableEnded;
-}
-
-const NOTHING: Fields = ["Cache-Control", "no-store", "Content-Length", "0"];
-
-/** The answer to an error. Of what is ours nothing is told but the status. */
-function toReply(error: unknown): Reply {
-  const isTold =
-    error instanceof ServerError || (error instanceof SluiceError && error.status >= 500);
-  return { status: isTold ? error.status : 500, fields: NOTHING, body: "" };
 }
 
 /** Writes a whole response to the socket, and closes it. */
