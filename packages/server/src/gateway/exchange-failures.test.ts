@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { ManualClock } from "sluice/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   closedUrl,
   eventually,
@@ -13,6 +13,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, exchange } from "../../test/raw-client.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
 
 afterEach(stopAll);
 
@@ -49,6 +50,18 @@ describe("an upstream that fails", () => {
       status: 502,
       code: "SLUICE_UPSTREAM_UNAVAILABLE",
     });
+  });
+
+  it("again and again has one line in the log, not one for each request", async () => {
+    const telemetry = quietTelemetry();
+    const lines = vi.spyOn(telemetry.log, "warn");
+    const { url } = await startGateway(await closedUrl(), { core: { telemetry } });
+    for (let i = 0; i < 10; i++) expect((await fetch(url)).status).toBe(502);
+    expect(lines).toHaveBeenCalledTimes(1);
+    expect(lines.mock.calls[0]).toMatchObject([
+      { upstream: "app", kind: "connect", detail: expect.stringContaining("ECONNREFUSED") },
+      "upstream app failed: connect",
+    ]);
   });
 
   it("to answer in time is 504, and its connection is closed", async () => {

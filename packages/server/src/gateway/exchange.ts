@@ -14,6 +14,7 @@ import type { ResponseHead } from "../upstream/response-head.js";
 import type { Target } from "../upstream/target.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { whenBodyIsAhead } from "./body-ahead.js";
+import { cutOff } from "./cut-off.js";
 import { type BodyWatcher, RequestBody } from "./exchange-body.js";
 import { isGone, watchEnd } from "./exchange-end.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./exchange-failure.js";
@@ -247,7 +248,9 @@ export class Exchange implements Caller, BodyWatcher {
     this.#tell(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: target } = this.#target as Target;
     const upstream = this.#upstream?.name;
-    this.#host.telemetry.log.warn({ upstream, target, kind, detail }, "upstream failed");
+    // Apart for each kind and upstream, so that none hides another.
+    const fields = { upstream, target, kind, detail };
+    this.#host.telemetry.trouble(`upstream ${upstream} failed: ${kind}`, undefined, fields);
     this.#reply(status, false);
   }
 
@@ -256,7 +259,7 @@ export class Exchange implements Caller, BodyWatcher {
     this.#tell("failed");
     const { response } = this.#arrival;
     // Where the end of the connection is the end of the body, the end must not look like one.
-    if (response.req.httpVersionMinor === 0) response.socket?.resetAndDestroy();
+    if (response.req.httpVersionMinor === 0 && response.socket !== null) cutOff(response.socket);
     response.destroy();
   }
 

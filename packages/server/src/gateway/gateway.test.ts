@@ -4,6 +4,7 @@ import { request as requestTls } from "node:https";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import {
@@ -72,6 +73,34 @@ describe("the gateway", () => {
     await eventually(async () =>
       (await exchange(url, GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))).endsWith("x"),
     );
+  });
+});
+
+describe("a response over TLS that is cut short", () => {
+  it("breaks off the connection of a client of HTTP/1.0, and nothing else", async () => {
+    const upstream = await startUpstream((request, response) => {
+      if (request.url !== "/cut") return void response.end("x");
+      response.write("part");
+      setTimeout(() => response.destroy(), 20);
+    });
+    const folder = mkdtempSync(join(tmpdir(), "sluice-gateway-"));
+    onStop(() => rmSync(folder, { recursive: true }));
+    const { url } = await startGateway(upstream, {
+      gateway: { tls: makeCertificate(folder, "gateway") },
+    });
+    const ask = (path: string) =>
+      new Promise<string>((resolve) => {
+        let text = "";
+        const { port, hostname: host } = new URL(url);
+        const socket = connectTls({ port: Number(port), host, rejectUnauthorized: false });
+        socket.on("data", (piece) => {
+          text += piece;
+        });
+        socket.on("error", () => {}).on("close", () => resolve(text));
+        socket.write(`GET ${path} HTTP/1.0\r\nHost: a\r\n\r\n`);
+      });
+    expect(await ask("/cut")).toMatch(/part$/);
+    expect(await ask("/whole")).toMatch(/x$/);
   });
 });
 
