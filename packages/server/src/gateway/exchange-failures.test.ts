@@ -106,6 +106,16 @@ describe("an upstream that fails", () => {
     expect((await fetch(url)).status).toBe(502);
   });
 
+  it("to begin its body right, in one piece with the head, is 502: nothing was passed on", async () => {
+    const { url: upstream } = await startCounted((socket) =>
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n"),
+    );
+    const { url } = await startGateway(upstream);
+    const answer = await fetch(url);
+    expect(answer.status).toBe(502);
+    expect(await problemOf(answer)).toMatchObject({ code: "SLUICE_UPSTREAM_UNAVAILABLE" });
+  });
+
   for (const [how, head] of [
     ["by length", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart"],
     ["in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n"],

@@ -64,6 +64,8 @@ export class Exchange implements Caller, BodyWatcher {
   #connection: Connection | undefined = undefined;
   #body: RequestBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
+  /** Whether the head is here and not passed on yet. */
+  #isHeadKept = false;
   #bytes = 0;
   #retries = 0;
   /** Whether a connection that had gone stale was replaced already. */
@@ -115,14 +117,14 @@ export class Exchange implements Caller, BodyWatcher {
     this.#head = head;
     this.#target?.succeeded();
     this.#tell("answered");
-    const { response } = this.#arrival;
-    if (this.#host.isDraining) response.shouldKeepAlive = false;
-    passHead(response, head, this.#passage.lines);
-    if (!hasMore) response.flushHeaders();
+    // Goes out with the first of its body. Until then the client can be told that there is none.
+    this.#isHeadKept = true;
+    if (!hasMore) this.#passHead(head).flushHeaders();
   }
 
   onBody(bytes: Buffer, from: number, to: number): void {
     if (this.#isOver) return;
+    if (this.#isHeadKept) this.#passHead(this.#head as ResponseHead);
     this.#bytes += to - from;
     const isReady = this.#arrival.response.write(copyOf(bytes, from, to));
     if (!isReady && !this.#isPaused) this.#pause();
@@ -134,6 +136,7 @@ export class Exchange implements Caller, BodyWatcher {
     // The upstream may answer before it has the whole request.
     this.#body?.drop();
     const { response } = this.#arrival;
+    if (this.#isHeadKept) this.#passHead(this.#head as ResponseHead);
     const isFirst = this.#bytes === 0;
     this.#bytes += to - from;
     if (to === from) response.end();
@@ -151,6 +154,7 @@ export class Exchange implements Caller, BodyWatcher {
     this.#connection = undefined;
     if (this.#isOver) return;
     this.#judge(failure);
+    if (this.#isHeadKept) this.#head = undefined;
     if (this.#head !== undefined) this.#cutOff();
     else if (this.#mayRefresh(failure)) this.#refresh();
     else if (this.#mayRetry(failure)) this.#retry();
@@ -164,6 +168,14 @@ export class Exchange implements Caller, BodyWatcher {
     this.#letGo();
     if (response.headersSent) response.destroy();
     else this.#reply(413, true);
+  }
+
+  #passHead(head: ResponseHead): ServerResponse {
+    this.#isHeadKept = false;
+    const { response } = this.#arrival;
+    if (this.#host.isDraining) response.shouldKeepAlive = false;
+    passHead(response, head, this.#passage.lines);
+    return response;
   }
 
   #goOn(): void {
