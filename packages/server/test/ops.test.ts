@@ -189,7 +189,7 @@ describe("ops/helm/sluice", () => {
     expect(all).toMatch(/livenessProbe:\s+httpGet:\s+path: \/livez\s+port: admin/);
     expect(all).toMatch(/readinessProbe:\s+httpGet:\s+path: \/readyz\s+port: admin/);
     expect(all).toContain(
-      "terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.drainSeconds 5 }}",
+      "terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.drainSeconds 15 }}",
     );
   });
 });
