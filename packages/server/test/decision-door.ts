@@ -3,8 +3,8 @@
 import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import type { Config, DecisionConfig } from "../src/config/config.js";
+import type { OpenDoor } from "../src/core.js";
 import { openDecision } from "../src/decision/decision.js";
-import type { OpenDoor } from "../src/service/core.js";
 import { createCore, type OwnedCore } from "../src/service/create-core.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
 import { toTestConfig } from "./test-config.js";

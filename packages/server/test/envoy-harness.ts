@@ -9,6 +9,7 @@ import { type Clock, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, expect } from "vitest";
+import type { Core } from "../src/core.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
 import { EnvoyLimiter } from "../src/envoy/limiter.js";
@@ -16,7 +17,6 @@ import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/env
 import { EnvoyRules } from "../src/envoy/rules.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
 import { decodeResponse } from "../src/envoy/wire/response.js";
-import type { Core } from "../src/service/core.js";
 import { quietTelemetry } from "../src/telemetry/quiet.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
 import { toTestConfig } from "./test-config.js";

@@ -10,8 +10,8 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
+import type { OpenDoor } from "../src/core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import type { OpenDoor } from "../src/service/core.js";
 import { createCore, type OwnedCore } from "../src/service/create-core.js";
 import { toTestConfig } from "./test-config.js";
 

@@ -4,8 +4,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config.js";
+import type { OpenDoor } from "../src/core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import type { OpenDoor } from "../src/service/core.js";
 import { type CoreOptions, createCore, type OwnedCore } from "../src/service/create-core.js";
 import { toTestConfig } from "./test-config.js";
 

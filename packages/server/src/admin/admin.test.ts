@@ -5,7 +5,7 @@ import { createPolicy, parseRules } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
-import type { Core, OpenDoor } from "../service/core.js";
+import type { Core, OpenDoor } from "../core.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import { type AdminControl, openAdmin } from "./admin.js";
 import { ROUTE_NAMES } from "./routes.js";

@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
-import { awaitTurn, isItsTurn } from "../gateway/turns.js";
-import type { Core, OpenDoor } from "../service/core.js";
+import { awaitTurn, isItsTurn } from "../http/turns.js";
 import { type Answer, json, problem, send } from "./answer.js";
 import type { AdminControl } from "./control.js";
 import { Guard } from "./guard.js";

@@ -1,9 +1,9 @@
 // The paths of the admin port.
 
 import type { IncomingMessage } from "node:http";
+import { readMs } from "../clock.js";
+import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import { readMs } from "../service/clock.js";
-import type { Core } from "../service/core.js";
 import { type Answer, json, MethodError, problem, text } from "./answer.js";
 import type { AdminControl } from "./control.js";
 import { type Input, readInput, type Verb } from "./inputs.js";

@@ -1,8 +1,8 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
 import type { Facts, PolicyDecision } from "sluice/rules";
+import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import type { Core } from "../service/core.js";
 import { mustHaveHashes, toFacts } from "./api-keys.js";
 import type { AdminControl } from "./control.js";
 import type { Input } from "./inputs.js";

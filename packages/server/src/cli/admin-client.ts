@@ -1,7 +1,7 @@
 // Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
 // says what was asked where, and what to do about it.
 
-import { after } from "../service/clock.js";
+import { after } from "../clock.js";
 import { CommandError, EXIT, misuse } from "./exit.js";
 import { safe } from "./text/ink.js";
 

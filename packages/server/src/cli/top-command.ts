@@ -1,7 +1,7 @@
 // `sluice top`: a live view of a running service, drawn again every second until the user ends it.
 
 import type { Command } from "commander";
-import { pause } from "../service/clock.js";
+import { pause } from "../clock.js";
 import type { TopReport } from "../telemetry/top-report.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";

@@ -4,10 +4,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
+import { readMs } from "../clock.js";
 import type { DecisionConfig } from "../config/config.js";
+import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import { readMs } from "../service/clock.js";
-import type { Core } from "../service/core.js";
 import { Auth } from "./auth.js";
 import { collectBody, parseJson, tooLarge } from "./body.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";

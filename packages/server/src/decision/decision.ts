@@ -3,10 +3,10 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Policy } from "sluice/rules";
+import { every } from "../clock.js";
 import type { DecisionConfig, ListenConfig } from "../config/config.js";
+import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
-import { every } from "../service/clock.js";
-import type { Core, OpenDoor } from "../service/core.js";
 import { DecisionApi, KEEP_ALIVE_MS } from "./api.js";
 import { ForwardAuth, variantAt } from "./forward-auth.js";
 

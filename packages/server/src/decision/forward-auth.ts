@@ -13,9 +13,9 @@ import {
   sendReply,
 } from "sluice/http";
 import { type Policy, toCidrList } from "sluice/rules";
+import { readMs } from "../clock.js";
+import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import { readMs } from "../service/clock.js";
-import type { Core } from "../service/core.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
 import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
 

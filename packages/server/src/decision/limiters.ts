@@ -3,8 +3,8 @@
 
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
+import type { Core } from "../core.js";
 import { ServerError } from "../errors.js";
-import type { Core } from "../service/core.js";
 import { InputError } from "./input-error.js";
 
 /** Limiters at once; the one that was not used for longest goes first. */

@@ -3,7 +3,7 @@
 // spares a single check more time than its decision takes (bench service/decide).
 
 import type { ServerResponse } from "node:http";
-import { wallMs } from "../service/clock.js";
+import { wallMs } from "../clock.js";
 
 /** Node's own place for the text of a head. */
 interface WithHead {

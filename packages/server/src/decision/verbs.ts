@@ -3,7 +3,7 @@
 
 import type { Decision, MaybePromise } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
-import type { Core } from "../service/core.js";
+import type { Core } from "../core.js";
 import { INLINE_RULE } from "../telemetry/telemetry.js";
 import { toAnswer, toPolicyAnswer } from "./answers.js";
 import type { Hold, Holds } from "./holds.js";

@@ -3,8 +3,8 @@
 
 import { type Terminal, writeLine } from "../cli/terminal.js";
 import { inkFor } from "../cli/text/ink.js";
+import { every } from "../clock.js";
 import type { Config } from "../config/config.js";
-import { every } from "../service/clock.js";
 import { type Service, startService } from "../service/service.js";
 import { createTelemetry } from "../telemetry/create.js";
 import type { Telemetry } from "../telemetry/telemetry.js";

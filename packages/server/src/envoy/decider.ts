@@ -2,7 +2,7 @@
 // a request that is none, and a failure of ours.
 
 import type { MaybePromise } from "sluice";
-import { readMs } from "../service/clock.js";
+import { readMs } from "../clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { type EnvoyLimiter, RequestError } from "./limiter.js";
 import { CODE, type RateLimitRequest, type RateLimitResponse } from "./messages.js";

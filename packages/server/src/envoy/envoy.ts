@@ -2,9 +2,9 @@
 // What is read from them can change while it is open; what was counted stays.
 
 import { dirname, resolve } from "node:path";
+import { after } from "../clock.js";
+import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
-import { after } from "../service/clock.js";
-import type { Core, OpenDoor } from "../service/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Decider } from "./decider.js";
 import { loadFiles, lookAtFiles } from "./file/load.js";

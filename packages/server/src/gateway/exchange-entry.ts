@@ -3,7 +3,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Door, NodeView, Passage, type Reply } from "sluice/http";
-import { readMs } from "../service/clock.js";
+import { readMs } from "../clock.js";
+import { awaitTurn, isItsTurn } from "../http/turns.js";
 import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
 import { isGone } from "./exchange-end.js";
 import { hostOf } from "./exchange-host.js";
@@ -17,7 +18,6 @@ import {
   toProblem,
 } from "./replies.js";
 import { readTarget } from "./target.js";
-import { awaitTurn, isItsTurn } from "./turns.js";
 
 /** What the entry needs of the gateway. */
 export interface EntryHost extends ExchangeHost {

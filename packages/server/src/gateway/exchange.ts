@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Passage } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
+import { after } from "../clock.js";
 import type { RouteConfig } from "../config/config.js";
-import { after } from "../service/clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Caller, Failure } from "../upstream/caller.js";
 import type { Connection } from "../upstream/connection.js";

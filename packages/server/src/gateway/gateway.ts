@@ -4,10 +4,11 @@
 import type { Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { createDoor, type Door } from "sluice/http";
+import { type CancelTimer, every } from "../clock.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
+import { Routes } from "../config/routes.js";
+import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
-import { type CancelTimer, every } from "../service/clock.js";
-import type { Core, OpenDoor } from "../service/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
 import { TICK_MS } from "../upstream/pool.js";
@@ -15,7 +16,6 @@ import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
 import { TrustedPeers } from "./exchange-peers.js";
 import { createGatewayServer } from "./gateway-server.js";
-import { Routes } from "./routes.js";
 import { type UpgradeConnection, type UpgradeSetup, Upgrades } from "./websocket.js";
 
 /**

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { SluiceError, type SluiceErrorCode } from "sluice";
 import { joinHead, type Reply } from "sluice/http";
+import { after } from "../clock.js";
 import { ServerError, type ServerErrorCode } from "../errors.js";
-import { after } from "../service/clock.js";
 import { endWithText } from "./exchange-text.js";
 
 /** The problems that the gateway answers with, by status. */

@@ -4,8 +4,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { every } from "../clock.js";
 import { ServerError } from "../errors.js";
-import { every } from "../service/clock.js";
 
 /** Files in PEM format. */
 export interface TlsFiles {

@@ -2,7 +2,7 @@
 // Neither end outlives the other, and a pair on which nothing moves is closed.
 
 import type { Duplex, Readable } from "node:stream";
-import { after, type CancelTimer } from "../service/clock.js";
+import { after, type CancelTimer } from "../clock.js";
 
 /** Which two are joined, and what was read of them already. */
 export interface TunnelEnds {

@@ -9,9 +9,9 @@ import { createDoor } from "sluice/http";
 import { createPolicy, type Policy, parseRules } from "sluice/rules";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { connectTo, type RawClient } from "../../test/raw-client.js";
+import { Routes } from "../config/routes.js";
 import { ServerError } from "../errors.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
-import { Routes } from "./routes.js";
 import { type UpgradeConnection, Upgrades } from "./websocket.js";
 
 const closers: (() => unknown)[] = [];

@@ -12,16 +12,16 @@ import {
 import type { Duplex } from "node:stream";
 import { type Door, NodeView, type Passage, type Reply, toFields, toLines } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
+import { after, readMs } from "../clock.js";
 import type { RouteConfig, UpstreamConfig } from "../config/config.js";
+import type { Routes } from "../config/routes.js";
 import { ServerError } from "../errors.js";
-import { after, readMs } from "../service/clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { cutOff } from "./cut-off.js";
 import { toClientFields, toUpstreamHead } from "./forwarding.js";
 import { readFraming } from "./framing.js";
 import { ignoreUpgrade } from "./ignored-upgrade.js";
 import { kindOfError, toProblem } from "./replies.js";
-import type { Routes } from "./routes.js";
 import { readTarget } from "./target.js";
 import { joinEnds, watchIdle } from "./tunnel.js";
 

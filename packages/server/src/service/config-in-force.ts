@@ -1,8 +1,8 @@
 // The configuration that a service runs with, and what a reload makes of it.
 
+import type { CancelTimer } from "../clock.js";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import type { CancelTimer } from "./clock.js";
 import { changesForRestart } from "./config-changes.js";
 import { watchFile } from "./watch-file.js";
 

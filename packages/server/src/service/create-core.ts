@@ -3,9 +3,9 @@
 import { type Clock, type Store, systemClock } from "sluice";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
+import type { Core } from "../core.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import type { Core } from "./core.js";
 import { type OpenStore, openStore } from "./open-store.js";
 import { readRules } from "./rules-in-force.js";
 

@@ -1,7 +1,7 @@
 // The doors of a service as one: opened together, drained within a bound, closed together.
 
-import { after } from "./clock.js";
-import type { Core, OpenDoor } from "./core.js";
+import { after } from "../clock.js";
+import type { Core, OpenDoor } from "../core.js";
 
 /** How long the last answers of the admin port may take. */
 const ADMIN_DRAIN_MS_MAX = 1_000;

@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "sluice";
 import { type Policy, parseRules, type RuleSet, type RulesWatch, watchRules } from "sluice/rules";
+import { after, type CancelTimer } from "../clock.js";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { after, type CancelTimer } from "./clock.js";
 
 /** Rules as they were written, before anything is read out of them: what is told to other processes. */
 export type WrittenRules =

@@ -2,11 +2,11 @@
 // together, with rules that are kept in force in between.
 
 import type { AdminControl } from "../admin/control.js";
+import type { CancelTimer } from "../clock.js";
 import type { Config } from "../config/config.js";
+import type { Core, OpenDoor } from "../core.js";
 import { createTelemetry } from "../telemetry/create.js";
-import type { CancelTimer } from "./clock.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
-import type { Core, OpenDoor } from "./core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
 import { closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
 import { oneAtATime } from "./one-at-a-time.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { CancelTimer } from "./clock.js";
+import type { CancelTimer } from "../clock.js";
 import { watchFile } from "./watch-file.js";
 
 const POLL_MS = 1_000;

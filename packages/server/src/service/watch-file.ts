@@ -2,7 +2,7 @@
 // whose links change, are seen alike.
 
 import { statSync } from "node:fs";
-import { type CancelTimer, every } from "./clock.js";
+import { type CancelTimer, every } from "../clock.js";
 
 /** Options of {@link watchFile}. */
 export interface WatchFileOptions {

@@ -2,7 +2,7 @@
 // a line every ten seconds that says how many there were, so that trouble does not bring a flood of lines.
 
 import type { Logger } from "pino";
-import { after } from "../service/clock.js";
+import { after } from "../clock.js";
 
 /** Between two lines about one kind of trouble, in milliseconds. */
 export const TROUBLE_QUIET_MS = 10_000;

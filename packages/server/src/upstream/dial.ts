@@ -1,8 +1,8 @@
 // A connection to an upstream that is nobody's but the caller's: for protocols that take it over whole.
 
 import { connect, type Socket } from "node:net";
+import { after } from "../clock.js";
 import { ServerError } from "../errors.js";
-import { after } from "../service/clock.js";
 import type { Target } from "./target.js";
 import type { Upstream } from "./upstream.js";
 

@@ -14,7 +14,7 @@ import {
   type Store,
   type Verdict,
 } from "sluice";
-import { atEndOfTurn } from "../service/clock.js";
+import { atEndOfTurn } from "../clock.js";
 import type { Channel } from "./channel.js";
 import { CounterNumbers } from "./counter-numbers.js";
 import {

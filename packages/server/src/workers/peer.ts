@@ -1,8 +1,8 @@
 // Questions and answers over a channel, beside those of the store: the primary asks its workers to reload,
 // to drain and for their figures. An answer that does not come in time is an error.
 
+import { after } from "../clock.js";
 import { ServerError } from "../errors.js";
-import { after } from "../service/clock.js";
 import type { Channel } from "./channel.js";
 import { isMessage } from "./wire.js";
 

@@ -3,10 +3,10 @@
 
 import { readFileSync } from "node:fs";
 import type { AdminControl } from "../admin/control.js";
+import type { CancelTimer } from "../clock.js";
 import type { Config } from "../config/config.js";
-import type { CancelTimer } from "../service/clock.js";
+import type { OpenDoor } from "../core.js";
 import { ConfigInForce } from "../service/config-in-force.js";
-import type { OpenDoor } from "../service/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
 import { closeDoors, type DoorOpener, drainAll, openDoors } from "../service/doors.js";
 import { oneAtATime } from "../service/one-at-a-time.js";

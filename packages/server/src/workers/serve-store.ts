@@ -10,7 +10,7 @@ import {
   SluiceError,
   type Store,
 } from "sluice";
-import { atEndOfTurn } from "../service/clock.js";
+import { atEndOfTurn } from "../clock.js";
 import type { Channel } from "./channel.js";
 import { OpenReceipts } from "./open-receipts.js";
 import {

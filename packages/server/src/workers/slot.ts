@@ -1,8 +1,8 @@
 // The place of one worker: a process that is started, and started again if it dies, later each time and
 // not for ever.
 
+import { after, type CancelTimer } from "../clock.js";
 import { ServerError } from "../errors.js";
-import { after, type CancelTimer } from "../service/clock.js";
 import { ASK_MS_MAX, START_MS_MAX, type ToldDoor, type WorkerStart } from "./control.js";
 import type { Fork, WorkerProcess } from "./fork.js";
 import { Peer } from "./peer.js";

@@ -3,7 +3,7 @@
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../service/core.js";
+import type { OpenDoor } from "../core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
 import { closeDoors, drainDoors, openDoors } from "../service/doors.js";
 import { sharedOpenersOf } from "../service/openers.js";

@@ -1,7 +1,7 @@
 // One client that asks for more at once than anybody should: what it takes is bounded, and others are served.
 
 import { afterEach, describe, expect, it } from "vitest";
-import { PIPELINED_MAX } from "../../src/gateway/turns.js";
+import { PIPELINED_MAX } from "../../src/http/turns.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
 import { connectTo, type RawClient } from "../raw-client.js";
 

@@ -1,10 +1,10 @@
 // Routes that lead nowhere, and routes that nothing can reach.
 
 import { show } from "../../errors.js";
-import { Routes } from "../../gateway/routes.js";
 import type { FileValues } from "../description/file.js";
 import { nearestName } from "../nearest.js";
 import type { Reading } from "../reading.js";
+import { Routes } from "../routes.js";
 
 type RouteValues = FileValues["routes"][number];
 

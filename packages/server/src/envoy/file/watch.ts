@@ -1,7 +1,7 @@
 // Watches files and folders by looking at them every second, not by the system's notices: editors that
 // rename, and mounted folders whose links change, are seen alike. What is still being written is left alone.
 
-import { every } from "../../service/clock.js";
+import { every } from "../../clock.js";
 import { lookAtFiles } from "./load.js";
 
 /** How often files are looked at by default. */

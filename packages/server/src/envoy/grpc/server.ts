@@ -10,9 +10,9 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { every } from "../../clock.js";
 import type { ListenConfig } from "../../config/config.js";
 import { ServerError } from "../../errors.js";
-import { every } from "../../service/clock.js";
 import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError } from "./message.js";
 

@@ -1,9 +1,9 @@
 // Which route serves a request: the first whose path and host fit. Paths are compared in the canonical form
 // of target.ts, which is also the form that is forwarded.
 
-import type { RouteConfig } from "../config/config.js";
 import { ServerError, show } from "../errors.js";
-import { readTarget } from "./target.js";
+import { readTarget } from "../gateway/target.js";
+import type { RouteConfig } from "./config.js";
 
 interface Route {
   readonly config: RouteConfig;

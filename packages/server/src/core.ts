@@ -3,8 +3,8 @@
 
 import type { Clock, Store } from "sluice";
 import type { Policy } from "sluice/rules";
-import type { Config } from "../config/config.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import type { Config } from "./config/config.js";
+import type { Telemetry } from "./telemetry/telemetry.js";
 
 /** What every door is opened with. */
 export interface Core {

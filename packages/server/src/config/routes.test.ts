@@ -1,8 +1,8 @@
 // Routes: which one serves a path and a host.
 
 import { describe, expect, it } from "vitest";
-import type { RouteConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
+import type { RouteConfig } from "./config.js";
 import { Routes } from "./routes.js";
 
 function route(path: string, host?: string): RouteConfig {
