@@ -53,6 +53,8 @@ async function stand(
     identity: {},
   } as Config;
   const core: Core = { config, clock, store, policy, blindPolicy, telemetry };
+  // As whoever makes a core does.
+  for (const source of [store, policy, blindPolicy]) telemetry.watch(source);
   const calls: string[] = [];
   const control: AdminControl = {
     isReady: () => ({ ready: true, reasons: [] }),

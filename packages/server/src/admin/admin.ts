@@ -3,9 +3,9 @@
 
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
+import { listenAt } from "../http/listen.js";
 import { awaitTurn, isItsTurn } from "../http/turns.js";
 import { type Answer, json, problem, send } from "./answer.js";
 import type { AdminControl } from "./control.js";
@@ -22,7 +22,7 @@ const REQUEST_MS_MAX = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
 /**
- * Opens the admin port, and has metrics tell the figures of the core's policies and store.
+ * Opens the admin port.
  *
  * @throws ServerError if it would be open to other machines without a token, or can't listen.
  */
@@ -51,10 +51,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<Open
     if (!message.complete) message.resume();
   };
   server.maxConnections = CONNECTIONS_MAX;
-  for (const source of [core.policy, core.blindPolicy, core.store]) {
-    if (source !== undefined) core.telemetry.watch(source);
-  }
-  const url = await listen(server, core.config.admin.listen);
+  const url = `http://${await listenAt(server, core.config.admin.listen, "admin")}`;
   return { name: "admin", url, drain: () => drain(server), close: () => close(server) };
 }
 
@@ -100,19 +97,6 @@ function toUrl({ url = "/" }: IncomingMessage): URL {
   const parsed = URL.canParse(url, "http://admin") ? new URL(url, "http://admin") : undefined;
   if (parsed === undefined) throw new ServerError("SLUICE_REQUEST_INVALID", "the path is no URL");
   return parsed;
-}
-
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const seen = `admin.listen ${host}:${port}: ${cause.message}`;
-      reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
-    });
-    server.listen(port, host, () => {
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === "IPv6" ? `[${address}]` : address}:${bound}`);
-    });
-  });
 }
 
 function drain(server: Server): Promise<void> {

@@ -2,8 +2,8 @@
 
 import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
-import { toProblemBody } from "../decision/reply.js";
 import { ServerError } from "../errors.js";
+import { toProblemBody } from "../http/problem.js";
 
 /** What a route answers. */
 export interface Answer {

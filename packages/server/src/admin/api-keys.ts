@@ -2,8 +2,8 @@
 // other door does, and a text that claims to be a hash has to look like one: else an operator would block
 // somebody who does not exist and be told that it worked.
 
+import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";
-import { hashApiKey } from "../decision/facts-input.js";
 import { ServerError } from "../errors.js";
 import type { Input } from "./inputs.js";
 
@@ -25,7 +25,7 @@ export function toFacts(
     throw invalid("facts have apiKey and apiKeyHash: give the key or its hash");
   }
   if (apiKeyHash !== undefined) mustBeHash(apiKeyHash, "facts.apiKeyHash");
-  const hash = apiKey === undefined ? apiKeyHash : hashApiKey(apiKey, keySecret);
+  const hash = apiKey === undefined ? apiKeyHash : hashSecret(apiKey, keySecret);
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     ...facts,

@@ -3,21 +3,9 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { BlockList, isIP } from "node:net";
 import type { AdminConfig } from "../config/config.js";
 import { ServerError, show } from "../errors.js";
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
-LOOPBACK.addAddress("::1", "ipv6");
-
-/** Whether an address or name is this machine's own and no other machine's. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  if (name === "localhost") return true;
-  const family = isIP(name);
-  return family !== 0 && LOOPBACK.check(name, family === 4 ? "ipv4" : "ipv6");
-}
+import { isLoopback } from "../http/loopback.js";
 
 /** Decides who may ask. */
 export class Guard {

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import { parseJson } from "../decision/body.js";
 import { ServerError, show } from "../errors.js";
+import { parseJson } from "../http/json.js";
 
 /** Bytes of a body. */
 export const BODY_BYTES_MAX = 65_536;

@@ -65,17 +65,11 @@ interface ListenError {
   readonly cause?: unknown;
 }
 
-/** The system's words, wherever they stand: `listen EADDRINUSE: address already in use 127.0.0.1:8080`. */
-const LISTEN = /listen (E[A-Z]+): .*?([^\s]*):(\d+)/;
-
-/** An error of the system may be the cause of one of ours, or quoted by it. */
+/** An error of the system may be the cause of one of ours. */
 function rootOf(error: unknown): ListenError {
   const outer = (error ?? {}) as ListenError;
   const inner = (outer.cause ?? {}) as ListenError;
-  const known = [inner, outer].find(({ port }) => port !== undefined);
-  if (known !== undefined) return known;
-  const quoted = LISTEN.exec(error instanceof Error ? error.message : "");
-  return quoted === null ? {} : { code: quoted[1], address: quoted[2], port: Number(quoted[3]) };
+  return [inner, outer].find(({ port }) => port !== undefined) ?? {};
 }
 
 interface DoorAddress {

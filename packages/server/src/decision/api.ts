@@ -8,8 +8,10 @@ import { readMs } from "../clock.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
+import { parseJson } from "../http/json.js";
+import { toProblemBody } from "../http/problem.js";
 import { Auth } from "./auth.js";
-import { collectBody, parseJson, tooLarge } from "./body.js";
+import { collectBody, tooLarge } from "./body.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";
 import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
@@ -19,7 +21,7 @@ import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
 import { PlainAnswers } from "./plain-answer.js";
 import { randomId } from "./random-id.js";
-import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
+import { sendJson, toProblem, toToldProblem } from "./reply.js";
 import { type Call, Verbs } from "./verbs.js";
 
 /** How long an idle connection stays open: longer than most proxies hold theirs. */

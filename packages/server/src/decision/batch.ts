@@ -2,9 +2,10 @@
 // and fails no other.
 
 import type { MaybePromise } from "sluice";
+import type { Problem } from "../http/problem.js";
 import { InputError } from "./input-error.js";
 import { isThenable } from "./maybe.js";
-import { type Problem, toToldProblem } from "./reply.js";
+import { toToldProblem } from "./reply.js";
 import type { JsonSchema, Shape } from "./shape.js";
 
 /** What a batch is decided with. */

@@ -1,6 +1,5 @@
 // The body of a request, whole. Nearly all arrive in one piece, which is then used as it is.
 
-import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { ServerError } from "../errors.js";
 
@@ -46,21 +45,4 @@ export function collectBody(request: IncomingMessage, bytesMax: number, take: Ta
 /** The error of a body that is larger than allowed. */
 export function tooLarge(bytesMax: number): ServerError {
   return new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${bytesMax} bytes`);
-}
-
-/** What bytes that are no UTF-8 become. */
-const REPLACED = "\ufffd";
-
-/** @throws ServerError if it is no JSON, or no UTF-8: two keys must never become one. */
-export function parseJson(body: Buffer): unknown {
-  const text = body.toString();
-  if (text.includes(REPLACED) && !isUtf8(body)) {
-    throw new ServerError("SLUICE_REQUEST_INVALID", "the body is not UTF-8");
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ServerError("SLUICE_REQUEST_INVALID", `the body is not JSON: ${why}`);
-  }
 }

@@ -1,12 +1,12 @@
 // The door of the decision API and of forward-auth: one listener for both.
 
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Policy } from "sluice/rules";
 import { every } from "../clock.js";
 import type { DecisionConfig, ListenConfig } from "../config/config.js";
 import type { Core, OpenDoor } from "../core.js";
-import { ServerError } from "../errors.js";
+import { listenAt } from "../http/listen.js";
 import { DecisionApi, KEEP_ALIVE_MS } from "./api.js";
 import { ForwardAuth, variantAt } from "./forward-auth.js";
 
@@ -83,20 +83,8 @@ class DecisionDoor implements OpenDoor {
     });
   }
 
-  listen({ host, port }: ListenConfig): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const fail = (cause: Error) => {
-        const seen = `decision API at ${host}:${port}: ${cause.message}`;
-        reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
-      };
-      this.#server.once("error", fail);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", fail);
-        const { port: bound } = this.#server.address() as AddressInfo;
-        this.url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
-        resolve();
-      });
-    });
+  async listen(listen: ListenConfig): Promise<void> {
+    this.url = `http://${await listenAt(this.#server, listen, "decision")}`;
   }
 
   async drain(): Promise<void> {

@@ -1,7 +1,7 @@
 // Facts as callers of the API write them. What the library wants in another form is changed here: names of
 // headers become lower case, and an API key becomes the hash that every other door counts by.
 
-import { createHash, createHmac } from "node:crypto";
+import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";
 import { object, optional, record, required, type Shape, text, textOrNumber } from "./shape.js";
 
@@ -17,25 +17,12 @@ const bodyValue: Shape<unknown> = {
   read: (value) => value,
 };
 
-/** 128 bits, as the identity of HTTP doors has them. */
-const HASH_BYTES = 16;
-
-/**
- * The hash that API keys are counted by, the same as that of the gateway and of forward-auth.
- *
- * @param keySecret - `identity.keySecret`: what the hash is keyed with, if anything.
- */
-export function hashApiKey(apiKey: string, keySecret: string | undefined): string {
-  const hash = keySecret === undefined ? createHash("sha256") : createHmac("sha256", keySecret);
-  return hash.update(apiKey, "utf8").digest().subarray(0, HASH_BYTES).toString("base64url");
-}
-
 function apiKey(keySecret: string | undefined): Shape<string> {
   const plain = text({
     lengthMax: FACT_LENGTH_MAX,
     description: "The key itself; it is hashed at once.",
   });
-  return { schema: plain.schema, read: (value) => hashApiKey(plain.read(value), keySecret) };
+  return { schema: plain.schema, read: (value) => hashSecret(plain.read(value), keySecret) };
 }
 
 function fact(description: string): Shape<string> {

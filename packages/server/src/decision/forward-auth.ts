@@ -16,8 +16,9 @@ import { type Policy, toCidrList } from "sluice/rules";
 import { readMs } from "../clock.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
+import { toProblemBody } from "../http/problem.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
-import { sendJson, toProblem, toProblemBody, toToldProblem } from "./reply.js";
+import { sendJson, toProblem, toToldProblem } from "./reply.js";
 
 const VARIANTS: ReadonlyMap<string, Variant> = new Map([
   ["/check", "forwarded"],

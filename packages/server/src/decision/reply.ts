@@ -4,16 +4,9 @@
 import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
 import { ServerError } from "../errors.js";
+import type { Problem } from "../http/problem.js";
 import { FieldError, InputError } from "./input-error.js";
 import type { JsonSchema } from "./shape.js";
-
-/** What is told of an error. */
-export interface Problem {
-  readonly status: number;
-  readonly code: string;
-  readonly detail: string;
-  readonly field?: string;
-}
 
 /** Sends an answer in one piece. */
 export function sendJson(response: ServerResponse, status: number, body: string): void {
@@ -58,26 +51,6 @@ const FAULT: Problem = { status: 500, code: "SLUICE_FAULT", detail: "the service
 export function toToldProblem(error: unknown): Problem {
   return toProblem(error) ?? FAULT;
 }
-
-/** The body of a problem. */
-export function toProblemBody({ status, code, detail, field }: Problem): string {
-  const title = TITLES[status] ?? "Error";
-  return JSON.stringify({ type: "about:blank", title, status, code, detail, field });
-}
-
-const TITLES: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  409: "Conflict",
-  413: "Content Too Large",
-  415: "Unsupported Media Type",
-  422: "Unprocessable Content",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-};
 
 /** What a problem looks like. */
 export const problemSchema: JsonSchema = {

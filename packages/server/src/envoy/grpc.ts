@@ -27,10 +27,9 @@ export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<
       ["/grpc.health.v1.Health/Watch", health.watch],
     ]),
   );
-  const port = await server.listen(listen);
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const url = `grpc://${await server.listen(listen)}`;
   return {
-    url: `grpc://${host}:${port}`,
+    url,
     health,
     drain: () => {
       // Whoever watches would keep the server open for good.

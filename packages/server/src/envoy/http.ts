@@ -2,10 +2,9 @@
 // scripts, `/healthcheck` for load balancers.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { ListenConfig } from "../config/config.js";
-import { ServerError } from "../errors.js";
+import { listenAt } from "../http/listen.js";
 import type { Decider } from "./decider.js";
 import { MESSAGE_BYTES_MAX } from "./grpc/message.js";
 import type { Health } from "./health.js";
@@ -34,11 +33,9 @@ export async function openHttp(
   server.maxHeadersCount = 0;
   server.requestTimeout = REQUEST_MS_MAX;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await listenAt(server, listen);
-  const { port } = server.address() as AddressInfo;
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const url = `http://${await listenAt(server, listen, "envoy.http")}`;
   return {
-    url: `http://${host}:${port}`,
+    url,
     drain: async () => {
       const closed = once(server, "close");
       server.close();
@@ -50,15 +47,6 @@ export async function openHttp(
       server.closeAllConnections();
     },
   };
-}
-
-async function listenAt(server: Server, { host, port }: ListenConfig): Promise<void> {
-  const listening = once(server, "listening");
-  server.listen(port, host);
-  await listening.catch((error: Error) => {
-    const seen = `${host}:${port}: ${error.message}`;
-    throw new ServerError("SLUICE_LISTEN_FAILED", seen, { cause: error });
-  });
 }
 
 function answer(

@@ -2,13 +2,14 @@
 // parser, its timeouts and its protection against slow clients are Node's, with every bound set.
 
 import type { Server } from "node:http";
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import { createDoor, type Door } from "sluice/http";
 import { type CancelTimer, every } from "../clock.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
+import { listenAt } from "../http/listen.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
 import { TICK_MS } from "../upstream/pool.js";
@@ -96,9 +97,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
       .on("checkContinue", (request, response) => entry.take(request, response, true))
       .on("connection", (socket: Socket) => this.#keep(socket));
     new Upgrades(this).attach(this.#server);
-    await startListening(this.#server, this.#listen);
-    const { address, family, port } = this.#server.address() as AddressInfo;
-    this.url = `${this.protocol}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+    this.url = `${this.protocol}://${await listenAt(this.#server, this.#listen, this.name)}`;
     this.#stopTicks = every(TICK_MS, () => {
       for (const upstream of this.#upstreams.values()) upstream.onTick();
     });
@@ -167,18 +166,4 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
     // Stops looking for slow connections; it is closed already.
     this.#server.close(() => {});
   }
-}
-
-function startListening(server: Server, { host, port }: GatewayConfig["listen"]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: Error) => {
-      const seen = `${host}:${port}: ${cause.message}`;
-      reject(new ServerError("SLUICE_LISTEN_FAILED", seen, { cause }));
-    };
-    server.once("error", fail);
-    server.listen(port, host, () => {
-      server.off("error", fail);
-      resolve();
-    });
-  });
 }

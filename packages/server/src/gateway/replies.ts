@@ -8,6 +8,7 @@ import { SluiceError, type SluiceErrorCode } from "sluice";
 import { joinHead, type Reply } from "sluice/http";
 import { after } from "../clock.js";
 import { ServerError, type ServerErrorCode } from "../errors.js";
+import { titleOf, toProblemBody } from "../http/problem.js";
 import { endWithText } from "./exchange-text.js";
 
 /** The problems that the gateway answers with, by status. */
@@ -16,24 +17,19 @@ export type ProblemStatus = 400 | 404 | 408 | 413 | 431 | 500 | 502 | 503 | 504;
 /** A problem: by its status, or `store` for a store that does not answer where a rule insists on it. */
 export type ProblemKind = ProblemStatus | "store";
 
-interface Problem {
-  readonly title: string;
-  readonly code: ServerErrorCode | SluiceErrorCode;
-}
-
 const STORE_STATUS = 503;
 
-const PROBLEMS: Readonly<Record<ProblemKind, Problem>> = {
-  400: { title: "Bad Request", code: "SLUICE_REQUEST_INVALID" },
-  404: { title: "Not Found", code: "SLUICE_NOT_FOUND" },
-  408: { title: "Request Timeout", code: "SLUICE_REQUEST_INVALID" },
-  413: { title: "Content Too Large", code: "SLUICE_BODY_TOO_LARGE" },
-  431: { title: "Request Header Fields Too Large", code: "SLUICE_REQUEST_INVALID" },
-  500: { title: "Internal Server Error", code: "SLUICE_FAULT" },
-  502: { title: "Bad Gateway", code: "SLUICE_UPSTREAM_UNAVAILABLE" },
-  503: { title: "Service Unavailable", code: "SLUICE_UPSTREAM_BUSY" },
-  504: { title: "Gateway Timeout", code: "SLUICE_UPSTREAM_TIMEOUT" },
-  store: { title: "Service Unavailable", code: "SLUICE_STORE_UNAVAILABLE" },
+const CODES: Readonly<Record<ProblemKind, ServerErrorCode | SluiceErrorCode>> = {
+  400: "SLUICE_REQUEST_INVALID",
+  404: "SLUICE_NOT_FOUND",
+  408: "SLUICE_REQUEST_INVALID",
+  413: "SLUICE_BODY_TOO_LARGE",
+  431: "SLUICE_REQUEST_INVALID",
+  500: "SLUICE_FAULT",
+  502: "SLUICE_UPSTREAM_UNAVAILABLE",
+  503: "SLUICE_UPSTREAM_BUSY",
+  504: "SLUICE_UPSTREAM_TIMEOUT",
+  store: "SLUICE_STORE_UNAVAILABLE",
 };
 
 /** How long a connection that is closed may still be read from, so that its answer is not lost. */
@@ -48,8 +44,7 @@ export function toProblem(kind: ProblemKind): Reply {
   const known = replies.get(kind);
   if (known !== undefined) return known;
   const status = kind === "store" ? STORE_STATUS : kind;
-  const { title, code } = PROBLEMS[kind];
-  const body = JSON.stringify({ type: "about:blank", title, status, code });
+  const body = toProblemBody({ status, code: CODES[kind] });
   const type = "application/problem+json";
   const fields = ["Cache-Control", "no-store", "Content-Type", type];
   const reply = { status, fields: [...fields, "Content-Length", `${body.length}`], body };
@@ -60,14 +55,14 @@ export function toProblem(kind: ProblemKind): Reply {
 /** The problem that an error is to the client. Of what is ours nothing is told but that there was something. */
 export function kindOfError(error: unknown): ProblemKind {
   if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
-  const isKnown = error instanceof ServerError && error.status in PROBLEMS;
+  const isKnown = error instanceof ServerError && error.status in CODES;
   return isKnown ? (error.status as ProblemStatus) : 500;
 }
 
 /** The whole response to a problem of a connection on which no request was understood. */
 export function toRawProblem(status: ProblemStatus): string {
   const { fields, body } = toProblem(status);
-  let head = `HTTP/1.1 ${status} ${PROBLEMS[status].title}\r\nConnection: close\r\n`;
+  let head = `HTTP/1.1 ${status} ${titleOf(status)}\r\nConnection: close\r\n`;
   for (let i = 0; i < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   return `${head}\r\n${body}`;
 }

@@ -8,6 +8,7 @@
 export { readNodeBody } from "./body/node.js";
 export type { Door } from "./door.js";
 export { eachField, type Fields, toFields, toLines } from "./fields.js";
+export { hashSecret } from "./identity/secrets.js";
 export { NodeView, sendReply } from "./node/exchange.js";
 export { joinHead } from "./node/head.js";
 export { createDoor } from "./options.js";

@@ -2,8 +2,8 @@
 // token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
 import type { IdentityOptions } from "sluice/http";
+import { isLoopback } from "../../http/loopback.js";
 import type { FileValues } from "../description/file.js";
-import { isLoopback } from "../description/texts.js";
 import type { Problems } from "../problems.js";
 import type { Reading, SectionName } from "../reading.js";
 import type { ResolvePath } from "../to-config.js";
@@ -73,7 +73,7 @@ function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
 }
 
 function checkAdmin({ admin }: FileValues, problems: Problems): void {
-  if (admin.token !== undefined || isLoopback(admin.listen)) return;
+  if (admin.token !== undefined || isLoopback(admin.listen.host)) return;
   problems.add(
     ["admin", "token"],
     `is missing: ${toListenText(admin.listen)} is open to other machines`,
@@ -81,7 +81,8 @@ function checkAdmin({ admin }: FileValues, problems: Problems): void {
 }
 
 function checkDecision({ decision }: FileValues, problems: Problems): void {
-  if (decision === undefined || decision.tokens.length > 0 || isLoopback(decision.listen)) return;
+  if (decision === undefined || decision.tokens.length > 0 || isLoopback(decision.listen.host))
+    return;
   const seen = `${toListenText(decision.listen)} is open to other machines`;
   problems.add(["decision", "tokens"], `must have a token: ${seen}`);
 }

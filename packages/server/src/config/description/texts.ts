@@ -97,11 +97,6 @@ function toListen(value: unknown): ListenConfig | undefined {
   return { host: host === "" ? ANY_HOST : host, port };
 }
 
-/** Whether only this machine can connect to it. */
-export function isLoopback({ host }: ListenConfig): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** A host in lower case, without a port: `api.example.com`, or `*.example.com` for all below it. */
 export function hostName(): z.ZodType<string> {
   return text({

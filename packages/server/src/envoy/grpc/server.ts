@@ -9,10 +9,9 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { every } from "../../clock.js";
 import type { ListenConfig } from "../../config/config.js";
-import { ServerError } from "../../errors.js";
+import { listenAt } from "../../http/listen.js";
 import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError } from "./message.js";
 
@@ -53,16 +52,14 @@ export class GrpcServer {
     this.#stopSweeping = every(slowCallMs, () => this.#sweep());
   }
 
-  /** Listens, and returns the port. */
-  async listen({ host, port }: ListenConfig): Promise<number> {
-    const listening = once(this.#server, "listening");
-    this.#server.listen(port, host);
-    await listening.catch((error: Error) => {
+  /** Listens, and returns where: `127.0.0.1:8081`. */
+  async listen(listen: ListenConfig): Promise<string> {
+    try {
+      return await listenAt(this.#server, listen, "envoy");
+    } catch (error) {
       this.#stopSweeping();
-      const seen = `${host}:${port}: ${error.message}`;
-      throw new ServerError("SLUICE_LISTEN_FAILED", seen, { cause: error });
-    });
-    return (this.#server.address() as AddressInfo).port;
+      throw error;
+    }
   }
 
   /** Takes no more connections and calls, and resolves when the last call has ended. */
