@@ -11,7 +11,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
-import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
+import { doorsStayApart, importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { FileRule, TreeRule } from "./tidy/rule.js";
 import {
   leavesNoNotes,
@@ -47,6 +47,8 @@ const bad: readonly Sample[] = [
   [importsPointDown, `${src}/rules/a.ts`, 'import "../http/headers.js";'],
   [importsStayInside, "bench/a.ts", 'import { x } from "../packages/sluice/src/limiter.js";'],
   [importsStayInside, "packages/server/src/a.ts", 'import { x } from "../../sluice/src/a.js";'],
+  [doorsStayApart, "packages/server/src/admin/a.ts", 'import { x } from "../decision/b.js";'],
+  [doorsStayApart, "packages/server/src/envoy/grpc/a.ts", 'import "../../gateway/b.js";'],
   [opensWithProse, `${src}/a.ts`, 'import { x } from "./b.js";\n// Too late.\n'],
   [opensWithProse, `${src}/a.ts`, "/** @module */\n"],
   [opensWithProse, `${src}/a.ts`, "// A line.\n".repeat(7)],
@@ -92,6 +94,8 @@ const good: readonly Sample[] = [
   [importsPointDown, `${src}/testing/a.ts`, 'import { x } from "../limiter.js";'],
   [importsPointDown, `${src}/limits.test.ts`, 'import { x } from "./testing/index.js";'],
   [importsStayInside, "bench/a.ts", 'import { x } from "sluice";\nimport { y } from "./b.js";'],
+  [doorsStayApart, "packages/server/src/admin/a.ts", 'import "./b.js";\nimport "../http/c.js";'],
+  [doorsStayApart, "packages/server/src/service/a.ts", 'import { x } from "../admin/b.js";'],
   [opensWithProse, `${src}/a.ts`, "// What it is.\n// And why.\n\nexport {};\n"],
   [opensWithProse, `${src}/a.ts`, "/**\n * What it is.\n *\n * @module\n */\n"],
   [opensWithProse, "scripts/a.ts", "#!/usr/bin/env node\n// What it is.\n"],

@@ -42,6 +42,26 @@ export function importsPointDown(path: string, text: string): Complaint[] {
   });
 }
 
+const service = "packages/server/src/";
+const doors = ["admin", "decision", "envoy", "gateway"];
+
+/** In the service no door knows another: what they share is in `http/`, or below all of them. */
+export function doorsStayApart(path: string, text: string): Complaint[] {
+  const from = doorOf(path);
+  if (from === undefined || !isPackageSource(path)) return [];
+  return importsOf(text).flatMap(({ specifier, offset }) => {
+    const to = specifier.startsWith(".") ? doorOf(resolve(path, specifier)) : undefined;
+    return to === undefined || to === from
+      ? []
+      : [complain(path, text, offset, `${from} may not import ${to} ("${specifier}")`)];
+  });
+}
+
+function doorOf(path: string): string | undefined {
+  const [folder] = path.startsWith(service) ? path.slice(service.length).split("/") : [];
+  return doors.find((door) => door === folder);
+}
+
 /** A relative import stays inside its package; another package is imported by name. */
 export function importsStayInside(path: string, text: string): Complaint[] {
   if (!isTypeScript(path)) return [];
