@@ -38,13 +38,13 @@ export interface CoreParts {
   readonly store?: Store;
   readonly clock?: Clock;
   readonly hasHttp?: boolean;
+  /** Where HTTP listens; default 127.0.0.1. */
+  readonly httpHost?: string;
 }
 
 /** A core that nothing but this door is opened with. */
-export function makeCore({ files, store = memoryStore(), clock, hasHttp }: CoreParts): {
-  core: Core;
-  heard: Heard;
-} {
+export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
+  const { files, store = memoryStore(), clock, hasHttp, httpHost = "127.0.0.1" } = parts;
   const heard: Heard = { reloads: [], refusals: [], tookMs: [] };
   const telemetry = Object.assign(quietTelemetry(), {
     reloaded: (_what, error) => void heard.reloads.push(error ?? "fine"),
@@ -52,7 +52,8 @@ export function makeCore({ files, store = memoryStore(), clock, hasHttp }: CoreP
     tookMs: (_door, ms) => void heard.tookMs.push(ms),
   } satisfies Partial<Telemetry>);
   const listen = { host: "127.0.0.1", port: 0 };
-  const envoy = { listen, http: hasHttp ? listen : undefined, files };
+  const http = hasHttp ? { host: httpHost, port: 0 } : undefined;
+  const envoy = { listen, http, files };
   const rules = { version: 1, rules: [] };
   const core: Core = {
     config: toTestConfig({ envoy }),

@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openWith } from "../../test/envoy-harness.js";
+import { exchange } from "../../test/raw-client.js";
 
 const FILE = `
 domain: web
@@ -106,6 +107,47 @@ it("answers 413 to a body beyond its bound, 405 and 404 to what it does not serv
   expect((await fetch(`${url}/json`)).status).toBe(405);
   expect((await fetch(`${url}/other`)).status).toBe(404);
   expect((await post({ domain: "web", descriptors: [alice] })).status).toBe(200);
+});
+
+it("takes what curl sends without being told a type", async () => {
+  const { url } = await open();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const body = JSON.stringify({ domain: "web", descriptors: [alice] });
+  const response = await fetch(`${url}/json`, { method: "POST", headers, body });
+  expect(response.status).toBe(200);
+});
+
+describe("a web page", () => {
+  const body = JSON.stringify({ domain: "web", descriptors: [alice] });
+  const asked = (...fields: string[]) =>
+    [
+      "POST /json HTTP/1.1",
+      "Connection: close",
+      "Content-Type: text/plain",
+      `Content-Length: ${body.length}`,
+      ...fields,
+      "",
+      body,
+    ].join("\r\n");
+
+  it.each([
+    ["one of elsewhere", "127.0.0.1", ["Origin: http://example.com"]],
+    ["one in a sandbox", "127.0.0.1", ["Origin: null"]],
+    ["one whose name leads here by now", "rebound.example", ["Origin: http://rebound.example"]],
+    ["one that says only that it is foreign", "127.0.0.1", ["Sec-Fetch-Site: cross-site"]],
+    ["one that says nothing but its host", "rebound.example", []],
+  ])("can't ask: %s is 403 and counts nothing", async (_, host, fields) => {
+    const { url, post } = await open();
+    expect(await exchange(url, asked(`Host: ${host}`, ...fields))).toMatch(/^HTTP\/1\.1 403 /);
+    expect((await post(body)).status).toBe(200);
+  });
+
+  it("is not what asks by a name where other machines may ask", async () => {
+    // This machine again, but by a name that is not known for it.
+    const { door } = await openWith(FILE, { hasHttp: true, httpHost: "127.1" });
+    const answer = await exchange(door.httpUrl as string, asked("Host: ratelimit.example"));
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
 });
 
 it("/healthcheck answers 200, and 500 while it drains", async () => {

@@ -1,10 +1,13 @@
 // The same service over plain HTTP, as envoyproxy/ratelimit has it beside gRPC: `POST /json` for people and
-// scripts, `/healthcheck` for load balancers.
+// scripts, `/healthcheck` for load balancers. Like there, any type of body is taken as JSON, so that curl
+// needs no field; what keeps web pages out is what browsers say of them.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { ListenConfig } from "../config/config.js";
 import { listenAt } from "../http/listen.js";
+import { isLoopback } from "../http/loopback.js";
+import { isLocalHost, isOfPage } from "../http/web-page.js";
 import type { Decider } from "./decider.js";
 import { MESSAGE_BYTES_MAX } from "./grpc/message.js";
 import type { Health } from "./health.js";
@@ -28,7 +31,10 @@ export async function openHttp(
   decider: Decider,
   health: Health,
 ): Promise<HttpDoor> {
-  const server = createServer((request, response) => answer(request, response, decider, health));
+  const isLocal = isLoopback(listen.host);
+  const server = createServer((request, response) =>
+    answer(request, response, { decider, health, isLocal }),
+  );
   // Node would drop fields beyond its count without a word.
   server.maxHeadersCount = 0;
   server.requestTimeout = REQUEST_MS_MAX;
@@ -49,11 +55,17 @@ export async function openHttp(
   };
 }
 
+interface Context {
+  readonly decider: Decider;
+  readonly health: Health;
+  /** Whether only programs of this machine can ask: no name of elsewhere leads here but by deceit. */
+  readonly isLocal: boolean;
+}
+
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  decider: Decider,
-  health: Health,
+  { decider, health, isLocal }: Context,
 ): void {
   const path = request.url?.split("?", 1)[0];
   // A connection that stays open would keep a drain waiting.
@@ -61,7 +73,10 @@ function answer(
   if (path === "/healthcheck") sendHealth(response, health);
   else if (path !== "/json") send(response, 404, "there is nothing at that path");
   else if (request.method !== "POST") send(response, 405, "ask with POST");
-  else {
+  else if (isOfPage(request.headers)) send(response, 403, "web pages may not ask");
+  else if (isLocal && !isLocalHost(request.headers.host)) {
+    send(response, 403, "the Host must be an address or localhost");
+  } else {
     readBody(request).then(
       (body) => decide(body, response, decider),
       () => send(response.setHeader("Connection", "close"), 413, "the body is too large"),
