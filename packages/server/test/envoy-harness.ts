@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
-import { type Clock, memoryStore, type Store } from "sluice";
+import { type Clock, ForwardingStore, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, expect } from "vitest";
@@ -64,6 +64,15 @@ export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
     telemetry,
   };
   return { core, heard };
+}
+
+/** A store whose decisions wait until they are let go. */
+export class HeldStore extends ForwardingStore {
+  readonly waiting: (() => void)[] = [];
+  override async decideOne(...args: Parameters<ForwardingStore["decideOne"]>) {
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return super.decideOne(...args);
+  }
 }
 
 const endings: (() => unknown)[] = [];

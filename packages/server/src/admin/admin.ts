@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import { listenAt } from "../http/listen.js";
-import { awaitTurn, isItsTurn } from "../http/turns.js";
+import { inTurn } from "../http/turns.js";
 import { type Answer, json, problem, send } from "./answer.js";
 import type { AdminControl } from "./control.js";
 import { Guard } from "./guard.js";
@@ -36,11 +36,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<Open
       headersTimeout: REQUEST_MS_MAX,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    (message, response) => {
-      const go = () => void respond(message, response);
-      if (isItsTurn(response)) go();
-      else awaitTurn(message, response, go);
-    },
+    (message, response) => inTurn(message, response, () => void respond(message, response)),
   );
   const respond = async (message: IncomingMessage, response: ServerResponse) => {
     const answered = await answerSafely(context, guard, message);

@@ -2,7 +2,6 @@ import { afterEach, expect, it } from "vitest";
 import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
 import { connectTo } from "../../test/raw-client.js";
 import { toTestConfig } from "../../test/test-config.js";
-import { PIPELINED_MAX } from "../http/turns.js";
 import { createCore } from "../service/create-core.js";
 import { openAdmin } from "./admin.js";
 
@@ -45,16 +44,4 @@ it("takes the requests of a connection one after the other, also if they come at
   }
   const text = await client.until((seen) => seen.split('"reloaded":true').length === 4);
   expect(text.match(/^HTTP\/1\.1 200/gm)).toHaveLength(3);
-});
-
-it(`closes a connection on which more than ${PIPELINED_MAX} requests wait`, async () => {
-  const { url, begun } = await stand();
-  const client = await connectTo(url);
-  client.send(REQUEST);
-  await eventually(() => begun() === 1);
-  const next = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  client.send(next.repeat(PIPELINED_MAX + 1));
-  expect(await client.closed()).toBe("");
-  client.end();
-  expect((await fetch(`${url}/livez`)).status).toBe(200);
 });

@@ -8,6 +8,7 @@ import { describe, expect, it, vi } from "vitest";
 import {
   connect,
   descriptor,
+  HeldStore,
   later,
   makeCore,
   makeFiles,
@@ -186,15 +187,6 @@ function watchHealth({ grpc }: ReturnType<typeof connect>, request: Buffer) {
 }
 
 describe("drain", () => {
-  /** A store whose decisions wait until they are let go. */
-  class HeldStore extends ForwardingStore {
-    readonly waiting: (() => void)[] = [];
-    override async decideOne(...args: Parameters<ForwardingStore["decideOne"]>) {
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
-      return super.decideOne(...args);
-    }
-  }
-
   it("ends when the last call under way has been answered, and not before", async () => {
     const store = new HeldStore(memoryStore());
     const { door, client } = await openWith(fileOf(100), { store });

@@ -1,7 +1,8 @@
 import { request as httpRequest } from "node:http";
-import { describe, expect, it } from "vitest";
-import { openWith } from "../../test/envoy-harness.js";
-import { exchange } from "../../test/raw-client.js";
+import { memoryStore } from "sluice";
+import { describe, expect, it, vi } from "vitest";
+import { HeldStore, later, openWith } from "../../test/envoy-harness.js";
+import { connectTo, exchange } from "../../test/raw-client.js";
 
 const FILE = `
 domain: web
@@ -148,6 +149,27 @@ describe("a web page", () => {
     const answer = await exchange(door.httpUrl as string, asked("Host: ratelimit.example"));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
+});
+
+it("decides the requests of a connection one after the other, also if they come at once", async () => {
+  const store = new HeldStore(memoryStore());
+  const { door } = await openWith(FILE, { hasHttp: true, store });
+  const url = door.httpUrl as string;
+  const body = JSON.stringify({ domain: "web", descriptors: [alice] });
+  const asked = `POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const client = await connectTo(url);
+  later(() => client.end());
+  client.send(asked.repeat(3));
+  for (let i = 1; i <= 3; i++) {
+    await vi.waitUntil(() => store.waiting.length === i, { timeout: 20_000 });
+    // A request of another connection comes after all that were there.
+    expect((await fetch(`${url}/healthcheck`)).status).toBe(200);
+    expect(store.waiting).toHaveLength(i);
+    store.waiting[i - 1]();
+  }
+  const answers = await client.until((seen) => seen.split("statuses").length === 4);
+  const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual(["200", "429", "429"]);
 });
 
 it("/healthcheck answers 200, and 500 while it drains", async () => {

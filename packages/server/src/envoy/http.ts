@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { ListenConfig } from "../config/config.js";
 import { listenAt } from "../http/listen.js";
 import { isLoopback } from "../http/loopback.js";
+import { inTurn } from "../http/turns.js";
 import { isLocalHost, isOfPage } from "../http/web-page.js";
 import type { Decider } from "./decider.js";
 import { MESSAGE_BYTES_MAX } from "./grpc/message.js";
@@ -31,9 +32,9 @@ export async function openHttp(
   decider: Decider,
   health: Health,
 ): Promise<HttpDoor> {
-  const isLocal = isLoopback(listen.host);
+  const context = { decider, health, isLocal: isLoopback(listen.host) };
   const server = createServer((request, response) =>
-    answer(request, response, { decider, health, isLocal }),
+    inTurn(request, response, () => answer(request, response, context)),
   );
   // Node would drop fields beyond its count without a word.
   server.maxHeadersCount = 0;

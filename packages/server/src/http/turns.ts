@@ -15,6 +15,12 @@ export const PIPELINED_MAX = 256;
 /** How many requests wait, by connection. */
 const waiting = new WeakMap<Socket, number>();
 
+/** Calls `go` when the response's turn comes, at once if nothing is before it; see {@link awaitTurn}. */
+export function inTurn(request: IncomingMessage, response: ServerResponse, go: () => void): void {
+  if (isItsTurn(response)) go();
+  else awaitTurn(request, response, go);
+}
+
 /** Whether a response has its connection, which it has once those before it are out. */
 export function isItsTurn(response: ServerResponse): boolean {
   return response.socket !== null;
