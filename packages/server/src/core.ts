@@ -28,6 +28,8 @@ export interface OpenDoor {
   readonly name: string;
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Where a door that speaks something else answers over plain HTTP too; undefined if it does not. */
+  readonly httpUrl?: string | undefined;
   /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */
   drain(): Promise<void>;
   /** Reads again what the door itself has read from files. Absent: there is nothing. Never rejects. */

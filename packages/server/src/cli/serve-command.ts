@@ -100,8 +100,8 @@ async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
       process: terminal.process,
       loadConfig: () => loadConfig(file, terminal.env),
       onStarted: ({ doors, core }) => {
-        for (const { name, url } of doors)
-          core.telemetry.log.info({ door: name, url }, "listening");
+        for (const { name, url, httpUrl } of doors)
+          core.telemetry.log.info({ door: name, url, httpUrl }, "listening");
       },
     });
     return code === 0 ? EXIT.ok : EXIT.no;

@@ -18,10 +18,8 @@ import { TIMEOUT_MS, toEnvoyStore } from "./store.js";
 /** How long clients have to learn that the server drains before it takes no more calls. */
 const NOTICE_MS = 500;
 
-/** The open door for Envoy. `url` is that of gRPC. */
+/** The open door for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
 export interface EnvoyDoor extends OpenDoor {
-  /** Where `POST /json` is answered; undefined if it is not. */
-  readonly httpUrl: string | undefined;
   /**
    * Reads the files again. What can't be used changes nothing and is told to the telemetry; this never
    * rejects.

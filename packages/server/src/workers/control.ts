@@ -1,6 +1,7 @@
 // What the primary and its workers ask each other, and for how long.
 
 import type { TelemetryConfig } from "../config/config.js";
+import type { OpenDoor } from "../core.js";
 import type { WrittenRules } from "../service/rules-in-force.js";
 
 /** Set in the environment of workers: a process that has it is one. No SLUICE_…: those are configuration. */
@@ -33,7 +34,4 @@ export interface Switches {
 }
 
 /** A door of a worker, as it tells of it. */
-export interface ToldDoor {
-  readonly name: string;
-  readonly url: string;
-}
+export type ToldDoor = Pick<OpenDoor, "name" | "url" | "httpUrl">;

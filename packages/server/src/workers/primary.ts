@@ -243,8 +243,8 @@ class PrimaryService implements Service {
 }
 
 /** A door of the workers. They are drained and closed together, by the service. */
-function toDistantDoor({ name, url }: ToldDoor): OpenDoor {
-  return { name, url, drain: async () => {}, close: async () => {} };
+function toDistantDoor(told: ToldDoor): OpenDoor {
+  return { ...told, drain: async () => {}, close: async () => {} };
 }
 
 function readConfig(file: string): { file: string; text: string } {

@@ -84,7 +84,7 @@ export class Worker {
     this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
     this.#switch(start.switches);
     this.#doors = await openDoors(this.#core, sharedOpenersOf(config));
-    return this.#doors.map(({ name, url }) => ({ name, url }));
+    return this.#doors.map(({ name, url, httpUrl }) => ({ name, url, httpUrl }));
   }
 
   #replace(written: WrittenRules): void {

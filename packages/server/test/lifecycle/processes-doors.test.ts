@@ -1,7 +1,6 @@
 // Doors of a service of several processes, over Redis too: each is where its requests find what they need.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
@@ -14,15 +13,6 @@ import { rulesOf, useServe } from "./serve-stand.js";
 import { startUpstream } from "./upstream.js";
 
 const { serve } = useServe();
-
-/** A port that nobody listens at now: where a door does not tell its own. */
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function post(url: string, body: object): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url, {
@@ -41,15 +31,16 @@ describe("two workers", () => {
       file,
       "domain: edge\ndescriptors:\n  - key: who\n    rate_limit: { unit: hour, requests_per_unit: 20 }\n",
     );
-    const http = `127.0.0.1:${await findFreePort()}`;
     const served = serve(2, rulesOf(10), {
       decision: { listen: "127.0.0.1:0" },
-      envoy: { listen: "127.0.0.1:0", http, files: [file] },
+      envoy: { listen: "127.0.0.1:0", http: "127.0.0.1:0", files: [file] },
     });
-    await served.url("envoy");
+    const { httpUrl } = await served.line(
+      ({ msg, door }) => msg === "listening" && door === "envoy",
+    );
     const asked = { domain: "edge", descriptors: [{ entries: [{ key: "who", value: "me" }] }] };
     const statuses: number[] = [];
-    for (let i = 0; i < 30; i++) statuses.push((await post(`http://${http}/json`, asked)).status);
+    for (let i = 0; i < 30; i++) statuses.push((await post(`${httpUrl}/json`, asked)).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
 
     const decision = await served.url("decision");
