@@ -1,7 +1,8 @@
-// A chunked body, taken apart piece by piece as it arrives: sizes and extensions are read strictly, trailers
-// are read to their end and dropped.
+// A chunked body, taken apart piece by piece as it arrives: sizes, extensions and trailers are read strictly,
+// and trailers are dropped.
 
-import { BrokenResponse } from "./response-head.js";
+import { BrokenMessage } from "./broken.js";
+import { LINE_END, readFields } from "./fields.js";
 
 /** Called with each piece of the body, as a part of the bytes that were pushed. */
 export type OnPiece = (bytes: Buffer, from: number, to: number) => void;
@@ -41,6 +42,8 @@ export class ChunkReader {
   #digits = 0;
   /** Of the extensions of a chunk, or of all trailers. */
   #extraBytes = 0;
+  /** The trailer that is read. */
+  #line = "";
 
   get isDone(): boolean {
     return this.#state === "done";
@@ -52,12 +55,13 @@ export class ChunkReader {
     this.#left = 0;
     this.#digits = 0;
     this.#extraBytes = 0;
+    this.#line = "";
   }
 
   /**
    * Takes the bytes from `from` on. Returns where it stopped: at the end of the bytes, or of the body.
    *
-   * @throws BrokenResponse on what is no chunked body.
+   * @throws BrokenMessage on what is no chunked body.
    */
   push(bytes: Buffer, from: number, onPiece: OnPiece): number {
     let at = from;
@@ -102,38 +106,45 @@ export class ChunkReader {
   }
 
   #takeTrailer(byte: number): void {
-    if (this.#state === "trailer-lf") this.#expect(byte, LF, "trailer-start");
-    else if (this.#state === "trailer-start" && byte === CR) this.#state = "end-lf";
-    else this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
+    if (this.#state === "trailer-lf") {
+      this.#expect(byte, LF, "trailer-start");
+      readFields(`${this.#line}${LINE_END}`, 0);
+      this.#line = "";
+    } else if (this.#state === "trailer-start" && byte === CR) this.#state = "end-lf";
+    else {
+      this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
+      if (byte !== CR) this.#line += String.fromCharCode(byte);
+    }
   }
 
   #takeSize(byte: number): void {
     const digit = toDigit(byte);
     if (digit >= 0) {
       this.#digits++;
-      if (this.#digits > SIZE_DIGITS_MAX) throw new BrokenResponse("a chunk too large to count");
+      if (this.#digits > SIZE_DIGITS_MAX) throw new BrokenMessage("a chunk too large to count");
       this.#left = this.#left * 16 + digit;
       return;
     }
-    if (this.#digits === 0) throw new BrokenResponse("a chunk without a size");
+    if (this.#digits === 0) throw new BrokenMessage("a chunk without a size");
     if (byte === CR) this.#state = "size-end";
     else if (byte === SEMICOLON) this.#state = "extension";
-    else throw new BrokenResponse("a chunk size that is no number");
+    else throw new BrokenMessage("a chunk size that is no number");
   }
 
   /** Skips what nobody needs, up to the end of its line. */
   #takeExtra(byte: number, bytesMax: number, atEnd: State, otherwise: State = this.#state): void {
     this.#extraBytes++;
-    if (this.#extraBytes > bytesMax)
-      throw new BrokenResponse("chunk extensions or trailers too long");
+    if (this.#extraBytes > bytesMax) {
+      throw new BrokenMessage("chunk extensions or trailers too long", 431);
+    }
     if (byte === CR) this.#state = atEnd;
     else if ((byte < SPACE && byte !== TAB) || byte === DELETE) {
-      throw new BrokenResponse("a control character between chunks");
+      throw new BrokenMessage("a control character between chunks");
     } else this.#state = otherwise;
   }
 
   #expect(byte: number, wanted: number, next: State): void {
-    if (byte !== wanted) throw new BrokenResponse("a chunk that does not end where it says");
+    if (byte !== wanted) throw new BrokenMessage("a chunk that does not end where it says");
     this.#state = next;
   }
 }

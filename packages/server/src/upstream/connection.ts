@@ -3,8 +3,9 @@
 // belongs to a pool, which keeps time for it by counting ticks.
 
 import { connect, type Socket } from "node:net";
+import { BrokenMessage } from "../http1/broken.js";
 import type { Caller, FailureKind } from "./caller.js";
-import { BrokenResponse, type HeadReader } from "./response-head.js";
+import type { HeadReader } from "./response-head.js";
 import { ResponseParser } from "./response-parser.js";
 
 /** Bytes that are read at once, into memory that each connection keeps. */
@@ -177,7 +178,7 @@ export class Connection {
       }
       if (this.#parser.isDone) this.#onResponseEnd(taken === bytesRead);
     } catch (error) {
-      if (!(error instanceof BrokenResponse)) throw error;
+      if (!(error instanceof BrokenMessage)) throw error;
       this.#note("broken", error.message);
       this.#socket.destroy();
     }

@@ -1,10 +1,8 @@
 // The head of an upstream's response, read as strictly as requests are: what two readers could take for
 // two things is broken, not repaired. A head that is the same as the one before is not read again.
 
-/** A response that can't be told apart from another one, or that is no HTTP. */
-export class BrokenResponse extends Error {
-  override readonly name: string = "BrokenResponse";
-}
+import { BrokenMessage } from "../http1/broken.js";
+import { LINE_END, mustBePlain, readFields } from "../http1/fields.js";
 
 /** The head of a response. */
 export interface ResponseHead {
@@ -24,26 +22,21 @@ export interface ResponseHead {
   readonly keepAliveMs: number | undefined;
 }
 
-/** Control characters, and line ends that are only half of one. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: (.*))?$/;
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DIGITS = /^\d{1,15}$/;
 const KEEP_ALIVE_SECONDS = /(?:^|[,\s])timeout=(\d{1,7})(?:$|[,\s])/i;
-const LINE_END = "\r\n";
 
 /**
  * Reads a head.
  *
  * @param text - Everything up to the empty line, with the end of the last line and without the empty one.
- * @throws BrokenResponse that says what is wrong with it.
+ * @throws BrokenMessage that says what is wrong with it.
  */
 export function readResponseHead(text: string): ResponseHead {
-  if (FORBIDDEN.test(text)) throw new BrokenResponse("a control character in the head");
+  mustBePlain(text);
   const firstEnd = text.indexOf(LINE_END);
   const first = STATUS_LINE.exec(text.slice(0, firstEnd));
-  if (first === null) throw new BrokenResponse("no status line");
+  if (first === null) throw new BrokenMessage("no status line");
   const fields = readFields(text, firstEnd + LINE_END.length);
   const framing = new Framing(first[1] === "1");
   for (let i = 0; i < fields.length; i += 2) framing.learn(fields[i], fields[i + 1]);
@@ -51,36 +44,6 @@ export function readResponseHead(text: string): ResponseHead {
   const { length, isChunked, isKeptAlive, keepAliveMs } = framing;
   const [, , status, reason = ""] = first;
   return { status: Number(status), reason, fields, length, isChunked, isKeptAlive, keepAliveMs };
-}
-
-function readFields(text: string, from: number): string[] {
-  const fields: string[] = [];
-  let start = from;
-  // Each round takes one line, and the text ends with the end of one.
-  while (start < text.length) {
-    const end = text.indexOf(LINE_END, start);
-    const colon = text.indexOf(":", start);
-    const name = text.slice(start, colon);
-    if (colon < 0 || colon > end || !TOKEN.test(name)) {
-      throw new BrokenResponse("a line of the head that is no field");
-    }
-    fields.push(name, readValue(text, colon + 1, end));
-    start = end + LINE_END.length;
-  }
-  return fields;
-}
-
-/** Without the spaces and tabs around it, and those only: `trim` would take bytes that belong to it. */
-function readValue(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isBlank(text.charCodeAt(start))) start++;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
-  return text.slice(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }
 
 /** What the fields say about where the response ends, and what comes after it. */
@@ -112,7 +75,7 @@ class Framing {
 
   check(): void {
     if (this.isChunked && this.length !== undefined) {
-      throw new BrokenResponse("both Content-Length and Transfer-Encoding");
+      throw new BrokenMessage("both Content-Length and Transfer-Encoding");
     }
   }
 
@@ -130,14 +93,14 @@ class Framing {
   #learnLength(value: string): void {
     const length = Number(value);
     if (!DIGITS.test(value) || (this.length ?? length) !== length) {
-      throw new BrokenResponse("a Content-Length that is no single number");
+      throw new BrokenMessage("a Content-Length that is no single number");
     }
     this.length = length;
   }
 
   #learnEncoding(value: string): void {
     if (value.toLowerCase() !== "chunked" || this.isChunked || !this.#isHttp11) {
-      throw new BrokenResponse("a Transfer-Encoding other than chunked");
+      throw new BrokenMessage("a Transfer-Encoding other than chunked");
     }
     this.isChunked = true;
   }

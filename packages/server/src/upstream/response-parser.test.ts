@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BrokenResponse, HeadReader, type ResponseHead } from "./response-head.js";
+import { BrokenMessage } from "../http1/broken.js";
+import { HeadReader, type ResponseHead } from "./response-head.js";
 import { HEAD_BYTES_MAX, ResponseParser } from "./response-parser.js";
 
 /** What came out of a parser. */
@@ -149,10 +150,10 @@ describe("a response", () => {
 
   for (const [what, text] of bad) {
     it(`is broken with ${what}, however it arrives`, () => {
-      expect(() => hear(text, [])).toThrow(BrokenResponse);
+      expect(() => hear(text, [])).toThrow(BrokenMessage);
       const cuts = text.length > 2_000 ? [1, 100, 1_000] : everyCut(text);
-      for (const cut of cuts) expect(() => hear(text, [cut])).toThrow(BrokenResponse);
-      if (text.length < 2_000) expect(() => hear(text, cuts)).toThrow(BrokenResponse);
+      for (const cut of cuts) expect(() => hear(text, [cut])).toThrow(BrokenMessage);
+      if (text.length < 2_000) expect(() => hear(text, cuts)).toThrow(BrokenMessage);
     });
   }
 

@@ -1,8 +1,9 @@
 // Responses off a connection, one after another: bytes go in as they arrive, a head and pieces of a body
 // come out, and nothing is copied. It says where a response ends, and knows when that can't be told.
 
-import { ChunkReader, type OnPiece } from "./chunks.js";
-import { BrokenResponse, type HeadReader, type ResponseHead } from "./response-head.js";
+import { BrokenMessage } from "../http1/broken.js";
+import { ChunkReader, type OnPiece } from "../http1/chunks.js";
+import type { HeadReader, ResponseHead } from "./response-head.js";
 
 /** Takes a response as it arrives. Bytes are only lent: who keeps them copies them. */
 export interface ResponseSink {
@@ -76,7 +77,7 @@ export class ResponseParser {
   /**
    * Takes bytes. Returns how many of them it took: fewer than there are if the response ended before.
    *
-   * @throws BrokenResponse if it can't be told what they mean.
+   * @throws BrokenMessage if it can't be told what they mean.
    */
   push(bytes: Buffer): number {
     if (this.#isInBody) return this.#pushBody(bytes, 0);
@@ -95,7 +96,7 @@ export class ResponseParser {
     while (!this.#isInBody) {
       const end = bytes.indexOf(HEAD_END, at);
       if ((end < 0 ? bytes.length : end) - at > HEAD_BYTES_MAX) {
-        throw new BrokenResponse(`a head of more than ${HEAD_BYTES_MAX} bytes`);
+        throw new BrokenMessage(`a head of more than ${HEAD_BYTES_MAX} bytes`);
       }
       if (end < 0) {
         this.#begun = Buffer.from(bytes.subarray(at));
@@ -114,7 +115,7 @@ export class ResponseParser {
     this.#interim++;
     // Nobody asked to switch protocols, and after it this is HTTP no more.
     if (status === 101 || this.#interim > INTERIM_MAX) {
-      throw new BrokenResponse(`an interim response ${status} that nobody asked for`);
+      throw new BrokenMessage(`an interim response ${status} that nobody asked for`);
     }
   }
 

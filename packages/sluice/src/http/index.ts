@@ -6,6 +6,7 @@
  */
 
 export { readNodeBody } from "./body/node.js";
+export { parseBody, toBodyForm } from "./body.js";
 export type { Door } from "./door.js";
 export { eachField, type Fields, toFields, toLines } from "./fields.js";
 export { hashSecret } from "./identity/secrets.js";
