@@ -30,6 +30,8 @@ export interface OpenDoor {
   readonly url: string;
   /** Where a door that speaks something else answers over plain HTTP too; undefined if it does not. */
   readonly httpUrl?: string | undefined;
+  /** Takes no further connections; those that are open go on as before. Drain and close do it too. */
+  stopListening(): void;
   /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */
   drain(): Promise<void>;
   /** Reads again what the door itself has read from files. Absent: there is nothing. Never rejects. */

@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import { listenAt } from "../http/listen.js";
@@ -48,7 +49,13 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<Open
   };
   server.maxConnections = CONNECTIONS_MAX;
   const url = `http://${await listenAt(server, core.config.admin.listen, "admin")}`;
-  return { name: "admin", url, drain: () => drain(server), close: () => close(server) };
+  return {
+    name: "admin",
+    url,
+    stopListening: () => void NetServer.prototype.close.call(server),
+    drain: () => drain(server),
+    close: () => close(server),
+  };
 }
 
 async function answerSafely(

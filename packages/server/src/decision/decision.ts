@@ -42,6 +42,7 @@ export async function openDecision(core: Core): Promise<OpenDoor> {
 class DecisionDoor implements OpenDoor {
   readonly name = "decision";
   readonly #server: Server;
+  /** Resolves when it no longer listens and the last connection has ended. */
   readonly #closed: Promise<void>;
   /** Connections at once, {@link CONNECTIONS_MAX} at most. */
   readonly #sockets = new Set<Socket>();
@@ -87,30 +88,29 @@ class DecisionDoor implements OpenDoor {
     this.url = `http://${await listenAt(this.#server, listen, "decision")}`;
   }
 
+  stopListening(): void {
+    // The server's own `close` would cut idle connections off at once.
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+  }
+
   async drain(): Promise<void> {
+    this.stopListening();
     this.#isDraining = true;
-    const closed = this.#stopListening();
     // Not at once: a request may be on its way on a connection that looks idle.
     const stopLooking = every(IDLE_LOOK_MS, () => this.#closeIdle());
-    await closed.finally(stopLooking);
+    await this.#closed.finally(stopLooking);
   }
 
   async close(): Promise<void> {
-    const closed = this.#stopListening();
+    this.stopListening();
     this.#server.closeAllConnections();
-    await closed;
+    await this.#closed;
   }
 
   #closeIdle(): void {
     this.#server.closeIdleConnections();
     // Those that never asked anything are not idle to Node.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
-  }
-
-  /** Resolves when the last connection has ended. The server's own `close` would cut idle ones off at once. */
-  #stopListening(): Promise<void> {
-    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
-    return this.#closed;
   }
 }
 

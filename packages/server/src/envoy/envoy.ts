@@ -78,6 +78,10 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     url: grpc.url,
     httpUrl: http?.url,
     reload,
+    stopListening: () => {
+      grpc.stopListening();
+      http?.stopListening();
+    },
     drain: async () => {
       stopWatching();
       grpc.health.stop();

@@ -12,6 +12,7 @@ import { encodeResponse } from "./wire/response.js";
 export interface GrpcDoor {
   readonly url: string;
   readonly health: Health;
+  stopListening(): void;
   /** Takes no more connections, and resolves when the last call has ended. Tell `health` before. */
   drain(): Promise<void>;
   close(): void;
@@ -31,6 +32,7 @@ export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<
   return {
     url,
     health,
+    stopListening: () => server.stopListening(),
     drain: () => {
       // Whoever watches would keep the server open for good.
       health.end();

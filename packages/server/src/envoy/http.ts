@@ -4,6 +4,7 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
 import type { ListenConfig } from "../config/config.js";
 import { listenAt } from "../http/listen.js";
 import { isLoopback } from "../http/loopback.js";
@@ -22,6 +23,7 @@ const KEEP_ALIVE_MS = 65_000;
 /** An HTTP server that listens. */
 export interface HttpDoor {
   readonly url: string;
+  stopListening(): void;
   drain(): Promise<void>;
   close(): void;
 }
@@ -43,6 +45,8 @@ export async function openHttp(
   const url = `http://${await listenAt(server, listen, "envoy.http")}`;
   return {
     url,
+    // The server's own `close` would cut idle connections off at once.
+    stopListening: () => void NetServer.prototype.close.call(server),
     drain: async () => {
       const closed = once(server, "close");
       server.close();

@@ -212,6 +212,20 @@ describe("draining", () => {
     await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
   });
 
+  it("can be preceded by taking no connections, which open ones are told nothing of", async () => {
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url, door } = await startGateway(upstream);
+    const client = await connectTo(url);
+    door.stopListening();
+    await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
+    const first = await client.send(GET).until((text) => text.endsWith("x"));
+    expect(first).not.toContain("Connection: close");
+    const drained = door.drain();
+    client.send(GET);
+    expect((await client.closed()).split("Connection: close").length).toBe(2);
+    await drained;
+  });
+
   it("closes idle and unused connections, and waits for a response that is under way", async () => {
     let end = () => {};
     const upstream = await startUpstream((request, response) => {

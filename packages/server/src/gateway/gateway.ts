@@ -124,27 +124,35 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
     return { socket, targetHost: target.authority, upstream };
   }
 
+  stopListening(): void {
+    // The server's own `close` would cut idle connections off at once, whatever is on its way on them.
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+  }
+
   async drain(): Promise<void> {
+    this.stopListening();
     this.isDraining = true;
     this.#server.keepAliveTimeout = DRAIN_GRACE_MS;
     // Again and again: one whose answer came before its body is idle only once that is in.
     const stopLooking = every(DRAIN_GRACE_MS, () => this.#closeUnused());
-    // The server's own `close` would cut idle connections off at once, whatever is on its way on them.
-    await new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.#server, () => resolve());
-    });
+    await this.#closed();
     stopLooking();
     this.#release();
   }
 
   async close(): Promise<void> {
     this.isDraining = true;
-    const closed = new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.#server, () => resolve());
-    });
+    const closed = this.#closed();
     for (const socket of this.#sockets) socket.destroy();
     await closed;
     this.#release();
+  }
+
+  /** Resolves when the last connection has ended, also if the server was closed before. */
+  #closed(): Promise<void> {
+    return new Promise((resolve) => {
+      NetServer.prototype.close.call(this.#server, () => resolve());
+    });
   }
 
   #keep(socket: Socket): void {

@@ -19,6 +19,11 @@ export async function openDoors(core: Core, openers: readonly DoorOpener[]): Pro
   throw failed.reason;
 }
 
+/** Takes no further connections at any of these doors. */
+export function stopListening(doors: readonly OpenDoor[]): void {
+  for (const door of doors) door.stopListening();
+}
+
 /**
  * Lets requests under way end. Returns the names of doors that had not drained within `drainMs`, or that
  * failed to: something may be cut off when they are closed.

@@ -40,6 +40,10 @@ class FakeDoor implements OpenDoor {
     this.events = events;
   }
 
+  stopListening(): void {
+    this.events.push(`stop ${this.name}`);
+  }
+
   drain(): Promise<void> {
     this.events.push(`drain ${this.name}`);
     return this.#drained;

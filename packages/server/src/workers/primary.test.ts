@@ -4,9 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { RulesFile, reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
 import { ask } from "../../test/lifecycle/load.js";
 import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
-import { standFork } from "../../test/worker-stand.js";
+import { StandWorker, standFork } from "../../test/worker-stand.js";
 import type { Config } from "../config/config.js";
 import type { Service } from "../service/service.js";
+import { Peer } from "./peer.js";
 import { startPrimary } from "./primary.js";
 
 const closing: (Service | Upstream)[] = [];
@@ -92,6 +93,40 @@ describe("a primary", () => {
       rules: { rule: string; blocked: number }[];
     };
     expect(top.rules).toMatchObject([{ rule: "everybody", allowed: 10, blocked: 2 }]);
+  });
+});
+
+/** Until what was told has been heard: messages come a turn later. */
+async function heard(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("a drain", () => {
+  it("sends no client away before the last worker has stopped listening", async () => {
+    const asked: string[] = [];
+    const stops: (() => void)[] = [];
+    const fork = () =>
+      new StandWorker(1, (channel) => {
+        const primary = new Peer(channel, {
+          switches: () => {},
+          stopListening: () => new Promise<void>((resolve) => stops.push(resolve)),
+          drain: () => void asked.push("drain"),
+          end: () => void asked.push("end"),
+        });
+        const doors = [{ name: "gateway", url: "http://127.0.0.1:0" }];
+        void primary
+          .ask("hello", undefined, 10_000)
+          .then(() => primary.ask("opened", doors, 10_000));
+      });
+    const config = toGatewayConfig("http://127.0.0.1:9", rules, { server: { workers: 2 } });
+    const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });
+    void service.drain();
+    await expect.poll(() => stops.length).toBe(2);
+    stops[0]();
+    await heard();
+    expect(asked).toEqual([]);
+    stops[1]();
+    await expect.poll(() => asked.slice(0, 2)).toEqual(["drain", "drain"]);
   });
 });
 

@@ -219,6 +219,7 @@ class PrimaryService implements Service {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
     this.#crew.letGo();
+    await this.#stopListening();
     const isAdmin = ({ name }: OpenDoor) => name === "admin";
     const own = this.#doors.filter((door) => !isAdmin(door));
     const [{ answers, errors }, late] = await Promise.all([
@@ -230,6 +231,15 @@ class PrimaryService implements Service {
     if (all.length > 0) telemetry.log.warn({ doors: all }, "not drained in time; closing");
     if (errors.length > 0) telemetry.log.error({ errors: errors.map(String) }, "workers lost");
     await this.close();
+  }
+
+  /**
+   * All workers stop listening before one of them drains and tells its clients to connect anew: while another
+   * listens, the socket that all share takes such a connection, and cuts it off when the last one stops. The
+   * cluster's own message of a closed listener comes before the answer, so that the socket is closed then.
+   */
+  async #stopListening(): Promise<void> {
+    await this.#crew.ask("stopListening", undefined);
   }
 
   async #close(): Promise<void> {
@@ -244,7 +254,7 @@ class PrimaryService implements Service {
 
 /** A door of the workers. They are drained and closed together, by the service. */
 function toDistantDoor(told: ToldDoor): OpenDoor {
-  return { ...told, drain: async () => {}, close: async () => {} };
+  return { ...told, stopListening: () => {}, drain: async () => {}, close: async () => {} };
 }
 
 function readConfig(file: string): { file: string; text: string } {

@@ -104,6 +104,18 @@ describe("a worker that dies", () => {
   });
 });
 
+describe("a worker that is let go before its doors are open", () => {
+  it("is killed: nobody would tell it any more to stop listening", async () => {
+    const { slot, started } = standOn(() => {});
+    const starting = slot.start();
+    const exits: string[] = [];
+    started[0].onceExited((why) => exits.push(why));
+    slot.letGo();
+    await expect(starting).rejects.toThrow("SIGKILL");
+    expect(exits).toEqual(["SIGKILL"]);
+  });
+});
+
 describe("a worker that does not start", () => {
   it("fails the start with what it said", async () => {
     const { slot, deaths } = standOn((channel) => {

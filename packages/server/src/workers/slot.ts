@@ -117,10 +117,12 @@ export class Slot {
     return this.#peer.ask(what, value, timeoutMs);
   }
 
-  /** From now on its end is no death. */
+  /** From now on its end is no death, and a process that has not opened its doors will not. */
   letGo(): void {
     this.#isEnding = true;
     this.#cancelRestart?.();
+    // It has nothing to return.
+    if (this.#peer === undefined) this.#worker?.kill();
   }
 
   /** Asks the process to end, and ends it if it has not within `timeoutMs`; resolves when it is gone. */
@@ -134,9 +136,7 @@ export class Slot {
         cancel();
         resolve();
       });
-      // One that has not opened its doors has nothing to return.
-      if (this.#peer === undefined) worker.kill();
-      else this.#peer.ask("end", undefined, timeoutMs).catch(() => {});
+      this.#peer?.ask("end", undefined, timeoutMs).catch(() => {});
     });
   }
 

@@ -5,7 +5,7 @@ import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
 import type { OpenDoor } from "../core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
-import { closeDoors, drainDoors, openDoors } from "../service/doors.js";
+import { closeDoors, drainDoors, openDoors, stopListening } from "../service/doors.js";
 import { sharedOpenersOf } from "../service/openers.js";
 import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create.js";
@@ -51,6 +51,7 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      stopListening: () => stopListening(this.#doors),
       drain: () => this.#drain(),
       end: () => this.#close(0),
     });
