@@ -136,7 +136,7 @@ describe("a variable of the environment", () => {
     [
       "that is empty",
       { SLUICE_ADMIN_TOKEN: "" },
-      "SLUICE_ADMIN_TOKEN: admin.token must be a text of at least 16 characters without spaces, got a text of 0 characters",
+      "SLUICE_ADMIN_TOKEN: admin.token must be a text of 16 to 512 characters without spaces, got a text of 0 characters",
     ],
     [
       "with a bad entry in its list",

@@ -8,9 +8,9 @@ import { readMs } from "../clock.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
+import { Auth } from "../http/auth.js";
 import { parseJson } from "../http/json.js";
 import { toProblemBody } from "../http/problem.js";
-import { Auth } from "./auth.js";
 import { collectBody, tooLarge } from "./body.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";
@@ -43,7 +43,7 @@ export class DecisionApi {
   constructor(core: Core, policy: Policy, { tokens, bodyBytesMax }: DecisionConfig) {
     this.#core = core;
     this.#bodyBytesMax = bodyBytesMax;
-    this.#auth = new Auth(tokens);
+    this.#auth = new Auth(tokens, "decision.tokens");
     const nowMs = () => core.clock.now();
     this.#idempotency = new Idempotency(nowMs);
     const holds = new Holds({ nowMs, newId: randomId });
@@ -78,7 +78,7 @@ export class DecisionApi {
       this.#refuseMethod(request, response, "GET, HEAD");
       return;
     }
-    if (!page.isOpen) this.#mustBeAdmitted(request);
+    if (!page.isOpen) this.#auth.admit(request.headers);
     response.setHeader("Cache-Control", "no-store");
     sendJson(response, 200, page.text());
   }
@@ -89,7 +89,7 @@ export class DecisionApi {
       return;
     }
     const { headers } = request;
-    const token = this.#mustBeAdmitted(request);
+    const token = this.#auth.admit(headers);
     mustBeJson(headers["content-type"]);
     if (Number(headers["content-length"]) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
     const idempotencyKey = headers["idempotency-key"] as string | undefined;
@@ -151,18 +151,6 @@ export class DecisionApi {
       if (keyed !== undefined) this.#idempotency.end(keyed, told);
       this.#fail(response, error);
     }
-  }
-
-  /** The place of the request's token. */
-  #mustBeAdmitted({ headers: { authorization, host } }: IncomingMessage): number {
-    const admission = this.#auth.admit(authorization, host);
-    if (typeof admission === "number") return admission;
-    if (admission === "unauthorized") {
-      const seen = authorization === undefined ? "got none" : "got one that is not known";
-      throw new ServerError("SLUICE_UNAUTHORIZED", seen);
-    }
-    const seen = `without tokens the Host must be an address or localhost, got ${show(host)}`;
-    throw new ServerError("SLUICE_FORBIDDEN", seen);
   }
 
   #refuseMethod({ method }: IncomingMessage, response: ServerResponse, allowed: string): void {

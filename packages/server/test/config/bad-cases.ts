@@ -192,12 +192,17 @@ const added: readonly Case[] = [
   [
     "a token that is too short",
     "admin: { token: abc }",
-    "sluice.yaml:7: admin.token must be a text of at least 16 characters without spaces, got a text of 3 characters",
+    "sluice.yaml:7: admin.token must be a text of 16 to 512 characters without spaces, got a text of 3 characters",
+  ],
+  [
+    "a token that is longer than any that is compared",
+    `decision: { listen: 127.0.0.1:8082, tokens: [${"a".repeat(513)}] }`,
+    "sluice.yaml:7: decision.tokens[0] must be a text of 16 to 512 characters without spaces, got a text of 513 characters",
   ],
   [
     "a token that is a number",
     "admin: { token: 12345678901234567890 }",
-    "sluice.yaml:7: admin.token must be a text of at least 16 characters without spaces, got a number, not in quotes",
+    "sluice.yaml:7: admin.token must be a text of 16 to 512 characters without spaces, got a number, not in quotes",
   ],
   [
     "Redis without an address",

@@ -2,12 +2,10 @@
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
-import { filePath, listen, secret, urlPathOrFalse } from "./texts.js";
+import { bearerToken, filePath, listen, urlPathOrFalse } from "./texts.js";
 
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;
-/** A token that is shorter can be found by trying. */
-const TOKEN_LENGTH_MIN = 16;
 
 /** The process. */
 export const serverSection = section({
@@ -77,7 +75,7 @@ export const gatewaySection = section({
 export const decisionSection = section({
   listen: byDefault(listen(), "127.0.0.1:8082", "Where it answers."),
   tokens: byDefault(
-    listOf(secret(TOKEN_LENGTH_MIN), { min: 0, max: 1_000 }),
+    listOf(bearerToken(), { min: 0, max: 1_000 }),
     [],
     "Bearer tokens, any of which opens it. None only if it listens on a loopback address.",
   ),
@@ -103,7 +101,7 @@ export const envoySection = section({
 export const adminSection = section({
   listen: byDefault(listen(), "127.0.0.1:9090", "Where it answers."),
   token: optional(
-    secret(TOKEN_LENGTH_MIN),
+    bearerToken(),
     "The bearer token that opens it. Needed unless it listens on a loopback address.",
   ),
 });

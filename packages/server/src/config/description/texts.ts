@@ -3,6 +3,7 @@
 
 import { isIPv6 } from "node:net";
 import type { z } from "zod";
+import { TOKEN_BYTES_MAX } from "../../http/auth.js";
 import type { ListenConfig } from "../config.js";
 import { orFalse, shape } from "./shapes.js";
 
@@ -39,11 +40,18 @@ export function filePath(): z.ZodType<string> {
 
 /** A secret, at least so many characters of what a header can carry. */
 export function secret(lengthMin: number): z.ZodType<string> {
-  return text({
-    what: `a text of at least ${lengthMin} characters without spaces`,
-    pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`),
-    isSecret: true,
-  });
+  const what = `a text of at least ${lengthMin} characters without spaces`;
+  return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`), isSecret: true });
+}
+
+/** A token that is shorter can be found by trying. */
+const BEARER_LENGTH_MIN = 16;
+
+/** What opens a door. */
+export function bearerToken(): z.ZodType<string> {
+  const [min, max] = [BEARER_LENGTH_MIN, TOKEN_BYTES_MAX];
+  const what = `a text of ${min} to ${max} characters without spaces`;
+  return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${min},${max}}$`), isSecret: true });
 }
 
 // RFC 9110, section 5.6.2.

@@ -1,0 +1,97 @@
+// Who may ask a port: with tokens whoever brings one of them, without tokens programs of this machine only. A
+// web page that a browser of this machine shows is none: its requests name another host. Tokens are compared in
+// a time that tells nothing of how much was right: both sides lie in buffers of one length, and every token is
+// looked at.
+
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { ServerError, show } from "../errors.js";
+import { isLocalHost } from "./web-page.js";
+
+/** Longer tokens are refused when a door opens. */
+export const TOKEN_BYTES_MAX = 512;
+
+const SCHEME = "bearer ";
+
+/** Why a request is not let in. */
+const NO_TOKEN = -1;
+const NO_LOCAL_HOST = -2;
+
+/** Decides who may ask. */
+export class Auth {
+  readonly #tokens: readonly Buffer[];
+  readonly #given = Buffer.alloc(TOKEN_BYTES_MAX);
+  // Most requests name the host of the one before.
+  #latestHost = "";
+
+  /**
+   * @param tokens - Any of them opens; without any, every program of this machine may ask.
+   * @param name - What holds them in the configuration, for errors.
+   * @throws ServerError if a token is one that no request could carry.
+   */
+  constructor(tokens: readonly string[], name: string) {
+    this.#tokens = tokens.map((token) => toPadded(token, name));
+  }
+
+  get needsToken(): boolean {
+    return this.#tokens.length > 0;
+  }
+
+  /**
+   * Lets a request in by its `Authorization` or its `Host`, and returns the place of its token; 0 if none is
+   * needed.
+   *
+   * @throws ServerError `SLUICE_UNAUTHORIZED` or `SLUICE_FORBIDDEN`.
+   */
+  admit(headers: IncomingHttpHeaders): number {
+    const place = this.#placeOf(headers);
+    if (place >= 0) return place;
+    const { authorization, host } = headers;
+    if (place === NO_TOKEN) {
+      const seen = authorization === undefined ? "got none" : "got one that is not known";
+      throw new ServerError("SLUICE_UNAUTHORIZED", seen);
+    }
+    const seen = `without tokens the Host must be an address or localhost, got ${show(host)}`;
+    throw new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+
+  /** Whether a request is let in. */
+  isAdmitted(headers: IncomingHttpHeaders): boolean {
+    return this.#placeOf(headers) >= 0;
+  }
+
+  #placeOf({ authorization = "", host }: IncomingHttpHeaders): number {
+    if (!this.needsToken) return this.#isLocal(host) ? 0 : NO_LOCAL_HOST;
+    const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+    return isBearer ? this.#find(authorization.slice(SCHEME.length).trim()) : NO_TOKEN;
+  }
+
+  #find(token: string): number {
+    if (token.length > TOKEN_BYTES_MAX) return NO_TOKEN;
+    this.#given.fill(0).write(token, "latin1");
+    let found = NO_TOKEN;
+    for (let i = 0; i < this.#tokens.length; i++) {
+      if (timingSafeEqual(this.#given, this.#tokens[i])) found = i;
+    }
+    return found;
+  }
+
+  #isLocal(host = ""): boolean {
+    if (host !== this.#latestHost) {
+      if (!isLocalHost(host)) return false;
+      this.#latestHost = host;
+    }
+    return host !== "";
+  }
+}
+
+function toPadded(token: string, name: string): Buffer {
+  // A header field carries bytes: other characters could never be sent.
+  if (!/^[\x21-\x7e]+$/.test(token) || token.length > TOKEN_BYTES_MAX) {
+    const seen = `${name}: a token has 1 to ${TOKEN_BYTES_MAX} visible ASCII characters`;
+    throw new ServerError("SLUICE_CONFIG_INVALID", seen);
+  }
+  const padded = Buffer.alloc(TOKEN_BYTES_MAX);
+  padded.write(token, "latin1");
+  return padded;
+}
