@@ -6,9 +6,9 @@ import { after } from "../clock.js";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { POLL_MS, watchFiles } from "../watch-files.js";
 import { Decider } from "./decider.js";
 import { loadFiles, lookAtFiles } from "./file/load.js";
-import { POLL_MS, watchFiles } from "./file/watch.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
@@ -65,7 +65,7 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
           throw error;
         });
   const reload = toReload(limiter, read, core.telemetry);
-  const stopWatching = watchFiles(paths, { mark, pollMs, onChange: reload });
+  const stopWatching = watchFiles(() => lookAtFiles(paths), { mark, pollMs, onChange: reload });
   const noticeMs = Math.min(NOTICE_MS, core.config.drainMs / 2);
   const close = async () => {
     stopWatching();

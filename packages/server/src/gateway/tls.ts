@@ -1,11 +1,11 @@
 // The gateway's front over TLS: HTTPS with a certificate from files, which is read again when they change,
 // so that a renewal needs no restart. Connections that are open keep the one they began with.
 
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import { every } from "../clock.js";
 import { ServerError } from "../errors.js";
+import { lookAt, watchFiles } from "../watch-files.js";
 
 /** Files in PEM format. */
 export interface TlsFiles {
@@ -59,7 +59,11 @@ export function createTlsServer(
     }
     onReload?.();
   };
-  const stopWatching = watch([files.certFile, files.keyFile], lookEveryMs, reload);
+  // Both are changed one after the other: at rest they fit.
+  const stopWatching = watchFiles(() => lookAt([files.certFile, files.keyFile]), {
+    pollMs: lookEveryMs,
+    onChange: reload,
+  });
   server.once("close", stopWatching);
   return { server, reload, stopWatching };
 }
@@ -87,25 +91,4 @@ function readPem(file: string): Buffer {
   } catch (error) {
     throw new ServerError("SLUICE_CONFIG_UNREADABLE", (error as Error).message, { cause: error });
   }
-}
-
-/**
- * Looks at the files now and then, and not by notice of the system: mounted secrets change by a link far
- * above the file. Both are changed one after the other, so that in between they may not fit: the look
- * that finds the second brings them together.
- */
-function watch(files: readonly string[], everyMs: number, onChange: () => void): () => void {
-  let known = files.map(stampOf).join();
-  return every(everyMs, () => {
-    const now = files.map(stampOf).join();
-    if (now === known) return;
-    known = now;
-    onChange();
-  });
-}
-
-/** What changes with a file's contents. */
-function stampOf(file: string): string {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat === undefined ? "gone" : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 }

@@ -3,8 +3,8 @@
 import type { CancelTimer } from "../clock.js";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { lookAt, watchFiles } from "../watch-files.js";
 import { changesForRestart } from "./config-changes.js";
-import { watchFile } from "./watch-file.js";
 
 /** Where a configuration is read again. */
 export type ConfigLoader = () => Config | Promise<Config>;
@@ -46,11 +46,11 @@ export class ConfigInForce {
     }
   }
 
-  /** Calls `onChange` when the file of the configuration has changed; returns what ends that. */
+  /** Calls `onChange` when the file of the configuration has changed or is gone; returns what ends that. */
   watch(onChange: () => void): CancelTimer {
     const { file } = this.#started;
     if (file === undefined || this.#load === undefined) return () => {};
-    return watchFile(file, { onChange });
+    return watchFiles(() => lookAt([file]), { onChange });
   }
 
   /** Lets what can change while running take effect, and says in the log what can't. */

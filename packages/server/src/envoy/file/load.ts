@@ -4,6 +4,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServerError, show } from "../../errors.js";
+import { lookAt } from "../../watch-files.js";
 import { type DomainConfig, type ParsedFile, parseFile } from "./parse.js";
 import { TEXT_LENGTH_MAX } from "./source.js";
 
@@ -33,17 +34,9 @@ export async function loadFiles(paths: readonly string[]): Promise<LoadedFiles> 
   return { domains, warnings: parsed.flatMap(({ warnings }) => warnings) };
 }
 
-/** Something that changes whenever a file does: which ones there are, their lengths and times. */
-export async function lookAtFiles(paths: readonly string[]): Promise<string> {
-  try {
-    const marks = (await listFiles(paths)).map(async (file) => {
-      const { dev, ino, size, mtimeMs } = await stat(file);
-      return `${file}:${dev}/${ino}/${size}/${mtimeMs}`;
-    });
-    return (await Promise.all(marks)).join("\n");
-  } catch (error) {
-    return String(error);
-  }
+/** Something that changes whenever a file does, or which ones there are. Never rejects. */
+export function lookAtFiles(paths: readonly string[]): Promise<string> {
+  return listFiles(paths).then(lookAt, String);
 }
 
 async function listFiles(paths: readonly string[]): Promise<readonly string[]> {

@@ -1,0 +1,67 @@
+// Watches files by looking at them, not by the system's notices: editors that rename, and mounted folders whose
+// links change, are seen alike. What is still being written is left alone: a change is one when it has stayed
+// from one look to the next.
+
+import { stat } from "node:fs/promises";
+import { type CancelTimer, every } from "./clock.js";
+
+/** How often files are looked at by default. */
+export const POLL_MS = 1_000;
+
+/** How files are watched. */
+export interface WatchOptions {
+  /** How they looked when they were read. Default: as they look now. */
+  readonly mark?: string;
+  /** How often they are looked at; default 1,000. */
+  readonly pollMs?: number;
+  /** Called when they have changed and are at rest, one call after the other. Never throws or rejects. */
+  readonly onChange: () => void | Promise<void>;
+}
+
+/** Watches until the function that it returns is called. `look` says how the files look, and never rejects. */
+export function watchFiles(
+  look: () => Promise<string>,
+  { mark, pollMs = POLL_MS, onChange }: WatchOptions,
+): CancelTimer {
+  let latest = mark;
+  let taken = mark;
+  let isLooking = false;
+  let isStopped = false;
+  const lookOnce = async () => {
+    const now = await look();
+    taken ??= now;
+    const isAtRest = now === latest;
+    latest = now;
+    if (isStopped || !isAtRest || now === taken) return;
+    taken = now;
+    await onChange();
+  };
+  const poll = () => {
+    // A disk may take longer than the time between two looks.
+    if (isLooking) return;
+    isLooking = true;
+    void lookOnce().finally(() => {
+      isLooking = false;
+    });
+  };
+  if (mark === undefined) poll();
+  const stopPolling = every(pollMs, poll);
+  return () => {
+    isStopped = true;
+    stopPolling();
+  };
+}
+
+/** What changes when one of the files does: which it is, its length, when it was written, that it is gone. */
+export async function lookAt(files: readonly string[]): Promise<string> {
+  return (await Promise.all(files.map(lookAtOne))).join("\n");
+}
+
+async function lookAtOne(file: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeMs } = await stat(file);
+    return `${file}:${dev}/${ino}/${size}/${mtimeMs}`;
+  } catch (error) {
+    return `${file}: ${(error as Error).message}`;
+  }
+}
