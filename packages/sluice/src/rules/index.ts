@@ -23,6 +23,7 @@ export type {
 } from "./explain.js";
 export type { Facts } from "./facts.js";
 export type { PolicyStats } from "./lanes.js";
+export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";
 export type {

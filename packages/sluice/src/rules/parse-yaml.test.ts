@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PROBLEMS_MAX } from "./parse/problems.js";
-import { ALIASES_MAX, MERGED_MAX, TEXT_LENGTH_MAX } from "./parse/source.js";
+import { ALIASES_MAX, MERGED_MAX, TEXT_LENGTH_MAX } from "./parse/yaml.js";
 import { parseRules, RulesError } from "./parse.js";
 
 const RULES = "version: 1\nrules:\n  - id: a\n    limit: 5/minute\n";
