@@ -2,8 +2,8 @@
 // callers (overrides, exemptions) are counted and not shown.
 
 import type { Limit } from "sluice";
-import type { Policy, Rule } from "sluice/rules";
-import { toKeyType } from "../telemetry/rule-meters.js";
+import { describeKey, type Policy, type Rule } from "sluice/rules";
+import { numbersOf } from "../limit-numbers.js";
 
 /** The rule set in force, as JSON. */
 export function toRulesView({ rules: set, switchedOff, version }: Policy): Record<string, unknown> {
@@ -34,7 +34,7 @@ function toRuleView(rule: Rule): Record<string, unknown> {
       headers: Object.fromEntries(headers),
       attributes: Object.fromEntries(attributes),
     },
-    keyType: toKeyType(rule),
+    keyType: describeKey(rule.key),
     limits: rule.limits.map(toLimitView),
     tiers: Object.fromEntries([...rule.tiers].map(([tier, own]) => [tier, own.map(toLimitView)])),
     overrides: rule.overrides.size,
@@ -50,23 +50,7 @@ function toRuleView(rule: Rule): Record<string, unknown> {
   };
 }
 
-/** A limit by the names and numbers of a file. */
+/** A limit as a file writes it. */
 function toLimitView(limit: Limit): Record<string, unknown> {
-  const { algorithm } = limit;
-  switch (algorithm) {
-    case "tokenBucket":
-      return { [algorithm]: { capacity: limit.capacity, refill: limit.refill } };
-    case "leakyBucket": {
-      const { ratePerSecond, queueSize, mode } = limit;
-      return { [algorithm]: { ratePerSecond, queueSize, mode } };
-    }
-    case "fixedWindow":
-      return { [algorithm]: { limit: limit.limit, windowMs: limit.windowMs, align: limit.align } };
-    case "quota":
-      return { [algorithm]: { limit: limit.limit, period: limit.period } };
-    case "concurrency":
-      return { [algorithm]: { limit: limit.limit, permitMs: limit.permitMs } };
-    default:
-      return { [algorithm]: { limit: limit.limit, windowMs: limit.windowMs } };
-  }
+  return { [limit.algorithm]: numbersOf(limit) };
 }

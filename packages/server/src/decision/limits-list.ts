@@ -1,7 +1,8 @@
 // The answer to GET /v1/limits: the rules in force, as far as callers need them to know what to expect.
 
 import type { Limit } from "sluice";
-import type { Dimension, Policy, Rule } from "sluice/rules";
+import { describeKey, type Policy, type Rule } from "sluice/rules";
+import { numbersOf } from "../limit-numbers.js";
 import type { JsonSchema } from "./shape.js";
 
 /** Tells the rules of a policy; the text is kept until they change. */
@@ -33,38 +34,16 @@ function toTold(rule: Rule) {
     id,
     isEnabled,
     match: { paths, methods, hosts },
-    key: key.map(toKeyText).join("|"),
-    limits: limits.map(toNumbers),
-    tiers: Object.fromEntries([...tiers].map(([tier, own]) => [tier, own.map(toNumbers)])),
+    key: describeKey(key),
+    limits: limits.map(toToldLimit),
+    tiers: Object.fromEntries([...tiers].map(([tier, own]) => [tier, own.map(toToldLimit)])),
     onExceed,
     consistency,
   };
 }
 
-function toKeyText(dimension: Dimension): string {
-  if (dimension.kind === "subnet") return `subnet:${dimension.ipv4}/${dimension.ipv6}`;
-  return "name" in dimension ? `${dimension.kind}:${dimension.name}` : dimension.kind;
-}
-
-/** The numbers that its user wrote, without those that are derived from them. */
-function toNumbers(limit: Limit): Record<string, unknown> {
-  const { algorithm } = limit;
-  switch (algorithm) {
-    case "tokenBucket":
-      return { algorithm, capacity: limit.capacity, refill: limit.refill };
-    case "leakyBucket": {
-      const { ratePerSecond, queueSize, mode } = limit;
-      return { algorithm, ratePerSecond, queueSize, mode };
-    }
-    case "fixedWindow":
-      return { algorithm, limit: limit.limit, windowMs: limit.windowMs, align: limit.align };
-    case "quota":
-      return { algorithm, limit: limit.limit, period: limit.period };
-    case "concurrency":
-      return { algorithm, limit: limit.limit, permitMs: limit.permitMs };
-    default:
-      return { algorithm, limit: limit.limit, windowMs: limit.windowMs };
-  }
+function toToldLimit(limit: Limit): Record<string, unknown> {
+  return { algorithm: limit.algorithm, ...numbersOf(limit) };
 }
 
 const limitList: JsonSchema = {

@@ -1,7 +1,7 @@
 // What is counted of each rule: plain numbers, found by the rule's id. At most so many rules have numbers
 // of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
 
-import type { RefusalReason, Rule } from "sluice/rules";
+import { describeKey, type RefusalReason, type Rule } from "sluice/rules";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 import type { DoorName } from "./telemetry.js";
 
@@ -171,10 +171,5 @@ export function toEndpoint({ match }: Rule): string {
 
 /** What a rule counts by, as decisions name it: `ip`, `tenant|user`, `header:x-plan`, `subnet:24/48`. */
 export function toKeyType({ key }: Rule): string {
-  return key
-    .map((dimension) => {
-      if (dimension.kind === "subnet") return `subnet:${dimension.ipv4}/${dimension.ipv6}`;
-      return "name" in dimension ? `${dimension.kind}:${dimension.name}` : dimension.kind;
-    })
-    .join("|");
+  return describeKey(key);
 }

@@ -22,6 +22,7 @@ export type {
   Explanation,
 } from "./explain.js";
 export type { Facts } from "./facts.js";
+export { describeKey } from "./key.js";
 export type { PolicyStats } from "./lanes.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";

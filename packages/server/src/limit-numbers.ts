@@ -1,0 +1,26 @@
+// A limit as JSON, wherever the service shows one.
+
+import type { Limit } from "sluice";
+
+/**
+ * The numbers that its user wrote, by their names in a file, without those that are derived from them; of a
+ * quota all but the anchor.
+ */
+export function numbersOf(limit: Limit): Record<string, unknown> {
+  switch (limit.algorithm) {
+    case "tokenBucket":
+      return { capacity: limit.capacity, refill: limit.refill };
+    case "leakyBucket": {
+      const { ratePerSecond, queueSize, mode } = limit;
+      return { ratePerSecond, queueSize, mode };
+    }
+    case "fixedWindow":
+      return { limit: limit.limit, windowMs: limit.windowMs, align: limit.align };
+    case "quota":
+      return { limit: limit.limit, period: limit.period, timeZone: limit.calendar.timeZone };
+    case "concurrency":
+      return { limit: limit.limit, permitMs: limit.permitMs };
+    default:
+      return { limit: limit.limit, windowMs: limit.windowMs };
+  }
+}
