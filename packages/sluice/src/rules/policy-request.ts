@@ -58,6 +58,11 @@ export interface AdmitOptions {
    * really cost under every rule, and `cancel` gives all of it back. Default false.
    */
   readonly hold?: boolean | undefined;
+  /**
+   * When the request is made, in milliseconds by the policy's clock: for many that came as one, so that the
+   * clock is read once. Quotas go by the calendar all the same. Default: when it is decided.
+   */
+  readonly nowMs?: number | undefined;
 }
 
 /** What all requests of a policy share. */
@@ -98,7 +103,7 @@ export class PolicyRequest implements ChargeContext {
     options: AdmitOptions,
   ) {
     this.subject = new Subject(facts, compiled.ruleSet.ipv6Prefix);
-    this.nowMs = toWholeMs(context.clock.now());
+    this.nowMs = toWholeMs(options.nowMs ?? context.clock.now());
     this.costs = context.costs;
     this.context = context;
     this.compiled = compiled;

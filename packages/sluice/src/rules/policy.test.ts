@@ -90,6 +90,32 @@ describe("a policy over memory", () => {
     expect((policy.peek(facts) as PolicyDecision).remaining).toBe(4);
   });
 
+  it("decides at the time that it is told, and quotas by the wall clock all the same", () => {
+    const clock = new ManualClock(0);
+    const policy = policyOf(
+      [
+        { id: "minute", limit: perMinute(1), match: { methods: ["GET"] } },
+        { id: "day", limit: quota({ limit: 1, period: "day" }), match: { methods: ["PUT"] } },
+      ],
+      { clock },
+    );
+    const passes = (method: string, nowMs: number) => {
+      const { allowed } = policy.admit({ ...facts, method }, { nowMs }) as PolicyDecision;
+      return allowed;
+    };
+    const dayMs = 86_400_000;
+    expect([0, 0, 60_000, 60_000.9].map((ms) => passes("GET", ms))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect([0, dayMs].map((ms) => passes("PUT", ms))).toEqual([true, false]);
+    clock.advance(dayMs);
+    expect(passes("PUT", 0)).toBe(true);
+    expect(() => passes("GET", Number.NaN)).toThrow(/nowMs must be a number of milliseconds/);
+  });
+
   it("counts quotas by the wall clock and everything else by the monotonic one", () => {
     const clock = {
       now: () => 1_000,
