@@ -6,7 +6,7 @@ import { HOT_HITS } from "./decision-tally.js";
 import { METRICS } from "./metric-definitions.js";
 import { quietTelemetry } from "./quiet.js";
 import { RULE_LABELS_MAX } from "./rule-meters.js";
-import { INLINE_RULE, type Telemetry } from "./telemetry.js";
+import type { Telemetry } from "./telemetry.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
 const login = { id: "login", match: { path: "/login" }, key: "ip", limit: windowOf(2) };
@@ -237,11 +237,9 @@ describe("decisions that no policy made", () => {
 
   it("under limits of requests themselves are counted as one rule, which reloads of Envoy leave alone", async () => {
     const telemetry = quietTelemetry();
-    const inline = { ...judgement, rule: INLINE_RULE, keyType: "key", key: "user:42" };
-    telemetry.judged("decision", true, [inline]);
-    telemetry.judged("decision", true, [{ ...inline, key: "user:43" }]);
-    const refused = { ...inline.verdict, allowed: false };
-    telemetry.judged("decision", false, [{ ...inline, verdict: refused }]);
+    telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
+    telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
+    telemetry.judgedInline("decision", "user:42", 1, refusal.verdict);
     telemetry.reloaded("envoy");
     const of = (outcome: string) =>
       `rule="inline",endpoint="*",key_type="key",outcome="${outcome}"`;
@@ -256,6 +254,24 @@ describe("decisions that no policy made", () => {
       'door="decision",outcome="blocked"': 1,
     });
     expect(await telemetry.metrics()).not.toContain("user:4");
+  });
+
+  it("that are reported together are counted as of one instant", () => {
+    let readings = 0;
+    const { telemetry } = loud({ readMs: () => readings++ });
+    const tellTwo = () => {
+      telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
+      telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
+      return "told";
+    };
+    const readingsOf = (tell: () => unknown) => {
+      const before = readings;
+      expect(tell()).toBe("told");
+      return readings - before;
+    };
+    expect(readingsOf(tellTwo)).toBe(2);
+    expect(readingsOf(() => telemetry.together(tellTwo))).toBe(1);
+    expect(readingsOf(tellTwo)).toBe(2);
   });
 
   it("begin at none when their files are reloaded, and rules stay", async () => {

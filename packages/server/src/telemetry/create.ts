@@ -17,7 +17,7 @@ import { MeasuredStore, StoreTimes } from "./measured-store.js";
 import type { MetricValues } from "./merge.js";
 import { createRegistry } from "./registry.js";
 import { RuleMeters } from "./rule-meters.js";
-import type { DoorName, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import type { DoorName, Judged, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
 import { toTopReport } from "./top.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
@@ -116,6 +116,15 @@ class ServiceTelemetry implements Telemetry {
   judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
     this.#tally.judge(door, isAllowed, judgements);
     this.#decisionLog.judge(door, isAllowed, judgements);
+  }
+
+  judgedInline(door: DoorName, key: string, cost: number, verdict: Judged): void {
+    this.#tally.judgeInline(door, key, verdict);
+    this.#decisionLog.judgeInline(door, key, cost, verdict);
+  }
+
+  together<T>(report: () => T): T {
+    return this.#tally.atOneInstant(report);
   }
 
   tookMs(door: DoorName, ms: number): void {

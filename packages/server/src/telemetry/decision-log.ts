@@ -6,7 +6,13 @@ import type { Logger } from "pino";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
 import type { KeyHash } from "./key-hash.js";
 import { toEndpoint, toKeyType } from "./rule-meters.js";
-import type { DoorName, Judgement } from "./telemetry.js";
+import {
+  type DoorName,
+  INLINE_KEY_TYPE,
+  INLINE_RULE,
+  type Judged,
+  type Judgement,
+} from "./telemetry.js";
 
 /** So many lines about decisions are written in one second; what comes beyond is counted. */
 export const DECISION_LINES_PER_SECOND_MAX = 100;
@@ -56,6 +62,17 @@ export class DecisionLog {
   judge(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
     if (!this.#isWanted(isAllowed)) return;
     const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
+    this.#write(door, isAllowed, bound);
+  }
+
+  /** Logs a decision by a limit that came with its request. */
+  judgeInline(door: DoorName, key: string, cost: number, verdict: Judged): void {
+    if (!this.#isWanted(verdict.allowed)) return;
+    const bound = { rule: INLINE_RULE, keyType: INLINE_KEY_TYPE, key, cost, verdict };
+    this.#write(door, verdict.allowed, bound);
+  }
+
+  #write(door: DoorName, isAllowed: boolean, bound: Omit<Judgement, "isShadow"> | undefined): void {
     const line = {
       door,
       rule: bound?.rule ?? null,

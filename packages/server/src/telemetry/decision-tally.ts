@@ -1,12 +1,18 @@
 // Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
 // found once, and everything else waits until somebody asks.
 
-import type { Source, Verdict } from "sluice";
+import type { Source } from "sluice";
 import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
 import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
-import type { DoorName, Judgement } from "./telemetry.js";
+import {
+  type DoorName,
+  INLINE_KEY_TYPE,
+  INLINE_RULE,
+  type Judged,
+  type Judgement,
+} from "./telemetry.js";
 
 /** Rates are told over one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
@@ -50,6 +56,7 @@ export class DecisionTally {
   readonly #keyPeriods: Periods;
   readonly #keyTypes = new Map<string, DistinctKeys>();
   #keyPeriod = 0;
+  #heldMs: number | undefined = undefined;
   // Of the decision that is being counted:
   #period = 0;
   #isAllowed = true;
@@ -92,8 +99,29 @@ export class DecisionTally {
     if (bound !== undefined) this.sources[bound.verdict.source]++;
   }
 
+  /** Counts a decision by a limit that came with its request: `judge` of one, without the list. */
+  judgeInline(door: DoorName, key: string, verdict: Judged): void {
+    this.#begin(verdict.allowed);
+    this.#reason = "limit";
+    this.#note(verdict, key);
+    const meter = this.#options.meters.named(door, INLINE_RULE, INLINE_KEY_TYPE);
+    this.#countCharge(meter, key, false, true);
+    this.#countDoor(door, true);
+    this.sources[verdict.source]++;
+  }
+
+  /** Counts what is reported before `report` returns as of now: reading the clock is much of it. */
+  atOneInstant<T>(report: () => T): T {
+    this.#heldMs = this.#options.readMs();
+    try {
+      return report();
+    } finally {
+      this.#heldMs = undefined;
+    }
+  }
+
   #begin(isAllowed: boolean): void {
-    const nowMs = this.#options.readMs();
+    const nowMs = this.#heldMs ?? this.#options.readMs();
     this.#period = this.rates.at(nowMs);
     this.#rollKeys(this.#keyPeriods.at(nowMs));
     this.#isAllowed = isAllowed;
@@ -116,7 +144,7 @@ export class DecisionTally {
     this.#note(charge.verdict, charge.key);
   };
 
-  #note({ allowed, delayMs }: Pick<Verdict, "allowed" | "delayMs">, key: string): void {
+  #note({ allowed, delayMs }: Judged, key: string): void {
     if (!allowed) this.#refusedKey = key;
     else if (delayMs > 0) this.#isRuleDelayed = true;
   }

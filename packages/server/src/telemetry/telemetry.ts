@@ -10,23 +10,25 @@ import type { TopOptions, TopReport } from "./top-report.js";
 /** The doors of the service, as metrics name them. */
 export type DoorName = "gateway" | "decision" | "forward-auth" | "envoy";
 
-/** The rule of a {@link Judgement} by a limit that came with the request: all of them are counted as one. */
+/** The rule of all limits that came with requests: they are counted as one. */
 export const INLINE_RULE = "inline";
+/** What they count by. */
+export const INLINE_KEY_TYPE = "key";
 
-/** What one limit said that is no rule of a policy: a descriptor of Envoy, or an inline limit. */
+/** The part of a verdict that is counted. */
+export type Judged = Pick<Verdict, "allowed" | "delayMs" | "source">;
+
+/** What one limit said that is no rule of a policy: a descriptor of Envoy. */
 export interface Judgement {
-  /**
-   * The limit as its file names it, such as domain and names of entries, or {@link INLINE_RULE}; never a
-   * value of a request.
-   */
+  /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
   readonly rule: string;
-  /** What it counts by: the names of the entries; `key` of an inline limit. */
+  /** What it counts by: the names of the entries. */
   readonly keyType: string;
   /** Who was counted; it is hashed wherever it is shown. */
   readonly key: string;
   readonly cost: number;
   readonly isShadow: boolean;
-  readonly verdict: Pick<Verdict, "allowed" | "delayMs" | "source">;
+  readonly verdict: Judged;
 }
 
 /**
@@ -57,6 +59,18 @@ export interface Telemetry {
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
    */
   judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void;
+  /**
+   * A decision by a limit that came with its request, told in the same way, all such limits as the rule
+   * {@link INLINE_RULE}.
+   *
+   * @param key - Who was counted; it is hashed wherever it is shown.
+   */
+  judgedInline(door: DoorName, key: string, cost: number, verdict: Judged): void;
+  /**
+   * Runs what reports many decisions before it returns. They count as of one instant, so that the clock is
+   * read once for all of them.
+   */
+  together<T>(report: () => T): T;
   /** How long a decision took, in milliseconds, where `decided` was not told. */
   tookMs(door: DoorName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
