@@ -172,6 +172,25 @@ describe("a batch", () => {
     expect(error.field).toBe("requests[1].limit[1].fixedWindow.limit");
   });
 
+  it("is decided at one instant, and its quotas by the wall clock", async () => {
+    const door = await openTestDoor({ rules: [{ id: "slow", key: "ip", limit: "1/second" }] });
+    const ms = door.clock.now();
+    let readings = 0;
+    door.clock.now = () => ms + 1_000 * readings++;
+    const dayMs = 86_400_000;
+    door.clock.wall = () => ms + dayMs * readings++;
+    const daily = { limit: { quota: { limit: 1, period: "day" } }, key: "user:42" };
+    const slow = { limit: "1/second", key: "user:42" };
+    const answersTo = async (request: object) => {
+      const { body } = await door.post("/v1/check", { requests: [request, request] });
+      return (body.answers as { allowed: boolean }[]).map(({ allowed }) => allowed);
+    };
+    expect(await answersTo({ facts })).toEqual([true, false]);
+    expect(await answersTo(slow)).toEqual([true, false]);
+    expect(await answersTo(daily)).toEqual([true, true]);
+    await door.close();
+  });
+
   it("takes a thousand requests", async () => {
     const requests = Array.from({ length: 1_000 }, (_, i) => ({ ...own, key: `user:${i}` }));
     const { body } = await test.post("/v1/peek", { requests });

@@ -1,61 +1,37 @@
 // Decisions as JSON. Texts are put together by hand: every one of them is a number, a word of a fixed list or
-// the id of a rule, which JSON takes as they are. What never comes is null, as JSON knows no Infinity.
+// the id of a rule, which JSON takes as they are.
 
 import type { Decision } from "sluice";
 import type { PolicyDecision, RuleResult } from "sluice/rules";
+import { AnswerTexts, bindingOf, numbersOf } from "./answer-text.js";
 import type { JsonSchema } from "./shape.js";
+
+// Apart, as answers under limits and under rules take turns.
+const answers = new AnswerTexts();
+const policyAnswers = new AnswerTexts();
 
 /** The answer to a decision under a limit. `id`: of what is held. */
 export function toAnswer(decision: Decision, id?: string): string {
-  return `{${numbersOf(decision)}${id === undefined ? "" : `,"id":"${id}"`}}`;
+  return id === undefined ? answers.of(decision) : `{${numbersOf(decision)},"id":"${id}"}`;
 }
 
 /** The answer to a decision under rules. */
 export function toPolicyAnswer(
   decision: PolicyDecision,
-  options: { readonly hasResults: boolean; readonly id?: string | undefined },
+  { hasResults, id }: { readonly hasResults: boolean; readonly id?: string | undefined },
 ): string {
-  let text = `{${numbersOf(decision)}`;
   const { rule, reason } = decision;
-  if (rule !== undefined) text += `,"rule":"${rule}"`;
-  if (reason !== undefined) text += `,"reason":"${reason}"`;
-  if (options.id !== undefined) text += `,"id":"${options.id}"`;
-  if (options.hasResults) text += `,"results":[${decision.results.map(toResult).join(",")}]`;
+  if (id === undefined && !hasResults) return policyAnswers.of(decision, rule, reason);
+  let text = `{${numbersOf(decision)}${bindingOf(rule, reason)}`;
+  if (id !== undefined) text += `,"id":"${id}"`;
+  if (hasResults) text += `,"results":[${decision.results.map(toResult).join(",")}]`;
   return `${text}}`;
-}
-
-function numbersOf(decision: Decision): string {
-  const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source } = decision;
-  const opening = `${toOpening(allowed, limit)}${orNull(remaining)},"retryAfterMs":`;
-  if (retryAfterMs === 0 && delayMs === 0) {
-    return `${opening}0,"resetMs":${orNull(resetMs)},"delayMs":0,"source":"${source}"`;
-  }
-  return `${opening}${orNull(retryAfterMs)},"resetMs":${orNull(resetMs)},"delayMs":${delayMs},"source":"${source}"`;
-}
-
-// Most answers begin as the one before (bench service/batch).
-let latestLimit = -1;
-let latestAllowed = false;
-let latestOpening = "";
-
-/** The answer up to what is left. */
-function toOpening(allowed: boolean, limit: number): string {
-  if (limit !== latestLimit || allowed !== latestAllowed) {
-    latestOpening = `"allowed":${allowed},"limit":${orNull(limit)},"remaining":`;
-    latestLimit = limit;
-    latestAllowed = allowed;
-  }
-  return latestOpening;
 }
 
 function toResult({ rule, keyType, algorithm, cost, isShadow, verdict }: RuleResult): string {
   // What a rule counts by may name a header or an attribute: any text.
   const named = `"rule":"${rule}","keyType":${JSON.stringify(keyType)},"algorithm":"${algorithm}"`;
   return `{${named},"cost":${cost},"isShadow":${isShadow},${numbersOf(verdict)}}`;
-}
-
-function orNull(number: number): number | null {
-  return number === Number.POSITIVE_INFINITY ? null : number;
 }
 
 const units: JsonSchema = { type: ["integer", "null"], minimum: 0 };

@@ -9,7 +9,6 @@ import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
 import { Auth } from "../http/auth.js";
-import { parseJson } from "../http/json.js";
 import { toProblemBody } from "../http/problem.js";
 import { collectBody, tooLarge } from "./body.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
@@ -105,7 +104,7 @@ export class DecisionApi {
     const startMs = readMs();
     let answer: MaybePromise<string>;
     try {
-      answer = endpoint.run(parseJson(body), NO_CALL);
+      answer = endpoint.run(body, NO_CALL);
     } catch (error) {
       this.#fail(response, error);
       return;
@@ -142,7 +141,7 @@ export class DecisionApi {
       }
       keyed = asked;
       // Other processes don't know the answer: with the id, at least the store counts the request once.
-      const text = await endpoint.run(parseJson(body), { requestId: asked.print });
+      const text = await endpoint.run(body, { requestId: asked.print });
       this.#idempotency.end(keyed, { status: 200, body: text });
       this.#send(response, text, startMs);
     } catch (error) {

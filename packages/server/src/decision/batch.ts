@@ -6,26 +6,24 @@ import type { Problem } from "../http/problem.js";
 import { InputError } from "./input-error.js";
 import { isThenable } from "./maybe.js";
 import { toToldProblem } from "./reply.js";
-import type { JsonSchema, Shape } from "./shape.js";
+import type { JsonSchema } from "./shape.js";
 
-/** What a batch is decided with. */
-export interface BatchOptions<T> {
-  readonly shape: Shape<T>;
-  readonly decide: (request: T) => MaybePromise<string>;
-  /** Told of every error. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** The answers to a batch as JSON: at once if all of them are. */
-export function answerBatch<T>(
-  requests: readonly unknown[],
-  { shape, decide, onError }: BatchOptions<T>,
+/**
+ * The answers to a batch as JSON: at once if all of them are.
+ *
+ * @param decide - Answers the request at a place.
+ * @param onError - Told of every error.
+ */
+export function answerBatch(
+  count: number,
+  decide: (place: number) => MaybePromise<string>,
+  onError: (error: unknown) => void,
 ): MaybePromise<string> {
-  const answers = new Array<MaybePromise<string>>(requests.length);
+  const answers = new Array<MaybePromise<string>>(count);
   let isWaiting = false;
-  for (let i = 0; i < requests.length; i++) {
+  for (let i = 0; i < count; i++) {
     try {
-      const answer = decide(shape.read(requests[i]));
+      const answer = decide(i);
       if (isThenable(answer)) {
         isWaiting = true;
         answers[i] = answer.catch((error: unknown) => toErrorAnswer(error, i, onError));

@@ -177,8 +177,8 @@ describe("telemetry", () => {
     const listeners: Partial<Telemetry> = {
       decided: (door, { allowed, rule }, { path }) =>
         told.push(`${door} ${allowed} ${rule} ${path}`),
-      judged: (door, allowed, [{ rule, key, cost }]) =>
-        told.push(`${door} ${allowed} ${rule} ${key} ${cost}`),
+      judgedInline: (door, key, cost, { allowed }) =>
+        told.push(`${door} ${allowed} inline ${key} ${cost}`),
       tookMs: (door, ms) => told.push(`${door} took ${ms >= 0}`),
       refused: (door, status) => told.push(`${door} ${status}`),
     };

@@ -2,8 +2,10 @@
 // document are made of this one list.
 
 import type { MaybePromise } from "sluice";
+import { parseJson } from "../http/json.js";
+import { AlikeRequests } from "./alike.js";
 import { answerBatch } from "./batch.js";
-import { type Inputs, isBatch } from "./inputs.js";
+import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./inputs.js";
 import type { Shape } from "./shape.js";
 import type { Call, Verbs } from "./verbs.js";
 
@@ -17,8 +19,8 @@ export interface Endpoint {
   readonly input: Shape<unknown>;
   readonly answer: AnswerName;
   readonly examples: Readonly<Record<string, unknown>>;
-  /** Reads a body and answers with JSON. */
-  run(body: unknown, call: Call): MaybePromise<string>;
+  /** Reads a body and answers with JSON. @throws ServerError or InputError if the body can't be used. */
+  run(body: Buffer, call: Call): MaybePromise<string>;
 }
 
 const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10", user: "42" };
@@ -37,33 +39,26 @@ export function toEndpoints(
   inputs: Inputs,
   onError: (error: unknown) => void,
 ): readonly Endpoint[] {
-  const { request: shape } = inputs;
   return [
-    endpoint("/v1/check", "Decides, and charges if allowed.", inputs.requestOrBatch, {
-      answer: "AnswerOrAnswers",
+    oneOrMany("/v1/check", "Decides, and charges if allowed.", inputs, {
       examples: {
         rules: { facts },
         limit: { ...own, cost: 3 },
         batch: { requests: [{ facts }, own] },
       },
-      run: (request, call) => {
-        if (!isBatch(request)) return verbs.check(request, call);
-        const decide = (one: Parameters<Verbs["check"]>[0]) => verbs.check(one, NO_CALL);
-        return answerBatch(request.requests, { shape, decide, onError });
-      },
+      decide: (request, call) => verbs.check(request, call),
+      together: (decide) => verbs.together(decide),
+      onError,
     }),
-    endpoint("/v1/peek", "What check would answer; charges nothing.", inputs.requestOrBatch, {
-      answer: "AnswerOrAnswers",
+    oneOrMany("/v1/peek", "What check would answer; charges nothing.", inputs, {
       examples: {
         rules: { facts, results: true },
         limit: { limit: "100/minute", key: "user:42" },
         batch: { requests: [{ facts }, own] },
       },
-      run: (request) => {
-        if (!isBatch(request)) return verbs.peek(request);
-        const decide = (one: Parameters<Verbs["peek"]>[0]) => verbs.peek(one);
-        return answerBatch(request.requests, { shape, decide, onError });
-      },
+      decide: (request) => verbs.peek(request),
+      together: (decide) => decide(NO_CALL),
+      onError,
     }),
     endpoint("/v1/reserve", "Charges now what is settled later.", inputs.reserve, {
       answer: "Answer",
@@ -120,6 +115,43 @@ export function toEndpoints(
 
 const NO_CALL: Call = {};
 
+/** An endpoint that takes a request, or a batch of them. */
+function oneOrMany(
+  path: string,
+  summary: string,
+  { request: shape, requestOrBatch: input }: Inputs,
+  rest: {
+    readonly examples: Readonly<Record<string, unknown>>;
+    readonly decide: (request: FactsRequest | LimitRequest, call: Call) => MaybePromise<string>;
+    /** Decides a batch. */
+    readonly together: (decideAll: (call: Call) => MaybePromise<string>) => MaybePromise<string>;
+    readonly onError: (error: unknown) => void;
+  },
+): Endpoint {
+  const { examples, decide, together, onError } = rest;
+  const alike = new AlikeRequests(shape);
+  const run = (body: Buffer, call: Call): MaybePromise<string> => {
+    const one = alike.readOne(body);
+    return one === undefined ? runUnlike(body, call) : decide(one, call);
+  };
+  const runUnlike = (body: Buffer, call: Call): MaybePromise<string> => {
+    const many = alike.readBatch(body);
+    if (many !== undefined) {
+      return together((each) =>
+        answerBatch(many.length, (place) => decide(many[place], each), onError),
+      );
+    }
+    const read = input.read(parseJson(body));
+    if (!isBatch(read)) return decide(read, call);
+    const { requests } = read;
+    return together((each) =>
+      // Each is read when its turn comes: a bad one fails alone.
+      answerBatch(requests.length, (place) => decide(shape.read(requests[place]), each), onError),
+    );
+  };
+  return { path, summary, input, answer: "AnswerOrAnswers", examples, run };
+}
+
 function endpoint<T>(
   path: string,
   summary: string,
@@ -137,6 +169,6 @@ function endpoint<T>(
     input,
     answer,
     examples,
-    run: (body, call) => run(input.read(body), call),
+    run: (body, call) => run(input.read(parseJson(body)), call),
   };
 }

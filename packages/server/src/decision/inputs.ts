@@ -170,6 +170,10 @@ function eitherOf<A extends object, B extends object>(
       if (value[other] !== undefined || value[another] !== undefined) return b.read(value);
       throw new InputError(`needs ${first} or ${second}, got ${seenFields(value)}`);
     },
+    fieldOf: (name, value) => {
+      const isFirst = isRecord(value) && value[first] !== undefined;
+      return isFirst ? a.fieldOf?.(name, value) : b.fieldOf?.(name, value);
+    },
   };
 }
 

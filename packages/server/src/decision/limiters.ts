@@ -22,6 +22,8 @@ export interface InlineLimiter {
   readonly limiter: Limiter<false>;
   /** How long the longest permit lasts, in milliseconds; 0 if it has none. */
   readonly permitMs: number;
+  /** Whether it has a quota, which goes by the wall clock and by no time of the other. */
+  readonly isCalendar: boolean;
 }
 
 /** Finds or makes limiters. */
@@ -68,7 +70,8 @@ export class Limiters {
     const { store, clock } = this.#core;
     const limiter = createLimiter({ limit: limits, store, clock, name: `${SCOPE}${name}` });
     const permits = limits.map((one) => (one.algorithm === "concurrency" ? one.permitMs : 0));
-    return { limiter, permitMs: Math.max(...permits) };
+    const isCalendar = limits.some(({ algorithm }) => algorithm === "quota");
+    return { limiter, permitMs: Math.max(...permits), isCalendar };
   }
 }
 

@@ -13,6 +13,11 @@ export interface Shape<T> {
   readonly schema: JsonSchema;
   /** Returns the value, changed if it has to be. @throws InputError */
   read(value: unknown): T;
+  /**
+   * The shape of a field of an object that is `value`; undefined if it has none of that name. Absent: fields
+   * are not read each by itself.
+   */
+  fieldOf?(name: string, value: unknown): Shape<unknown> | undefined;
 }
 
 /** A text. Default bounds: 1 to 65,536 characters. */
@@ -179,6 +184,7 @@ export function object<F extends Fields>(fields: F, description?: string): Shape
       }
       return given as ObjectOf<F>;
     },
+    fieldOf: (name) => known.get(name)?.shape,
   };
 }
 

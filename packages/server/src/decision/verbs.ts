@@ -1,10 +1,9 @@
 // What each verb does with a body that was read. Every one of them returns the answer as JSON text: at once
 // where the store is in this process, else a promise of it.
 
-import type { Decision, MaybePromise } from "sluice";
+import type { AtTime, Decision, MaybePromise, RequestOptions } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
 import type { Core } from "../core.js";
-import { INLINE_RULE } from "../telemetry/telemetry.js";
 import { toAnswer, toPolicyAnswer } from "./answers.js";
 import type { Hold, Holds } from "./holds.js";
 import { RESERVATION_MS } from "./holds.js";
@@ -33,6 +32,8 @@ export interface VerbsOptions {
 export interface Call {
   /** Makes the same request, sent twice, count once; undefined if it said no Idempotency-Key. */
   readonly requestId?: string | undefined;
+  /** When, by the clock of the core, for what is asked for at one instant; undefined: when its turn comes. */
+  readonly nowMs?: number | undefined;
 }
 
 /** The verbs. */
@@ -51,17 +52,16 @@ export class Verbs {
 
   /** Decides, and charges if allowed. */
   check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
-    if (!isFactsRequest(request)) {
-      const { limiter } = this.#limiters.of(request.limit, request.name);
-      const decided = limiter.check(request.key, toOptions(request.cost, call));
-      if (isThenable(decided))
-        return decided.then((decision) => this.#tellInline(decision, request));
-      return this.#tellInline(decided, request);
-    }
-    const { facts } = request;
-    const decided = this.#policy.admit(facts, toOptions(request.cost, call));
-    if (isThenable(decided)) return decided.then((decision) => this.#tell(decision, request));
-    return this.#tell(decided, request);
+    return isFactsRequest(request) ? this.#admit(request, call) : this.#check(request, call);
+  }
+
+  /**
+   * Decides many by `decide`, all at one instant, before it returns: to read clocks for each of them would be a
+   * tenth of a decision (bench service/batch).
+   */
+  together<T>(decide: (call: Call) => T): T {
+    const call = { nowMs: this.#core.clock.now() };
+    return this.#core.telemetry.together(() => decide(call));
   }
 
   /** What `check` would answer. */
@@ -172,6 +172,23 @@ export class Verbs {
     return andThen(this.#policy.explain(facts, { all, cost }), (found) => JSON.stringify(found));
   }
 
+  #admit(request: FactsRequest, call: Call): MaybePromise<string> {
+    const decided = this.#policy.admit(request.facts, toOptions(request.cost, call));
+    return isThenable(decided) ? this.#tellLater(decided, request) : this.#tell(decided, request);
+  }
+
+  #check(request: LimitRequest, call: Call): MaybePromise<string> {
+    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name);
+    const options = toOptions(request.cost, call);
+    const decided =
+      isAtTime(options) && !isCalendar
+        ? limiter.checkAt(request.key, options)
+        : limiter.check(request.key, options);
+    return isThenable(decided)
+      ? this.#tellInlineLater(decided, request)
+      : this.#tellInline(decided, request);
+  }
+
   #limiterOf({ limit, name }: LimitRequest) {
     return this.#limiters.of(limit, name).limiter;
   }
@@ -189,16 +206,17 @@ export class Verbs {
 
   /** Reports a decision under a limit that came along, and answers with it. */
   #tellInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
-    const judgement = {
-      rule: INLINE_RULE,
-      keyType: "key",
-      key,
-      cost,
-      isShadow: false,
-      verdict: decision,
-    };
-    this.#core.telemetry.judged("decision", decision.allowed, [judgement]);
+    this.#core.telemetry.judgedInline("decision", key, cost, decision);
     return toAnswer(decision, id);
+  }
+
+  // Apart, so that what is answered at once makes no closures (bench service/batch).
+  #tellLater(decided: Promise<PolicyDecision>, request: FactsRequest): Promise<string> {
+    return decided.then((decision) => this.#tell(decision, request));
+  }
+
+  #tellInlineLater(decided: Promise<Decision>, request: LimitRequest): Promise<string> {
+    return decided.then((decision) => this.#tellInline(decision, request));
   }
 
   /** What could not be settled can be tried again. */
@@ -217,14 +235,13 @@ export class Verbs {
 }
 
 const NO_CALL: Call = {};
-const PLAIN = {};
 
-function toOptions(cost: number | undefined, { requestId }: Call) {
-  if (cost === undefined && requestId === undefined) return PLAIN;
-  return {
-    ...(cost === undefined ? {} : { cost }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
+function toOptions(cost: number | undefined, call: Call): RequestOptions & Call {
+  return (cost === undefined ? call : { ...call, cost }) as RequestOptions & Call;
+}
+
+function isAtTime(options: RequestOptions & Call): options is RequestOptions & AtTime {
+  return options.nowMs !== undefined;
 }
 
 function done(): string {
