@@ -45,20 +45,19 @@ export async function drainDoors(
 }
 
 /**
- * Drains the doors that serve requests within `drainMs`, and then the admin port: it tells meanwhile that
- * readiness fails. Returns what {@link drainDoors} does of those that serve.
+ * Drains the doors that serve requests within `drainMs`, and then, when `others` have drained too, the admin
+ * port: it tells meanwhile that readiness fails. Returns what {@link drainDoors} does of those that serve.
  */
 export async function drainAll(
   doors: readonly OpenDoor[],
   drainMs: number,
+  others: Promise<readonly string[]> = Promise.resolve([]),
 ): Promise<readonly string[]> {
   const isAdmin = ({ name }: OpenDoor) => name === "admin";
-  const late = await drainDoors(
-    doors.filter((door) => !isAdmin(door)),
-    drainMs,
-  );
+  const serving = doors.filter((door) => !isAdmin(door));
+  const late = await Promise.all([others, drainDoors(serving, drainMs)]);
   await drainDoors(doors.filter(isAdmin), ADMIN_DRAIN_MS_MAX);
-  return late;
+  return late.flat();
 }
 
 /** Closes all doors, each whatever becomes of the others. */

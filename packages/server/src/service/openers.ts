@@ -8,11 +8,6 @@ import { openEnvoy } from "../envoy/envoy.js";
 import { openGateway } from "../gateway/gateway.js";
 import type { DoorOpener } from "./doors.js";
 
-/** The doors that are configured, those that serve requests first. */
-export function openersOf(config: Config, control: AdminControl): readonly DoorOpener[] {
-  return [...sharedOpenersOf(config), ...singleOpenersOf(config), adminOpenerOf(control)];
-}
-
 /** Doors that several processes can open at one address: each request stands alone. */
 export function sharedOpenersOf({ gateway, envoy }: Config): readonly DoorOpener[] {
   return [

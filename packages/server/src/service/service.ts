@@ -1,5 +1,5 @@
-// The service of one process: a core, and the doors that are configured, opened together and closed
-// together, with rules that are kept in force in between.
+// A service: a core, and the doors that are configured, opened together and closed together, with rules that
+// are kept in force in between. Some of the doors may be those of other processes.
 
 import type { AdminControl } from "../admin/control.js";
 import type { CancelTimer } from "../clock.js";
@@ -10,7 +10,8 @@ import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
 import { closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
 import { oneAtATime } from "./one-at-a-time.js";
-import { openersOf } from "./openers.js";
+import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./openers.js";
+import type { OtherProcesses, OthersMaker } from "./other-processes.js";
 import { type Readiness, readinessOf } from "./readiness.js";
 import { RulesInForce } from "./rules-in-force.js";
 
@@ -52,67 +53,77 @@ export interface Service {
  */
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
-  const core = createCore(config, { ...options, telemetry });
+  return openService(createCore(config, { ...options, telemetry }), options);
+}
+
+/**
+ * Opens a service over a core, which is closed if that fails. With other processes, those have the doors that
+ * can be shared.
+ */
+export async function openService(
+  core: OwnedCore,
+  options: ServiceOptions,
+  makeOthers?: OthersMaker,
+): Promise<Service> {
+  let service: RunningService | undefined;
   try {
-    const service = new RunningService(core, options);
-    await service.open(options.openers ?? openersOf(config, toControl(service)));
+    service = new RunningService(core, options, makeOthers);
+    await service.open(options.openers);
     return service;
   } catch (error) {
-    await core.close();
+    await (service ?? core).close();
     throw error;
   }
 }
 
-/** What the admin port asks a service of one process. */
-function toControl(service: Service): AdminControl {
-  return {
-    isReady: () => ({ ready: service.isReady(), reasons: service.unreadyReasons }),
-    reload: () => service.reload(),
-    metrics: () => service.core.telemetry.metrics(),
-  };
-}
-
 class RunningService implements Service {
   readonly core: OwnedCore;
+  readonly #others: OtherProcesses | undefined;
   readonly #readiness: Readiness;
   readonly #rules: RulesInForce;
   readonly #config: ConfigInForce;
+  /** Of this process. */
   #doors: readonly OpenDoor[] = [];
   readonly #reloadOnce = oneAtATime(() => this.#reload());
   #stopWatching: CancelTimer = () => {};
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(core: OwnedCore, options: ServiceOptions) {
+  constructor(core: OwnedCore, options: ServiceOptions, makeOthers: OthersMaker | undefined) {
     const { config, clock, telemetry } = core;
     this.core = core;
     this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
     this.#readiness = readinessOf(core);
-    const policies = policiesOf(core);
-    const onMended = () => this.#retry();
-    this.#rules = new RulesInForce({ source: config.rules, policies, telemetry, clock, onMended });
+    this.#rules = new RulesInForce({
+      source: config.rules,
+      policies: policiesOf(core),
+      telemetry,
+      clock,
+      onReplaced: (written) => this.#others?.replaceRules(written),
+      onMended: () => this.#retry(),
+    });
+    this.#others = makeOthers?.(() => ({
+      rules: this.#rules.written,
+      logLevel: this.#config.latest.telemetry.logLevel,
+    }));
   }
 
   get doors(): readonly OpenDoor[] {
-    return this.#doors;
+    return [...(this.#others?.doors ?? []), ...this.#doors];
   }
 
   isReady(): boolean {
-    return this.#readiness.isReady;
+    return this.unreadyReasons.length === 0;
   }
 
   get unreadyReasons(): readonly string[] {
-    return this.#readiness.reasons;
+    return [...this.#readiness.reasons, ...(this.#others?.unreadyReasons ?? [])];
   }
 
-  /** Opens all doors, or throws and opens none. */
-  async open(openers: readonly DoorOpener[]): Promise<void> {
-    try {
-      this.#doors = await openDoors(this.core, openers);
-    } catch (error) {
-      this.#rules.close();
-      throw error;
-    }
+  /** Opens all doors, or throws. Default: those that are configured. */
+  async open(openers: readonly DoorOpener[] = this.#toOpeners()): Promise<void> {
+    await this.#others?.start();
+    this.#doors = await openDoors(this.core, openers);
     this.#readiness.open();
     // What is wrong with it is told where it is seen.
     this.#stopWatching = this.#config.watch(() => void this.reload().catch(() => {}));
@@ -132,6 +143,21 @@ class RunningService implements Service {
     return this.#closing;
   }
 
+  #toOpeners(): readonly DoorOpener[] {
+    const { config } = this.core;
+    const shared = this.#others === undefined ? sharedOpenersOf(config) : [];
+    return [...shared, ...singleOpenersOf(config), adminOpenerOf(this.#toControl())];
+  }
+
+  #toControl(): AdminControl {
+    return {
+      isReady: () => ({ ready: this.isReady(), reasons: this.unreadyReasons }),
+      reload: () => this.reload(),
+      metrics: () => this.core.telemetry.metrics(),
+      ...this.#others?.control,
+    };
+  }
+
   async #reload(): Promise<void> {
     const next = await this.#config.read().catch((error) => {
       // A configuration can't be used without its rules, and is mended when they are.
@@ -139,8 +165,10 @@ class RunningService implements Service {
       throw error;
     });
     this.#rules.reload(next.rules);
+    await this.#others?.haveRules();
     this.#config.accept(next);
     await Promise.all(this.#doors.map((door) => door.reload?.()));
+    await this.#others?.reload(next);
   }
 
   /** A configuration that failed because of its rules is good when they are. */
@@ -152,7 +180,7 @@ class RunningService implements Service {
   async #drain(): Promise<void> {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
-    const late = await drainAll(this.#doors, config.drainMs);
+    const late = await drainAll(this.#doors, config.drainMs, this.#others?.drain());
     if (late.length > 0) telemetry.log.warn({ doors: late }, "not drained in time; closing");
     await this.close();
   }
@@ -161,6 +189,7 @@ class RunningService implements Service {
     this.#readiness.shut();
     this.#rules.close();
     this.#stopWatching();
+    await this.#others?.close();
     await closeDoors(this.#doors);
     await this.core.close();
   }

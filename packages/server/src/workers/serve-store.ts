@@ -11,6 +11,7 @@ import {
   type Store,
 } from "sluice";
 import { atEndOfTurn } from "../clock.js";
+import { andThen, isThenable } from "../maybe.js";
 import type { Channel } from "./channel.js";
 import { OpenReceipts } from "./open-receipts.js";
 import {
@@ -115,10 +116,7 @@ class StoreDesk {
       ...(requestId === undefined ? {} : { requestId }),
     });
     const isBrief = hold === "briefly";
-    if (isThenable(outcome)) {
-      return outcome.then((each) => this.#toOutcome(each, charges, isBrief));
-    }
-    return this.#toOutcome(outcome, charges, isBrief);
+    return andThen(outcome, (each) => this.#toOutcome(each, charges, isBrief));
   }
 
   #toOutcome(outcome: Outcome, charges: readonly Charge[], isBrief: boolean): unknown {
@@ -159,8 +157,4 @@ class StoreDesk {
     if (limit.algorithm !== "quota" || wall === undefined) return this.#clock.now();
     return wall.call(this.#clock);
   }
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

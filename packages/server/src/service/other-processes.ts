@@ -1,0 +1,38 @@
+// What of a service runs in other processes, as the service needs it: doors that are open there, and whoever
+// has to be told what changes here.
+
+import type { AdminControl } from "../admin/control.js";
+import type { Config, TelemetryConfig } from "../config/config.js";
+import type { OpenDoor } from "../core.js";
+import type { WrittenRules } from "./rules-in-force.js";
+
+/** What a process that starts has to know of the service as it is then. */
+export interface InForce {
+  readonly rules: WrittenRules;
+  readonly logLevel: TelemetryConfig["logLevel"];
+}
+
+/** Makes the other processes of a service, which asks `inForce` whenever one of them starts. */
+export type OthersMaker = (inForce: () => InForce) => OtherProcesses;
+
+/** The other processes of a service. */
+export interface OtherProcesses {
+  /** Doors that are open there. The service drains and closes them by the verbs below. */
+  readonly doors: readonly OpenDoor[];
+  /** Why they take no requests, in words; empty if they do. */
+  readonly unreadyReasons: readonly string[];
+  /** What the admin port asks of all processes together. */
+  readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top">;
+  /** Starts them: their doors are open when it resolves, or none is. */
+  start(): Promise<void>;
+  /** Tells them of rules that have come into force here. */
+  replaceRules(written: WrittenRules): void;
+  /** Resolves when all that was told of rules has been heard. What went wrong was told by telemetry. */
+  haveRules(): Promise<void>;
+  /** Tells them of a configuration that was accepted here; rejects if one did not take it. */
+  reload(config: Config): Promise<void>;
+  /** Lets requests under way end. Returns the names of doors at which they had not in time. */
+  drain(): Promise<readonly string[]>;
+  /** Ends them. */
+  close(): Promise<void>;
+}
