@@ -62,7 +62,7 @@ function toConfig(): Config {
     admin: { listen: LOOPBACK, token: undefined },
     upstreams: new Map(),
     routes: [],
-    store: { kind: "memory", keysMax: 1_000_000 },
+    store: { kind: "memory", onStoreFailure: "local", keysMax: 1_000_000 },
     identity: {},
     responses: {},
     rules: { inline: { version: 1, rules: [{ id: "per-user", key: "user", limit: bucket }] } },

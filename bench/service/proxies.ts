@@ -112,7 +112,7 @@ function toConfig(port: number, limit: number, body: "problem" | "minimal"): Con
     admin: { listen: LOOPBACK, token: undefined },
     upstreams: new Map([["app", { ...UPSTREAM, targets: [`http://${LOOPBACK.host}:${port}`] }]]),
     routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
-    store: { kind: "memory", keysMax: 1_000_000 },
+    store: { kind: "memory", onStoreFailure: "local", keysMax: 1_000_000 },
     identity: {},
     responses: { body },
     rules: { inline: { version: 1, rules: [rule] } },

@@ -16,7 +16,7 @@ export function toTestConfig(changes: Partial<Config> = {}): Config {
     admin: { listen: LOOPBACK, token: undefined },
     upstreams: new Map(),
     routes: [],
-    store: { kind: "memory", keysMax: 10_000 },
+    store: { kind: "memory", onStoreFailure: "local", keysMax: 10_000 },
     identity: {},
     responses: {},
     rules: { inline: { version: 1, rules: [TEN_A_MINUTE] } },

@@ -1,6 +1,7 @@
 // What a configuration file says, validated and filled in: the shape that everything else in the service
 // reads. `load.ts` makes it; docs/reference/configuration.md describes each value.
 
+import type { FailurePolicy } from "sluice";
 import type { HttpOptions, IdentityOptions } from "sluice/http";
 import type { RulesInput } from "sluice/rules";
 
@@ -127,18 +128,31 @@ export interface RouteConfig {
 }
 
 /** Where counters are kept. */
-export type StoreConfig =
-  | { readonly kind: "memory"; readonly keysMax: number }
-  | {
-      readonly kind: "redis";
-      readonly url: string;
-      readonly keyPrefix: string | undefined;
-      readonly timeoutMs: number;
-      /** Whether readiness fails once the store has been away for five minutes. Default false. */
-      readonly failReadiness: boolean;
-      /** Hashes keys that are secrets: that of `identity`. Undefined: such a key is an error. */
-      readonly keySecret?: string;
-    };
+export type StoreConfig = MemoryStoreConfig | RedisStoreConfig;
+
+/** What every store has. */
+interface StoreCare {
+  /** What answers when the store does not, for limits that don't say it themselves. Default `"local"`. */
+  readonly onStoreFailure: FailurePolicy;
+}
+
+/** Counters in this service: of several processes, in the one that started the others. */
+export interface MemoryStoreConfig extends StoreCare {
+  readonly kind: "memory";
+  readonly keysMax: number;
+}
+
+/** Counters in Redis or Valkey. */
+export interface RedisStoreConfig extends StoreCare {
+  readonly kind: "redis";
+  readonly url: string;
+  readonly keyPrefix: string | undefined;
+  readonly timeoutMs: number;
+  /** Whether readiness fails once the store has been away for five minutes. Default false. */
+  readonly failReadiness: boolean;
+  /** Hashes keys that are secrets: that of `identity`. Undefined: such a key is an error. */
+  readonly keySecret?: string;
+}
 
 /** Logs, metrics and traces. */
 export interface TelemetryConfig {

@@ -44,6 +44,7 @@ describe("a variable of the environment", () => {
       SLUICE_IDENTITY_ATTRIBUTES_COUNTRY_HEADER: "x-country",
       SLUICE_STORE_KIND: "redis",
       SLUICE_STORE_URL: "redis://:secret@127.0.0.1:6379",
+      SLUICE_STORE_ON_STORE_FAILURE: "closed",
     });
     expect(config).toMatchObject({
       workers: 4,
@@ -61,7 +62,11 @@ describe("a variable of the environment", () => {
         tier: { header: "x-plan" },
         attributes: { country: { header: "x-country" } },
       },
-      store: { kind: "redis", url: "redis://:secret@127.0.0.1:6379" },
+      store: {
+        kind: "redis",
+        url: "redis://:secret@127.0.0.1:6379",
+        onStoreFailure: "closed",
+      },
     });
   });
 

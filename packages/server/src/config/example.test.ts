@@ -35,6 +35,7 @@ describe("examples/service/sluice.yaml", () => {
         url: env.REDIS_URL,
         keyPrefix: "shop",
         timeoutMs: 50,
+        onStoreFailure: "local",
         failReadiness: false,
         keySecret: env.KEY_SECRET,
       },

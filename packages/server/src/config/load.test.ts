@@ -50,7 +50,7 @@ describe("toConfig", () => {
         ],
       ]),
       routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
-      store: { kind: "memory", keysMax: 1_000_000 },
+      store: { kind: "memory", onStoreFailure: "local", keysMax: 1_000_000 },
       identity: {
         clientAddress: "x-forwarded-for",
         forwardedHost: false,

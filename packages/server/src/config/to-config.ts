@@ -66,10 +66,13 @@ function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {
 const STORE_DEFAULTS = { keysMax: 1_000_000, timeoutMs: 50, failReadiness: false };
 
 function toStore(store: FileValues["store"], keySecret: string | undefined): StoreConfig {
-  const { kind, keysMax, url, keyPrefix, timeoutMs, failReadiness } = store;
-  if (kind === "memory") return { kind, keysMax: keysMax ?? STORE_DEFAULTS.keysMax };
+  const { kind, onStoreFailure, keysMax, url, keyPrefix, timeoutMs, failReadiness } = store;
+  if (kind === "memory") {
+    return { kind, onStoreFailure, keysMax: keysMax ?? STORE_DEFAULTS.keysMax };
+  }
   return {
     kind,
+    onStoreFailure,
     url: url ?? "",
     keyPrefix,
     timeoutMs: timeoutMs ?? STORE_DEFAULTS.timeoutMs,

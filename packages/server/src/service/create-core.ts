@@ -1,6 +1,6 @@
 // Makes what the doors of one process share: the store, the policies over it, and telemetry.
 
-import { type Clock, type Store, systemClock } from "sluice";
+import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
 import type { Core } from "../core.js";
@@ -43,7 +43,8 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
   const given = options.store === undefined ? undefined : borrowed(options.store);
   const opened = given ?? openStore(config.store, { telemetry, clock });
   const leased = options.holders === undefined ? {} : { holders: options.holders };
-  const parts = { rules, store: opened.store, clock, telemetry, leased };
+  const { onStoreFailure } = config.store;
+  const parts = { rules, store: opened.store, onStoreFailure, clock, telemetry, leased };
   const { policy, blindPolicy } = createPolicies(config, parts, opened);
   return {
     config,
@@ -63,6 +64,7 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
 interface PolicyParts {
   readonly rules: RuleSet;
   readonly store: Store;
+  readonly onStoreFailure: FailurePolicy;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly leased: { readonly holders?: number };

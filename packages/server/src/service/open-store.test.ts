@@ -18,6 +18,7 @@ afterAll(() => server.stop());
 function redisConfig(port: number) {
   return {
     kind: "redis",
+    onStoreFailure: "local",
     url: `redis://127.0.0.1:${port}`,
     keyPrefix: "app",
     timeoutMs: 1_000,
@@ -60,7 +61,7 @@ describe("a store in Redis", () => {
 
 describe("a store in memory", () => {
   it("is never away", async () => {
-    const opened = openStore({ kind: "memory", keysMax: 1_000 }, options);
+    const opened = openStore({ kind: "memory", onStoreFailure: "local", keysMax: 1_000 }, options);
     const limiter = createLimiter({ limit, store: opened.store });
     expect(limiter.check("user:42")).toMatchObject({ remaining: 9, source: "memory" });
     expect(opened.awaySinceMs()).toBeUndefined();

@@ -4,7 +4,7 @@
 import { Redis } from "ioredis";
 import { type Clock, memoryStore, resilient, type Store } from "sluice";
 import { redisStore } from "sluice/redis";
-import type { StoreConfig } from "../config/config.js";
+import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
 /** A store, and how long it has been away. */
@@ -35,13 +35,10 @@ function openMemory(
   return { store, awaySinceMs: () => undefined, close: async () => store.close() };
 }
 
-function openRedis(
-  config: Extract<StoreConfig, { readonly kind: "redis" }>,
-  { telemetry, clock }: OpenStoreOptions,
-): OpenStore {
+function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOptions): OpenStore {
   // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
   const client = new Redis(config.url, { lazyConnect: true });
-  const { keyPrefix, keySecret, timeoutMs } = config;
+  const { keyPrefix, keySecret, timeoutMs, onStoreFailure } = config;
   const remote = redisStore(client, {
     ...(keyPrefix === undefined ? {} : { prefix: keyPrefix }),
     ...(keySecret === undefined ? {} : { keySecret }),
@@ -49,6 +46,7 @@ function openRedis(
   });
   const store = resilient(telemetry.measured(remote), {
     timeoutMs,
+    onStoreFailure,
     clock,
     onEvent: (event) => telemetry.fallbackEvent(event),
   });

@@ -76,6 +76,7 @@ export class Worker {
     // Not measured: its times are those of a message, and the primary has the store's.
     const store = resilient(ipcStore(this.#channel), {
       timeoutMs: STORE_MS_MAX,
+      onStoreFailure: config.store.onStoreFailure,
       localShare: 1 / config.workers,
       clock: systemClock,
       onEvent: (event) => telemetry.fallbackEvent(event),

@@ -1,6 +1,9 @@
 // Redis that goes away and comes back under load: every request is answered in time, and limits hold again
 // by what Redis knows.
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startFaultProxy, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startService } from "../../src/service/service.js";
@@ -67,4 +70,72 @@ describe("Redis gone and back under load", () => {
     await service.close();
     proxy.close();
   });
+});
+
+describe("what the configuration says for a store that is away", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-away-"));
+  const file = join(folder, "ratelimit.yaml");
+  const limits = "rate_limit: { unit: year, requests_per_unit: 4 }";
+  writeFileSync(file, `domain: edge\ndescriptors:\n  - { key: who, ${limits} }\n`);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const four = { fixedWindow: { limit: 4, windowMs: 31_536_000_000 } };
+  const rules = [
+    { id: "usual", key: "global", match: { path: "/usual" }, limit: four },
+    { id: "own", key: "global", match: { path: "/own" }, limit: four, onStoreFailure: "open" },
+  ];
+
+  async function start(onStoreFailure: string) {
+    const gone = await startFaultProxy({ port: redis.port });
+    gone.refuse();
+    const config = toGatewayConfig(
+      upstream.url,
+      { version: 1, rules },
+      {
+        decision: { listen: "127.0.0.1:0" },
+        envoy: { listen: "127.0.0.1:0", http: "127.0.0.1:0", files: [file] },
+        store: { kind: "redis", url: `redis://127.0.0.1:${gone.port}`, onStoreFailure },
+      },
+    );
+    const service = await startService(config, { telemetry: reloadsSeen().telemetry });
+    const doors = new Map(service.doors.map((door) => [door.name, door]));
+    const post = async (url: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    };
+    return {
+      gateway: (path: string) => fetch(`${doors.get("gateway")?.url}${path}`),
+      inline: () => post(`${doors.get("decision")?.url}/v1/check`, { limit: four, key: "user:42" }),
+      envoy: () =>
+        post(`${doors.get("envoy")?.httpUrl}/json`, {
+          domain: "edge",
+          descriptors: [{ entries: [{ key: "who", value: "me" }] }],
+        }),
+      close: async () => {
+        await service.close();
+        gone.close();
+      },
+    };
+  }
+
+  it.each([
+    ["local", [200, 200, 429], [true, true, false], [200, 200, 429]],
+    ["open", [200, 200, 200], [true, true, true], [200, 200, 200]],
+    ["closed", [503, 503, 503], [false, false, false], [429, 429, 429]],
+    ["throw", [503, 503, 503], [undefined, undefined, undefined], [500, 500, 500]],
+  ])(
+    "%s holds at every door, but for rules that say something else",
+    async (policy, ...expected) => {
+      const { gateway, inline, envoy, close } = await start(policy);
+      const seen: unknown[][] = [[], [], []];
+      for (let i = 0; i < 3; i++) {
+        seen[0].push((await gateway("/usual")).status);
+        seen[1].push(((await (await inline()).json()) as { allowed?: boolean }).allowed);
+        seen[2].push((await envoy()).status);
+        expect((await gateway("/own")).status).toBe(200);
+      }
+      expect(seen).toEqual(expected);
+      await close();
+    },
+  );
 });

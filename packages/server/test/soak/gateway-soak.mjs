@@ -105,7 +105,7 @@ function toConfig(target) {
       ],
     ]),
     routes: [{ path: "/*", host: undefined, upstream: "main", preserveHost: true }],
-    store: { kind: "memory", keysMax: 10_000 },
+    store: { kind: "memory", onStoreFailure: "local", keysMax: 10_000 },
     identity: { trustedProxies: ["127.0.0.1/32"] },
     responses: {},
     rules: {

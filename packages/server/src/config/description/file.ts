@@ -42,6 +42,11 @@ const storeSection = section({
     duration({ min: 1, max: 60_000 }),
     "How long Redis may take for a decision; 50 if it is not said. Only with kind redis.",
   ),
+  onStoreFailure: byDefault(
+    oneOf(["local", "open", "closed", "throw"]),
+    "local",
+    "What answers when the store does not, for limits that don't say it: a share of the limit in each process, yes, no, or 503.",
+  ),
   failReadiness: optional(
     flag(),
     "Whether readiness fails once Redis has been away for five minutes; false if it is not said. Only with kind redis.",
