@@ -3,7 +3,7 @@
 import { createServer, type Server } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Policy } from "sluice/rules";
-import { every } from "../clock.js";
+import { atEndOfTurn, every } from "../clock.js";
 import type { DecisionConfig, ListenConfig } from "../config/config.js";
 import type { Core, OpenDoor } from "../core.js";
 import { listenAt } from "../http/listen.js";
@@ -96,8 +96,9 @@ class DecisionDoor implements OpenDoor {
   async drain(): Promise<void> {
     this.stopListening();
     this.#isDraining = true;
-    // Not at once: a request may be on its way on a connection that looks idle.
-    const stopLooking = every(IDLE_LOOK_MS, () => this.#closeIdle());
+    // Not at once, and at the end of a turn: a request may be on its way on a connection that looks idle, or
+    // have come in while the loop was busy.
+    const stopLooking = every(IDLE_LOOK_MS, () => atEndOfTurn(() => this.#closeIdle()));
     await this.#closed.finally(stopLooking);
   }
 

@@ -273,6 +273,19 @@ describe("draining", () => {
     await drained;
   });
 
+  it("answers it also if the process was too busy to look at it in time", async () => {
+    const upstream = await startUpstream((_request, response) => void response.end("x"));
+    const { url, door } = await startGateway(upstream);
+    const client = await connectTo(url);
+    await client.send(GET).until((text) => text.endsWith("x"));
+    const drained = door.drain();
+    client.send(GET);
+    const busyUntilMs = performance.now() + 600;
+    while (performance.now() < busyUntilMs);
+    expect((await client.closed()).split("HTTP/1.1 200").length).toBe(3);
+    await drained;
+  });
+
   it("is cut short by close, which leaves nothing open", async () => {
     const { url: upstream, server } = await startServer((_request, response) => {
       response.write("part");

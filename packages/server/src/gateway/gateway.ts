@@ -4,7 +4,7 @@
 import type { Server } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { createDoor, type Door } from "sluice/http";
-import { type CancelTimer, every } from "../clock.js";
+import { atEndOfTurn, type CancelTimer, every } from "../clock.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
 import type { Core, OpenDoor } from "../core.js";
@@ -23,7 +23,7 @@ import { type UpgradeConnection, type UpgradeSetup, Upgrades } from "./websocket
  * How long an idle connection stays open while the gateway drains: a request may be on its way, and is
  * still answered.
  */
-const DRAIN_GRACE_MS = 100;
+const DRAIN_GRACE_MS = 500;
 
 /**
  * Opens the gateway.
@@ -132,9 +132,9 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup {
   async drain(): Promise<void> {
     this.stopListening();
     this.isDraining = true;
-    this.#server.keepAliveTimeout = DRAIN_GRACE_MS;
-    // Again and again: one whose answer came before its body is idle only once that is in.
-    const stopLooking = every(DRAIN_GRACE_MS, () => this.#closeUnused());
+    // Again and again: one whose answer came before its body is idle only once that is in. At the end of a
+    // turn: when a busy loop gets round to this, a request may have come in that nobody has looked at.
+    const stopLooking = every(DRAIN_GRACE_MS, () => atEndOfTurn(() => this.#closeUnused()));
     await this.#closed();
     stopLooking();
     this.#release();
