@@ -1,6 +1,6 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
-import type { Facts, PolicyDecision } from "sluice/rules";
+import type { Facts, Policy, PolicyDecision } from "sluice/rules";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
 import { mustHaveHashes, toFacts } from "./api-keys.js";
@@ -10,26 +10,27 @@ import { toRulesView } from "./rules-view.js";
 
 /** Decides a request described by its facts, and charges it; what a request would hold is given back. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
-  const { policy, isBlind } = decidingPolicy(core);
+  const policy = decidingPolicy(core);
   const asked = factsOf(core, facts);
   const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
   // Nobody sees a response here: there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
-  if (isBlind) core.telemetry.decided("decision", decision, asked);
+  // The gateway's policy tells of all its decisions itself.
+  if (policy !== core.policy) core.telemetry.decided("decision", decision, asked);
   return toAnswer(decision);
 }
 
 /** What `check` would answer. */
 export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
   const options = cost === undefined ? {} : { cost };
-  return toAnswer(await decidingPolicy(core).policy.peek(factsOf(core, facts), options));
+  return toAnswer(await decidingPolicy(core).peek(factsOf(core, facts), options));
 }
 
 /** Which rules a request meets, and why. */
 export async function explain(core: Core, input: Input<"explain">): Promise<object> {
   const { facts, cost, all = false } = input;
   const options = cost === undefined ? { all } : { all, cost };
-  return decidingPolicy(core).policy.explain(factsOf(core, facts), options);
+  return decidingPolicy(core).explain(factsOf(core, facts), options);
 }
 
 /** Forgets what a key used. */
@@ -102,8 +103,8 @@ function mustExist({ policy }: Core, ruleId: string): void {
 }
 
 /** No door of this port sees a response, so the policy of such doors decides where there is one. */
-function decidingPolicy({ policy, blindPolicy }: Core) {
-  return { policy: blindPolicy ?? policy, isBlind: blindPolicy !== undefined };
+function decidingPolicy({ policy, blindPolicy }: Core): Policy {
+  return blindPolicy ?? policy;
 }
 
 function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
