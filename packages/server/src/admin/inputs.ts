@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { ServerError, show } from "../errors.js";
-import { parseJson } from "../http/json.js";
+import { mustBeJson, parseJson } from "../http/json.js";
 
 /** Bytes of a body. */
 export const BODY_BYTES_MAX = 65_536;
@@ -94,12 +94,6 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
     request.on("end", () => resolve(Buffer.concat(pieces)));
     request.on("error", reject);
   });
-}
-
-/** A page of elsewhere can make a browser send a form here, but not JSON. */
-function mustBeJson(type: string | undefined): void {
-  if (type?.split(";")[0].trim().toLowerCase() === "application/json") return;
-  throw new ServerError("SLUICE_MEDIA_TYPE", `Content-Type is ${show(type)}`);
 }
 
 function invalid(seen: string): ServerError {

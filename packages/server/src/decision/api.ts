@@ -9,6 +9,7 @@ import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
 import { Auth } from "../http/auth.js";
+import { mustBeJson } from "../http/json.js";
 import { toProblemBody } from "../http/problem.js";
 import { collectBody, tooLarge } from "./body.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
@@ -172,11 +173,3 @@ export class DecisionApi {
 }
 
 const NO_CALL: Call = {};
-const JSON_TYPE = "application/json";
-
-function mustBeJson(type: string | undefined): void {
-  if (type === JSON_TYPE) return;
-  const [essence] = (type ?? "").split(";", 1);
-  if (essence.trim().toLowerCase() === JSON_TYPE) return;
-  throw new ServerError("SLUICE_MEDIA_TYPE", `got ${show(type)}`);
-}

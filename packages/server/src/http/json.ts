@@ -1,7 +1,21 @@
 // JSON off a request, for every door that takes it.
 
 import { isUtf8 } from "node:buffer";
-import { ServerError } from "../errors.js";
+import { ServerError, show } from "../errors.js";
+
+const JSON_TYPE = "application/json";
+
+/**
+ * Looks at the `Content-Type` of a request. A page of elsewhere can make a browser send a form, but not JSON.
+ *
+ * @throws ServerError `SLUICE_MEDIA_TYPE`.
+ */
+export function mustBeJson(type: string | undefined): void {
+  if (type === JSON_TYPE) return;
+  const [essence] = (type ?? "").split(";", 1);
+  if (essence.trim().toLowerCase() === JSON_TYPE) return;
+  throw new ServerError("SLUICE_MEDIA_TYPE", `got ${show(type)}`);
+}
 
 /** What bytes that are no UTF-8 become. */
 const REPLACED = "\ufffd";
