@@ -6,7 +6,7 @@ import * as json from "./json-bytes.js";
 import type { Shape } from "./shape.js";
 
 /** Longer requests are not compared with. */
-const MODEL_BYTES_MAX = 4_096;
+export const MODEL_BYTES_MAX = 4_096;
 /** Texts of the request and of an object in it may differ, those further down not. */
 const DEPTH_MAX = 2;
 
@@ -23,68 +23,97 @@ export interface Hole {
 
 /** A request that was read. */
 export interface Model<T> {
-  readonly bytes: Buffer;
+  readonly bytes: DataView;
   readonly holes: readonly Hole[];
   readonly request: T;
 }
 
-/** The model that the request at a place of a body makes; undefined if it makes none. */
-export function toModel<T>(body: Buffer, at: number, shape: Shape<T>): Model<T> | undefined {
-  const scanned = scan(body.subarray(at, at + MODEL_BYTES_MAX));
-  if (scanned === undefined) return undefined;
-  const { end, texts } = scanned;
-  const bytes = Buffer.from(body.subarray(at, at + end));
+/**
+ * The model that the request at a place of a body makes; undefined if it makes none.
+ *
+ * @param view - The same body, with an end that can be seen.
+ */
+export function toModel<T>(
+  body: Buffer,
+  view: DataView,
+  at: number,
+  shape: Shape<T>,
+): Model<T> | undefined {
+  const scan = new Scan(body, view, at);
+  const end = scan.run();
+  if (end < 0) return undefined;
+  const bytes = Buffer.from(body.subarray(at, end));
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
-    const holes = texts.flatMap((text) => toHole(text, value, shape));
-    return { bytes, holes, request: shape.read(value) };
+    const holes = scan.texts.flatMap((text) => toHole(text, value, shape));
+    return { bytes: json.viewOf(bytes), holes, request: shape.read(value) };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
+/** Where a text stands in its request, and the names that lead to it. */
 interface FoundText {
   readonly start: number;
   readonly end: number;
   readonly path: readonly string[];
 }
 
-/**
- * Finds the end of an object and the texts in it, of bytes that are JSON. Undefined if it has no end, says a
- * field twice or has a text that is not plain.
- */
-function scan(bytes: Buffer): { end: number; texts: FoundText[] } | undefined {
-  const texts: FoundText[] = [];
-  const names = new Set<string>();
-  const path: string[] = [];
-  let lists = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === json.OPENING_BRACKET) lists++;
-    else if (byte === json.CLOSING_BRACKET) lists--;
-    else if (byte === json.QUOTE) {
-      const start = i + 1;
-      const end = json.endOfPlainText(bytes, start);
-      if (end < 0) return undefined;
-      i = end;
-      if (lists > 0) continue;
-      if (bytes[json.skipSpace(bytes, end + 1)] !== json.COLON) {
-        texts.push({ start, end, path: [...path] });
-      } else {
-        path[path.length - 1] = bytes.toString("latin1", start, end);
-        const name = path.join("\n");
-        if (names.has(name)) return undefined;
-        names.add(name);
-      }
-    } else if (lists > 0) continue;
-    else if (byte === json.OPENING_BRACE) path.push("");
-    else if (byte === json.CLOSING_BRACE) {
-      path.pop();
-      if (path.length === 0) return { end: i + 1, texts };
-    }
+/** Finds the end of an object and the texts in it. Whether it is JSON is told by others. */
+class Scan {
+  readonly texts: FoundText[] = [];
+  readonly #body: Buffer;
+  readonly #view: DataView;
+  readonly #start: number;
+  readonly #names = new Set<string>();
+  readonly #path: string[] = [];
+  #lists = 0;
+
+  constructor(body: Buffer, view: DataView, start: number) {
+    this.#body = body;
+    this.#view = view;
+    this.#start = start;
   }
-  return undefined;
+
+  /** The end; -1 if there is none near, or a field is said twice or a text is not plain. */
+  run(): number {
+    const stop = Math.min(this.#start + MODEL_BYTES_MAX, this.#body.length);
+    for (let at = this.#start; at < stop; at++) {
+      const byte = this.#view.getUint8(at);
+      if (byte === json.QUOTE) {
+        const start = at + 1;
+        at = json.endOfPlainText(this.#view, start);
+        if (at < 0 || !this.#see(start, at)) return -1;
+      } else this.#step(byte);
+      if (byte === json.CLOSING_BRACE && this.#path.length === 0) return at + 1;
+    }
+    return -1;
+  }
+
+  /** Objects in lists are of no interest: nothing in a list may differ. */
+  #step(byte: number): void {
+    if (byte === json.OPENING_BRACKET) this.#lists++;
+    else if (byte === json.CLOSING_BRACKET) this.#lists--;
+    else if (this.#lists > 0) return;
+    else if (byte === json.OPENING_BRACE) this.#path.push("");
+    else if (byte === json.CLOSING_BRACE) this.#path.pop();
+  }
+
+  /** Takes a text for a name or a value; false if it is a name that was there before. */
+  #see(start: number, end: number): boolean {
+    if (this.#lists > 0) return true;
+    const path = this.#path;
+    if (this.#view.getUint8(json.skipSpace(this.#view, end + 1)) !== json.COLON) {
+      this.texts.push({ start: start - this.#start, end: end - this.#start, path: [...path] });
+      return true;
+    }
+    path[path.length - 1] = this.#body.toString("latin1", start, end);
+    const name = path.join("\n");
+    if (this.#names.has(name)) return false;
+    this.#names.add(name);
+    return true;
+  }
 }
 
 /** The text as a hole, if its field is read by itself: what stands in a record or in a limit is not. */

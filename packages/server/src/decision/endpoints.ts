@@ -131,24 +131,19 @@ function oneOrMany(
   const { examples, decide, together, onError } = rest;
   const alike = new AlikeRequests(shape);
   const run = (body: Buffer, call: Call): MaybePromise<string> => {
-    const one = alike.readOne(body);
-    return one === undefined ? runUnlike(body, call) : decide(one, call);
+    const read = alike.read(body);
+    if (read === undefined) return runUnlike(body, call);
+    return isMany(read) ? runMany(read.length, (place) => read[place]) : decide(read, call);
   };
   const runUnlike = (body: Buffer, call: Call): MaybePromise<string> => {
-    const many = alike.readBatch(body);
-    if (many !== undefined) {
-      return together((each) =>
-        answerBatch(many.length, (place) => decide(many[place], each), onError),
-      );
-    }
     const read = input.read(parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
-    return together((each) =>
-      // Each is read when its turn comes: a bad one fails alone.
-      answerBatch(requests.length, (place) => decide(shape.read(requests[place]), each), onError),
-    );
+    // Each is read when its turn comes: a bad one fails alone.
+    return runMany(requests.length, (place) => shape.read(requests[place]));
   };
+  const runMany = (count: number, requestAt: (place: number) => FactsRequest | LimitRequest) =>
+    together((call) => answerBatch(count, (place) => decide(requestAt(place), call), onError));
   return { path, summary, input, answer: "AnswerOrAnswers", examples, run };
 }
 
@@ -171,4 +166,8 @@ function endpoint<T>(
     examples,
     run: (body, call) => run(input.read(parseJson(body)), call),
   };
+}
+
+function isMany<T>(read: T | readonly T[]): read is readonly T[] {
+  return Array.isArray(read);
 }
