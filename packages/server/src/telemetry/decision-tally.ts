@@ -57,6 +57,9 @@ export class DecisionTally {
   readonly #keyTypes = new Map<string, DistinctKeys>();
   #keyPeriod = 0;
   #heldMs: number | undefined = undefined;
+  // Most decisions come through the door of the one before.
+  #door: DoorName | undefined = undefined;
+  #doorCounts = newDoorCounts();
   // Of the decision that is being counted:
   #period = 0;
   #isAllowed = true;
@@ -161,7 +164,8 @@ export class DecisionTally {
   #countCharge(meter: RuleMeter, key: string, isShadow: boolean, isKnown: boolean): void {
     meter.rollTo(this.#period);
     if (meter.hottest.hit(key)) meter.hotKeysDetected++;
-    this.#keysOf(meter.keyType).add(key);
+    meter.keys ??= this.#keysOf(meter.keyType);
+    meter.keys.add(key);
     if (isShadow) this.#countShadow(meter, isKnown);
     else this.#countEnforced(meter);
     this.#refusedKey = undefined;
@@ -196,15 +200,18 @@ export class DecisionTally {
   }
 
   #countDoor(door: DoorName, isMatched: boolean): void {
-    let counts = this.doors.get(door);
-    if (counts === undefined) {
-      counts = { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
-      this.doors.set(door, counts);
-    }
+    if (door !== this.#door) this.#enter(door);
+    const counts = this.#doorCounts;
     if (!this.#isAllowed) counts.blocked++;
     else if (!isMatched) counts.unmatched++;
     else if (this.#isDelayed) counts.delayed++;
     else counts.allowed++;
+  }
+
+  #enter(door: DoorName): void {
+    this.#door = door;
+    this.#doorCounts = this.doors.get(door) ?? newDoorCounts();
+    this.doors.set(door, this.#doorCounts);
   }
 
   #keysOf(keyType: string): DistinctKeys {
@@ -222,4 +229,8 @@ export class DecisionTally {
     this.#keyPeriod = period;
     for (const keys of this.#keyTypes.values()) keys.roll(periods);
   }
+}
+
+function newDoorCounts(): DoorCounts {
+  return { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
 }

@@ -2,6 +2,7 @@
 // of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
 
 import { describeKey, type RefusalReason, type Rule } from "sluice/rules";
+import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 import type { DoorName } from "./telemetry.js";
 
@@ -32,6 +33,8 @@ export class RuleMeter {
   shadowAllowed = 0;
   shadowBlocked = 0;
   hotKeysDetected = 0;
+  /** The different keys of its type, which other rules may share; undefined until the first comes. */
+  keys: DistinctKeys | undefined = undefined;
   /** Keys by requests, and by refusals once there is one. */
   readonly hottest: HeavyKeys;
   #refused: HeavyKeys | undefined;
