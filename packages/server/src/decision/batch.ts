@@ -3,8 +3,8 @@
 
 import type { MaybePromise } from "sluice";
 import type { Problem } from "../http/problem.js";
+import { isThenable } from "../maybe.js";
 import { InputError } from "./input-error.js";
-import { isThenable } from "./maybe.js";
 import { toToldProblem } from "./reply.js";
 import type { JsonSchema } from "./shape.js";
 

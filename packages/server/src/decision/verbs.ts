@@ -4,6 +4,7 @@
 import type { AtTime, Decision, MaybePromise, RequestOptions } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
 import type { Core } from "../core.js";
+import { andThen, isThenable } from "../maybe.js";
 import { toAnswer, toPolicyAnswer } from "./answers.js";
 import type { Hold, Holds } from "./holds.js";
 import { RESERVATION_MS } from "./holds.js";
@@ -15,7 +16,6 @@ import {
   type RuleTarget,
 } from "./inputs.js";
 import type { Limiters } from "./limiters.js";
-import { andThen, isThenable } from "./maybe.js";
 
 /** The answer to what has no numbers to tell. */
 export const DONE = '{"ok":true}';

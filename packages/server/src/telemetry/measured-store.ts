@@ -14,6 +14,7 @@ import {
   type Store,
   type Verdict,
 } from "sluice";
+import { isThenable } from "../maybe.js";
 import { Latency } from "./latency.js";
 
 /** The verbs of a store, as metrics name them. */
@@ -139,8 +140,4 @@ export class MeasuredStore extends ForwardingStore {
       },
     );
   }
-}
-
-function isThenable<T>(answer: MaybePromise<T>): answer is Promise<T> {
-  return typeof (answer as PromiseLike<T> | undefined)?.then === "function";
 }
