@@ -9,6 +9,7 @@ import { type Clock, ForwardingStore, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, expect } from "vitest";
+import type { Config } from "../src/config/config.js";
 import type { Core } from "../src/core.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
@@ -40,6 +41,8 @@ export interface CoreParts {
   readonly hasHttp?: boolean;
   /** Where HTTP listens; default 127.0.0.1. */
   readonly httpHost?: string;
+  /** Other values of the configuration. */
+  readonly config?: Partial<Config>;
 }
 
 /** A core that nothing but this door is opened with. */
@@ -56,7 +59,7 @@ export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
   const envoy = { listen, http, files };
   const rules = { version: 1, rules: [] };
   const core: Core = {
-    config: toTestConfig({ envoy }),
+    config: toTestConfig({ envoy, ...parts.config }),
     clock: clock ?? new ManualClock(START_MS),
     store,
     policy: createPolicy({ rules }),
@@ -97,7 +100,7 @@ export function makeFiles(files: Readonly<Record<string, string>>): string {
 export function rulesOf(text: string, before?: EnvoyRules): EnvoyRules {
   const { domain, problems } = parseFile("ratelimit.yaml", text);
   expect(problems).toEqual([]);
-  return new EnvoyRules(domain === undefined ? [] : [domain], before);
+  return new EnvoyRules(domain === undefined ? [] : [domain], { before });
 }
 
 /** A limiter without a door, over a memory store. */

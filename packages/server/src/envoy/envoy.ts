@@ -12,8 +12,8 @@ import { loadFiles, lookAtFiles } from "./file/load.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
-import { EnvoyRules } from "./rules.js";
-import { TIMEOUT_MS, toEnvoyStore } from "./store.js";
+import { EnvoyRules, type EnvoyRulesOptions } from "./rules.js";
+import { deadlineOf, TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
 /** How long clients have to learn that the server drains before it takes no more calls. */
 const NOTICE_MS = 500;
@@ -48,7 +48,8 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
   const paths = config.files.map((file) => resolve(folder, file));
   const mark = await lookAtFiles(paths);
   const store = toEnvoyStore(core, storeTimeoutMs);
-  const read = (before?: EnvoyRules) => readRules(paths, core.telemetry, before);
+  const timeoutMs = deadlineOf(core, storeTimeoutMs);
+  const read = (before?: EnvoyRules) => readRules(paths, core.telemetry, { before, timeoutMs });
   const limiter = new EnvoyLimiter({
     store,
     clock: core.clock,
@@ -116,9 +117,9 @@ function toReload(
 async function readRules(
   paths: readonly string[],
   telemetry: Telemetry,
-  before: EnvoyRules | undefined,
+  options: EnvoyRulesOptions,
 ): Promise<EnvoyRules> {
   const { domains, warnings } = await loadFiles(paths);
   for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
-  return new EnvoyRules(domains, before);
+  return new EnvoyRules(domains, options);
 }

@@ -45,15 +45,24 @@ const OVERRIDES_MAX = 4_096;
 /** How many leading bits a rounded limit keeps. */
 const BITS_KEPT = 4;
 
+/** What rules are made with, besides what the files say. */
+export interface EnvoyRulesOptions {
+  /** The rules that these replace, made with the same options. */
+  readonly before?: EnvoyRules | undefined;
+  /** How long the store may take for a decision. Default: as long as its guard says. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** All domains. */
 export class EnvoyRules {
   readonly #domains = new Map<string, Level>();
   readonly #counters = new Map<string, Counter>();
   readonly #overrides: Map<string, EnvoyRule>;
+  readonly #timeoutMs: number | undefined;
 
-  /** @param before - The rules that these replace. */
-  constructor(domains: readonly DomainConfig[], before?: EnvoyRules) {
+  constructor(domains: readonly DomainConfig[], { before, timeoutMs }: EnvoyRulesOptions = {}) {
     this.#overrides = before === undefined ? new Map() : before.#overrides;
+    this.#timeoutMs = timeoutMs;
     for (const { domain, descriptors } of domains) {
       const path: Path = {
         label: domain,
@@ -96,7 +105,7 @@ export class EnvoyRules {
       this.#overrides.size < OVERRIDES_MAX ? requestsPerUnit : roundDown(requestsPerUnit);
     if (most !== requestsPerUnit) return this.#override(domain, most, unit);
     const limit = most === 0 ? undefined : fixedWindow({ limit: most, windowMs: UNIT_MS[unit] });
-    const counter = limit === undefined ? undefined : toCounter(domain, limit);
+    const counter = limit === undefined ? undefined : this.#toCounter(domain, limit);
     const rule = toOverride(domain, { requestsPerUnit: most, unit, name: "" }, counter);
     this.#overrides.set(name, rule);
     return rule;
@@ -108,23 +117,29 @@ export class EnvoyRules {
     onStoreFailure: FailurePolicy | undefined,
     before: EnvoyRules | undefined,
   ): Counter {
-    const counter = toCounter(domain, limit, onStoreFailure);
+    const counter = this.#toCounter(domain, limit, onStoreFailure);
     const name = JSON.stringify(counter);
     const earlier = before === undefined ? undefined : before.#counters.get(name);
     const known = this.#counters.get(name) ?? earlier ?? counter;
     this.#counters.set(name, known);
     return known;
   }
+
+  #toCounter(domain: string, limit: Limit, onStoreFailure?: FailurePolicy): Counter {
+    const timeoutMs = this.#timeoutMs;
+    return {
+      scope: toScope(domain),
+      part: 0,
+      limit,
+      ...(onStoreFailure === undefined ? {} : { onStoreFailure }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    };
+  }
 }
 
 /** Where the counters of a domain are kept. */
 export function toScope(domain: string): string {
   return `envoy/${domain}`;
-}
-
-function toCounter(domain: string, limit: Limit, onStoreFailure?: FailurePolicy): Counter {
-  const counter = { scope: toScope(domain), part: 0, limit };
-  return onStoreFailure === undefined ? counter : { ...counter, onStoreFailure };
 }
 
 /** What a level of a tree hands down. */

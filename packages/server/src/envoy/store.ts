@@ -21,6 +21,15 @@ export function toEnvoyStore({ store, clock, telemetry }: Core, timeoutMs: numbe
   return denyCache(guarded, { clock });
 }
 
+/**
+ * How long a store that is guarded already may take for a limit of this door; undefined: as long as its guard
+ * says. In several processes it is the primary, which must not count as failed because Redis was slow.
+ */
+export function deadlineOf({ config }: Core, timeoutMs: number): number | undefined {
+  const { store, workers } = config;
+  return store.kind === "memory" || workers > 1 ? undefined : Math.min(timeoutMs, store.timeoutMs);
+}
+
 /** The core's store: its owner closes it. */
 class BorrowedStore extends ForwardingStore {
   override close(): void {}
