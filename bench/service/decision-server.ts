@@ -55,6 +55,7 @@ function toConfig(): Config {
   return {
     file: undefined,
     workers: 1,
+    drainDelayMs: 0,
     drainMs: 1_000,
     gateway: undefined,
     decision: { listen: LOOPBACK, tokens: [], forwardAuth: true, bodyBytesMax: 1_048_576 },

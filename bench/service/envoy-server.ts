@@ -66,6 +66,7 @@ function toConfig(file: string): Config {
   return {
     file: undefined,
     workers: 1,
+    drainDelayMs: 0,
     drainMs: 1_000,
     gateway: undefined,
     decision: undefined,

@@ -105,6 +105,7 @@ function toConfig(port: number, limit: number, body: "problem" | "minimal"): Con
   return {
     file: undefined,
     workers: 1,
+    drainDelayMs: 0,
     drainMs: 1_000,
     gateway: GATEWAY,
     decision: undefined,

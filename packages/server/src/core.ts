@@ -30,6 +30,11 @@ export interface OpenDoor {
   readonly url: string;
   /** Where a door that speaks something else answers over plain HTTP too; undefined if it does not. */
   readonly httpUrl?: string | undefined;
+  /**
+   * Tells those who ask after its health to go elsewhere, and serves as before. Resolves when they have had time
+   * to hear it, however often it is called. Drain does it too. Absent: nobody asks this door.
+   */
+  announceDrain?(): Promise<void>;
   /** Takes no further connections; those that are open go on as before. Drain and close do it too. */
   stopListening(): void;
   /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */

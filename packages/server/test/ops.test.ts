@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ensureProgram } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { END_MS_MAX } from "../src/workers/control.js";
+import { ASK_MS_MAX, END_MS_MAX } from "../src/workers/control.js";
 import { sluice } from "./cli/fake-terminal.js";
 
 const root = join(import.meta.dirname, "../../..");
@@ -103,8 +103,8 @@ describe("ops/systemd/sluice.service", () => {
     expect(settingOf("ExecReload")).toContain("-HUP");
     expect(settingOf("Restart")).toBe("on-failure");
     const { server } = parse(readText("ops/sluice.yaml")) as { server: { drainMs: string } };
-    // Workers have so long to say that they are drained, and once more to end.
-    const worstMs = Number.parseInt(server.drainMs, 10) * 1_000 + 2 * END_MS_MAX;
+    // Workers have so long to stop listening, to say that they are drained, and to end.
+    const worstMs = Number.parseInt(server.drainMs, 10) * 1_000 + ASK_MS_MAX + 2 * END_MS_MAX;
     const stopMs = Number.parseInt(settingOf("TimeoutStopSec") ?? "", 10) * 1_000;
     expect(stopMs).toBeGreaterThan(worstMs);
   });
@@ -173,6 +173,7 @@ describe("ops/helm/sluice", () => {
     writeFileSync(join(work, "rules.yaml"), stringify(values.rules));
     writeFileSync(join(work, "sluice.yaml"), stringify(config));
     const env = {
+      SLUICE_SERVER_DRAIN_DELAY_MS: String(Number(values.drainDelaySeconds) * 1_000),
       SLUICE_SERVER_DRAIN_MS: String(Number(values.drainSeconds) * 1_000),
       SLUICE_ADMIN_TOKEN: "0123456789abcdef",
       SLUICE_STORE_KIND: "memory",
@@ -185,11 +186,11 @@ describe("ops/helm/sluice", () => {
     expect(await sluice(args, { env: { ...env, ...shared } })).toMatchObject({ code: 0, err: "" });
   });
 
-  it("probes health without a token, and gives pods longer to end than preStop and draining take", () => {
+  it("probes health without a token, and gives pods longer to end than draining takes", () => {
     expect(all).toMatch(/livenessProbe:\s+httpGet:\s+path: \/livez\s+port: admin/);
     expect(all).toMatch(/readinessProbe:\s+httpGet:\s+path: \/readyz\s+port: admin/);
     expect(all).toContain(
-      "terminationGracePeriodSeconds: {{ add .Values.preStopSeconds .Values.drainSeconds 15 }}",
+      "terminationGracePeriodSeconds: {{ add .Values.drainDelaySeconds .Values.drainSeconds 20 }}",
     );
   });
 });

@@ -9,6 +9,7 @@ export function toTestConfig(changes: Partial<Config> = {}): Config {
   return {
     file: undefined,
     workers: 1,
+    drainDelayMs: 0,
     drainMs: 10_000,
     gateway: undefined,
     decision: undefined,

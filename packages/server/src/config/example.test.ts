@@ -22,6 +22,7 @@ describe("examples/service/sluice.yaml", () => {
     expect(config).toMatchObject({
       file,
       workers: 2,
+      drainDelayMs: 0,
       drainMs: 20_000,
       gateway: { listen: { host: "0.0.0.0", port: 8080 }, requestTimeoutMs: 120_000 },
       decision: { tokens: [env.DECISION_TOKEN], listen: { host: "0.0.0.0", port: 8082 } },

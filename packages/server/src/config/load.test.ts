@@ -15,6 +15,7 @@ describe("toConfig", () => {
     expect(config).toEqual({
       file: undefined,
       workers: 1,
+      drainDelayMs: 0,
       drainMs: 10_000,
       gateway: {
         listen: { host: "127.0.0.1", port: 0 },

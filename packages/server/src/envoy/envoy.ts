@@ -15,7 +15,7 @@ import { EnvoyLimiter } from "./limiter.js";
 import { EnvoyRules, type EnvoyRulesOptions } from "./rules.js";
 import { deadlineOf, TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
-/** How long clients have to learn that the server drains before it takes no more calls. */
+/** How long clients have to learn that the server drains before it takes no more connections. */
 const NOTICE_MS = 500;
 
 /** The open door for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
@@ -67,7 +67,13 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
         });
   const reload = toReload(limiter, read, core.telemetry);
   const stopWatching = watchFiles(() => lookAtFiles(paths), { mark, pollMs, onChange: reload });
-  const noticeMs = Math.min(NOTICE_MS, core.config.drainMs / 2);
+  let announced: Promise<void> | undefined;
+  const announceDrain = () => {
+    grpc.health.stop();
+    const noticeMs = Math.min(NOTICE_MS, core.config.drainMs / 2);
+    announced ??= new Promise((resolve) => after(noticeMs, resolve));
+    return announced;
+  };
   const close = async () => {
     stopWatching();
     grpc.close();
@@ -79,14 +85,14 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     url: grpc.url,
     httpUrl: http?.url,
     reload,
+    announceDrain,
     stopListening: () => {
       grpc.stopListening();
       http?.stopListening();
     },
     drain: async () => {
       stopWatching();
-      grpc.health.stop();
-      await new Promise<void>((resolve) => after(noticeMs, resolve));
+      await announceDrain();
       await Promise.all([grpc.drain(), http?.drain()]);
     },
     close,

@@ -1,4 +1,3 @@
-import { request as httpRequest } from "node:http";
 import { memoryStore } from "sluice";
 import { describe, expect, it, vi } from "vitest";
 import { HeldStore, later, openWith } from "../../test/envoy-harness.js";
@@ -172,19 +171,17 @@ it("decides the requests of a connection one after the other, also if they come 
   expect(statuses).toEqual(["200", "429", "429"]);
 });
 
-it("/healthcheck answers 200, and 500 while it drains", async () => {
+it("/healthcheck answers 200, 500 before it drains, and sends clients away when it does", async () => {
   const { url, door } = await open();
   const healthy = await fetch(`${url}/healthcheck`);
   expect([healthy.status, await healthy.text()]).toEqual([200, "OK"]);
+  const client = await connectTo(url);
+  const ask = () => client.send("GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n");
+  await door.announceDrain?.();
+  const announced = await ask().until((seen) => seen.endsWith("draining"));
+  expect(announced).toMatch(/^HTTP\/1\.1 500 /);
+  expect(announced).not.toContain("Connection: close");
   const drained = door.drain();
-  const draining = await new Promise((resolve, reject) => {
-    httpRequest(`${url}/healthcheck`, (response) => {
-      response.resume();
-      resolve([response.statusCode, response.headers.connection]);
-    })
-      .on("error", reject)
-      .end();
-  });
-  expect(draining).toEqual([500, "close"]);
+  expect(await ask().closed()).toContain("Connection: close");
   await drained;
 });

@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
+import { atEndOfTurn, every } from "../clock.js";
 import type { ListenConfig } from "../config/config.js";
 import { listenAt } from "../http/listen.js";
 import { isLoopback } from "../http/loopback.js";
@@ -19,6 +20,8 @@ import { CODE, type RateLimitResponse } from "./messages.js";
 /** Until a whole request has to be there. */
 const REQUEST_MS_MAX = 10_000;
 const KEEP_ALIVE_MS = 65_000;
+/** How often a server that drains closes connections that have become idle. */
+const IDLE_LOOK_MS = 250;
 
 /** An HTTP server that listens. */
 export interface HttpDoor {
@@ -34,7 +37,7 @@ export async function openHttp(
   decider: Decider,
   health: Health,
 ): Promise<HttpDoor> {
-  const context = { decider, health, isLocal: isLoopback(listen.host) };
+  const context: Context = { decider, health, isLocal: isLoopback(listen.host), isDraining: false };
   const server = createServer((request, response) =>
     inTurn(request, response, () => answer(request, response, context)),
   );
@@ -48,10 +51,16 @@ export async function openHttp(
     // The server's own `close` would cut idle connections off at once.
     stopListening: () => void NetServer.prototype.close.call(server),
     drain: async () => {
+      context.isDraining = true;
       const closed = once(server, "close");
-      server.close();
-      server.closeIdleConnections();
+      NetServer.prototype.close.call(server);
+      // Not at once, and at the end of a turn: a request may be on its way on a connection that looks idle.
+      const closeIdle = () => server.closeIdleConnections();
+      const stopLooking = every(IDLE_LOOK_MS, () => atEndOfTurn(closeIdle));
       await closed;
+      stopLooking();
+      // Ends what watches over slow requests.
+      server.close();
     },
     close: () => {
       server.close();
@@ -65,16 +74,17 @@ interface Context {
   readonly health: Health;
   /** Whether only programs of this machine can ask: no name of elsewhere leads here but by deceit. */
   readonly isLocal: boolean;
+  isDraining: boolean;
 }
 
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { decider, health, isLocal }: Context,
+  { decider, health, isLocal, isDraining }: Context,
 ): void {
   const path = request.url?.split("?", 1)[0];
   // A connection that stays open would keep a drain waiting.
-  if (!health.isServing) response.setHeader("Connection", "close");
+  if (isDraining) response.setHeader("Connection", "close");
   if (path === "/healthcheck") sendHealth(response, health);
   else if (path !== "/json") send(response, 404, "there is nothing at that path");
   else if (request.method !== "POST") send(response, 405, "ask with POST");

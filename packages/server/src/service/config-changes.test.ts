@@ -30,8 +30,8 @@ describe("changesForRestart", () => {
     ["where it listens, once", { gateway: { listen: "0.0.0.0:8081" } }, ["gateway.listen"]],
     [
       "the process",
-      { server: { drainMs: "5s", workers: 3 } },
-      ["server.workers", "server.drainMs"],
+      { server: { drainMs: "5s", drainDelayMs: "3s", workers: 3 } },
+      ["server.workers", "server.drainDelayMs", "server.drainMs"],
     ],
     ["a door that comes", { decision: { listen: "127.0.0.1:8082" } }, ["decision"]],
     ["an upstream", { upstreams: { app: { targets: ["http://127.0.0.1:3001"] } } }, ["upstreams"]],

@@ -10,7 +10,7 @@ const LIVE: readonly string[] = ["rules", "telemetry.logLevel"];
 const DEPTH_MAX = 3;
 
 /** Values that a configuration has by themselves, and a file under `server`. */
-const OF_SERVER: readonly string[] = ["workers", "drainMs"];
+const OF_SERVER: readonly string[] = ["workers", "drainDelayMs", "drainMs"];
 
 /** The names of values that differ and need a restart, as the file writes them: `server.drainMs`. */
 export function changesForRestart(before: Config, after: Config): readonly string[] {

@@ -19,6 +19,11 @@ export async function openDoors(core: Core, openers: readonly DoorOpener[]): Pro
   throw failed.reason;
 }
 
+/** Tells those who ask after the health of these doors to go elsewhere; they serve as before. */
+export async function announceDrain(doors: readonly OpenDoor[]): Promise<void> {
+  await Promise.all(doors.map((door) => door.announceDrain?.()));
+}
+
 /** Takes no further connections at any of these doors. */
 export function stopListening(doors: readonly OpenDoor[]): void {
   for (const door of doors) door.stopListening();

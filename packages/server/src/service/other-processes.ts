@@ -31,6 +31,8 @@ export interface OtherProcesses {
   haveRules(): Promise<void>;
   /** Tells them of a configuration that was accepted here; rejects if one did not take it. */
   reload(config: Config): Promise<void>;
+  /** Tells those who ask after the health of doors to go elsewhere; they serve as before. */
+  announceDrain(): void;
   /** Lets requests under way end. Returns the names of doors at which they had not in time. */
   drain(): Promise<readonly string[]>;
   /** Ends them. */

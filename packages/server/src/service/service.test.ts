@@ -17,6 +17,7 @@ import { type Service, type ServiceOptions, startService } from "./service.js";
 const FACTS = { method: "GET", path: "/" };
 const services: Service[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const service of services.splice(0)) await service.close();
 });
 
@@ -39,6 +40,8 @@ class FakeDoor implements OpenDoor {
     this.name = name;
     this.events = events;
   }
+
+  announceDrain?: () => Promise<void>;
 
   stopListening(): void {
     this.events.push(`stop ${this.name}`);
@@ -116,11 +119,34 @@ describe("drain", () => {
     expect(service.isReady()).toBe(true);
     const draining = service.drain();
     expect(service.isReady()).toBe(false);
-    expect(events).toEqual(["drain gateway", "drain decision"]);
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway", "drain decision"]));
     for (const door of doors) door.finish();
     await draining;
     const closed = ["close gateway", "close decision", "close admin"];
     expect(events.slice(2)).toEqual(["drain admin", ...closed]);
+  });
+
+  it("begins drainDelayMs after readiness has failed", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { events, doors, openers } = fakeDoors("gateway");
+    doors[0].announceDrain = async () => void events.push("announce gateway");
+    const service = await started(toTestConfig({ drainDelayMs: 5_000 }), { openers });
+    const draining = service.drain();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect([service.isReady(), events]).toEqual([false, ["announce gateway"]]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(events).toEqual(["announce gateway", "drain gateway"]);
+    doors[0].finish();
+    await draining;
+  });
+
+  it("is left out if the service is closed during its delay", async () => {
+    const { events, openers } = fakeDoors("gateway");
+    const service = await started(toTestConfig({ drainDelayMs: 3_600_000 }), { openers });
+    const draining = service.drain();
+    await service.close();
+    await draining;
+    expect(events).toEqual(["close gateway"]);
   });
 
   it("waits for the others where a door fails to drain", async () => {
@@ -128,8 +154,7 @@ describe("drain", () => {
     const service = await started(toTestConfig(), { openers });
     doors[1].drain = () => Promise.reject(new Error("broken"));
     const draining = service.drain();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(events).toEqual(["drain gateway"]);
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));
     doors[0].finish();
     await draining;
     expect(events.slice(1)).toEqual(["close gateway", "close decision"]);
@@ -146,6 +171,7 @@ describe("drain", () => {
     const { events, openers } = fakeDoors("gateway");
     const service = await started(toTestConfig(), { openers });
     void service.drain();
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));
     await service.close();
     expect(events).toEqual(["drain gateway", "close gateway"]);
     expect(() => service.core.policy.admit(FACTS)).toThrow("closed");

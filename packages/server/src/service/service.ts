@@ -2,13 +2,13 @@
 // are kept in force in between. Some of the doors may be those of other processes.
 
 import type { AdminControl } from "../admin/control.js";
-import type { CancelTimer } from "../clock.js";
+import { type CancelTimer, pause } from "../clock.js";
 import type { Config } from "../config/config.js";
 import type { Core, OpenDoor } from "../core.js";
 import { createTelemetry } from "../telemetry/create.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
-import { closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
+import { announceDrain, closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
 import { oneAtATime } from "./one-at-a-time.js";
 import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./openers.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
@@ -40,7 +40,10 @@ export interface Service {
    * is named in the log. Rejects with what is wrong with them: nothing has changed then.
    */
   reload(): Promise<void>;
-  /** Fails readiness, lets requests under way end, `drainMs` at most, then closes. */
+  /**
+   * Fails readiness and serves on for `drainDelayMs`; then takes no further connections, lets requests under way
+   * end, `drainMs` at most, and closes.
+   */
   drain(): Promise<void>;
   /** Closes at once. */
   close(): Promise<void>;
@@ -86,6 +89,8 @@ class RunningService implements Service {
   #doors: readonly OpenDoor[] = [];
   readonly #reloadOnce = oneAtATime(() => this.#reload());
   #stopWatching: CancelTimer = () => {};
+  /** Cuts the delay before a drain short. */
+  readonly #ending = new AbortController();
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -180,12 +185,21 @@ class RunningService implements Service {
   async #drain(): Promise<void> {
     const { config, telemetry } = this.core;
     this.#readiness.shut();
+    await this.#announceDrain(config.drainDelayMs);
+    if (this.#closing !== undefined) return this.#closing;
     const late = await drainAll(this.#doors, config.drainMs, this.#others?.drain());
     if (late.length > 0) telemetry.log.warn({ doors: late }, "not drained in time; closing");
     await this.close();
   }
 
+  /** Whoever sends requests here hears that this is about to end, while everything is still served. */
+  async #announceDrain(delayMs: number): Promise<void> {
+    this.#others?.announceDrain();
+    await Promise.all([announceDrain(this.#doors), pause(delayMs, this.#ending.signal)]);
+  }
+
   async #close(): Promise<void> {
+    this.#ending.abort();
     this.#readiness.shut();
     this.#rules.close();
     this.#stopWatching();

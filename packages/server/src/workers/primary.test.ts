@@ -102,13 +102,14 @@ async function heard(): Promise<void> {
 }
 
 describe("a drain", () => {
-  it("sends no client away before the last worker has stopped listening", async () => {
+  it("is announced, and sends no client away before the last worker has stopped listening", async () => {
     const asked: string[] = [];
     const stops: (() => void)[] = [];
     const fork = () =>
       new StandWorker(1, (channel) => {
         const primary = new Peer(channel, {
           switches: () => {},
+          announceDrain: () => void asked.push("announceDrain"),
           stopListening: () => new Promise<void>((resolve) => stops.push(resolve)),
           drain: () => void asked.push("drain"),
           end: () => void asked.push("end"),
@@ -124,9 +125,9 @@ describe("a drain", () => {
     await expect.poll(() => stops.length).toBe(2);
     stops[0]();
     await heard();
-    expect(asked).toEqual([]);
+    expect(asked).toEqual(["announceDrain", "announceDrain"]);
     stops[1]();
-    await expect.poll(() => asked.slice(0, 2)).toEqual(["drain", "drain"]);
+    await expect.poll(() => asked.slice(2, 4)).toEqual(["drain", "drain"]);
   });
 });
 

@@ -5,7 +5,13 @@ import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
 import type { OpenDoor } from "../core.js";
 import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
-import { closeDoors, drainDoors, openDoors, stopListening } from "../service/doors.js";
+import {
+  announceDrain,
+  closeDoors,
+  drainDoors,
+  openDoors,
+  stopListening,
+} from "../service/doors.js";
 import { sharedOpenersOf } from "../service/openers.js";
 import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create.js";
@@ -51,7 +57,8 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
-      stopListening: () => stopListening(this.#doors),
+      announceDrain: () => void announceDrain(this.#doors),
+      stopListening: () => this.#stopListening(),
       drain: () => this.#drain(),
       end: () => this.#close(0),
     });
@@ -108,6 +115,11 @@ export class Worker {
   async #reload(logLevel: string): Promise<void> {
     if (this.#core !== undefined) this.#core.telemetry.log.level = logLevel;
     await Promise.all(this.#doors.map((door) => door.reload?.()));
+  }
+
+  async #stopListening(): Promise<void> {
+    await announceDrain(this.#doors);
+    stopListening(this.#doors);
   }
 
   /** Resolves with the names of doors that had not drained in time. Leases are returned before it does. */

@@ -92,6 +92,11 @@ export class Workers implements OtherProcesses {
     await this.#crew.tell("reload", { logLevel: telemetry.logLevel });
   }
 
+  announceDrain(): void {
+    // Not waited for: a worker that hears it late still has its time before it stops listening.
+    void this.#crew.ask("announceDrain", undefined);
+  }
+
   /**
    * All workers stop listening before one of them drains and tells its clients to connect anew: while another
    * listens, the socket that all share takes such a connection, and cuts it off when the last one stops. The

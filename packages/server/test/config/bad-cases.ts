@@ -100,12 +100,12 @@ const added: readonly Case[] = [
   [
     "a field that is like none",
     "server: { port: 5 }",
-    "sluice.yaml:7: server.port is not known; known here: workers, drainMs",
+    "sluice.yaml:7: server.port is not known; known here: workers, drainDelayMs, drainMs",
   ],
   [
     "a field that JavaScript knows",
     "server: { constructor: 5 }",
-    "sluice.yaml:7: server.constructor is not known; known here: workers, drainMs",
+    "sluice.yaml:7: server.constructor is not known; known here: workers, drainDelayMs, drainMs",
   ],
   [
     "a name that would vanish",

@@ -70,6 +70,7 @@ function toConfig(target) {
   return {
     file: undefined,
     workers: 1,
+    drainDelayMs: 0,
     drainMs: 10_000,
     gateway: {
       listen: loopback,

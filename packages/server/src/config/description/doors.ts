@@ -14,10 +14,15 @@ export const serverSection = section({
     1,
     "Processes that serve; 1 is a single process.",
   ),
+  drainDelayMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    0,
+    "How long the service goes on as before after SIGTERM while readiness fails already: as long as it takes until nobody sends requests here.",
+  ),
   drainMs: byDefault(
     duration({ min: 0, max: HOUR_MS }),
     10_000,
-    "How long requests under way may take after SIGTERM.",
+    "How long requests under way may take after that.",
   ),
 });
 
