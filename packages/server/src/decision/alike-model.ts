@@ -24,6 +24,7 @@ export interface Hole {
 /** A request that was read. */
 export interface Model<T> {
   readonly bytes: DataView;
+  readonly length: number;
   readonly holes: readonly Hole[];
   readonly request: T;
 }
@@ -46,7 +47,8 @@ export function toModel<T>(
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
     const holes = scan.texts.flatMap((text) => toHole(text, value, shape));
-    return { bytes: json.viewOf(bytes), holes, request: shape.read(value) };
+    const request = shape.read(value);
+    return { bytes: json.viewOf(bytes), length: bytes.length, holes, request };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;
     throw error;

@@ -80,7 +80,7 @@ export class AlikeRequests<T extends object> {
     const model = this.#model;
     if (model === undefined) return undefined;
     const { view } = this.#scratch;
-    const { bytes, holes } = model;
+    const { bytes, length, holes } = model;
     let { request } = model;
     let at = from;
     let seen = 0;
@@ -99,8 +99,8 @@ export class AlikeRequests<T extends object> {
         request = changed;
       }
     }
-    if (!json.isSame(view, at, bytes, seen, bytes.byteLength)) return undefined;
-    this.#end = at + bytes.byteLength - seen;
+    if (!json.isSame(view, at, bytes, seen, length)) return undefined;
+    this.#end = at + length - seen;
     return request;
   }
 }

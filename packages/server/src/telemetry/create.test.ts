@@ -1,5 +1,5 @@
 import { memoryStore, type Store } from "sluice";
-import { createPolicy, type Facts, type Policy } from "sluice/rules";
+import { createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry, type TelemetryOptions } from "./create.js";
 import { HOT_HITS } from "./decision-tally.js";
@@ -175,6 +175,19 @@ describe("metrics of decisions", () => {
     const text = await telemetry.metrics();
     expect(text).not.toContain('rule="gone"');
     expect(text).toContain(`rate_limiter_allowed_total{${ofLogin("allowed")},region="local"} 2`);
+  });
+
+  it("begin at none for a rule that comes back, also if nothing else came in between", async () => {
+    const telemetry = quietTelemetry();
+    const rules = parseRules({ version: 1, rules: [login] });
+    const policy = createPolicy({ rules, onEvent: (event) => telemetry.policyEvent(event) });
+    await decide(telemetry, policy, 1);
+    policy.replace({ version: 1, rules: [] });
+    policy.replace(rules);
+    await decide(telemetry, policy, 1);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+    });
   });
 
   it("estimate how many keys of each type came lately", async () => {

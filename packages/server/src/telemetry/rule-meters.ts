@@ -102,16 +102,26 @@ export class RuleMeters {
   /** Of limits that are no rules, with the door that has them. */
   readonly #byName = new Map<string, { readonly meter: RuleMeter; readonly door: DoorName }>();
   readonly #others: RuleMeter;
+  // Most decisions are under the rule, or the limit, of the one before (bench service/batch).
+  #latestRule: Rule | undefined;
+  #latestName: string | undefined;
+  #latest: RuleMeter;
 
   constructor(watch: HeavyKeysOptions) {
     this.#watch = watch;
     const names = { rule: OTHER_RULES, endpoint: "*", keyType: OTHER_RULES };
     this.#others = new RuleMeter(names, watch);
+    this.#latest = this.#others;
   }
 
   /** The meter of a rule, made at its first decision. */
   of(rule: Rule): RuleMeter {
-    return this.#byId.get(rule.id) ?? this.#make(rule);
+    if (rule !== this.#latestRule) {
+      this.#latest = this.#byId.get(rule.id) ?? this.#make(rule);
+      this.#latestRule = rule;
+      this.#latestName = undefined;
+    }
+    return this.#latest;
   }
 
   /** The meter of an id; `toRule` finds its rule if it was not seen yet. */
@@ -124,6 +134,15 @@ export class RuleMeters {
 
   /** The meter of a limit of a door that is no rule: its names say what it is. */
   named(door: DoorName, rule: string, keyType: string): RuleMeter {
+    if (rule !== this.#latestName) {
+      this.#latest = this.#findNamed(door, rule, keyType);
+      this.#latestName = rule;
+      this.#latestRule = undefined;
+    }
+    return this.#latest;
+  }
+
+  #findNamed(door: DoorName, rule: string, keyType: string): RuleMeter {
     const known = this.#byName.get(rule)?.meter ?? this.#byId.get(rule);
     if (known !== undefined) return known;
     if (this.#isFull) return this.#others;
@@ -134,6 +153,7 @@ export class RuleMeters {
 
   /** Forgets all limits of a door that are no rules. */
   removeNamed(door: DoorName): void {
+    this.#forgetLatest();
     for (const [name, named] of this.#byName) {
       if (named.door === door) this.#byName.delete(name);
     }
@@ -141,6 +161,7 @@ export class RuleMeters {
 
   /** Forgets rules that are gone. */
   remove(ruleIds: Iterable<string>): void {
+    this.#forgetLatest();
     for (const id of ruleIds) this.#byId.delete(id);
   }
 
@@ -151,6 +172,11 @@ export class RuleMeters {
     for (const { meter } of this.#byName.values()) if (!this.#byId.has(meter.rule)) yield meter;
     const { allowed, blocked, shadowBlocked } = this.#others.totals;
     if (allowed + blocked + shadowBlocked + this.#others.shadowAllowed > 0) yield this.#others;
+  }
+
+  #forgetLatest(): void {
+    this.#latestRule = undefined;
+    this.#latestName = undefined;
   }
 
   get #isFull(): boolean {
