@@ -4,6 +4,7 @@ import {
   type Charge,
   type Clock,
   type Counter,
+  concurrency,
   fixedWindow,
   memoryStore,
   type Store,
@@ -59,6 +60,53 @@ describe("a primary that is gone", () => {
     cut();
     await expect(waiting).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
     await expect(store.peek([charge])).rejects.toThrow("the primary process is gone");
+  });
+});
+
+describe("a worker that is gone", () => {
+  const slots: Counter = {
+    scope: "slots",
+    part: 0,
+    limit: concurrency({ limit: 2, permitMs: 600_000 }),
+  };
+  const permit: Charge = { ...charge, counter: slots };
+  const leftOf = async (store: Store, each: Charge) => {
+    const [{ remaining }] = await store.peek([{ ...each, nowMs: 1_700_000_000_000 }]);
+    return remaining;
+  };
+
+  it("holds no permits any more; what else it held stays spent", async () => {
+    const { store, inner, cut } = standOn();
+    await store.decide([permit], { hold: true });
+    const released = await store.decide([permit], { hold: true });
+    await store.settle(released.receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
+    await store.decide([charge], { hold: true });
+    expect([await leftOf(inner, permit), await leftOf(inner, charge)]).toEqual([1, 9]);
+    cut();
+    expect([await leftOf(inner, permit), await leftOf(inner, charge)]).toEqual([2, 9]);
+  });
+
+  it("gets no permit that was decided while it died", async () => {
+    const inner = memoryStore({ keysMax: 100 });
+    const decide = inner.decide.bind(inner);
+    let go = () => {};
+    const gone = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const asked = vi.spyOn(inner, "decide").mockImplementation((async (
+      ...args: Parameters<Store["decide"]>
+    ) => {
+      await gone;
+      return decide(...args);
+    }) as never);
+    const { store, cut } = standOn(undefined, inner);
+    const deciding = store.decide([permit], { hold: true });
+    await vi.waitUntil(() => asked.mock.calls.length > 0);
+    cut();
+    await expect(deciding).rejects.toThrow("gone");
+    go();
+    await asked.mock.results[0].value;
+    expect(await leftOf(inner, permit)).toBe(2);
   });
 });
 

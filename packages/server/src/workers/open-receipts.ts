@@ -55,6 +55,13 @@ export class OpenReceipts {
     return receipt;
   }
 
+  /** The receipts of permits, which are then known no more. */
+  takePermits(): readonly ChargeReceipt[] {
+    const permits = [...this.#held].filter(([, receipt]) => isPermit(receipt));
+    for (const [number] of permits) this.#held.delete(number);
+    return permits.map(([, receipt]) => receipt);
+  }
+
   #addBrief(receipt: ChargeReceipt): void {
     const nowMs = this.#clock.now();
     this.#brief.set(this.#last, { receipt, untilMs: nowMs + this.#bounds.briefMs });
@@ -64,6 +71,11 @@ export class OpenReceipts {
       this.#brief.delete(number);
     }
   }
+}
+
+/** Permits are never held briefly: they last as long as their request. */
+function isPermit({ counter }: ChargeReceipt): boolean {
+  return counter.limit.algorithm === "concurrency";
 }
 
 function firstOf(map: ReadonlyMap<number, unknown>): number {

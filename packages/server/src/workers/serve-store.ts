@@ -32,14 +32,16 @@ export interface ServeStoreOptions {
   readonly clock: Clock;
 }
 
-/** Answers the calls of one worker until the channel is gone; returns what ends it earlier. */
-export function serveStore(store: Store, channel: Channel, options: ServeStoreOptions): () => void {
+/** Answers the calls of one worker until the channel is gone. Permits that the worker still holds are free then. */
+export function serveStore(store: Store, channel: Channel, options: ServeStoreOptions): void {
   const desk = new StoreDesk(store, channel, options.clock);
   const stop = channel.listen((message) => {
     if (isMessage<CallsMessage>("calls", message)) desk.take(message);
   });
-  channel.onceGone(stop);
-  return stop;
+  channel.onceGone(() => {
+    stop();
+    desk.close();
+  });
 }
 
 class StoreDesk {
@@ -49,6 +51,7 @@ class StoreDesk {
   readonly #counters = new Map<number, Counter>();
   readonly #receipts: OpenReceipts;
   #answers: WireAnswer[] = [];
+  #isClosed = false;
 
   constructor(store: Store, channel: Channel, clock: Clock) {
     this.#store = store;
@@ -61,6 +64,25 @@ class StoreDesk {
     if (isAfresh) this.#counters.clear();
     for (const [number, counter] of counters) this.#counters.set(number, Object.freeze(counter));
     for (const [call, ask] of calls) this.#answer(call, ask);
+  }
+
+  /**
+   * The worker is gone, and with it the requests that held permits. What else it held stays spent: nobody
+   * knows how those requests went.
+   */
+  close(): void {
+    this.#isClosed = true;
+    this.#freePermits();
+  }
+
+  #freePermits(): void {
+    const settlings = this.#receipts
+      .takePermits()
+      .map((receipt) => ({ receipt, kept: 0, nowMs: this.#nowOf(receipt.counter) }));
+    if (settlings.length === 0) return;
+    // A permit that the store does not take back ends with its time.
+    const settle = async () => this.#store.settle(settlings);
+    settle().catch(() => {});
   }
 
   #answer(call: number, ask: WireAsk): void {
@@ -125,6 +147,8 @@ class StoreDesk {
       const at = charges.findIndex((charge) => charge.counter === counter && charge.key === key);
       return [at, this.#receipts.add(receipt, isBrief), cost];
     });
+    // Decided for a worker that did not live to hear it.
+    if (this.#isClosed) this.#freePermits();
     return { ...outcome, receipts };
   }
 

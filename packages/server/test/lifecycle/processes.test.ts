@@ -1,8 +1,9 @@
 // Several processes as one service: limits hold across them, whatever happens to one of them.
 
 import { describe, expect, it } from "vitest";
-import { answersOf, countOf, startLoad } from "./load.js";
+import { answersOf, ask, countOf, startLoad } from "./load.js";
 import { rulesOf, useServe } from "./serve-stand.js";
+import { startUpstream } from "./upstream.js";
 
 const { serve } = useServe();
 
@@ -54,6 +55,41 @@ describe("a worker that dies", () => {
     const tally = await load.stop();
     expect(countOf(tally, 200)).toBeLessThanOrEqual(200);
     expect(countOf(tally, 200)).toBeGreaterThan(100);
+  });
+});
+
+describe("a worker that dies with permits", () => {
+  it("leaves them to others at once, and none that another worker holds", async () => {
+    let arrived = 0;
+    let go = () => {};
+    const told = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const upstream = await startUpstream(() => {
+      arrived++;
+      return told;
+    });
+    const slots = { concurrency: { limit: 4, permitMs: 600_000 } };
+    const rules = { version: 1, rules: [{ id: "slots", key: "global", limit: slots }] };
+    const served = serve(2, rules, { upstreams: { app: { targets: [upstream.url] } } });
+    const gateway = await served.url("gateway");
+    const seen: (number | string)[] = [];
+    const askOnce = async () => seen.push(await ask(gateway));
+    const askFour = () => Promise.all([askOnce(), askOnce(), askOnce(), askOnce()]);
+    const countSeen = (what: number | string) => seen.filter((each) => each === what).length;
+    const before = askFour();
+    await expect.poll(() => arrived, { timeout: 20_000 }).toBe(4);
+    process.kill(served.workerPids[0], "SIGKILL");
+    await expect.poll(() => served.workerPids.length, { timeout: 20_000 }).toBe(3);
+    const after = askFour();
+    // Each of them has a permit or has none, while those of the other worker are still out.
+    await expect.poll(() => arrived + countSeen(429), { timeout: 20_000 }).toBe(8);
+    go();
+    await Promise.all([before, after]);
+    expect(countSeen("ECONNRESET")).toBe(arrived - 4);
+    expect(countSeen("ECONNRESET")).toBeGreaterThan(0);
+    expect(countSeen(200)).toBe(4);
+    await upstream.close();
   });
 });
 
