@@ -104,7 +104,7 @@ function pass(
     answer === undefined
       ? passNode(door, view, response)
       : passNode(door, view, response, (passage) => {
-          setInfo(setup, request, passage);
+          setup.info.set(request, passage);
           answer(passage, request, response, next);
         });
   if (passed === undefined) return;
@@ -122,7 +122,7 @@ function goOn(
   response: Response,
   next: NextFunction,
 ): void {
-  setInfo(setup, request, passage);
+  setup.info.set(request, passage);
   if (setup.isCounted !== undefined) settleByCode(setup, door, passage, request, response);
   next();
 }
@@ -142,10 +142,6 @@ function settleByCode(
       door.onError(error);
     }
   });
-}
-
-function setInfo({ infoName }: ExpressSetup, request: Request, passage: Passage): void {
-  (request as unknown as Record<string, unknown>)[infoName] = passage;
 }
 
 async function tell(

@@ -12,6 +12,7 @@ import { type EitherOr, refuseBoth } from "../either-or.js";
 import type { HeaderForm } from "../headers.js";
 import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
 import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
+import { InfoProperty } from "./info.js";
 import type { ExpressOptions, ValueOf } from "./options.js";
 import { type Answer, toAnswer } from "./refusal.js";
 
@@ -30,8 +31,8 @@ export interface ExpressSetup extends Entrance {
   readonly answer: Answer | undefined;
   /** Whether a response counts; undefined: the rule knows. */
   readonly isCounted: ((request: Request, response: Response) => boolean) | undefined;
-  /** The property of requests under which handlers find what was decided. */
-  readonly infoName: string;
+  /** Where handlers find what was decided. */
+  readonly info: InfoProperty;
   /** Whether `identity` says which proxies are trusted; if not, the app's `trust proxy` does. */
   readonly knowsProxies: boolean;
 }
@@ -99,7 +100,7 @@ export function toExpressSetup(
     ...toEntrance(site, options, own),
     answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
-    infoName: options.requestPropertyName ?? INFO_NAME,
+    info: new InfoProperty(options.requestPropertyName ?? INFO_NAME),
     // Nor is there an address to be found where a function says who is who.
     knowsProxies: typeof own.key === "function" || knowsProxies(options),
   };
@@ -115,7 +116,7 @@ export function toPolicySetup(
     ...toOneDoor(toDoor(site, policy, options)),
     answer: undefined,
     isCounted: undefined,
-    infoName: INFO_NAME,
+    info: new InfoProperty(INFO_NAME),
     knowsProxies: knowsProxies(options),
   };
 }

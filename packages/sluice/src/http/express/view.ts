@@ -1,10 +1,11 @@
 // A request of Express as doors see it: with the path that the client asked for, wherever the middleware
 // is mounted, and the address that the app's own `trust proxy` setting finds.
 
-import type { Request } from "express";
+import type { Application, Request } from "express";
 import { SluiceError } from "../../errors.js";
 import { toBareAddress } from "../../rules/address.js";
 import { NodeView } from "../node/exchange.js";
+import { peerOf } from "../node/notes.js";
 
 /** A request of Express. */
 export class ExpressView extends NodeView {
@@ -22,9 +23,10 @@ export class ExpressView extends NodeView {
   }
 
   override get peer(): string | undefined {
+    if (this.#knowsProxies) return peerOf(this.raw);
     // Read as a property: an app that is mounted inherits it, and asking for `ip` walks the header.
-    const trust: unknown = this.raw.app.settings["trust proxy"];
-    if (!trust || this.#knowsProxies) return super.peer;
+    const trust: unknown = appOf(this.raw).settings["trust proxy"];
+    if (!trust) return peerOf(this.raw);
     if (trust !== true) return bare(this.raw.ip);
     throw new SluiceError(
       "SLUICE_OPTION_INVALID",
@@ -32,6 +34,22 @@ export class ExpressView extends NodeView {
         "set it to the addresses or the number of your proxies",
     );
   }
+}
+
+/** What the latest request inherits from, which is the app's own, and that app. */
+let latestKind: unknown;
+let latestApp: Application | undefined;
+
+/** The app of a request. Most are of the same as the one before; see node/notes.ts for what that spares. */
+function appOf(request: Request): Application {
+  const kind: object | null = Object.getPrototypeOf(request);
+  if (kind === latestKind && latestApp !== undefined) return latestApp;
+  const { app } = request;
+  if (kind !== null && Object.hasOwn(kind, "app")) {
+    latestKind = kind;
+    latestApp = app;
+  }
+  return app;
 }
 
 /** Some proxies write the port as well. */

@@ -109,6 +109,22 @@ const KINDS: [string, ServerOptions][] = [
   ],
 ];
 
+describe("a request with two responses", () => {
+  it("has our fields on the one that they were put on", async () => {
+    let others = "";
+    const { of } = await call((response, request) => {
+      joinHead(response, toLines(OURS));
+      const other = new ServerResponse(request);
+      other.writeHead(200);
+      others = (other as unknown as { _header: string })._header;
+      response.end();
+    });
+    expect(of("ratelimit")).toEqual(['"r";r=2;t=60']);
+    expect(others).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+    expect(others).not.toContain("RateLimit");
+  });
+});
+
 describe.each(KINDS)("the head of %s", (_kind, options) => {
   it.each(WAYS)(
     "carries our fields once and replaces a handler's own: %s",

@@ -5,6 +5,7 @@
 
 import { ServerResponse } from "node:http";
 import { eachField, type Fields, toFields } from "../fields.js";
+import { notesBehind, sharedBelow } from "./notes.js";
 
 /** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
@@ -14,6 +15,8 @@ type WriteHead = (status: number, reason?: string | Given, given?: Given) => Ser
 
 /** What is known of a response's head. */
 interface Head {
+  /** Whose head it is: a request may have been given another response. */
+  readonly response: ServerResponse;
   /** Ours, each with its end. */
   lines: string;
   /** What was passed to `writeHead`, which `getHeader` does not show. */
@@ -24,8 +27,12 @@ interface Head {
 
 const HEAD = Symbol("sluice.head");
 
-interface Carrier extends ServerResponse {
+/** What keeps a head: the notes on a request. */
+interface Keeper {
   [HEAD]?: Head;
+}
+
+interface Carrier extends ServerResponse {
   /** Node's own step from a status line and fields to the text of a head. */
   _storeHeader?: StoreHeader;
 }
@@ -50,28 +57,40 @@ export function watchHead(response: ServerResponse): void {
 export function readField(response: ServerResponse, name: string): string | undefined {
   const set = response.getHeader(name);
   if (set !== undefined) return String(set);
-  const given = toPairs((response as Carrier)[HEAD]?.given);
+  const given = toPairs(knownHead(response)?.given);
   const said = given.find(([key]) => key.toLowerCase() === name)?.[1];
   return said === undefined ? undefined : String(said);
 }
 
 // One function for all responses, here and below: a closure for each costs three times as much, most
 // of it in the garbage collector.
-function headOf(response: ServerResponse): Head {
-  const carrier: Carrier = response;
-  const known = carrier[HEAD];
-  if (known !== undefined) return known;
-  const head: Head = { lines: "", given: undefined, writeHead: wrapped(carrier) };
-  carrier[HEAD] = head;
+function headOf(response: Carrier): Head {
+  const keeper: Keeper = notesBehind(response);
+  const known = keeper[HEAD];
+  if (known !== undefined && known.response === response) return known;
+  const head: Head = { response, lines: "", given: undefined, writeHead: wrapped(response) };
+  keeper[HEAD] = head;
   return head;
 }
 
+function knownHead(response: Carrier): Head | undefined {
+  const head = (notesBehind(response) as Keeper)[HEAD];
+  return head !== undefined && head.response === response ? head : undefined;
+}
+
+/** What the latest response of a framework inherits from: our step is above it already. */
+let latestKind: unknown;
+
 /** Sees to it that our fields join the head. Its own `writeHead` if that had to be wrapped for it. */
 function wrapped(response: Carrier): WriteHead | undefined {
-  const { _storeHeader: store } = response;
-  if (store === storeWithOurs) return undefined;
-  if (store === storeHeader && store !== undefined && response.constructor === ServerResponse) {
-    placeFor(response)._storeHeader = storeWithOurs;
+  const kind: unknown = Object.getPrototypeOf(response);
+  if (kind === latestKind) return undefined;
+  if (isNodes(response)) {
+    // On what Express puts between its responses and Node's, once for all of them, or else on this one. Responses
+    // that came through no door are passed on as they are.
+    const shared = sharedBelow(response, ServerResponse.prototype) as Carrier | undefined;
+    (shared ?? response)._storeHeader = storeWithOurs;
+    if (shared !== undefined) latestKind = kind;
     return undefined;
   }
   // HTTP/2, and responses that tests and serverless hosts make up: they look at what was set.
@@ -80,23 +99,15 @@ function wrapped(response: Carrier): WriteHead | undefined {
   return writeHead;
 }
 
-/**
- * The response itself, or what Express puts between its responses and Node's: there every response has a
- * hidden class of its own, and a property more costs microseconds (bench http/express). Responses that
- * came through no door are passed on as they are.
- */
-function placeFor(response: Carrier): Carrier {
-  let place: Carrier = response;
-  let above: Carrier | null = Object.getPrototypeOf(response);
-  while (above !== null && above !== ServerResponse.prototype) {
-    place = above;
-    above = Object.getPrototypeOf(above);
-  }
-  return above === null ? response : place;
+/** Whether a head is written in the way of Node, or already with ours. */
+function isNodes(response: Carrier): boolean {
+  const { _storeHeader: store } = response;
+  if (store === undefined || response.constructor !== ServerResponse) return false;
+  return store === storeHeader || store === storeWithOurs;
 }
 
 function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
-  const head = this[HEAD];
+  const head = knownHead(this);
   if (head === undefined) {
     (storeHeader as StoreHeader).call(this, firstLine, given);
     return;
@@ -112,7 +123,7 @@ function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
 }
 
 function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: Given): Carrier {
-  const head = this[HEAD] as Head;
+  const head = knownHead(this) as Head;
   const fields = toFields(head.lines);
   const message = typeof reason === "string" ? reason : undefined;
   head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, fields);
