@@ -6,7 +6,7 @@ import { SluiceError, show } from "../errors.js";
 import { andThen, drop, type MaybePromise, tell } from "../maybe-promise.js";
 import { refuseIfDelayed } from "../rules/charge.js";
 import type { Facts } from "../rules/facts.js";
-import type { Policy } from "../rules/policy.js";
+import { type Policy, shortWayOf } from "../rules/policy.js";
 import { chargesOf, PolicyDecision } from "../rules/policy-decision.js";
 import type { AdmitOptions, Needs } from "../rules/policy-request.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
@@ -104,11 +104,24 @@ export class Door implements PassageHost {
   }
 
   #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
+    const short = attributes === undefined ? this.#admitShortly(view) : undefined;
+    if (short !== undefined) return short;
     const shown = this.#identity.read(view);
     const options = this.#toOptions(view, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
     if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
     return decided.then((decision) => this.#toPassage(view, decision));
+  }
+
+  /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
+  #admitShortly(view: RequestView): Passage | undefined {
+    const way = shortWayOf(this.policy);
+    if (way === undefined || this.#setup.requestId !== undefined) return undefined;
+    const ip = this.#identity.addressOf(view);
+    const answer = ip === undefined ? undefined : way.decide(ip);
+    if (answer === undefined) return undefined;
+    if (!answer.verdict.allowed) return this.#toPassage(view, answer.toDecision());
+    return new Passage(this, view.raw, answer, this.#fields.writeOne(answer), undefined, undefined);
   }
 
   /** None, and so nothing made, for requests that are decided by what they show. */

@@ -6,6 +6,7 @@ import { type Clock, wallMsOf } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import type { RuleCharge } from "../rules/charge.js";
 import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
+import { LatestLines } from "./headers/latest-lines.js";
 import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers/limit.js";
 import type { PartitionKey } from "./headers/partition-key.js";
 import type { Retry } from "./retry-after.js";
@@ -27,10 +28,16 @@ interface FieldOptions {
   readonly partitionKey: PartitionKey | undefined;
 }
 
+/** The limit whose numbers are told. */
+type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit">;
+/** One that a request passed. */
+type Answered = Bound & Pick<RuleCharge, "rule" | "counter" | "key">;
+
 /** Writes the fields of responses. */
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
+  readonly #latest = new LatestLines();
   #readAtMs = -1;
   #wallSeconds = 0;
 
@@ -69,8 +76,37 @@ export class FieldWriter {
     return bound === undefined ? lines : lines + this.#toNumbers(boundLimit, bound, retry);
   }
 
+  /** The same for a request under one limit that is shown, known and has let it pass. */
+  writeOne(answer: Answered): string {
+    const texts = textsOf(answer);
+    const { verdict } = answer;
+    const { partitionKey, legacyReset } = this.#options;
+    if (partitionKey !== undefined) {
+      return this.#toLines(texts, answer, partitionKey.parameterOf(answer));
+    }
+    const seconds = Math.ceil(verdict.resetMs / 1000);
+    const wallSeconds = legacyReset === "epoch" ? this.#wallSecondsAt(answer) : 0;
+    const { remaining } = verdict;
+    const known = this.#latest.find(texts, remaining, seconds, wallSeconds);
+    if (known !== undefined) return known;
+    const lines = this.#toLines(texts, answer, "");
+    this.#latest.keep(texts, remaining, seconds, wallSeconds, lines);
+    return lines;
+  }
+
+  #toLines(texts: LimitTexts, answer: Answered, pk: string): string {
+    let lines = "";
+    if (this.#isNamed) {
+      const state = toState(texts, answer.verdict, undefined);
+      lines = `RateLimit-Policy: ${texts.namedPolicy}${pk}\r\nRateLimit: ${state}${pk}\r\n`;
+    } else if (this.#options.headers !== "none") {
+      lines = `RateLimit-Policy: ${texts.policy}\r\n`;
+    }
+    return lines + this.#toNumbers(texts.limit, answer, undefined);
+  }
+
   /** The forms that tell one limit's numbers. */
-  #toNumbers(limit: string, bound: RuleCharge, retry: Retry | undefined): string {
+  #toNumbers(limit: string, bound: Bound, retry: Retry | undefined): string {
     const { verdict } = bound;
     const { headers, legacyReset } = this.#options;
     const remaining = clip(verdict.remaining);
@@ -91,7 +127,7 @@ export class FieldWriter {
   }
 
   /** The wall clock, rounded up; read once for all requests of a millisecond. */
-  #wallSecondsAt({ nowMs, ruleLimit }: RuleCharge): number {
+  #wallSecondsAt({ nowMs, ruleLimit }: Bound): number {
     // A quota is decided by the wall clock itself, whose time may be another's a moment later.
     if (nowMs !== this.#readAtMs || ruleLimit.isQuota) {
       this.#wallSeconds = Math.ceil(wallMsOf(this.#options.clock) / 1000);

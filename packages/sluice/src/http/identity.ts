@@ -43,6 +43,11 @@ export class Identity {
     this.#setup = setup;
   }
 
+  /** The address of the client alone, as `read` has it; undefined if there is none. */
+  addressOf(view: RequestView): string | undefined {
+    return this.#setup.clients.of(view);
+  }
+
   /** What the request shows. Each fact is read when it is asked for. */
   read(view: RequestView): RequestFacts {
     return new RequestFacts(this.#setup, view);

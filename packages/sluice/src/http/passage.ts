@@ -3,7 +3,8 @@
 
 import { toCost } from "../limiter-input.js";
 import type { MaybePromise } from "../maybe-promise.js";
-import { chargesOf, type PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
+import { chargesOf, PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
+import type { ShortAnswer } from "../rules/short-way.js";
 import { type Fields, toFields } from "./fields.js";
 import type { Refusal } from "./refusal.js";
 import type { Wait } from "./waiting.js";
@@ -31,7 +32,6 @@ export interface PassageHost {
 
 /** What a door answers to a request. */
 export class Passage implements RateLimitInfo {
-  readonly decision: PolicyDecision;
   /** The RateLimit fields, for every response: a line for each, with its end. */
   readonly lines: string;
   /** The response to send instead of going on; undefined if the request may go on. */
@@ -39,23 +39,33 @@ export class Passage implements RateLimitInfo {
   readonly #wait: Wait | undefined;
   readonly #host: PassageHost;
   readonly #request: unknown;
+  #decided: PolicyDecision | ShortAnswer;
   #cost: number | undefined;
 
   constructor(
     host: PassageHost,
     request: unknown,
-    decision: PolicyDecision,
+    decided: PolicyDecision | ShortAnswer,
     lines: string,
     refusal: Refusal | undefined,
     wait: Wait | undefined,
   ) {
     this.#host = host;
     this.#request = request;
-    this.decision = decision;
+    this.#decided = decided;
     this.lines = lines;
     this.refusal = refusal;
     this.#wait = wait;
     this.#cost = undefined;
+  }
+
+  /** Made when somebody asks for it, of a request that went the short way. */
+  get decision(): PolicyDecision {
+    const decided = this.#decided;
+    if (decided instanceof PolicyDecision) return decided;
+    const decision = decided.toDecision();
+    this.#decided = decision;
+    return decision;
   }
 
   /** The RateLimit fields one by one. */
@@ -65,7 +75,8 @@ export class Passage implements RateLimitInfo {
 
   /** Whether `finish` has to be called when the response is there or the client is gone. */
   get isHeld(): boolean {
-    return this.#wait !== undefined || this.decision.isHeld;
+    if (this.#wait !== undefined) return true;
+    return this.#decided instanceof PolicyDecision && this.#decided.isHeld;
   }
 
   /** Whether a rule settles by the bytes of the response's body. */

@@ -95,6 +95,14 @@ export function toOnlyCharge(
   return new ChargeOfRule(rule, rule.limits[0], key, cost, context, subject);
 }
 
+/** The charge of a rule with one limit that everybody with a key is charged alike. */
+export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
+  const context = { nowMs, wallMs: nowMs, costs: NO_COSTS, cost: undefined, isReserved: false };
+  return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, undefined);
+}
+
+const NO_COSTS: CostFunctions = new Map();
+
 function push(
   rule: CompiledRule,
   limits: readonly RuleLimit[],
@@ -170,7 +178,7 @@ class ChargeOfRule implements RuleCharge {
     key: string,
     cost: number,
     context: ChargeContext,
-    subject: Subject,
+    subject: Subject | undefined,
   ) {
     this.counter = ruleLimit.counter;
     this.key = key;
@@ -182,7 +190,8 @@ class ChargeOfRule implements RuleCharge {
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.isShadow;
-    this.caller = rule.lane.isSharded ? callerOf(subject, rule.isLate) : undefined;
+    this.caller =
+      rule.lane.isSharded && subject !== undefined ? callerOf(subject, rule.isLate) : undefined;
     this.isReserved = context.isReserved;
     // A slot goes back should the request have to wait and there be no room.
     this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;

@@ -124,6 +124,12 @@ export class CompiledRules {
     return this.#all;
   }
 
+  /** The one rule in force; undefined if there are several, or none, or not for everybody. */
+  get only(): CompiledRule | undefined {
+    const isForAll = this.isOn && this.ruleSet.exempt.ips === undefined;
+    return isForAll && this.#enabled.length === 1 ? this.#enabled[0] : undefined;
+  }
+
   /** All rules by what they ask of the caller, and not of what it asks for. */
   get byCaller(): Matcher<RuleOfCaller> {
     this.#byCaller ??= new Matcher(this.#enabled.map(toRuleOfCaller));

@@ -22,7 +22,7 @@ import { Held, type SettleContext } from "./held.js";
 import { isOneLane, toLanes } from "./lanes.js";
 import type { Matcher } from "./matcher.js";
 import { PolicyDecision } from "./policy-decision.js";
-import type { SampleFinding } from "./policy-sample.js";
+import { type SampleFinding, watchKey } from "./policy-sample.js";
 import type { Dimension } from "./rule.js";
 import { Subject } from "./subject.js";
 
@@ -204,10 +204,7 @@ export class PolicyRequest implements ChargeContext {
     for (let i = 0; i < charges.length; i++) {
       const { rule, key, ruleLimit } = charges[i];
       if (rule.sample === undefined || ruleLimit.counter.part > 0) continue;
-      const finding = rule.sample.see(key, this.nowMs);
-      if (finding === undefined) continue;
-      rule.sample = undefined;
-      this.context.onSampled(rule, finding);
+      watchKey(rule, key, this.nowMs, this.context.onSampled);
     }
   }
 

@@ -4,6 +4,7 @@
 // then on the question costs nothing. Only rules with traffic are watched, and only so many at once.
 
 import { spreadHash } from "../algorithms/spread-hash.js";
+import type { CompiledRule } from "./compile.js";
 import type { Rule } from "./rule.js";
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
@@ -29,6 +30,19 @@ export interface SampleFinding {
   readonly isUseless: boolean;
   readonly keysSeen: number;
   readonly seenTwice: number;
+}
+
+/** Notes a key that comes under a rule, until it is known whether keys come back. */
+export function watchKey(
+  rule: CompiledRule,
+  key: string,
+  nowMs: number,
+  onSampled: (rule: CompiledRule, finding: SampleFinding) => void,
+): void {
+  const finding = rule.sample?.see(key, nowMs);
+  if (finding === undefined) return;
+  rule.sample = undefined;
+  onSampled(rule, finding);
 }
 
 /** How many rules of a set are watched at once. */

@@ -22,11 +22,15 @@ import {
 import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
 import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
 import type { RuleSet } from "./rule.js";
+import { ShortWay } from "./short-way.js";
 
 export type { AdmitOptions } from "./policy-request.js";
 
 /** So many rules can be switched off at once, rules that are gone meanwhile included. */
 const OFF_MAX = 100_000;
+
+/** The short way through a policy, for the rest of the library; undefined if there is none. */
+export let shortWayOf: (policy: Policy) => ShortWay | undefined;
 
 /** A policy over rules. Made by {@link createPolicy}. */
 export class Policy {
@@ -37,7 +41,13 @@ export class Policy {
   readonly #off = new Set<string>();
   #isAllOff = false;
   #compiled: CompiledRules;
+  /** Undefined if the rules in force don't allow it, or each decision is told with its facts. */
+  #shortWay: ShortWay | undefined;
   #isClosed = false;
+
+  static {
+    shortWayOf = (policy) => policy.#shortWay;
+  }
 
   constructor(options: PolicyOptions) {
     const setup = toPolicySetup(options);
@@ -57,6 +67,7 @@ export class Policy {
       },
     };
     this.#compiled = this.#compile(setup.rules);
+    this.#shortWay = this.#toShortWay();
   }
 
   /** The time by which it decides. */
@@ -148,7 +159,7 @@ export class Policy {
   replace(rules: RulesInput): void {
     this.#mustBeOpen();
     const before = this.rules;
-    this.#compiled = this.#compile(toRuleSet(rules));
+    this.#putInForce(toRuleSet(rules));
     const after = this.rules;
     const diff = () => diffRules(before, after);
     this.#tell({ kind: "replaced", from: before.version, to: after.version, diff });
@@ -164,7 +175,7 @@ export class Policy {
     this.#mustBeOpen();
     if (ruleId === undefined) this.#isAllOff = true;
     else this.#switchOff(ruleOf(this.#compiled, ruleId));
-    this.#compiled = this.#compile(this.#compiled.ruleSet);
+    this.#putInForce(this.#compiled.ruleSet);
     this.#tell({ kind: "disabled", rule: ruleId });
   }
 
@@ -178,7 +189,7 @@ export class Policy {
     this.#mustBeOpen();
     if (ruleId === undefined) this.#isAllOff = false;
     else if (!this.#off.delete(ruleId)) ruleOf(this.#compiled, ruleId);
-    this.#compiled = this.#compile(this.#compiled.ruleSet);
+    this.#putInForce(this.#compiled.ruleSet);
     this.#tell({ kind: "enabled", rule: ruleId });
   }
 
@@ -213,6 +224,7 @@ export class Policy {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#shortWay = undefined;
     await this.#lanes.close();
     if (this.#setup.ownsStore) await this.#setup.store.close();
   }
@@ -222,9 +234,19 @@ export class Policy {
     return new PolicyRequest(this.#context, this.#compiled, facts, options);
   }
 
+  #toShortWay(): ShortWay | undefined {
+    if (this.#setup.onDecision !== undefined) return undefined;
+    return ShortWay.of(this.#compiled, this.#context);
+  }
+
   #keyOf(ruleId: string, key: string): RuleKey {
     this.#mustBeOpen();
     return new RuleKey(this.#compiled, ruleId, key, this.#setup.clock);
+  }
+
+  #putInForce(ruleSet: RuleSet): void {
+    this.#compiled = this.#compile(ruleSet);
+    this.#shortWay = this.#toShortWay();
   }
 
   #compile(ruleSet: RuleSet): CompiledRules {
