@@ -10,6 +10,7 @@ import { toRuleId } from "../rule-id.js";
 import { type FastifyLimit, toFastifyLimit } from "./limit.js";
 import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./options.js";
 
+const ROUTE = "fastify.context";
 const CACHE = { min: 1, max: 100_000_000 };
 
 /** The limits of an application. */
@@ -22,6 +23,8 @@ export class FastifyLimits {
   readonly #options: (FastifyLimitOptions & { store: Store; name: string }) | undefined;
   /** By the object in `config.rateLimit`, as long as the route that has it lives. */
   readonly #byConfig = new WeakMap<object, { limit: FastifyLimit; runsIn: FastifyHook }>();
+  /** By what Fastify keeps of a route. */
+  readonly #byRoute = new WeakMap<object, { readonly limit: FastifyLimit | undefined }>();
   readonly #made: FastifyLimit[] = [];
 
   /** Limits of these options; those of a policy have only one, and it is given. */
@@ -55,6 +58,16 @@ export class FastifyLimits {
 
   /** The limit that a hook has to apply; undefined if none has. */
   of(request: FastifyRequest): FastifyLimit | undefined {
+    const route = routeOf(request);
+    if (route === undefined) return this.#find(request);
+    const known = this.#byRoute.get(route);
+    if (known !== undefined) return known.limit;
+    const limit = this.#find(request);
+    this.#byRoute.set(route, { limit });
+    return limit;
+  }
+
+  #find(request: FastifyRequest): FastifyLimit | undefined {
     const { config, method, url } = request.routeOptions;
     const own = config?.rateLimit;
     if (own === undefined) return this.#isGlobal ? this.base : undefined;
@@ -87,6 +100,22 @@ export class FastifyLimits {
     this.#made.push(limit);
     return limit;
   }
+}
+
+/** Found on the first request; null if this Fastify keeps its routes elsewhere. */
+let routeSymbol: symbol | null | undefined;
+
+/**
+ * What Fastify keeps of the route of a request, the same for all of its requests; undefined if that can't be
+ * found. `routeOptions` makes an object of twelve fields each time (bench http/fastify).
+ */
+function routeOf(request: FastifyRequest): object | undefined {
+  if (routeSymbol === undefined) {
+    const own = Object.getOwnPropertySymbols(request);
+    routeSymbol = own.find(({ description }) => description === ROUTE) ?? null;
+  }
+  if (routeSymbol === null) return undefined;
+  return (request as unknown as Record<symbol, object | undefined>)[routeSymbol];
 }
 
 /** What a route takes over: all but the limit, if it has another one. */
