@@ -237,7 +237,10 @@ export class Verbs {
 const NO_CALL: Call = {};
 
 function toOptions(cost: number | undefined, call: Call): RequestOptions & Call {
-  return (cost === undefined ? call : { ...call, cost }) as RequestOptions & Call;
+  if (cost === undefined) return call as RequestOptions & Call;
+  // Field by field: to spread a call that has a time takes longer than the decision.
+  const { requestId, nowMs } = call;
+  return { cost, requestId, nowMs } as RequestOptions & Call;
 }
 
 function isAtTime(options: RequestOptions & Call): options is RequestOptions & AtTime {
