@@ -86,11 +86,11 @@ function wrapped(response: Carrier): WriteHead | undefined {
   const kind: unknown = Object.getPrototypeOf(response);
   if (kind === latestKind) return undefined;
   if (isNodes(response)) {
-    // On what Express puts between its responses and Node's, once for all of them, or else on this one. Responses
-    // that came through no door are passed on as they are.
-    const shared = sharedBelow(response, ServerResponse.prototype) as Carrier | undefined;
-    (shared ?? response)._storeHeader = storeWithOurs;
-    if (shared !== undefined) latestKind = kind;
+    if (kind === ServerResponse.prototype) response._storeHeader = storeWithOurs;
+    else {
+      wrapShared(response);
+      latestKind = kind;
+    }
     return undefined;
   }
   // HTTP/2, and responses that tests and serverless hosts make up: they look at what was set.
@@ -102,8 +102,17 @@ function wrapped(response: Carrier): WriteHead | undefined {
 /** Whether a head is written in the way of Node, or already with ours. */
 function isNodes(response: Carrier): boolean {
   const { _storeHeader: store } = response;
-  if (store === undefined || response.constructor !== ServerResponse) return false;
-  return store === storeHeader || store === storeWithOurs;
+  if (store === undefined || (store !== storeHeader && store !== storeWithOurs)) return false;
+  return response.constructor === ServerResponse;
+}
+
+/**
+ * Puts our step on what Express puts between its responses and Node's, once for all of them. Responses that
+ * came through no door are passed on as they are.
+ */
+function wrapShared(response: Carrier): void {
+  const shared = sharedBelow(response, ServerResponse.prototype) as Carrier | undefined;
+  (shared ?? response)._storeHeader = storeWithOurs;
 }
 
 function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {
