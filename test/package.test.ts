@@ -4,12 +4,11 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join, posix } from "node:path";
+import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
 
@@ -23,7 +22,7 @@ const specifiers = Object.keys(manifest.exports)
   .filter((subpath) => !subpath.endsWith(".json"))
   .map((subpath) => posix.join("sluice", subpath));
 
-const work = mkdtempSync(join(tmpdir(), "sluice-package-"));
+const work = makeFolder("package");
 const consumer = join(work, "consumer");
 const installed = join(consumer, "node_modules/sluice");
 
@@ -38,7 +37,8 @@ beforeAll(() => {
   for (const name of [...Object.keys(others), "@types"]) linkFromHere(name);
 });
 
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+// Large: a process that ends has no time for it.
+afterAll(() => removeFolder(work));
 
 describe("the packed package", () => {
   it("needs no other package for limiters and stores", () => {

@@ -3,21 +3,19 @@ import { once } from "node:events";
 import {
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
-const work = mkdtempSync(join(tmpdir(), "sluice-service-package-"));
+const work = makeFolder("service-package");
 const consumer = join(work, "consumer");
 const installed = join(consumer, "node_modules/sluice-server");
 
@@ -32,7 +30,8 @@ beforeAll(() => {
   run("npm", ["rebuild", "sluice-server", "--ignore-scripts", "--offline"], consumer);
 });
 
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+// Large: a process that ends has no time for it.
+afterAll(() => removeFolder(work));
 
 describe("the packed service", () => {
   it("carries its licence and readme, and no tests or build leftovers", () => {

@@ -4,11 +4,12 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { makeFolder, removeFolder } from "sluice-test-servers";
 import { readRequests } from "../http/load.js";
 import type { DecisionSide } from "./decision-server.js";
 
@@ -41,7 +42,7 @@ export type Rates = readonly (readonly number[])[];
 /** Puts loads to servers of their own, in turns. */
 export async function takeTurns(loads: readonly Load[]): Promise<Rates> {
   if (cpus().length < 2) throw new Error("needs two processors: one serves, the other one asks");
-  const folder = mkdtempSync(join(tmpdir(), "sluice-bench-decision-"));
+  const folder = makeFolder("bench-decision");
   const scripts = loads.map((load, i) => writeScript(load, join(folder, `${i}.lua`)));
   const rates = loads.map((): number[] => []);
   try {
@@ -52,7 +53,7 @@ export async function takeTurns(loads: readonly Load[]): Promise<Rates> {
       for (const i of turns) rates[i].push(await askOnce(loads[i], scripts[i]));
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   }
   return rates;
 }

@@ -3,11 +3,11 @@
 // The reference returns each message as it came, with nothing read and nothing decided; Sluice runs as it is
 // served, with a limit that is never reached.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
 import { type Config, startService } from "sluice-server";
+import { makeFolder } from "sluice-test-servers";
 
 /** The method that both sides answer. */
 export const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -52,8 +52,7 @@ function serveEcho(): Promise<number> {
 }
 
 async function serveSluice(): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = makeFolder("bench");
   const file = join(folder, "ratelimit.yaml");
   writeFileSync(file, FILE);
   const { doors } = await startService(toConfig(file));

@@ -4,13 +4,13 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { cpus, tmpdir } from "node:os";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { ensureProgram } from "sluice-test-servers";
+import { ensureProgram, makeFolder, removeFolder } from "sluice-test-servers";
 import { readRequests } from "../http/load.js";
 import type { ProxySide } from "./proxies.js";
 
@@ -119,7 +119,7 @@ async function startNode(name: ProxySide, cpu: string, upstream: number): Promis
 
 async function startNginx(upstream: number): Promise<RunningProxy> {
   const binary = ensureProgram("nginx");
-  const folder = mkdtempSync(join(tmpdir(), "sluice-bench-nginx-"));
+  const folder = makeFolder("bench-nginx");
   const port = await findPort();
   writeFileSync(join(folder, "nginx.conf"), toNginx(port, upstream, folder));
   const args = [
@@ -134,7 +134,7 @@ async function startNginx(upstream: number): Promise<RunningProxy> {
     "stderr",
   ];
   const child = spawn("taskset", args, { stdio: ["ignore", 2, 2] });
-  child.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  child.once("exit", () => removeFolder(folder));
   const running = toRunning("nginx", child, port, () => child.kill("SIGTERM"));
   await Promise.race([canConnect(port), failure(child, "nginx")]);
   return running;

@@ -1,14 +1,6 @@
-import {
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { lookAt, POLL_MS, watchFiles } from "./watch-files.js";
 
@@ -103,7 +95,7 @@ describe("watchFiles", () => {
 });
 
 describe("lookAt", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-watch-"));
+  const folder = makeFolder("watch");
   const [one, other] = [join(folder, "one.yaml"), join(folder, "other.yaml")];
   beforeEach(() => {
     for (const file of [one, other]) {

@@ -1,13 +1,13 @@
 // What the tests of the Envoy door share: a core around a memory store, a folder of files, and a client that
 // speaks the protocol with the codec of the service. (An independent client has a test of its own.)
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
 import { type Clock, ForwardingStore, memoryStore, type Store } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
+import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterEach, expect } from "vitest";
 import type { Config } from "../src/config/config.js";
 import type { Core } from "../src/core.js";
@@ -90,8 +90,8 @@ export function later(end: () => unknown): void {
 
 /** A folder with these files, which goes after the test. */
 export function makeFiles(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-envoy-"));
-  later(() => rmSync(folder, { recursive: true }));
+  const folder = makeFolder("envoy");
+  later(() => removeFolder(folder));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }

@@ -1,17 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensureProgram } from "sluice-test-servers";
-import { afterAll, describe, expect, it } from "vitest";
+import { ensureProgram, makeFolder } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { ASK_MS_MAX, END_MS_MAX } from "../src/workers/control.js";
 import { sluice } from "./cli/fake-terminal.js";
 
 const root = join(import.meta.dirname, "../../..");
 const readText = (path: string) => readFileSync(join(root, path), "utf8");
-const work = mkdtempSync(join(tmpdir(), "sluice-ops-"));
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+const work = makeFolder("ops");
 
 const CONFIG_PATH = "/etc/sluice/sluice.yaml";
 

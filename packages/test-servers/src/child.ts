@@ -1,10 +1,9 @@
-// A server process of ours, and its folder. Whatever way the process that started it ends, the
-// server ends with it and the folder goes.
+// A server process of ours. Whatever way the process that started it ends, the server ends with it.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { atExit } from "./at-exit.js";
 import { within } from "./clock.js";
 import { findProgram } from "./find-server.js";
 
@@ -24,15 +23,14 @@ export class Child {
     closeSync(log);
     this.#folder = folder;
     this.#process.unref();
-    killAtExit.add(this.#process);
+    const cancel = atExit(() => this.#process.kill("SIGKILL"));
     this.#exited = new Promise((resolve) => {
       const done = () => {
-        killAtExit.delete(this.#process);
+        cancel();
         resolve();
       };
       this.#process.once("exit", done).once("error", done);
     });
-    watchExit();
   }
 
   /** The process id. */
@@ -70,42 +68,6 @@ export class Child {
 }
 
 const logName = "server.log";
-
-/** A new temporary folder, removed by `removeFolder` or when this process exits. */
-export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
-  removeAtExit.add(folder);
-  watchExit();
-  return folder;
-}
-
-/** Removes a folder that `makeFolder` made. */
-export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-  removeAtExit.delete(folder);
-}
-
-// Both hold what is running now: as many entries as the tests have servers.
-const killAtExit = new Set<ChildProcess>();
-const removeAtExit = new Set<string>();
-let watching = false;
-
-function watchExit(): void {
-  if (watching) return;
-  watching = true;
-  process.once("exit", endAll);
-  // A signal ends a process without its exit event, unless somebody listens for the signal.
-  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const)
-    process.once(name, () => {
-      endAll();
-      if (process.listenerCount(name) === 0) process.kill(process.pid, name);
-    });
-}
-
-function endAll(): void {
-  for (const child of killAtExit) child.kill("SIGKILL");
-  for (const folder of removeAtExit) rmSync(folder, { recursive: true, force: true });
-}
 
 // SIGKILL leaves us no last word, so where Linux offers it the child is told by the kernel.
 function deathGuard(): string[] {

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ensureRedisServer, findProgram, findValkeyServer, type Machine } from "./find-server.js";
+import { makeFolder } from "./folder.js";
 
 const howToGetIt = "redis-server is not on the PATH; get it with: apt-get install redis-server";
 
@@ -60,7 +60,7 @@ it("says how to get it when installing fails, and lets services go", () => {
 });
 
 it("finds programs on the PATH, and only what can be executed", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-path-"));
+  const folder = makeFolder("path");
   const pathBefore = process.env.PATH;
   try {
     process.env.PATH = `/nowhere:${folder}`;
@@ -71,7 +71,6 @@ it("finds programs on the PATH, and only what can be executed", () => {
     expect(findProgram("plain-file")).toBeUndefined();
   } finally {
     process.env.PATH = pathBefore;
-    rmSync(folder, { recursive: true });
   }
 });
 

@@ -1,9 +1,14 @@
 // Runs once before all tests: without a Redis server the run stops here, with the line that
-// says how to get one.
+// says how to get one. And once after them: what test processes left behind goes.
 
 import { ensureRedisServer } from "./find-server.js";
+import { makeFolder, removeFolder } from "./folder.js";
 
-/** What the test runner calls. */
-export function setup(): void {
+/** What the test runner calls. Returns what it calls at the end. */
+export function setup(): () => void {
   ensureRedisServer();
+  // Temporary folders of all test processes are made in this one: a process that is killed removes none.
+  const folder = makeFolder("tests");
+  process.env.TMPDIR = folder;
+  return () => removeFolder(folder);
 }

@@ -10,6 +10,7 @@ export {
 } from "./fault-proxy.js";
 export { ensureProgram } from "./find-program.js";
 export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server.js";
+export { makeFolder, removeFolder } from "./folder.js";
 export { type HaproxyOptions, startHaproxy } from "./haproxy.js";
 export { type NginxOptions, startNginx } from "./nginx.js";
 export type { ProxyProcess } from "./proxy-process.js";

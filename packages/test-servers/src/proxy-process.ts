@@ -3,8 +3,9 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { Child, makeFolder, removeFolder } from "./child.js";
+import { Child } from "./child.js";
 import { GiveUp, waitFor } from "./clock.js";
+import { makeFolder, removeFolder } from "./folder.js";
 import { findFreePort, loopback } from "./free-port.js";
 
 /** What it takes to start a proxy. */
@@ -39,7 +40,7 @@ const portTriesMax = 5;
 /** Starts a proxy on a free port and waits until it takes connections. */
 export async function startProxy(spec: ProxySpec): Promise<ProxyProcess> {
   for (let tries = 1; ; tries++) {
-    const place = { port: await findFreePort(), folder: makeFolder() };
+    const place = { port: await findFreePort(), folder: makeFolder("test") };
     try {
       return await start(spec, place);
     } catch (error) {

@@ -3,8 +3,9 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Child, makeFolder, removeFolder } from "./child.js";
+import { Child } from "./child.js";
 import { GiveUp, sleep, waitFor } from "./clock.js";
+import { makeFolder, removeFolder } from "./folder.js";
 import { findFreePort, loopback } from "./free-port.js";
 import type { Reply } from "./resp.js";
 import { type Address, RespConnection } from "./resp-connection.js";
@@ -41,7 +42,7 @@ export class RedisProcess implements Address {
   private constructor(options: RedisProcessOptions, port: number) {
     this.port = port;
     this.#options = options;
-    this.#folder = makeFolder();
+    this.#folder = makeFolder("test");
     this.#connection = new RespConnection(this);
     writeFileSync(join(this.#folder, configName), toLines(this, this.#folder, options.config));
     this.#child = this.#spawn();

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitFor, within } from "./clock.js";
-import { RedisError, type RedisProcess, startRedis } from "./index.js";
+import { makeFolder, RedisError, type RedisProcess, startRedis } from "./index.js";
 
 describe("a single server", () => {
   let redis: RedisProcess;
@@ -112,7 +110,6 @@ describe("starting and stopping", () => {
       await endOf(owner.serverPort);
       // Nobody can clean up after SIGKILL; every other end leaves nothing behind.
       expect(readdirSync(owner.folder)).toHaveLength(name === "SIGKILL" ? 1 : 0);
-      rmSync(owner.folder, { recursive: true });
     },
   );
 
@@ -121,7 +118,6 @@ describe("starting and stopping", () => {
     await owner.exited;
     await endOf(owner.serverPort);
     expect(readdirSync(owner.folder)).toEqual([]);
-    rmSync(owner.folder, { recursive: true });
   });
 
   it("gives each of many servers started at once a port of its own", async () => {
@@ -135,7 +131,7 @@ describe("starting and stopping", () => {
 
 /** Another process that starts a server and then does what `more` says, with its own temp folder. */
 async function startOwner(more: string) {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-owner-"));
+  const folder = makeFolder("owner");
   // It runs what was built: the package by its name, as its users see it.
   const start = 'import { startRedis } from "sluice-test-servers";';
   const code = `${start} console.log((await startRedis()).port);${more}`;

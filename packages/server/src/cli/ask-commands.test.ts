@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { afterEach, describe, expect, it } from "vitest";
 import { sluice } from "../../test/cli/fake-terminal.js";
 import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-ask-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder("ask");
 let service: StandIn;
 afterEach(() => service.close());
 

@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
 
-const clone = mkdtempSync(join(tmpdir(), "sluice-bin-"));
-afterAll(() => rmSync(clone, { recursive: true, force: true }));
+const clone = makeFolder("bin");
 cpSync(join(import.meta.dirname, "../../bin"), join(clone, "bin"), { recursive: true });
 writeFileSync(join(clone, "package.json"), '{ "type": "module" }');
 

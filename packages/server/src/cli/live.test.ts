@@ -1,15 +1,14 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeTerminal, sluice } from "../../test/cli/fake-terminal.js";
 import { runCommand } from "./program.js";
 
 const anywhere = { SLUICE_GATEWAY_LISTEN: "127.0.0.1:0", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
-const folder = mkdtempSync(join(tmpdir(), "sluice-live-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder("live");
 
 /** A command that runs until it is ended, and where its doors are. */
 interface Running {

@@ -1,11 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
 import { sluice } from "../../test/cli/fake-terminal.js";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-serve-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder("serve");
 
 function write(name: string, text: string): string {
   const path = join(folder, name);

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { badFiles, goodFile } from "../../test/config/bad-cases.js";
 import { ServerError } from "../errors.js";
@@ -145,10 +145,9 @@ describe("files that are named", () => {
     }
   };
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "sluice-config-"));
+    folder = makeFolder("config");
     for (const name of ["a", "b"]) makeCertificate(folder, name);
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const withTls = (tls: string) => goodFile.replace('8080"', `8080", tls: ${tls}`);
 
   it("are found beside the configuration, wherever the service was started", () => {

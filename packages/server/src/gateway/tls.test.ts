@@ -1,12 +1,12 @@
 // TLS over real sockets, with certificates that openssl makes.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { type AddressInfo, connect as connectPlain } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { ServerError } from "../errors.js";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls.js";
@@ -18,7 +18,7 @@ let live: { certFile: string; keyFile: string };
 let open: TlsServer | undefined;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "sluice-tls-"));
+  folder = makeFolder("tls");
   first = makeCertificate(folder, "first");
   second = makeCertificate(folder, "second");
   live = { certFile: join(folder, "live.crt"), keyFile: join(folder, "live.key") };
@@ -28,8 +28,6 @@ afterEach(() => {
   open?.server.closeAllConnections();
   open?.server.close();
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function install({ certFile, keyFile }: { certFile: string; keyFile: string }): void {
   copyFileSync(keyFile, live.keyFile);

@@ -1,9 +1,9 @@
 // The life of a service: all doors or none, a drain that readiness precedes, and a close that leaves nothing.
 
-import { mkdtempSync, unlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "sluice/testing";
+import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { Config } from "../config/config.js";
@@ -81,7 +81,7 @@ function rememberingTelemetry() {
 }
 
 function ruleFile(limit: string) {
-  const file = join(mkdtempSync(join(tmpdir(), "sluice-")), "rules.yaml");
+  const file = join(makeFolder("server"), "rules.yaml");
   const write = (text: string) => writeFileSync(file, text);
   const rules = (each: string) =>
     `version: 1\nrules:\n  - id: everybody\n    key: global\n    limit: ${each}\n`;

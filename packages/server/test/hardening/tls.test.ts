@@ -1,10 +1,8 @@
 // The whole gateway over TLS: requests, WebSockets and ignored upgrades pass as they do without it.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
+import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../certificate.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
@@ -15,7 +13,7 @@ let stand: GatewayStand;
 const clients: RawClient[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "sluice-gateway-tls-"));
+  folder = makeFolder("gateway-tls");
   stand = await startStand({
     gateway: { tls: makeCertificate(folder, "gateway"), headersTimeoutMs: 1_000 },
     rules: [
@@ -34,10 +32,7 @@ beforeAll(async () => {
 afterEach(() => {
   for (const client of clients.splice(0)) client.end();
 });
-afterAll(async () => {
-  await stand.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stand.close());
 
 async function open(): Promise<RawClient> {
   const socket = connect({

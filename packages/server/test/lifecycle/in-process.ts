@@ -1,8 +1,8 @@
 // A service in this process, with a gateway in front of an upstream: what tests of its life stand on.
 
-import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import type { Config } from "../../src/config/config.js";
 import { toConfig } from "../../src/config/load.js";
 import { quietTelemetry } from "../../src/telemetry/quiet.js";
@@ -23,7 +23,7 @@ export function toGatewayConfig(target: string, rules: object, extra: object = {
 
 /** A file of rules with one limit for everybody. */
 export class RulesFile {
-  readonly path = join(mkdtempSync(join(tmpdir(), "sluice-")), "rules.yaml");
+  readonly path = join(makeFolder("server"), "rules.yaml");
 
   constructor(limit: number) {
     this.say(limit);

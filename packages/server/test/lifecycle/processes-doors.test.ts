@@ -1,12 +1,11 @@
 // Doors of a service of several processes, over Redis too: each is where its requests find what they need.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { redisStore } from "sluice/redis";
 import { createPolicy } from "sluice/rules";
-import { startRedis } from "sluice-test-servers";
+import { makeFolder, startRedis } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { ask, countOf, startLoad } from "./load.js";
 import { rulesOf, useServe } from "./serve-stand.js";
@@ -25,7 +24,7 @@ async function post(url: string, body: object): Promise<{ status: number; body: 
 
 describe("two workers", () => {
   it("answer Envoy under one limit, and the decision API settles what another call held", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-"));
+    const folder = makeFolder("server");
     const file = join(folder, "ratelimit.yaml");
     writeFileSync(
       file,

@@ -1,9 +1,9 @@
 // Several processes as one service: they start, reload and end as one.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { ask, countOf, startLoad } from "./load.js";
 import { ServeProcess } from "./serve-process.js";
@@ -61,7 +61,7 @@ describe("a start that fails in a worker", () => {
 describe("a program that brings its configuration along", () => {
   it("is started once more for each worker", async () => {
     const index = new URL("../../dist/index.js", import.meta.url);
-    const file = join(mkdtempSync(join(tmpdir(), "sluice-")), "program.mjs");
+    const file = join(makeFolder("server"), "program.mjs");
     const config = JSON.stringify(toFile(2, rulesOf(3)));
     writeFileSync(
       file,

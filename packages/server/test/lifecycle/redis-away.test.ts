@@ -1,10 +1,9 @@
 // Redis that goes away and comes back under load: every request is answered in time, and limits hold again
 // by what Redis knows.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startFaultProxy, startRedis } from "sluice-test-servers";
+import { makeFolder, startFaultProxy, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startService } from "../../src/service/service.js";
 import { reloadsSeen, toGatewayConfig } from "./in-process.js";
@@ -73,11 +72,9 @@ describe("Redis gone and back under load", () => {
 });
 
 describe("what the configuration says for a store that is away", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-away-"));
-  const file = join(folder, "ratelimit.yaml");
+  const file = join(makeFolder("away"), "ratelimit.yaml");
   const limits = "rate_limit: { unit: year, requests_per_unit: 4 }";
   writeFileSync(file, `domain: edge\ndescriptors:\n  - { key: who, ${limits} }\n`);
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const four = { fixedWindow: { limit: 4, windowMs: 31_536_000_000 } };
   const rules = [

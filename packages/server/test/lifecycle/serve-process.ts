@@ -2,11 +2,11 @@
 // ended by signals.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { makeFolder } from "sluice-test-servers";
 
 const COMMAND = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 /** How long something may take on a machine with other work. */
@@ -95,7 +95,7 @@ export class ServeProcess {
 
 /** Starts `sluice serve` under a configuration, in a folder of its own. */
 export function startServe(config: object): ServeProcess & { readonly file: string } {
-  const file = join(mkdtempSync(join(tmpdir(), "sluice-")), "sluice.yaml");
+  const file = join(makeFolder("server"), "sluice.yaml");
   writeFileSync(file, JSON.stringify(config));
   const child = spawn(process.execPath, [COMMAND, "serve", "--config", file], {
     stdio: ["ignore", "pipe", "pipe"],

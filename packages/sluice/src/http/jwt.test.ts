@@ -1,9 +1,9 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
-import { afterAll, describe, expect, it } from "vitest";
+import { makeFolder } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
 import { viewOf } from "../../test/http/view.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { type JwtAlgorithm, type JwtOptions, jwtVerifier, type TokenRejection } from "./jwt.js";
@@ -16,8 +16,7 @@ const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed = generateKeyPairSync("ed25519");
 const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-jwt-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = makeFolder("jwt");
 
 function sign(
   key: KeyObject | Uint8Array,

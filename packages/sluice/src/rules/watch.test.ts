@@ -1,6 +1,6 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ManualClock } from "../testing/manual-clock.js";
 import { createPolicy, type Policy } from "./policy.js";
@@ -19,7 +19,7 @@ let errors: unknown[];
 let watch: RulesWatch;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "sluice-watch-"));
+  folder = makeFolder("watch");
   path = join(folder, "sluice.yaml");
   writeFileSync(path, file(5));
   clock = new ManualClock(0);
@@ -31,7 +31,6 @@ beforeEach(() => {
 
 afterEach(() => {
   watch.close();
-  rmSync(folder, { recursive: true });
 });
 
 function limitNow(): number {

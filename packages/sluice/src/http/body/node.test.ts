@@ -1,14 +1,14 @@
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { createRequire } from "node:module";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import express from "express";
 import fc from "fast-check";
 import Koa from "koa";
+import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../clock.js";
 import { ManualClock } from "../../testing/manual-clock.js";
@@ -86,10 +86,9 @@ const READERS: Record<string, (request: IncomingMessage) => Promise<string>> = {
       req.on("end", () => resolve(text));
     }),
   "a pipeline to a file": async (req) => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-body-"));
+    const folder = makeFolder("body");
     await pipeline(req, createWriteStream(join(folder, "body")));
     const text = readFileSync(join(folder, "body"), "utf8");
-    rmSync(folder, { recursive: true });
     return text;
   },
 };
