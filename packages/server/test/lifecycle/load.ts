@@ -28,6 +28,11 @@ export interface LoadOptions {
 }
 
 const FAILURES_KEPT_MAX = 1_000;
+/**
+ * How long an answer may take on a machine with other work. It has to end: a connection that is handed to a worker
+ * which dies before it takes it stays open in the primary, and nobody answers.
+ */
+const ANSWER_MS_MAX = 60_000;
 
 /** Starts clients that ask `url` until they are stopped. */
 export function startLoad(url: string, { clients = 8, endsWith }: LoadOptions = {}): Load {
@@ -84,6 +89,7 @@ export function ask(url: string, agent?: Agent): Promise<number | string> {
       response.once("end", () => resolve(response.statusCode ?? 0));
       response.once("error", (error) => resolve(String(error)));
     });
+    request.setTimeout(ANSWER_MS_MAX, () => request.destroy(new Error("no answer")));
     request.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
   });
 }
