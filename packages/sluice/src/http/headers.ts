@@ -6,7 +6,6 @@ import { type Clock, wallMsOf } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import type { RuleCharge } from "../rules/charge.js";
 import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
-import { LatestLines } from "./headers/latest-lines.js";
 import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers/limit.js";
 import type { PartitionKey } from "./headers/partition-key.js";
 import type { Retry } from "./retry-after.js";
@@ -37,7 +36,6 @@ type Answered = Bound & Pick<RuleCharge, "rule" | "counter" | "key">;
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
-  readonly #latest = new LatestLines();
   #readAtMs = -1;
   #wallSeconds = 0;
 
@@ -79,22 +77,7 @@ export class FieldWriter {
   /** The same for a request under one limit that is shown, known and has let it pass. */
   writeOne(answer: Answered): string {
     const texts = textsOf(answer);
-    const { verdict } = answer;
-    const { partitionKey, legacyReset } = this.#options;
-    if (partitionKey !== undefined) {
-      return this.#toLines(texts, answer, partitionKey.parameterOf(answer));
-    }
-    const seconds = Math.ceil(verdict.resetMs / 1000);
-    const wallSeconds = legacyReset === "epoch" ? this.#wallSecondsAt(answer) : 0;
-    const { remaining } = verdict;
-    const known = this.#latest.find(texts, remaining, seconds, wallSeconds);
-    if (known !== undefined) return known;
-    const lines = this.#toLines(texts, answer, "");
-    this.#latest.keep(texts, remaining, seconds, wallSeconds, lines);
-    return lines;
-  }
-
-  #toLines(texts: LimitTexts, answer: Answered, pk: string): string {
+    const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";
     let lines = "";
     if (this.#isNamed) {
       const state = toState(texts, answer.verdict, undefined);
