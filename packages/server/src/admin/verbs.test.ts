@@ -17,9 +17,9 @@ let core: OwnedCore | undefined;
 afterEach(() => core?.close());
 
 it.each([
-  ["gateway", undefined],
-  ["decision", DECISION],
-])("a check is told once, as one of %s, and a peek not at all", async (door, decision) => {
+  ["with", DECISION],
+  ["without", undefined],
+])("a check is told once, %s the decision API, and a peek not at all", async (_, decision) => {
   const telemetry = quietTelemetry();
   const told: unknown[] = [];
   telemetry.decided = (of, { allowed }, { ip }) => void told.push([of, allowed, ip]);
@@ -27,6 +27,6 @@ it.each([
   for (let i = 0; i < 11; i++) await check(core, { facts: FACTS });
   await peek(core, { facts: FACTS });
   const times = (count: number, allowed: boolean) =>
-    Array.from({ length: count }, () => [door, allowed, FACTS.ip]);
+    Array.from({ length: count }, () => ["decision", allowed, FACTS.ip]);
   expect(told).toEqual([...times(10, true), ...times(1, false)]);
 });

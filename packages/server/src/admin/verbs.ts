@@ -15,8 +15,7 @@ export async function check(core: Core, { facts, cost }: Input<"check">): Promis
   const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
   // Nobody sees a response here: there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
-  // The gateway's policy tells of all its decisions itself.
-  if (policy !== core.policy) core.telemetry.decided("decision", decision, asked);
+  core.telemetry.decided("decision", decision, asked);
   return toAnswer(decision);
 }
 

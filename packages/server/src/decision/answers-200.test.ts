@@ -178,7 +178,7 @@ describe("a batch", () => {
     let readings = 0;
     door.clock.now = () => ms + 1_000 * readings++;
     const dayMs = 86_400_000;
-    door.clock.wall = () => ms + dayMs * readings++;
+    Object.assign(door.clock, { wall: () => ms + dayMs * readings++ });
     const daily = { limit: { quota: { limit: 1, period: "day" } }, key: "user:42" };
     const slow = { limit: "1/second", key: "user:42" };
     const answersTo = async (request: object) => {

@@ -1,17 +1,16 @@
-// The way of a request through the decision API: path, method, token, body, verb, answer. Written by hand on
-// node:http, since a single check is so little work that a framework would be most of it (bench service/decide).
+// The way of a request through the decision API: path, method, token, body, verb, answer. Written by hand, since
+// a single check is so little work that a framework would be most of it (bench service/decide).
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
 import { readMs } from "../clock.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import { Auth } from "../http/auth.js";
+import { Auth, type Credentials } from "../http/auth.js";
 import { mustBeJson } from "../http/json.js";
 import { toProblemBody } from "../http/problem.js";
-import { collectBody, tooLarge } from "./body.js";
+import type { Turn } from "../http1/turn.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";
 import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
@@ -19,13 +18,9 @@ import { toInputs } from "./inputs.js";
 import { Limiters } from "./limiters.js";
 import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
-import { PlainAnswers } from "./plain-answer.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toToldProblem } from "./reply.js";
 import { type Call, Verbs } from "./verbs.js";
-
-/** How long an idle connection stays open: longer than most proxies hold theirs. */
-export const KEEP_ALIVE_MS = 65_000;
 
 const ALIVE = '{"alive":true}';
 
@@ -38,7 +33,6 @@ export class DecisionApi {
   /** What is answered to GET, and whether it needs a token. */
   readonly #pages: ReadonlyMap<string, { readonly isOpen: boolean; text(): string }>;
   readonly #idempotency: Idempotency;
-  readonly #answers = new PlainAnswers(KEEP_ALIVE_MS);
 
   constructor(core: Core, policy: Policy, { tokens, bodyBytesMax }: DecisionConfig) {
     this.#core = core;
@@ -61,75 +55,95 @@ export class DecisionApi {
   }
 
   /** Answers a request. Never throws. */
-  answer(request: IncomingMessage, response: ServerResponse, path: string): void {
+  answer(turn: Turn, path: string): void {
     try {
       const endpoint = this.#endpoints.get(path);
-      if (endpoint === undefined) this.#answerPage(request, response, path);
-      else this.#answerPost(request, response, endpoint);
+      if (endpoint === undefined) this.#answerPage(turn, path);
+      else this.#answerPost(turn, endpoint);
     } catch (error) {
-      this.#fail(response, error);
+      this.#fail(turn, error);
     }
   }
 
-  #answerPage(request: IncomingMessage, response: ServerResponse, path: string): void {
+  #answerPage(turn: Turn, path: string): void {
     const page = this.#pages.get(path);
     if (page === undefined) throw new ServerError("SLUICE_NOT_FOUND", `got ${show(path)}`);
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      this.#refuseMethod(request, response, "GET, HEAD");
+    if (turn.method !== "GET" && turn.method !== "HEAD") {
+      this.#refuseMethod(turn, "GET, HEAD");
       return;
     }
-    if (!page.isOpen) this.#auth.admit(request.headers);
-    response.setHeader("Cache-Control", "no-store");
-    sendJson(response, 200, page.text());
+    if (!page.isOpen) this.#auth.admit(toCredentials(turn));
+    sendJson(turn, 200, page.text(), "Cache-Control: no-store\r\n");
   }
 
-  #answerPost(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): void {
-    if (request.method !== "POST") {
-      this.#refuseMethod(request, response, "POST");
+  #answerPost(turn: Turn, endpoint: Endpoint): void {
+    if (turn.method !== "POST") {
+      this.#refuseMethod(turn, "POST");
       return;
     }
-    const { headers } = request;
-    const token = this.#auth.admit(headers);
-    mustBeJson(headers["content-type"]);
-    if (Number(headers["content-length"]) > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
-    const idempotencyKey = headers["idempotency-key"] as string | undefined;
-    collectBody(request, this.#bodyBytesMax, (error, body) => {
-      if (error !== undefined) this.#fail(response, error);
-      else if (idempotencyKey === undefined) this.#run(response, endpoint, body);
-      else this.#runOnce(response, endpoint, body, { token, idempotencyKey });
+    const asking = this.#askingOf(turn);
+    const { body, fields } = turn;
+    if (fields.length > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
+    // Here already, as it mostly is, and no more than it told.
+    if (body === undefined || (body.isComplete && fields.length > 0)) {
+      this.#take(turn, endpoint, body?.held ?? NOTHING, asking);
+      return;
+    }
+    if (turn.isExpecting) turn.sendContinue();
+    body.whenHeld(this.#bodyBytesMax, (isWhole) => {
+      if (isWhole) this.#take(turn, endpoint, body.held, asking);
+      else if (!turn.isGone) this.#fail(turn, tooLarge(this.#bodyBytesMax));
     });
   }
 
+  /** Who asks, and what else its fields say: looked at once where a client sends the same ones again. */
+  #askingOf(turn: Turn): Asking {
+    const { fields } = turn;
+    const known = fields.memo as Asking | undefined;
+    if (known !== undefined) return known;
+    const token = this.#auth.admit(toCredentials(turn));
+    mustBeJson(fields.get("content-type"));
+    const asking = { token, idempotencyKey: fields.get("idempotency-key") };
+    fields.memo = asking;
+    return asking;
+  }
+
+  #take(turn: Turn, endpoint: Endpoint, body: Buffer, asking: Asking): void {
+    if (asking.idempotencyKey === undefined) this.#run(turn, endpoint, body);
+    else void this.#runOnce(turn, endpoint, body, asking.token, asking.idempotencyKey);
+  }
+
   /** Makes no closure for what is answered at once (bench service/decide). */
-  #run(response: ServerResponse, endpoint: Endpoint, body: Buffer): void {
+  #run(turn: Turn, endpoint: Endpoint, body: Buffer): void {
     const startMs = readMs();
     let answer: MaybePromise<string>;
     try {
       answer = endpoint.run(body, NO_CALL);
     } catch (error) {
-      this.#fail(response, error);
+      this.#fail(turn, error);
       return;
     }
-    if (typeof answer === "string") this.#send(response, answer, startMs);
+    if (typeof answer === "string") this.#send(turn, answer, startMs);
     else {
       answer.then(
-        (text) => this.#send(response, text, startMs),
-        (error) => this.#fail(response, error),
+        (text) => this.#send(turn, text, startMs),
+        (error) => this.#fail(turn, error),
       );
     }
   }
 
-  #send(response: ServerResponse, text: string, startMs: number): void {
+  #send(turn: Turn, text: string, startMs: number): void {
     this.#core.telemetry.tookMs("decision", readMs() - startMs);
-    if (!this.#answers.send(response, text)) sendJson(response, 200, text);
+    if (!turn.isGone) sendJson(turn, 200, text);
   }
 
   /** Runs a request that says a key, unless it was answered before. */
   async #runOnce(
-    response: ServerResponse,
+    turn: Turn,
     endpoint: Endpoint,
     body: Buffer,
-    { token, idempotencyKey }: { readonly token: number; readonly idempotencyKey: string },
+    token: number,
+    idempotencyKey: string,
   ): Promise<void> {
     const startMs = readMs();
     let keyed: KeyedRequest | undefined;
@@ -137,32 +151,31 @@ export class DecisionApi {
       const asked = toKeyedRequest(idempotencyKey, { token, path: endpoint.path, body });
       const kept = this.#idempotency.begin(asked);
       if (kept !== undefined) {
-        sendJson(response, kept.status, kept.body);
+        sendJson(turn, kept.status, kept.body);
         return;
       }
       keyed = asked;
       // Other processes don't know the answer: with the id, at least the store counts the request once.
       const text = await endpoint.run(body, { requestId: asked.print });
       this.#idempotency.end(keyed, { status: 200, body: text });
-      this.#send(response, text, startMs);
+      this.#send(turn, text, startMs);
     } catch (error) {
       const problem = toToldProblem(error);
       const told = { status: problem.status, body: toProblemBody(problem) };
       if (keyed !== undefined) this.#idempotency.end(keyed, told);
-      this.#fail(response, error);
+      this.#fail(turn, error);
     }
   }
 
-  #refuseMethod({ method }: IncomingMessage, response: ServerResponse, allowed: string): void {
-    response.setHeader("Allow", allowed);
-    const seen = `got ${method}, allowed: ${allowed}`;
-    this.#fail(response, new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen));
+  #refuseMethod(turn: Turn, allowed: string): void {
+    const seen = `got ${turn.method}, allowed: ${allowed}`;
+    this.#fail(turn, new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen), `Allow: ${allowed}\r\n`);
   }
 
-  #fail(response: ServerResponse, error: unknown): void {
+  #fail(turn: Turn, error: unknown, lines = ""): void {
     this.#note(error);
     const problem = toToldProblem(error);
-    sendJson(response, problem.status, toProblemBody(problem));
+    if (!turn.isGone) sendJson(turn, problem.status, toProblemBody(problem), lines);
   }
 
   /** Logs what callers learn nothing of. */
@@ -172,4 +185,20 @@ export class DecisionApi {
   }
 }
 
+/** What the fields of a request say, once it is let in. */
+interface Asking {
+  /** The place of its token. */
+  readonly token: number;
+  readonly idempotencyKey: string | undefined;
+}
+
 const NO_CALL: Call = {};
+const NOTHING: Buffer = Buffer.alloc(0);
+
+function toCredentials({ fields }: Turn): Credentials {
+  return { authorization: fields.get("authorization"), host: fields.host };
+}
+
+function tooLarge(bytesMax: number): ServerError {
+  return new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${bytesMax} bytes`);
+}

@@ -65,7 +65,7 @@ describe("the head of an answer", () => {
     return lines.split("\r\n").filter((line) => !/^(?:Date|Content-Length):/.test(line));
   }
 
-  it("is that of node:http, also where it is written at once", async () => {
+  it("says whether its connection stays open, and how long", async () => {
     test = await openTestDoor();
     const common = ["HTTP/1.1 200 OK", "Content-Type: application/json"];
     const open = [...common, "Connection: keep-alive", "Keep-Alive: timeout=65"];
@@ -175,8 +175,8 @@ describe("telemetry", () => {
   it("is told of decisions, of refusals of forward-auth, and of times", async () => {
     const told: string[] = [];
     const listeners: Partial<Telemetry> = {
-      decided: (door, { allowed, rule }, { path }) =>
-        told.push(`${door} ${allowed} ${rule} ${path}`),
+      decided: (door, { allowed, rule }, { path }, ms) =>
+        told.push(`${door} ${allowed} ${rule} ${path}${ms === undefined ? "" : " in its time"}`),
       judgedInline: (door, key, cost, { allowed }) =>
         told.push(`${door} ${allowed} inline ${key} ${cost}`),
       tookMs: (door, ms) => told.push(`${door} took ${ms >= 0}`),
@@ -202,8 +202,7 @@ describe("telemetry", () => {
       "decision false per-address /",
       "decision took true",
       "decision took true",
-      "forward-auth took true",
-      "forward-auth false per-address /x",
+      "forward-auth false per-address /x in its time",
       "forward-auth 429",
       "decision true inline user:42 1",
       "decision false inline user:42 6",

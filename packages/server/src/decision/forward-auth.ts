@@ -2,21 +2,15 @@
 // a problem body refuses it, and both carry the RateLimit fields. nginx knows no refusal but 403, so at its
 // path every refusal is one, with the real status beside it.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  createDoor,
-  type Door,
-  type IdentityOptions,
-  joinHead,
-  Passage,
-  type Reply,
-  sendReply,
-} from "sluice/http";
-import { type Policy, toCidrList } from "sluice/rules";
+import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
+import type { Policy } from "sluice/rules";
 import { readMs } from "../clock.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
 import { toProblemBody } from "../http/problem.js";
+import { TrustedPeers } from "../http/trusted-peers.js";
+import { sendReply } from "../http1/send-reply.js";
+import type { Turn } from "../http1/turn.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
 import { sendJson, toProblem, toToldProblem } from "./reply.js";
 
@@ -38,7 +32,7 @@ export function variantAt(path: string): Variant | undefined {
 export class ForwardAuth {
   readonly #core: Core;
   readonly #doors: Readonly<Record<Variant, Door>>;
-  readonly #isTrusted: (peer: string | undefined) => boolean;
+  readonly #trusted: TrustedPeers;
   readonly #clientAddress: IdentityOptions["clientAddress"];
   #hasWarned = false;
 
@@ -49,73 +43,65 @@ export class ForwardAuth {
     const openFor = (variant: Variant) =>
       createDoor(policy, { ...responses, identity: toIdentity(variant, identity), onError });
     this.#doors = { forwarded: openFor("forwarded"), nginx: openFor("nginx") };
-    this.#isTrusted = toTrust(identity.trustedProxies ?? []);
+    this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
     this.#clientAddress = identity.clientAddress;
   }
 
   /** Answers a proxy, whatever the method that it asks with. Never throws. */
-  answer(request: IncomingMessage, response: ServerResponse, variant: Variant): void {
+  answer(turn: Turn, variant: Variant): void {
     const startMs = readMs();
     const finish = (passage: Passage) => {
-      this.#core.telemetry.tookMs("forward-auth", readMs() - startMs);
-      this.#send(view as ForwardedRequest, response, variant, passage);
+      const ms = readMs() - startMs;
+      this.#send(turn, view as ForwardedRequest, variant, passage, ms);
     };
     let view: ForwardedRequest | undefined;
     try {
-      this.#mustBeTrusted(request.socket.remoteAddress);
-      view = new ForwardedRequest(request, variant, this.#clientAddress);
+      this.#mustBeTrusted(turn.peer);
+      view = new ForwardedRequest(turn, variant, this.#clientAddress);
       const passed = this.#doors[variant].enter(view);
       if (passed instanceof Passage) finish(passed);
-      else passed.then(finish).catch((error) => this.#fail(response, error, variant));
+      else passed.then(finish).catch((error) => this.#fail(turn, error, variant));
     } catch (error) {
-      this.#fail(response, error, variant);
+      this.#fail(turn, error, variant);
     }
   }
 
   #send(
-    view: ForwardedRequest,
-    response: ServerResponse,
+    turn: Turn,
+    { method, target: path }: ForwardedRequest,
     variant: Variant,
-    passage: Passage,
+    { decision, lines, refusal }: Passage,
+    ms: number,
   ): void {
-    const { decision, lines, refusal } = passage;
-    const { method, target: path } = view;
-    this.#core.telemetry.decided("forward-auth", decision, { method, path });
-    joinHead(response, lines);
+    const { telemetry } = this.#core;
+    telemetry.decided("forward-auth", decision, { method, path }, ms);
+    if (turn.isGone) return;
     if (refusal === undefined) {
-      response.writeHead(204, ["Cache-Control", "no-store"]);
-      response.end();
+      turn.reply(204, `${lines}Cache-Control: no-store\r\n`, "");
       return;
     }
-    this.#core.telemetry.refused("forward-auth", refusal.status);
-    sendReply(response, variant === "nginx" ? toNginxReply(refusal) : refusal);
+    telemetry.refused("forward-auth", refusal.status);
+    sendReply(turn, variant === "nginx" ? toNginxReply(refusal) : refusal, lines);
   }
 
   #mustBeTrusted(peer: string | undefined): void {
-    if (this.#isTrusted(peer)) return;
+    if (this.#trusted.has(peer)) return;
     const seen = `${show(peer)} asks, which is not among identity.trustedProxies`;
     if (!this.#hasWarned) this.#core.telemetry.log.warn(`forward-auth: ${seen}`);
     this.#hasWarned = true;
     throw new ServerError("SLUICE_FORBIDDEN", seen);
   }
 
-  #fail(response: ServerResponse, error: unknown, variant: Variant): void {
+  #fail(turn: Turn, error: unknown, variant: Variant): void {
     if (toProblem(error) === undefined) {
       this.#core.telemetry.trouble("forward-auth: a request failed", error);
     }
     const problem = toToldProblem(error);
-    if (variant === "nginx") response.setHeader(STATUS_FIELD, `${problem.status}`);
-    sendJson(response, problem.status, toProblemBody(problem));
+    const lines = variant === "nginx" ? `${STATUS_FIELD}: ${problem.status}\r\n` : "";
+    if (!turn.isGone) sendJson(turn, problem.status, toProblemBody(problem), lines);
   }
 }
 
 function toNginxReply({ status, fields, body }: Reply): Reply {
   return { status: NGINX_DENIED, fields: [...fields, STATUS_FIELD, `${status}`], body };
-}
-
-/** Whose fields are believed, as the identity of HTTP doors has it. */
-function toTrust(proxies: readonly string[]): (peer: string | undefined) => boolean {
-  const ranges = toCidrList(proxies.filter((range) => range !== "unaddressed"));
-  const isUnaddressedTrusted = proxies.includes("unaddressed");
-  return (peer) => (peer === undefined ? isUnaddressedTrusted : ranges.has(peer));
 }

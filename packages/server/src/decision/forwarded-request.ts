@@ -1,10 +1,11 @@
 // The request that a proxy asks about, read off the fields that the proxy wrote. Each variant reads its own
 // fields and no other: a proxy that sets X-Original-URI passes an X-Forwarded-Uri of its client on as it is.
 
-import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { IdentityOptions, RequestView } from "sluice/http";
 import { ServerError, show } from "../errors.js";
+import type { HeaderValues } from "../http1/request-fields.js";
+import type { Turn } from "../http1/turn.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";
@@ -33,29 +34,27 @@ export function toIdentity(variant: Variant, identity: IdentityOptions): Identit
 
 /** A request behind a proxy, as doors see it. */
 export class ForwardedRequest implements RequestView {
-  readonly raw: IncomingMessage;
+  readonly raw: Turn;
+  readonly headers: HeaderValues;
   readonly method: string;
   readonly target: string;
 
   /** @throws ServerError that says which field is missing or can't be used. */
-  constructor(raw: IncomingMessage, variant: Variant, clientAddress: AddressSource) {
+  constructor(raw: Turn, variant: Variant, clientAddress: AddressSource) {
     const fields = FIELDS[variant];
-    const { headers } = raw;
+    const { values: headers } = raw.fields;
     this.raw = raw;
     this.method = readMethod(headers, fields.method);
     this.target = readTarget(headers, fields.target);
     mustHaveClient(headers, variant === "nginx" ? REAL_IP : clientAddress);
     // The Host of this request is ours; rules are about that of the client's.
     const host = headers[fields.host];
-    if (typeof host === "string" && host !== "") headers.host = host;
-  }
-
-  get headers(): RequestView["headers"] {
-    return this.raw.headers;
+    const isTold = typeof host === "string" && host !== "";
+    this.headers = isTold ? { ...headers, host } : headers;
   }
 
   get peer(): string | undefined {
-    return this.raw.socket.remoteAddress;
+    return this.raw.peer;
   }
 
   /** Proxies send no body along. */
@@ -65,7 +64,7 @@ export class ForwardedRequest implements RequestView {
 }
 
 type AddressSource = IdentityOptions["clientAddress"];
-type Headers = IncomingMessage["headers"];
+type Headers = HeaderValues;
 
 const REAL_IP = { header: "x-real-ip" };
 

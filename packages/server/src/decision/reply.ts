@@ -1,30 +1,26 @@
 // Responses of the decision API: JSON in one piece, with its length. Errors are problems (RFC 9457) that name
 // the field they are about; what went wrong inside is logged and not told.
 
-import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
 import { ServerError } from "../errors.js";
-import type { Problem } from "../http/problem.js";
+import { PROBLEM_LINES, type Problem } from "../http/problem.js";
+import type { Turn } from "../http1/turn.js";
 import { FieldError, InputError } from "./input-error.js";
 import type { JsonSchema } from "./shape.js";
 
-/** Sends an answer in one piece. */
-export function sendJson(response: ServerResponse, status: number, body: string): void {
-  const length = Buffer.byteLength(body);
-  response.writeHead(status, status < 400 ? toHead(length) : toProblemHead(status, length));
-  // One byte for each character: there is nothing to encode.
-  response.end(body, length === body.length ? "latin1" : "utf8");
+/**
+ * Sends an answer in one piece.
+ *
+ * @param lines - Further fields, each with the end of its line.
+ */
+export function sendJson(turn: Turn, status: number, body: string, lines = ""): void {
+  turn.reply(status, status < 400 ? JSON_LINE + lines : toProblemLines(status) + lines, body);
 }
 
-function toHead(length: number): string[] {
-  return ["Content-Type", "application/json", "Content-Length", `${length}`];
-}
+const JSON_LINE = "Content-Type: application/json\r\n";
 
-function toProblemHead(status: number, length: number): string[] {
-  const head = ["Content-Type", "application/problem+json", "Content-Length", `${length}`];
-  head.push("Cache-Control", "no-store");
-  if (status === 401) head.push("WWW-Authenticate", "Bearer");
-  return head;
+function toProblemLines(status: number): string {
+  return status === 401 ? `${PROBLEM_LINES}WWW-Authenticate: Bearer\r\n` : PROBLEM_LINES;
 }
 
 /** What callers may know of an error; undefined if it is a fault of ours, of which they learn nothing. */

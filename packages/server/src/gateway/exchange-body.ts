@@ -1,7 +1,8 @@
 // The body of a request on its way to the upstream: each piece as it comes, no faster than the upstream
 // takes them, and no more bytes than are allowed.
 
-import type { IncomingMessage } from "node:http";
+import type { BodyReader, RequestBody } from "../http1/body.js";
+import { LAST_CHUNK, writeChunk } from "../http1/chunks.js";
 import type { Connection } from "../upstream/connection.js";
 
 /** What is told of a body. */
@@ -11,57 +12,56 @@ export interface BodyWatcher {
 }
 
 /** Passes one body on. */
-export class RequestBody {
-  readonly #request: IncomingMessage;
+export class ForwardedBody implements BodyReader {
+  readonly #body: RequestBody;
   readonly #isChunked: boolean;
   readonly #watcher: BodyWatcher;
   #bytesLeft: number;
   #isTooLarge = false;
-  #connection: Connection | undefined;
+  #connection: Connection | undefined = undefined;
 
   /** @param bytesMax - 0 is no bound. */
-  constructor(
-    request: IncomingMessage,
-    isChunked: boolean,
-    bytesMax: number,
-    watcher: BodyWatcher,
-  ) {
-    this.#request = request;
+  constructor(body: RequestBody, isChunked: boolean, bytesMax: number, watcher: BodyWatcher) {
+    this.#body = body;
     this.#isChunked = isChunked;
     this.#bytesLeft = bytesMax === 0 ? Number.POSITIVE_INFINITY : bytesMax;
     this.#watcher = watcher;
-    this.#connection = undefined;
   }
 
-  /** Whether the upstream is what it waits for. */
-  get isHeldUp(): boolean {
-    return this.#connection !== undefined && this.#request.isPaused();
+  /** Whether it is the client that it waits for. */
+  get isAwaited(): boolean {
+    return !this.#body.isComplete && !this.#body.isPaused;
   }
 
   /** Begins, on a connection on which the head was sent. */
   start(connection: Connection): void {
     this.#connection = connection;
-    this.#request.on("data", (piece: Buffer) => this.#onPiece(piece));
-    this.#request.on("end", () => this.#onEnd());
+    this.#body.readTo(this);
   }
 
   /** The upstream takes more. */
   onDrain(): void {
-    this.#request.resume();
+    this.#body.resume();
   }
 
-  /** Nobody wants the rest: it is read, so that the next request is found, and dropped. */
   drop(): void {
     this.#connection = undefined;
-    if (this.#request.isPaused()) this.#request.resume();
+    this.#body.drop();
   }
 
-  #onPiece(piece: Buffer): void {
+  onPiece(piece: Buffer): void {
+    const connection = this.#connection;
     this.#bytesLeft -= piece.length;
     if (this.#bytesLeft < 0) this.#refuse();
-    else if (this.#connection !== undefined && !this.#send(this.#connection, piece)) {
-      this.#request.pause();
-    }
+    else if (connection !== undefined && !this.#send(connection, piece)) this.#body.pause();
+  }
+
+  onBodyEnd(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection === undefined) return;
+    if (this.#isChunked) connection.write(LAST_CHUNK);
+    connection.endBody();
   }
 
   #refuse(): void {
@@ -71,20 +71,6 @@ export class RequestBody {
   }
 
   #send(connection: Connection, piece: Buffer): boolean {
-    if (!this.#isChunked) return connection.write(piece);
-    connection.cork();
-    connection.write(`${piece.length.toString(16)}\r\n`);
-    connection.write(piece);
-    const isReady = connection.write("\r\n");
-    connection.uncork();
-    return isReady;
-  }
-
-  #onEnd(): void {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection === undefined) return;
-    if (this.#isChunked) connection.write("0\r\n\r\n");
-    connection.endBody();
+    return this.#isChunked ? writeChunk(connection, piece) : connection.write(piece);
   }
 }

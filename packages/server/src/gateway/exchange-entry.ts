@@ -1,31 +1,21 @@
-// Where requests enter the gateway: read once and in one form, decided by the door, and then sent on, refused
-// or answered. What can't be understood never reaches the rules, and its connection is closed.
+// Where requests enter the gateway: put into one form, decided by the door, and then sent on, refused or
+// answered. What can't be understood never reaches the rules, and its connection is closed.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Door, NodeView, Passage, type Reply } from "sluice/http";
+import { type Door, Passage, type Reply } from "sluice/http";
 import { readMs } from "../clock.js";
-import { awaitTurn, isItsTurn } from "../http/turns.js";
-import { type Arrival, Exchange, type ExchangeHost } from "./exchange.js";
-import { isGone } from "./exchange-end.js";
-import { hostOf } from "./exchange-host.js";
-import { readFraming } from "./framing.js";
-import {
-  answer,
-  hasMuchLeft,
-  isClosing,
-  kindOfError,
-  type ProblemStatus,
-  toProblem,
-} from "./replies.js";
-import { readTarget } from "./target.js";
+import type { Turn } from "../http1/turn.js";
+import { Exchange, type ExchangeHost } from "./exchange.js";
+import { answer, kindOfError, type ProblemStatus, toProblem } from "./replies.js";
+import { readTarget, type Target } from "./target.js";
+import { TurnView } from "./turn-view.js";
 
 /** What the entry needs of the gateway. */
 export interface EntryHost extends ExchangeHost {
   readonly door: Door;
-  /** Fields of a request. */
-  readonly headersMax: number;
   /** Where callers learn how they stand; undefined: nowhere. */
   readonly rateLimitPath: string | undefined;
+  /** Takes a request for a WebSocket. */
+  upgrade(turn: Turn, path: string): void;
 }
 
 /** Takes requests in. */
@@ -36,93 +26,79 @@ export class Entry {
     this.#host = host;
   }
 
-  /** @param isExpecting - Whether the client waits for leave to send its body. */
-  take(request: IncomingMessage, response: ServerResponse, isExpecting: boolean): void {
-    // A connection that is being closed has had its last answer.
-    if (isClosing(request.socket)) return;
-    if (!isItsTurn(response)) {
-      awaitTurn(request, response, () => this.take(request, response, isExpecting));
+  take(turn: Turn): void {
+    const { method, fields } = turn;
+    const target = readTarget(turn.target, method, fields.host);
+    const problem = this.#problemOf(turn, target);
+    if (problem !== undefined || target === undefined) {
+      answer(turn, toProblem(problem ?? 400), "", true);
       return;
     }
-    if (this.#host.isDraining) response.shouldKeepAlive = false;
-    const arrival = this.#read(request, response, isExpecting);
-    if (typeof arrival === "number") answer(request, response, toProblem(arrival), "", true);
-    else if (arrival.path === this.#host.rateLimitPath && isAsking(request)) {
-      this.#tellStatus(arrival);
-    } else this.#decide(arrival);
-  }
-
-  /** What a request asks for; the status of the answer if it can't be taken. */
-  #read(
-    request: IncomingMessage,
-    response: ServerResponse,
-    isExpecting: boolean,
-  ): Arrival | ProblemStatus {
-    const { headersMax, bodyBytesMax } = this.#host;
-    if (request.rawHeaders.length > 2 * headersMax) return 431;
-    const framing = readFraming(request);
-    const target = readTarget(request.url ?? "", request.method, hostOf(request));
-    if (framing === undefined || target === undefined) return 400;
-    const bytes = framing === "length" ? Number(request.headers["content-length"]) : 0;
-    if (bodyBytesMax !== 0 && bytes > bodyBytesMax) return 413;
     // What is matched and counted is what is sent on.
-    request.url = target.target;
-    const hasBody = framing === "chunked" || bytes > 0;
-    return { request, response, path: target.path, framing, hasBody, isExpecting };
+    turn.target = target.target;
+    const { path } = target;
+    if (fields.upgrade === "websocket" && method === "GET" && !fields.hasBody) {
+      this.#host.upgrade(turn, path);
+    } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {
+      this.#tellStatus(turn);
+    } else this.#decide(turn, path);
   }
 
-  #decide(arrival: Arrival): void {
+  #problemOf({ fields }: Turn, target: Target | undefined): ProblemStatus | undefined {
+    const { bodyBytesMax } = this.#host;
+    if (target === undefined) return 400;
+    if (bodyBytesMax !== 0 && fields.length > bodyBytesMax) return 413;
+    return fields.expect === "" || fields.expect === "100-continue" ? undefined : 417;
+  }
+
+  #decide(turn: Turn, path: string): void {
     const startMs = readMs();
     let entered: Passage | Promise<Passage>;
     try {
-      entered = this.#host.door.enter(new NodeView(arrival.request));
+      entered = this.#host.door.enter(new TurnView(turn));
     } catch (error) {
-      this.#fail(arrival, error);
+      this.#fail(turn, error);
       return;
     }
-    if (entered instanceof Passage) this.#goOn(arrival, entered, startMs);
+    if (entered instanceof Passage) this.#goOn(turn, path, entered, startMs);
     else {
       entered.then(
-        (passage) => this.#goOn(arrival, passage, startMs),
-        (error) => this.#fail(arrival, error),
+        (passage) => this.#goOn(turn, path, passage, startMs),
+        (error) => this.#fail(turn, error),
       );
     }
   }
 
-  #goOn(arrival: Arrival, passage: Passage, startMs: number): void {
+  #goOn(turn: Turn, path: string, passage: Passage, startMs: number): void {
     const { telemetry } = this.#host;
-    telemetry.tookMs("gateway", readMs() - startMs);
+    const facts = { method: turn.method, path };
+    telemetry.decided("gateway", passage.decision, facts, readMs() - startMs);
     const { refusal } = passage;
     if (refusal === undefined) {
-      new Exchange(this.#host, arrival, passage).start();
+      new Exchange(this.#host, turn, path, passage).start();
       return;
     }
     telemetry.refused("gateway", refusal.status);
-    this.#answer(arrival, refusal, passage.lines);
+    this.#answer(turn, refusal, passage.lines);
   }
 
-  #tellStatus(arrival: Arrival): void {
-    void (async () => this.#host.door.status(new NodeView(arrival.request)))().then(
-      (reply) => this.#answer(arrival, reply, ""),
-      (error) => this.#fail(arrival, error),
+  #tellStatus(turn: Turn): void {
+    void (async () => this.#host.door.status(new TurnView(turn)))().then(
+      (reply) => this.#answer(turn, reply, ""),
+      (error) => this.#fail(turn, error),
     );
   }
 
   /** Nobody is let in whom the rules could not judge. */
-  #fail(arrival: Arrival, error: unknown): void {
+  #fail(turn: Turn, error: unknown): void {
     const kind = kindOfError(error);
     // Apart from each other: a store that is away must not hide a fault of ours.
     const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
     this.#host.telemetry.trouble(what, error);
-    this.#answer(arrival, toProblem(kind), "");
+    this.#answer(turn, toProblem(kind), "");
   }
 
-  #answer({ request, response, hasBody }: Arrival, reply: Reply, lines: string): void {
-    if (isGone(response)) return;
-    answer(request, response, reply, lines, hasMuchLeft(request, hasBody));
+  #answer(turn: Turn, reply: Reply, lines: string): void {
+    if (!turn.isGone) answer(turn, reply, lines, false);
   }
-}
-
-function isAsking({ method }: IncomingMessage): boolean {
-  return method === "GET" || method === "HEAD";
 }

@@ -1,7 +1,7 @@
 // What may be done about a request that failed: whether it may be sent again, and what the client is told.
 
+import type { Turn } from "../http1/turn.js";
 import type { Failure } from "../upstream/caller.js";
-import type { Arrival } from "./exchange.js";
 import type { ProblemStatus } from "./replies.js";
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
@@ -18,17 +18,17 @@ const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
 };
 
 /** Whether a request may be sent twice: it changes nothing the second time, and is still here to be sent. */
-export function isRepeatable({ request, hasBody }: Arrival): boolean {
-  return !hasBody && IDEMPOTENT.has(request.method ?? "");
+export function isRepeatable({ method, body }: Turn): boolean {
+  return body === undefined && IDEMPOTENT.has(method);
 }
 
 /**
  * Whether another target may be tried: with anything that was not sent, and with what is repeatable if no
  * byte of a response came back. A target that is slow is not helped by a second request, so that one isn't.
  */
-export function mayGoElsewhere({ kind, hasResponse }: Failure, arrival: Arrival): boolean {
+export function mayGoElsewhere({ kind, hasResponse }: Failure, turn: Turn): boolean {
   if (hasResponse) return false;
-  return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(arrival));
+  return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(turn));
 }
 
 /**

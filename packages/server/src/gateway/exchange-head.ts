@@ -1,37 +1,21 @@
 // The head of an upstream's response on its way to the client. It is made once for each head that the
 // upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
 
-import type { ServerResponse } from "node:http";
-import { joinHead, toLines } from "sluice/http";
+import { toLines } from "sluice/http";
 import type { ResponseHead } from "../upstream/response-head.js";
 import { isRateLimit } from "./field-names.js";
 import { toClientFields } from "./forwarding.js";
 
-/** What a client gets of a head. */
-interface ClientHead {
-  /** Lines of all fields but those that frame the body. */
+/** What a client gets of a head: all fields but those that frame the body. */
+export interface ClientHead {
   readonly lines: string;
   /** The same without the upstream's own fields about limits. */
   readonly linesBesideOurs: string;
   readonly hasDate: boolean;
-  /** The fields that Node has to know, since it frames the body. */
-  readonly framing: Readonly<Record<string, string>> | undefined;
 }
 
 const CLIENT_HEAD = Symbol("sluice.client-head");
 type Memorable = ResponseHead & { [CLIENT_HEAD]?: ClientHead };
-
-/**
- * Writes the head of the response to the client, but sends nothing yet.
- *
- * @param lines - The RateLimit fields; they replace the upstream's. Empty: those of the upstream stay.
- */
-export function passHead(response: ServerResponse, head: ResponseHead, lines: string): void {
-  const client = clientHeadOf(head);
-  joinHead(response, lines === "" ? client.lines : lines + client.linesBesideOurs);
-  if (client.hasDate) response.sendDate = false;
-  response.writeHead(head.status, head.reason, client.framing);
-}
 
 /** A field of the upstream's head, by lower-case name. */
 export function findField({ fields }: ResponseHead, name: string): string | undefined {
@@ -41,7 +25,8 @@ export function findField({ fields }: ResponseHead, name: string): string | unde
   return undefined;
 }
 
-function clientHeadOf(head: Memorable): ClientHead {
+/** What a client gets of a head. */
+export function clientHeadOf(head: Memorable): ClientHead {
   head[CLIENT_HEAD] ??= toClientHead(head);
   return head[CLIENT_HEAD];
 }
@@ -54,11 +39,6 @@ function toClientHead(head: ResponseHead): ClientHead {
     lines: toLines(keep(fields, isKept)),
     linesBesideOurs: toLines(keep(fields, isBesideOurs)),
     hasDate: findField(head, "date") !== undefined,
-    // A response 204 has no length, whatever the upstream says.
-    framing:
-      head.length === undefined || head.status === 204
-        ? undefined
-        : { "Content-Length": `${head.length}` },
   };
 }
 

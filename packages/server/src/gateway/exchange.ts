@@ -2,67 +2,47 @@
 // client, piece by piece and no faster than the client reads. Whatever happens, what the passage holds is
 // finished exactly once, and a response that was cut short never looks whole.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Passage } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
-import { after } from "../clock.js";
 import type { RouteConfig } from "../config/config.js";
-import { cutOff } from "../http1/cut-off.js";
+import type { Turn, TurnWatcher } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Caller, Failure } from "../upstream/caller.js";
 import type { Connection } from "../upstream/connection.js";
 import type { ResponseHead } from "../upstream/response-head.js";
 import type { Target } from "../upstream/target.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { whenBodyIsAhead } from "./body-ahead.js";
-import { type BodyWatcher, RequestBody } from "./exchange-body.js";
-import { isGone, watchEnd } from "./exchange-end.js";
+import { type BodyWatcher, ForwardedBody } from "./exchange-body.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./exchange-failure.js";
-import { findField, passHead } from "./exchange-head.js";
-import { hostOf } from "./exchange-host.js";
-import { endWithText } from "./exchange-text.js";
-import { toUpstreamHead } from "./forwarding.js";
-import type { BodyFraming } from "./framing.js";
-import { answer, hasMuchLeft, type ProblemStatus, toProblem } from "./replies.js";
+import { clientHeadOf, findField } from "./exchange-head.js";
+import { type ClientTrust, toUpstreamHead } from "./exchange-request.js";
+import { answer, type ProblemStatus, toProblem } from "./replies.js";
 
 /** What exchanges need of their gateway. */
-export interface ExchangeHost {
+export interface ExchangeHost extends ClientTrust {
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
-  readonly protocol: "http" | "https";
-  /** Whether connections are closed after their response. */
-  readonly isDraining: boolean;
-  isPeerTrusted(peer: string | undefined): boolean;
   /** The way of a path; undefined if there is none. */
   routeOf(path: string, host: string | undefined): RouteConfig | undefined;
   upstreamOf(route: RouteConfig): Upstream;
 }
 
-/** A request as it came in. */
-export interface Arrival {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  /** In canonical form, without the query. */
-  readonly path: string;
-  readonly framing: BodyFraming;
-  readonly hasBody: boolean;
-  /** Whether the client waits for leave to send its body. */
-  readonly isExpecting: boolean;
-}
-
 /** A body that is there at once and no larger goes out in one text with its head. */
 const JOINED_BYTES_MAX = 16_384;
+/** Bytes of a body that a request has to bring along before it takes a connection that is scarce. */
+const AHEAD_BYTES = 16_384;
 
 /** One request and its response. */
-export class Exchange implements Caller, BodyWatcher {
+export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   readonly #host: ExchangeHost;
-  readonly #arrival: Arrival;
+  readonly #turn: Turn;
+  readonly #path: string;
   readonly #passage: Passage;
   #route: RouteConfig | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
   #target: Target | undefined = undefined;
   #connection: Connection | undefined = undefined;
-  #body: RequestBody | undefined = undefined;
+  #body: ForwardedBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
   /** Whether the head is here and not passed on yet. */
   #isHeadKept = false;
@@ -71,30 +51,29 @@ export class Exchange implements Caller, BodyWatcher {
   /** Whether a connection that had gone stale was replaced already. */
   #isRefreshed = false;
   #isPaused = false;
-  #listensForDrain = false;
   #isOver = false;
 
-  constructor(host: ExchangeHost, arrival: Arrival, passage: Passage) {
+  /** @param path - In canonical form, without the query. */
+  constructor(host: ExchangeHost, turn: Turn, path: string, passage: Passage) {
     this.#host = host;
-    this.#arrival = arrival;
+    this.#turn = turn;
+    this.#path = path;
     this.#passage = passage;
   }
 
   /** Sends the request on, as soon as its passage allows. */
   start(): void {
-    const { response } = this.#arrival;
-    if (isGone(response)) {
-      this.onResponseClosed();
+    if (this.#turn.isGone) {
+      this.onTurnOver();
       return;
     }
-    watchEnd(response, this);
+    this.#turn.watcher = this;
     const waited = this.#passage.waited();
     if (waited === true) this.#goOn();
     else void Promise.resolve(waited).then((mayGoOn) => mayGoOn && this.#goOn());
   }
 
-  /** The response is out, or the client is gone. */
-  onResponseClosed(): void {
+  onTurnOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#target?.pool.leave(this);
@@ -103,12 +82,32 @@ export class Exchange implements Caller, BodyWatcher {
     if (this.#passage.isHeld) void this.#passage.finish(this.#toEnd());
   }
 
+  onBodyBroken(status: ProblemStatus): void {
+    this.#target?.ended();
+    this.#letGo();
+    this.#reply(status, true);
+  }
+
+  onClientReady(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#connection?.resume();
+  }
+
   onConnection(connection: Connection): void {
-    const { request, framing, hasBody } = this.#arrival;
+    const { method, body, fields } = this.#turn;
     this.#connection = connection;
-    connection.send(this.#toHead(), this, !hasBody, request.method === "HEAD");
-    if (!hasBody) return;
-    this.#body = new RequestBody(request, framing === "chunked", this.#host.bodyBytesMax, this);
+    const isForHead = method === "HEAD";
+    const head = toUpstreamHead(
+      this.#turn,
+      this.#route as RouteConfig,
+      (this.#target as Target).authority,
+      this.#host,
+    );
+    connection.send(head, this, body === undefined, isForHead);
+    if (body === undefined) return;
+    const isChunked = fields.framing === "chunked";
+    this.#body = new ForwardedBody(body, isChunked, this.#host.bodyBytesMax, this);
     this.#body.start(connection);
   }
 
@@ -119,15 +118,17 @@ export class Exchange implements Caller, BodyWatcher {
     this.#tell("answered");
     // Goes out with the first of its body. Until then the client can be told that there is none.
     this.#isHeadKept = true;
-    if (!hasMore) this.#passHead(head).flushHeaders();
+    if (!hasMore) this.#begin(head);
   }
 
   onBody(bytes: Buffer, from: number, to: number): void {
     if (this.#isOver) return;
-    if (this.#isHeadKept) this.#passHead(this.#head as ResponseHead);
+    if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
     this.#bytes += to - from;
-    const isReady = this.#arrival.response.write(copyOf(bytes, from, to));
-    if (!isReady && !this.#isPaused) this.#pause();
+    const isReady = this.#turn.write(copyOf(bytes, from, to));
+    if (isReady || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#connection?.pause();
   }
 
   onEnd(bytes: Buffer, from: number, to: number): void {
@@ -135,15 +136,19 @@ export class Exchange implements Caller, BodyWatcher {
     if (this.#isOver) return;
     // The upstream may answer before it has the whole request.
     this.#body?.drop();
-    const { response } = this.#arrival;
-    if (this.#isHeadKept) this.#passHead(this.#head as ResponseHead);
-    const isFirst = this.#bytes === 0;
     this.#bytes += to - from;
-    if (to === from) response.end();
-    else if (isFirst && to - from <= JOINED_BYTES_MAX) {
-      endWithText(response, bytes.toString("latin1", from, to));
-    } else response.end(copyOf(bytes, from, to));
-    if (response.writableLength > 0) this.#boundLast(response);
+    const { idleTimeoutMs } = this.#upstream as Upstream;
+    const turn = this.#turn;
+    // A client that does not read the last piece gets as long for it as for any other.
+    if (idleTimeoutMs > 0) turn.flushMsMax = idleTimeoutMs;
+    if (!this.#passage.isHeld) turn.watcher = undefined;
+    if (this.#isHeadKept && to - from <= JOINED_BYTES_MAX && turn.method !== "HEAD") {
+      this.#pass(this.#head as ResponseHead, bytes.toString("latin1", from, to));
+      return;
+    }
+    if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
+    if (to > from) turn.write(copyOf(bytes, from, to));
+    turn.end();
   }
 
   onDrain(): void {
@@ -162,26 +167,39 @@ export class Exchange implements Caller, BodyWatcher {
   }
 
   onBodyTooLarge(): void {
-    const { response } = this.#arrival;
-    if (response.writableEnded) return;
+    const turn = this.#turn;
+    if (turn.isEnded) return;
     this.#target?.ended();
     this.#letGo();
-    if (response.headersSent) response.destroy();
+    if (turn.isAnswered) turn.breakOff();
     else this.#reply(413, true);
   }
 
-  #passHead(head: ResponseHead): ServerResponse {
+  #begin(head: ResponseHead): void {
     this.#isHeadKept = false;
-    const { response } = this.#arrival;
-    if (this.#host.isDraining) response.shouldKeepAlive = false;
-    passHead(response, head, this.#passage.lines);
-    return response;
+    const { status, reason, length } = head;
+    const { hasDate } = clientHeadOf(head);
+    this.#turn.begin(status, reason, this.#linesOf(head), length, hasDate);
+  }
+
+  /** All of a response that is short. */
+  #pass(head: ResponseHead, text: string): void {
+    this.#isHeadKept = false;
+    const { status, reason } = head;
+    this.#turn.pass(status, reason, this.#linesOf(head), text, clientHeadOf(head).hasDate);
+  }
+
+  /** The RateLimit fields replace the upstream's; without a rule those of the upstream stay. */
+  #linesOf(head: ResponseHead): string {
+    const { lines, linesBesideOurs } = clientHeadOf(head);
+    const { lines: ours } = this.#passage;
+    return ours === "" ? lines : ours + linesBesideOurs;
   }
 
   #goOn(): void {
-    const { request, response, path, hasBody, isExpecting } = this.#arrival;
+    const turn = this.#turn;
     if (this.#isOver) return;
-    const route = this.#host.routeOf(path, hostOf(request));
+    const route = this.#host.routeOf(this.#path, turn.fields.host);
     if (route === undefined) {
       this.#reply(404, false);
       return;
@@ -189,13 +207,15 @@ export class Exchange implements Caller, BodyWatcher {
     this.#route = route;
     const upstream = this.#host.upstreamOf(route);
     this.#upstream = upstream;
-    if (hasBody && isExpecting) response.writeContinue();
-    const go = () => {
-      if (!this.#isOver) this.#attempt(upstream.choose());
-    };
+    const { body } = turn;
+    if (turn.isExpecting) turn.sendContinue();
     // Where connections are scarce, a client that is slow with its body waits with its own.
-    if (hasBody && upstream.isCrowded) whenBodyIsAhead(request, go);
-    else go();
+    if (body === undefined || !upstream.isCrowded) this.#attempt(upstream.choose());
+    else {
+      body.whenHeld(AHEAD_BYTES, () => {
+        if (!this.#isOver && !body.isDropped) this.#attempt(upstream.choose());
+      });
+    }
   }
 
   #attempt(target: Target): void {
@@ -205,23 +225,9 @@ export class Exchange implements Caller, BodyWatcher {
     else this.onConnection(free);
   }
 
-  #toHead(): string {
-    const { request, framing } = this.#arrival;
-    const { remoteAddress: clientPeer } = request.socket;
-    return toUpstreamHead(request, {
-      target: request.url ?? "/",
-      route: this.#route as RouteConfig,
-      targetHost: (this.#target as Target).authority,
-      clientPeer,
-      isPeerTrusted: this.#host.isPeerTrusted(clientPeer),
-      protocol: this.#host.protocol,
-      bodyFraming: framing,
-    });
-  }
-
   /** Whether it was the client that did not go on: with its body, or with reading ours. */
   #isClients({ kind }: Failure): boolean {
-    return kind === "idle-timeout" && (this.#isPaused || this.#isWaitingForBody());
+    return kind === "idle-timeout" && (this.#isPaused || this.#body?.isAwaited === true);
   }
 
   /** Blames the target, if it is to blame. */
@@ -233,7 +239,7 @@ export class Exchange implements Caller, BodyWatcher {
 
   /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */
   #mayRefresh({ isStale }: Failure): boolean {
-    return isStale && !this.#isRefreshed && isRepeatable(this.#arrival);
+    return isStale && !this.#isRefreshed && isRepeatable(this.#turn);
   }
 
   #refresh(): void {
@@ -245,7 +251,7 @@ export class Exchange implements Caller, BodyWatcher {
   #mayRetry(failure: Failure): boolean {
     const { retriesMax, targets } = this.#upstream as Upstream;
     if (this.#retries >= retriesMax || targets.length < 2) return false;
-    return mayGoElsewhere(failure, this.#arrival);
+    return mayGoElsewhere(failure, this.#turn);
   }
 
   #retry(): void {
@@ -269,46 +275,14 @@ export class Exchange implements Caller, BodyWatcher {
   /** The head is out: only a broken connection can still say that the rest does not come. */
   #cutOff(): void {
     this.#tell("failed");
-    const { response } = this.#arrival;
-    // Where the end of the connection is the end of the body, the end must not look like one.
-    if (response.req.httpVersionMinor === 0 && response.socket !== null) cutOff(response.socket);
-    response.destroy();
-  }
-
-  #isWaitingForBody(): boolean {
-    return this.#body !== undefined && !this.#arrival.request.complete && !this.#body.isHeldUp;
+    this.#turn.breakOff();
   }
 
   #reply(status: ProblemStatus, closes: boolean): void {
     this.#body?.drop();
-    const { request, response, hasBody } = this.#arrival;
-    if (this.#host.isDraining) response.shouldKeepAlive = false;
-    const isClosed = closes || hasMuchLeft(request, hasBody);
-    answer(request, response, toProblem(status), this.#passage.lines, isClosed);
-  }
-
-  #pause(): void {
-    this.#isPaused = true;
-    this.#connection?.pause();
-    if (this.#listensForDrain) return;
-    this.#listensForDrain = true;
-    this.#arrival.response.on("drain", () => this.#resume());
-  }
-
-  #resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#connection?.resume();
-  }
-
-  /** A client that does not read the last piece gets as long for it as for any other. */
-  #boundLast(response: ServerResponse): void {
-    const { idleTimeoutMs } = this.#upstream as Upstream;
-    if (idleTimeoutMs > 0)
-      response.once(
-        "close",
-        after(idleTimeoutMs, () => response.destroy()),
-      );
+    const turn = this.#turn;
+    if (turn.isGone) return;
+    answer(turn, toProblem(status), this.#passage.lines, closes);
   }
 
   /** Gives up the connection, if there is one: what is under way on it concerns nobody any more. */
@@ -320,11 +294,11 @@ export class Exchange implements Caller, BodyWatcher {
 
   /** How the request ended. Without a head there was no response: the client hung up before. */
   #toEnd(): RequestEnd {
-    const { response } = this.#arrival;
-    if (!response.headersSent) return {};
+    const { status } = this.#turn;
+    if (status === undefined) return {};
     const head = this.#head;
     const header = (name: string) => (head === undefined ? undefined : findField(head, name));
-    return { status: response.statusCode, bytes: this.#bytes, header };
+    return { status, bytes: this.#bytes, header };
   }
 
   #tell(outcome: Parameters<Telemetry["upstream"]>[1]): void {

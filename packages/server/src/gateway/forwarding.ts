@@ -2,16 +2,13 @@
 // the next: Host, the framing of the body, and who the client is. Inbound copies go first and ours are
 // added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
 
-import type { IncomingMessage } from "node:http";
 import { toFields } from "sluice/http";
 import type { RouteConfig } from "../config/config.js";
+import type { BodyFraming } from "../http1/request-fields.js";
 import * as kind from "./field-names.js";
-import type { BodyFraming } from "./framing.js";
 
-/** What a request's head is made of, beside the request. */
-export interface UpstreamHeadOptions {
-  /** In the canonical form of `readTarget`. */
-  readonly target: string;
+/** What the fields of a request are made of, beside those of the client. */
+export interface UpstreamFieldsOptions {
   readonly route: RouteConfig;
   /** `host:port` of the server that it goes to. */
   readonly targetHost: string;
@@ -23,23 +20,24 @@ export interface UpstreamHeadOptions {
   readonly protocol: "http" | "https";
   readonly bodyFraming: BodyFraming;
   /** The protocol that is asked for, if the connection is to be upgraded. */
-  readonly upgrade?: string;
+  readonly upgrade?: string | undefined;
 }
 
 /**
- * The head of a request to an upstream, with the empty line at its end. Write it as `latin1`: that is
- * how Node reads heads, so every byte goes on as it came.
+ * The head of a request to an upstream behind its first line, with the empty line at its end. Write it as
+ * `latin1`: that is how heads are read, so every byte goes on as it came.
+ *
+ * @param raw - Names and values in turn, as the client wrote them.
  */
-export function toUpstreamHead(request: IncomingMessage, options: UpstreamHeadOptions): string {
+export function toUpstreamFields(raw: readonly string[], options: UpstreamFieldsOptions): string {
   const seen = new Seen();
-  const { rawHeaders: raw } = request;
   let fields = keepFields(raw, options.isPeerTrusted, seen, undefined);
   const names = seen.connection === "" ? undefined : kind.namesIn(seen.connection);
   if (names !== undefined) {
     fields = keepFields(raw, options.isPeerTrusted, new Seen(), names);
   }
-  const line = `${request.method} ${options.target} HTTP/1.1\r\nHost: ${toHost(seen, options)}\r\n`;
-  return `${line}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
+  const host = `Host: ${toHost(seen, options)}\r\n`;
+  return `${host}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
 }
 
 /** What the inbound fields said that we write anew. */
@@ -97,11 +95,11 @@ function note(known: number, value: string, seen: Seen): void {
     seen.takesTrailers ||= /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value);
 }
 
-function toHost({ host }: Seen, { route, targetHost }: UpstreamHeadOptions): string {
+function toHost({ host }: Seen, { route, targetHost }: UpstreamFieldsOptions): string {
   return route.preserveHost && host !== "" ? host : targetHost;
 }
 
-function toForwarded(seen: Seen, { clientPeer, protocol }: UpstreamHeadOptions): string {
+function toForwarded(seen: Seen, { clientPeer, protocol }: UpstreamFieldsOptions): string {
   let lines = "";
   const peer = clientPeer === undefined ? "" : toAddress(clientPeer);
   const addresses = peer === "" ? seen.forwardedFor.slice(0, -2) : seen.forwardedFor + peer;
@@ -116,7 +114,7 @@ function toAddress(peer: string): string {
   return peer.startsWith("::ffff:") && peer.includes(".") ? peer.slice(7) : peer;
 }
 
-function toEnd(seen: Seen, { bodyFraming, upgrade }: UpstreamHeadOptions): string {
+function toEnd(seen: Seen, { bodyFraming, upgrade }: UpstreamFieldsOptions): string {
   if (upgrade !== undefined) return `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`;
   const te = seen.takesTrailers ? "TE: trailers\r\nConnection: TE\r\n" : "";
   if (bodyFraming === "chunked") return `${te}Transfer-Encoding: chunked\r\n\r\n`;

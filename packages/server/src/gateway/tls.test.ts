@@ -1,7 +1,6 @@
 // TLS over real sockets, with certificates that openssl makes.
 
 import { copyFileSync, rmSync, writeFileSync } from "node:fs";
-import { get } from "node:https";
 import { type AddressInfo, connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
@@ -25,7 +24,6 @@ beforeAll(() => {
 });
 
 afterEach(() => {
-  open?.server.closeAllConnections();
   open?.server.close();
 });
 
@@ -35,9 +33,9 @@ function install({ certFile, keyFile }: { certFile: string; keyFile: string }): 
 }
 
 async function start(options?: TlsOptions): Promise<number> {
-  open = createTlsServer(live, {}, options);
+  open = createTlsServer(live, options);
   const { server } = open;
-  server.on("request", (_, response) => response.end("over TLS"));
+  server.on("secureConnection", (socket) => socket.on("error", () => {}).end("over TLS"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
@@ -56,17 +54,6 @@ function shake(port: number, options: ConnectionOptions = {}): Promise<string> {
 }
 
 describe("the front over TLS", () => {
-  it("serves requests", async () => {
-    install(first);
-    const port = await start();
-    const text = await new Promise((resolve, reject) => {
-      get({ port, host: "127.0.0.1", rejectUnauthorized: false, agent: false }, (response) => {
-        response.setEncoding("utf8").once("data", resolve);
-      }).once("error", reject);
-    });
-    expect(text).toBe("over TLS");
-  });
-
   it("speaks TLS 1.2 and 1.3 and nothing older", async () => {
     install(first);
     const port = await start();

@@ -1,9 +1,13 @@
-// The gateway's front over TLS: HTTPS with a certificate from files, which is read again when they change,
+// Connections over TLS: a certificate from files, which is read again when they change,
 // so that a renewal needs no restart. Connections that are open keep the one they began with.
 
 import { readFileSync } from "node:fs";
-import { createServer, type Server, type ServerOptions } from "node:https";
-import { createSecureContext, type SecureContextOptions } from "node:tls";
+import {
+  createSecureContext,
+  createServer,
+  type SecureContextOptions,
+  type Server,
+} from "node:tls";
 import { ServerError } from "../errors.js";
 import { lookAt, watchFiles } from "../watch-files.js";
 
@@ -14,8 +18,10 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** Told of what happens to the files while the server runs. */
+/** How a server is made, and who is told of what happens to its files while it runs. */
 export interface TlsOptions {
+  /** How long a handshake may take, in milliseconds; default 10,000. */
+  readonly handshakeMsMax?: number;
   /** How often the files are looked at, in milliseconds; default 5,000. */
   readonly lookEveryMs?: number;
   /** The certificate was read again; with an error it could not be used, and the one before stays. */
@@ -23,7 +29,6 @@ export interface TlsOptions {
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** Where the server says nothing about heads. */
 const HANDSHAKE_MS_MAX = 10_000;
 
 /** A server, and the end of its watch over the files. */
@@ -35,19 +40,20 @@ export interface TlsServer {
 }
 
 /**
- * A server for HTTPS, TLS 1.2 or newer.
+ * A server for TLS 1.2 or newer.
  *
- * @param http - Options of the HTTP server, such as its bounds. The handshake has as long as a head has.
  * @throws ServerError `SLUICE_CONFIG_UNREADABLE` or `SLUICE_CONFIG_INVALID` if the files can't be used.
  */
 export function createTlsServer(
   files: TlsFiles,
-  http: ServerOptions = {},
-  { lookEveryMs = LOOK_EVERY_MS, onReload }: TlsOptions = {},
+  {
+    // Node's own bound is two minutes, in which a slow client could hold its connection for nothing.
+    handshakeMsMax: handshakeTimeout = HANDSHAKE_MS_MAX,
+    lookEveryMs = LOOK_EVERY_MS,
+    onReload,
+  }: TlsOptions = {},
 ): TlsServer {
-  // Node's own bound is two minutes, in which a slow client could hold its connection for nothing.
-  const handshakeTimeout = http.headersTimeout ?? HANDSHAKE_MS_MAX;
-  const server = createServer({ handshakeTimeout, ...http, ...readContext(files) });
+  const server = createServer({ handshakeTimeout, noDelay: true, ...readContext(files) });
   // A client that breaks off its handshake, or speaks no TLS, is nobody's error.
   server.on("tlsClientError", (_, socket) => socket.destroy());
   const reload = () => {

@@ -4,7 +4,6 @@
 // looked at.
 
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import { ServerError, show } from "../errors.js";
 import { isLocalHost } from "./web-page.js";
 
@@ -12,6 +11,12 @@ import { isLocalHost } from "./web-page.js";
 export const TOKEN_BYTES_MAX = 512;
 
 const SCHEME = "bearer ";
+
+/** The fields that a request is let in by. */
+export interface Credentials {
+  readonly authorization?: string | undefined;
+  readonly host?: string | undefined;
+}
 
 /** Why a request is not let in. */
 const NO_TOKEN = -1;
@@ -43,7 +48,7 @@ export class Auth {
    *
    * @throws ServerError `SLUICE_UNAUTHORIZED` or `SLUICE_FORBIDDEN`.
    */
-  admit(headers: IncomingHttpHeaders): number {
+  admit(headers: Credentials): number {
     const place = this.#placeOf(headers);
     if (place >= 0) return place;
     const { authorization, host } = headers;
@@ -56,11 +61,11 @@ export class Auth {
   }
 
   /** Whether a request is let in. */
-  isAdmitted(headers: IncomingHttpHeaders): boolean {
+  isAdmitted(headers: Credentials): boolean {
     return this.#placeOf(headers) >= 0;
   }
 
-  #placeOf({ authorization = "", host }: IncomingHttpHeaders): number {
+  #placeOf({ authorization = "", host }: Credentials): number {
     if (!this.needsToken) return this.#isLocal(host) ? 0 : NO_LOCAL_HOST;
     const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
     return isBearer ? this.#find(authorization.slice(SCHEME.length).trim()) : NO_TOKEN;

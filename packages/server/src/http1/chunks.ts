@@ -1,5 +1,5 @@
-// A chunked body, taken apart piece by piece as it arrives: sizes, extensions and trailers are read strictly,
-// and trailers are dropped.
+// Chunked bodies, written, and taken apart piece by piece as they arrive: sizes, extensions and trailers are
+// read strictly, and trailers are dropped.
 
 import { BrokenMessage } from "./broken.js";
 import { LINE_END, readFields } from "./fields.js";
@@ -7,12 +7,37 @@ import { LINE_END, readFields } from "./fields.js";
 /** Called with each piece of the body, as a part of the bytes that were pushed. */
 export type OnPiece = (bytes: Buffer, from: number, to: number) => void;
 
+/** Where chunks are written to. */
+export interface ChunkSink {
+  cork(): void;
+  /** False: it has enough for now. */
+  write(piece: string | Buffer): boolean;
+  uncork(): void;
+}
+
+/** What ends a body in chunks. */
+export const LAST_CHUNK = "0\r\n\r\n";
+
+/** Writes a piece of a body, which is not empty, as one chunk. False: wait before the next. */
+export function writeChunk(sink: ChunkSink, piece: Buffer): boolean {
+  sink.cork();
+  sink.write(`${piece.length.toString(16)}\r\n`);
+  sink.write(piece);
+  const isReady = sink.write(LINE_END);
+  sink.uncork();
+  return isReady;
+}
+
 /** Bytes of one chunk's extensions. */
 const EXTENSION_BYTES_MAX = 1_024;
 /** Bytes of all trailers. */
 const TRAILER_BYTES_MAX = 16_384;
 /** Hexadecimal digits of a size: beyond it no double counts exactly. */
 const SIZE_DIGITS_MAX = 13;
+
+/** Nobody needs them; but what is none may be a line end, or more, to somebody else. */
+const EXTENSIONS =
+  /^(?:;[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+$/;
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -42,7 +67,7 @@ export class ChunkReader {
   #digits = 0;
   /** Of the extensions of a chunk, or of all trailers. */
   #extraBytes = 0;
-  /** The trailer that is read. */
+  /** The extensions of a chunk or the trailer that is read. */
   #line = "";
 
   get isDone(): boolean {
@@ -87,9 +112,7 @@ export class ChunkReader {
         this.#takeExtra(byte, EXTENSION_BYTES_MAX, "size-end");
         break;
       case "size-end":
-        this.#expect(byte, LF, this.#left === 0 ? "trailer-start" : "data");
-        this.#digits = 0;
-        this.#extraBytes = 0;
+        this.#takeSizeEnd(byte);
         break;
       case "data-cr":
         this.#expect(byte, CR, "data-lf");
@@ -111,10 +134,7 @@ export class ChunkReader {
       readFields(`${this.#line}${LINE_END}`, 0);
       this.#line = "";
     } else if (this.#state === "trailer-start" && byte === CR) this.#state = "end-lf";
-    else {
-      this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
-      if (byte !== CR) this.#line += String.fromCharCode(byte);
-    }
+    else this.#takeExtra(byte, TRAILER_BYTES_MAX, "trailer-lf", "trailer");
   }
 
   #takeSize(byte: number): void {
@@ -127,11 +147,22 @@ export class ChunkReader {
     }
     if (this.#digits === 0) throw new BrokenMessage("a chunk without a size");
     if (byte === CR) this.#state = "size-end";
-    else if (byte === SEMICOLON) this.#state = "extension";
-    else throw new BrokenMessage("a chunk size that is no number");
+    else if (byte === SEMICOLON) {
+      this.#line = ";";
+      this.#state = "extension";
+    } else throw new BrokenMessage("a chunk size that is no number");
   }
 
-  /** Skips what nobody needs, up to the end of its line. */
+  #takeSizeEnd(byte: number): void {
+    this.#expect(byte, LF, this.#left === 0 ? "trailer-start" : "data");
+    this.#digits = 0;
+    this.#extraBytes = 0;
+    if (this.#line === "") return;
+    if (!EXTENSIONS.test(this.#line)) throw new BrokenMessage("chunk extensions that are none");
+    this.#line = "";
+  }
+
+  /** Gathers what nobody needs, up to the end of its line. */
   #takeExtra(byte: number, bytesMax: number, atEnd: State, otherwise: State = this.#state): void {
     this.#extraBytes++;
     if (this.#extraBytes > bytesMax) {
@@ -140,7 +171,10 @@ export class ChunkReader {
     if (byte === CR) this.#state = atEnd;
     else if ((byte < SPACE && byte !== TAB) || byte === DELETE) {
       throw new BrokenMessage("a control character between chunks");
-    } else this.#state = otherwise;
+    } else {
+      this.#line += String.fromCharCode(byte);
+      this.#state = otherwise;
+    }
   }
 
   #expect(byte: number, wanted: number, next: State): void {

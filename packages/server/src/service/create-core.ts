@@ -92,12 +92,11 @@ function needsBlind({ decision }: Config): boolean {
 function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
   return createPolicy({
     ...common,
-    onDecision: (decision, facts) => telemetry.decided("gateway", decision, facts),
     onEvent: (event) => telemetry.policyEvent(event),
   });
 }
 
-/** Of all other doors, which say themselves whose decision it is. */
+/** Of all other doors. */
 function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
   return createPolicy({
     ...common,

@@ -34,8 +34,8 @@ async function send(text: string): Promise<RawClient> {
   return client.send(text);
 }
 
-function get(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: example.com\r\n\r\n`;
+function get(path: string, fields = ""): string {
+  return `GET ${path} HTTP/1.1\r\nHost: example.com\r\n${fields}\r\n`;
 }
 
 function post(body: string): string {
@@ -112,6 +112,12 @@ describe("a thousand clients that hang up at random points", () => {
       get("/a") + get("/wait"),
       "GET /a HT",
       "",
+      // An upgrade, one with frames sent ahead, leave to send a body, a broken body, a last request.
+      get("/wait", "Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+      `${get("/a", "Connection: Upgrade\r\nUpgrade: websocket\r\n")}early`,
+      post("").replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"),
+      `${post("").replace("Content-Length: 100", "Transfer-Encoding: chunked")}1\r\nx\r\nzz`,
+      get("/half", "Connection: close\r\n") + get("/wait"),
     ];
     for (let round = 0; round < 20; round++) {
       await Promise.all(

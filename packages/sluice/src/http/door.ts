@@ -22,8 +22,10 @@ import { type Retry, toRetry } from "./retry-after.js";
 import type { Prepare, SimplePolicy } from "./simple-policy.js";
 import { type Wait, WaitingRoom } from "./waiting.js";
 
-// Requests that any door of this process refused: what another door around it counts by the
-// response must not count our own.
+// Requests that hold something of a door, and those of them that another door of this process refused: what
+// the first counts by the response must not count the other's. Nothing else is remembered: entries of a weak
+// set cost more than a refusal does (bench service/reject).
+const heldRequests = new WeakSet<object>();
 const refusedRequests = new WeakSet<object>();
 
 /** Decides requests of one server. */
@@ -95,7 +97,7 @@ export class Door implements PassageHost {
   }
 
   isRefused(request: unknown): boolean {
-    return typeof request === "object" && request !== null && refusedRequests.has(request);
+    return isObject(request) && refusedRequests.has(request);
   }
 
   /** Tells the user of an error that no request waits for. What is thrown there is dropped. */
@@ -161,7 +163,9 @@ export class Door implements PassageHost {
 
   #passNow(view: RequestView, decision: PolicyDecision, wait?: Wait): Passage {
     const lines = this.#fields.write(decision, undefined);
-    return new Passage(this, view.raw, decision, lines, undefined, wait);
+    const passage = new Passage(this, view.raw, decision, lines, undefined, wait);
+    if (passage.isHeld && isObject(view.raw)) heldRequests.add(view.raw);
+    return passage;
   }
 
   #passUncounted(view: RequestView): Passage {
@@ -184,7 +188,7 @@ export class Door implements PassageHost {
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, raw);
     const passage = new Passage(this, raw, decision, lines, refusal, undefined);
-    if (typeof raw === "object" && raw !== null) refusedRequests.add(raw);
+    if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
     this.#tellRefused(passage, raw);
     return passage;
   }
@@ -197,6 +201,10 @@ export class Door implements PassageHost {
       (error) => this.onError(error),
     );
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** Who asks how it stands sends no body. */

@@ -48,10 +48,21 @@ export type RefusalBody<Raw = unknown> =
   | "minimal"
   | ((context: RefusalContext<Raw>) => WrittenBody);
 
+/** What of a refusal is sent. */
+interface Written {
+  readonly fields: Fields;
+  readonly body: string;
+  readonly reason: RefusalReason;
+  readonly rules: readonly string[];
+  readonly toldMs: number;
+}
+
 /** Writes refusals. */
 export class RefusalWriter {
   readonly #body: RefusalBody;
   readonly #onError: (error: unknown) => void;
+  // Of a flood, those within a millisecond are alike (bench service/reject).
+  #latest: Written | undefined = undefined;
 
   constructor(body: RefusalBody, onError: (error: unknown) => void) {
     this.#body = body;
@@ -61,17 +72,35 @@ export class RefusalWriter {
   write(decision: PolicyDecision, retry: Retry, request: unknown): Refusal {
     const reason = decision.reason ?? "limit";
     const { status } = PROBLEMS[reason];
-    const { type, text } = this.#toBody(decision, reason, retry, request);
+    const rules = namesOf(decision);
+    const { fields, body } =
+      this.#latest !== undefined && isAlike(this.#latest, reason, rules, retry)
+        ? this.#latest
+        : this.#write(decision, reason, rules, retry, request);
+    return { status, fields, body, reason, retryAfterMs: retry.toldMs };
+  }
+
+  #write(
+    decision: PolicyDecision,
+    reason: RefusalReason,
+    rules: readonly string[],
+    retry: Retry,
+    request: unknown,
+  ): Written {
+    const { type, text: body } = this.#toBody(decision, reason, rules, retry, request);
     const fields = ["Cache-Control", "no-store"];
-    if (text !== "") fields.push("Content-Type", type);
-    fields.push("Content-Length", `${bytesOf(text)}`);
+    if (body !== "") fields.push("Content-Type", type);
+    fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
-    return { status, fields, body: text, reason, retryAfterMs: retry.toldMs };
+    const written = { fields, body, reason, rules, toldMs: retry.toldMs };
+    if (typeof this.#body !== "function") this.#latest = written;
+    return written;
   }
 
   #toBody(
     decision: PolicyDecision,
     reason: RefusalReason,
+    rules: readonly string[],
     retry: Retry,
     request: unknown,
   ): WrittenBody {
@@ -81,7 +110,6 @@ export class RefusalWriter {
     if (body === "text") {
       return { type: "text/plain; charset=utf-8", text: `${toDetail(kind, retry)}\n` };
     }
-    const rules = namesOf(decision);
     if (typeof body === "function") {
       const { status } = kind;
       try {
@@ -94,6 +122,16 @@ export class RefusalWriter {
     }
     return { type: "application/problem+json", text: toProblem(kind, rules, retry) };
   }
+}
+
+function isAlike(
+  latest: Written,
+  reason: RefusalReason,
+  rules: readonly string[],
+  { toldMs }: Retry,
+): boolean {
+  if (latest.toldMs !== toldMs || latest.reason !== reason) return false;
+  return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
 }
 
 function toWritten(written: WrittenBody): WrittenBody {

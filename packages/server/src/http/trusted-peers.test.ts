@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TrustedPeers } from "./exchange-peers.js";
+import { TrustedPeers } from "./trusted-peers.js";
 
 describe("trusted peers", () => {
   it("are those that the configuration names, in whatever notation they come", () => {

@@ -1,0 +1,50 @@
+// A request of the gateway as the door of the limits sees it.
+
+import {
+  type BodyBounds,
+  type BodyFields,
+  parseBody,
+  type RequestView,
+  toBodyForm,
+} from "sluice/http";
+import { after } from "../clock.js";
+import type { Turn } from "../http1/turn.js";
+
+/** A turn, as doors see it. */
+export class TurnView implements RequestView {
+  readonly raw: Turn;
+
+  constructor(turn: Turn) {
+    this.raw = turn;
+  }
+
+  get method(): string {
+    return this.raw.method;
+  }
+
+  get target(): string {
+    return this.raw.target;
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.raw.fields.values;
+  }
+
+  get peer(): string | undefined {
+    return this.raw.peer;
+  }
+
+  /** Waits for the body, which stays where it is. */
+  readBody({ bytesMax, arrivalMsMax }: BodyBounds): Promise<BodyFields | undefined> | undefined {
+    const { body, fields } = this.raw;
+    const form = toBodyForm(fields.get("content-type"), fields.get("content-encoding"));
+    if (body === undefined || form === undefined || fields.length > bytesMax) return undefined;
+    return new Promise((resolve) => {
+      const cancel = after(arrivalMsMax, () => resolve(undefined));
+      body.whenHeld(bytesMax, (isWhole) => {
+        cancel();
+        resolve(isWhole ? parseBody(form, body.held) : undefined);
+      });
+    });
+  }
+}

@@ -1,0 +1,342 @@
+// One connection of a client: its bytes become requests, one turn after the other, and what it may not do or
+// takes too long to do is answered and ends it. Times are counted in the ticks of its server.
+
+import type { Socket } from "node:net";
+import { RequestBody } from "./body.js";
+import { BrokenMessage } from "./broken.js";
+import { ChunkReader, type OnPiece } from "./chunks.js";
+import { cutOff } from "./cut-off.js";
+import { HeadReader } from "./head-reader.js";
+import { Turn } from "./turn.js";
+
+/** What a connection needs of its server. */
+export interface ConnectionServer {
+  readonly headBytesMax: number;
+  readonly fieldsMax: number;
+  /** Whether connections are closed after their response. */
+  readonly isDraining: boolean;
+  /** The tick at which it began to drain; Infinity if it does not. */
+  readonly drainingSince: number;
+  /** Counts on by one every so often. */
+  readonly tick: number;
+  readonly timing: ClientTiming;
+  /** What a connection that stays open is told about that. */
+  readonly keepAliveLines: string;
+  dateLine(): string;
+  /** The whole response to what can't be understood; its connection is closed. */
+  toProblem(status: RefusalStatus): string;
+  onTurn(turn: Turn): void;
+  onClosed(connection: ClientConnection): void;
+}
+
+/** How many ticks may pass; Infinity is no bound. */
+export interface ClientTiming {
+  readonly headTicks: number;
+  readonly requestTicks: number;
+  readonly keepTicks: number;
+  /** How long a connection that is closed may still be read from, so that its answer is not lost. */
+  readonly lingerTicks: number;
+  /** How long an idle connection stays open while the server drains: a request may be on its way. */
+  readonly graceTicks: number;
+  toTicks(ms: number): number;
+}
+
+/** What is answered to something that is no request. */
+export type RefusalStatus = 400 | 408 | 431;
+
+/** What a connection is waiting for. */
+type Phase = "idle" | "head" | "turn" | "flush" | "linger" | "detached";
+
+/** Bytes ahead of their turn at which a client is read no further. Below it is seen when a client leaves. */
+const AHEAD_BYTES = 4_096;
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** One connection. */
+export class ClientConnection {
+  readonly server: ConnectionServer;
+  readonly peer: string | undefined;
+  readonly #socket: Socket;
+  readonly #heads: HeadReader;
+  readonly #chunks = new ChunkReader();
+  readonly #onChunk: OnPiece;
+  readonly #onData = (bytes: Buffer) => this.#take(bytes);
+  readonly #onDrain = () => {
+    if (this.#turn === undefined) this.#goOn();
+    else this.#turn.watcher?.onClientReady();
+  };
+  readonly #onSocketClosed = () => this.#close();
+  #phase: Phase = "idle";
+  /** The tick at which it has waited too long, and the one at which it began to. */
+  #deadline: number;
+  #since: number;
+  #turn: Turn | undefined = undefined;
+  /** Of a body with a length, what has not arrived. */
+  #bodyLeft = 0;
+  /** Where the bytes of chunks that have arrived together end, once they are moved together. */
+  #chunkEnd = 0;
+  /** What was sent ahead of its turn. */
+  #ahead: Buffer = NOTHING;
+  #isTaking = false;
+
+  constructor(socket: Socket, server: ConnectionServer) {
+    this.#socket = socket;
+    this.server = server;
+    this.peer = socket.remoteAddress;
+    this.#heads = new HeadReader(server.headBytesMax, server.fieldsMax);
+    this.#since = server.tick;
+    this.#deadline = server.tick + server.timing.headTicks;
+    this.#onChunk = (bytes, from, to) => {
+      if (from > this.#chunkEnd) bytes.copyWithin(this.#chunkEnd, from, to);
+      this.#chunkEnd += to - from;
+    };
+    socket
+      .on("data", this.#onData)
+      .on("drain", this.#onDrain)
+      .on("error", ignore)
+      .on("close", this.#onSocketClosed);
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed || this.#phase === "linger";
+  }
+
+  /** Ends it if it has waited too long, or has nothing to do while the server drains. */
+  onTick(): void {
+    const { tick, drainingSince, timing } = this.server;
+    const isFlushed = this.#phase === "flush" && this.#socket.writableLength === 0;
+    if (isFlushed) this.#wait("idle", timing.keepTicks);
+    const isIdle = this.#phase === "idle";
+    if (tick >= this.#deadline) this.#onLate();
+    else if (isIdle && tick >= Math.max(drainingSince, this.#since) + timing.graceTicks) {
+      this.destroy();
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Ends it in a way that does not look like the end of a response. */
+  cutOff(): void {
+    cutOff(this.#socket);
+  }
+
+  /** Gives the connection away: its socket, and what was read of it behind the request. */
+  detach(): { readonly socket: Socket; readonly ahead: Buffer } {
+    const socket = this.#socket;
+    socket.pause();
+    socket.off("data", this.#onData).off("drain", this.#onDrain);
+    this.#turn = undefined;
+    this.#wait("detached", Number.POSITIVE_INFINITY);
+    const ahead = this.#ahead;
+    this.#ahead = NOTHING;
+    return { socket, ahead };
+  }
+
+  pauseReading(): void {
+    this.#socket.pause();
+  }
+
+  resumeReading(): void {
+    if (this.#phase !== "detached") this.#socket.resume();
+  }
+
+  /** For turns: sends something; strings are bytes. */
+  write(piece: string | Buffer): boolean {
+    return this.#socket.write(piece, "latin1");
+  }
+
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  /** For turns: sends the last of a response. */
+  finish(turn: Turn, last: string | Buffer): void {
+    const { watcher } = turn;
+    if (watcher === undefined) {
+      if (last.length > 0) this.#socket.write(last, "latin1");
+    } else {
+      this.#socket.write(last, "latin1", () => watcher.onTurnOver());
+    }
+    if (turn !== this.#turn) return;
+    if (turn.closes || turn.hasMuchLeft) this.#closeGently(turn.flushMsMax);
+    else if (turn.body?.isComplete === false) turn.body.drop();
+    else this.#endTurn(turn);
+  }
+
+  /** Whether what arrives may be a request. */
+  get #isReading(): boolean {
+    return this.#phase !== "linger" && this.#phase !== "detached";
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#ahead.length > 0) {
+      this.#keep(Buffer.concat([this.#ahead, bytes]));
+      return;
+    }
+    this.#isTaking = true;
+    let at = 0;
+    try {
+      while (at < bytes.length && this.#isReading) {
+        // Who does not read our answers gets no more of them.
+        if (this.#turn === undefined && this.#socket.writableNeedDrain) break;
+        if (this.#turn === undefined) at = this.#takeHead(bytes, at);
+        else if (this.#turn.body?.isComplete === false) at = this.#takeBody(bytes, at);
+        else break;
+      }
+    } catch (error) {
+      if (!(error instanceof BrokenMessage)) throw error;
+      this.#refuse(error.status);
+      return;
+    } finally {
+      this.#isTaking = false;
+    }
+    if (at < bytes.length) this.#keep(bytes.subarray(at));
+  }
+
+  /** Keeps what was sent ahead of its turn, and of much of it reads no further until that comes. */
+  #keep(bytes: Buffer): void {
+    if (!this.#isReading) return;
+    this.#ahead = bytes;
+    if (bytes.length > AHEAD_BYTES) this.#socket.pause();
+  }
+
+  #takeHead(bytes: Buffer, from: number): number {
+    if (this.#phase !== "head") this.#wait("head", this.server.timing.headTicks);
+    const head = this.#heads.push(bytes, from);
+    if (head === undefined) return bytes.length;
+    const { line, fields, end: at } = head;
+    const since = this.#since;
+    this.#wait("turn", Number.POSITIVE_INFINITY);
+    const body = fields.hasBody ? new RequestBody(this) : undefined;
+    const turn = new Turn(this, line, fields, body);
+    this.#turn = turn;
+    if (body === undefined) {
+      this.server.onTurn(turn);
+      return at;
+    }
+    this.#deadline = since + this.server.timing.requestTicks;
+    if (fields.framing === "chunked") this.#chunks.reset();
+    else this.#bodyLeft = fields.length;
+    // What is here already is there when the request is looked at.
+    const end = at < bytes.length ? this.#takeBody(bytes, at) : at;
+    this.server.onTurn(turn);
+    return end;
+  }
+
+  #takeBody(bytes: Buffer, from: number): number {
+    const { body, fields } = this.#turn as Turn & { body: RequestBody };
+    let isEnd: boolean;
+    let at: number;
+    if (fields.framing === "chunked") {
+      this.#chunkEnd = from;
+      at = this.#chunks.push(bytes, from, this.#onChunk);
+      isEnd = this.#chunks.isDone;
+      if (this.#chunkEnd > from) body.push(bytes.subarray(from, this.#chunkEnd));
+    } else {
+      at = Math.min(bytes.length, from + this.#bodyLeft);
+      this.#bodyLeft -= at - from;
+      isEnd = this.#bodyLeft === 0;
+      body.push(bytes.subarray(from, at));
+    }
+    if (isEnd) this.#onBodyEnd(body);
+    return at;
+  }
+
+  #onBodyEnd(body: RequestBody): void {
+    this.#deadline = Number.POSITIVE_INFINITY;
+    body.finish();
+    if (this.#turn?.isEnded === true) this.#endTurn(this.#turn);
+  }
+
+  /** The response is written and the request read: the next one has its turn. */
+  #endTurn(turn: Turn): void {
+    this.#turn = undefined;
+    const isFlushed = this.#socket.writableLength === 0;
+    if (isFlushed) this.#wait("idle", this.server.timing.keepTicks);
+    else this.#wait("flush", this.#toFlushTicks(turn.flushMsMax));
+    if (!this.#isTaking) this.#goOn();
+  }
+
+  /** Looks at what was sent ahead, and reads on. */
+  #goOn(): void {
+    const ahead = this.#ahead;
+    this.#ahead = NOTHING;
+    if (this.#socket.isPaused()) this.#socket.resume();
+    if (ahead.length > 0) this.#take(ahead);
+  }
+
+  #toFlushTicks(flushMs: number | undefined): number {
+    const { keepTicks, toTicks } = this.server.timing;
+    return flushMs === undefined ? keepTicks : toTicks(flushMs);
+  }
+
+  #wait(phase: Phase, ticks: number): void {
+    this.#phase = phase;
+    this.#since = this.server.tick;
+    this.#deadline = this.#since + ticks;
+  }
+
+  #onLate(): void {
+    if (this.#phase === "head") this.#refuse(408);
+    else if (this.#phase === "turn") this.#breakBody(408);
+    else this.destroy();
+  }
+
+  /** What was sent is no request. */
+  #refuse(status: RefusalStatus): void {
+    if (this.#turn !== undefined) {
+      this.#breakBody(status);
+      return;
+    }
+    this.#socket.write(this.server.toProblem(status), "latin1");
+    this.#closeGently();
+  }
+
+  /** The rest of the body does not come. */
+  #breakBody(status: RefusalStatus): void {
+    const turn = this.#turn as Turn;
+    this.#deadline = Number.POSITIVE_INFINITY;
+    turn.body?.abort();
+    turn.closes = true;
+    if (turn.isEnded) this.#closeGently();
+    else if (turn.isAnswered) turn.breakOff();
+    else if (turn.watcher !== undefined) turn.watcher.onBodyBroken(status);
+    else {
+      this.#turn = undefined;
+      this.#refuse(status);
+    }
+  }
+
+  /**
+   * Closes the connection. Closing while bytes arrive resets it, and takes the answer from a client that
+   * has not read it: so it is read from for a moment longer, once the answer is on its way.
+   */
+  #closeGently(flushMs?: number): void {
+    const socket = this.#socket;
+    this.#turn?.body?.abort();
+    this.#turn = undefined;
+    this.#ahead = NOTHING;
+    this.#wait("linger", this.#toFlushTicks(flushMs));
+    socket.once("end", () => socket.destroy());
+    socket.end(() => this.#wait("linger", this.server.timing.lingerTicks));
+    socket.resume();
+  }
+
+  #close(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    this.#wait("linger", Number.POSITIVE_INFINITY);
+    this.server.onClosed(this);
+    if (turn === undefined) return;
+    if (!turn.isEnded) turn.watcher?.onTurnOver();
+    turn.body?.abort();
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,156 @@
+// The server over real sockets: listening, draining and closing, half-closed connections, and TLS.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { afterEach, describe, expect, it } from "vitest";
+import { makeCertificate } from "../../test/certificate.js";
+import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
+import { connectTo, exchange, RawClient } from "../../test/raw-client.js";
+import { createTlsServer } from "../gateway/tls.js";
+import { type Http1Bounds, Http1Server } from "./server.js";
+import type { Turn } from "./turn.js";
+
+afterEach(stopAll);
+
+const BOUNDS: Http1Bounds = {
+  headBytesMax: 16_384,
+  fieldsMax: 100,
+  headMsMax: 10_000,
+  requestMsMax: 60_000,
+  keepAliveMs: 65_000,
+  connectionsMax: 100,
+};
+
+/** `/late` is answered when the test says so, all else with its target. */
+async function start(isTls = false, bounds: Partial<Http1Bounds> = {}) {
+  const late: Turn[] = [];
+  const onTurn = (turn: Turn) => {
+    if (turn.target === "/late") late.push(turn);
+    else turn.reply(200, "", turn.target);
+  };
+  const toProblem = (status: number) => `HTTP/1.1 ${status} Problem\r\nConnection: close\r\n\r\n`;
+  const tls = isTls ? createTlsServer(toCertificate()).server : undefined;
+  const server = new Http1Server({ ...BOUNDS, ...bounds }, { onTurn, toProblem }, tls);
+  const address = await server.listen({ host: "127.0.0.1", port: 0 }, "test");
+  onStop(() => server.close());
+  return { url: `http://${address}`, server, late };
+}
+
+function toCertificate() {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-http1-"));
+  onStop(() => rmSync(folder, { recursive: true }));
+  return makeCertificate(folder, "http1");
+}
+
+async function open(url: string): Promise<RawClient> {
+  const client = await connectTo(url);
+  onStop(() => client.end());
+  return client;
+}
+
+async function openTls(url: string): Promise<RawClient> {
+  const { port, hostname: host } = new URL(url);
+  const socket = connectTls({ port: Number(port), host, rejectUnauthorized: false });
+  const client = new RawClient(socket);
+  onStop(() => client.end());
+  await new Promise<void>((resolve, reject) =>
+    socket.once("secureConnect", resolve).once("error", reject),
+  );
+  return client;
+}
+
+function get(target: string): string {
+  return `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`;
+}
+
+describe("a server", () => {
+  it("says when it was, and how long it keeps a connection", async () => {
+    const { url } = await start();
+    const before = Date.now() - 1_000;
+    const text = await (await open(url)).send(get("/a")).until((now) => now.endsWith("/a"));
+    const [, date = ""] = /\r\nDate: ([^\r]+)\r\n/.exec(text) ?? [];
+    expect(Date.parse(date)).toBeGreaterThan(before);
+    expect(Date.parse(date)).toBeLessThanOrEqual(Date.now());
+    expect(date).toBe(new Date(date).toUTCString());
+    expect(text).toMatch(/\r\nKeep-Alive: timeout=65\r\n/);
+  });
+
+  it("drains: what is under way is answered, and idle connections are closed", async () => {
+    const { url, server, late } = await start();
+    const [busy, idle] = [await open(url), await open(url)];
+    busy.send(get("/late"));
+    await idle.send(get("/a")).until((text) => text.endsWith("/a"));
+    await eventually(() => late.length === 1);
+    const drained = server.drain();
+    await idle.closed();
+    late[0]?.reply(200, "", "last");
+    expect(await busy.closed()).toMatch(/\r\nConnection: close\r\n[\s\S]*last$/);
+    await drained;
+  });
+
+  it("closes: nothing stays open", async () => {
+    const { url, server, late } = await start();
+    const [busy, unused] = [await open(url), await open(url)];
+    busy.send(get("/late"));
+    await eventually(() => late.length === 1);
+    await server.close();
+    expect(await busy.closed()).toBe("");
+    await unused.closed();
+    expect(late[0]?.isGone).toBe(true);
+  });
+
+  it("answers within its ticks what came too slowly, and closes what is idle", async () => {
+    const bounds = { headMsMax: 150, requestMsMax: 150, keepAliveMs: 150 };
+    const { url } = await start(false, bounds);
+    expect(await exchange(url, "GET / HT")).toMatch(/^HTTP\/1.1 408 /);
+    expect(await exchange(url, "")).toBe("");
+    expect(await exchange(url, get("/a"))).toMatch(/\/a$/);
+    const body = "POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab";
+    expect(await exchange(url, body)).toMatch(/^HTTP\/1.1 408 /);
+  });
+});
+
+describe.each([
+  ["TCP", false],
+  ["TLS", true],
+])("over %s", (_, isTls) => {
+  const connect = (url: string) => (isTls ? openTls(url) : open(url));
+
+  it("requests are answered in order, and one that is none ends the connection", async () => {
+    const { url } = await start(isTls);
+    const client = (await connect(url)).send(`${get("/a")}${get("/b")}HELLO\r\n\r\n${get("/c")}`);
+    const text = await client.closed();
+    const answered = [...text.matchAll(/HTTP\/1.1 (\d+)|\r\n\r\n(\/\w)/g)].map((found) => found[0]);
+    expect(answered).toEqual([
+      ...["HTTP/1.1 200", "\r\n\r\n/a", "HTTP/1.1 200", "\r\n\r\n/b", "HTTP/1.1 400"],
+    ]);
+  });
+
+  it("a client that closes its half has its answer if that is there, and else has left", async () => {
+    const { url, late } = await start(isTls);
+    const quick = await connect(url);
+    quick.socket.end(get("/a"));
+    expect(await quick.closed()).toMatch(/\/a$/);
+    const gone = await connect(url);
+    gone.socket.end(get("/late"));
+    expect(await gone.closed()).toBe("");
+    await eventually(() => late[0]?.isGone);
+  });
+
+  it("a large answer to a slow client is whole, though its connection is closed behind it", async () => {
+    const { url, late } = await start(isTls);
+    const client = await connect(url);
+    client.socket.pause();
+    client.send(get("/late").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    await eventually(() => late.length === 1);
+    const body = "0123456789abcdef".repeat(1_000_000);
+    late[0]?.reply(200, "", body);
+    // Longer than a connection is read from once its answer is out.
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    client.socket.resume();
+    const text = await client.closed();
+    expect(text.length - text.indexOf("\r\n\r\n") - 4).toBe(body.length);
+  });
+});

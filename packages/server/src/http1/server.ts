@@ -1,0 +1,169 @@
+// A server for HTTP/1.1 over plain sockets or TLS, for doors whose requests take less time than node:http
+// takes to wrap them (benches service/decide, service/reject, service/gateway-node). It is as strict as Node's
+// parser and in places stricter; what comes of a request is its handler's matter.
+
+import { createServer, type Server, type Socket } from "node:net";
+import { atEndOfTurn, type CancelTimer, every, wallMs } from "../clock.js";
+import type { ListenConfig } from "../config/config.js";
+import { listenAt } from "../http/listen.js";
+import {
+  ClientConnection,
+  type ClientTiming,
+  type ConnectionServer,
+  type RefusalStatus,
+} from "./client-connection.js";
+import type { Turn } from "./turn.js";
+
+/** The bounds of a server; times in milliseconds. */
+export interface Http1Bounds {
+  readonly headBytesMax: number;
+  readonly fieldsMax: number;
+  /** Until a head is there. */
+  readonly headMsMax: number;
+  /** Until all of a request is; 0 is no bound. */
+  readonly requestMsMax: number;
+  /** How long a connection without a request is kept. */
+  readonly keepAliveMs: number;
+  readonly connectionsMax: number;
+}
+
+/** Who answers. */
+export interface Http1Handler {
+  /** A request whose turn it is. What is thrown is nobody's: catch it. */
+  onTurn(turn: Turn): void;
+  /** The whole response to what can't be understood; its connection is closed. */
+  toProblem(status: RefusalStatus): string;
+}
+
+const TICK_MS = 100;
+const LINGER_MS = 2_000;
+const DRAIN_GRACE_MS = 500;
+const SECOND_MS = 1_000;
+
+/** A server. */
+export class Http1Server implements ConnectionServer {
+  readonly headBytesMax: number;
+  readonly fieldsMax: number;
+  readonly timing: ClientTiming;
+  readonly keepAliveLines: string;
+  tick = 0;
+  drainingSince = Number.POSITIVE_INFINITY;
+  readonly #handler: Http1Handler;
+  readonly #server: Server;
+  readonly #closed: Promise<void>;
+  readonly #connections = new Set<ClientConnection>();
+  /** All that are open, also those that still shake hands. */
+  readonly #sockets = new Set<Socket>();
+  #stopTicks: CancelTimer = () => {};
+  #date = "";
+  #dateUntilMs = 0;
+
+  /** @param server - Takes the connections over TLS; default: it is spoken without. */
+  constructor(bounds: Http1Bounds, handler: Http1Handler, server?: Server) {
+    this.headBytesMax = bounds.headBytesMax;
+    this.fieldsMax = bounds.fieldsMax;
+    this.timing = toTiming(bounds);
+    const seconds = Math.floor(bounds.keepAliveMs / SECOND_MS);
+    this.keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n`;
+    this.#handler = handler;
+    this.#server = server ?? createServer({ noDelay: true });
+    this.#server.maxConnections = bounds.connectionsMax;
+    this.#server.on("connection", (socket: Socket) => this.#keep(socket));
+    this.#server.on(server === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+      this.#connections.add(new ClientConnection(socket, this));
+    });
+    this.#closed = new Promise((resolve) => {
+      this.#server.once("close", () => {
+        this.#stopTicks();
+        resolve();
+      });
+    });
+  }
+
+  get isDraining(): boolean {
+    return this.tick >= this.drainingSince;
+  }
+
+  /**
+   * Listens, and returns where.
+   *
+   * @param name - The door, for errors.
+   * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
+   */
+  async listen(listen: ListenConfig, name: string): Promise<string> {
+    const address = await listenAt(this.#server, listen, name);
+    // At the end of a turn: when a busy loop gets round to this, a request may have come in that nobody has
+    // looked at, and its connection must not be taken for idle.
+    this.#stopTicks = every(TICK_MS, () => atEndOfTurn(() => this.#onTick()));
+    return address;
+  }
+
+  /** Takes no further connections; those that are open go on as before. */
+  stopListening(): void {
+    if (this.#server.listening) this.#server.close();
+  }
+
+  /** Takes no further connections, and resolves when those that are open have ended with their requests. */
+  drain(): Promise<void> {
+    this.stopListening();
+    this.drainingSince = Math.min(this.drainingSince, this.tick);
+    return this.#closed;
+  }
+
+  /** Closes everything at once. */
+  close(): Promise<void> {
+    this.stopListening();
+    for (const socket of this.#sockets) socket.destroy();
+    return this.#closed;
+  }
+
+  dateLine(): string {
+    const nowMs = wallMs();
+    if (nowMs >= this.#dateUntilMs || nowMs < this.#dateUntilMs - SECOND_MS) {
+      const secondMs = nowMs - (nowMs % SECOND_MS);
+      this.#dateUntilMs = secondMs + SECOND_MS;
+      this.#date = `Date: ${new Date(secondMs).toUTCString()}\r\n`;
+    }
+    return this.#date;
+  }
+
+  toProblem(status: RefusalStatus): string {
+    return this.#handler.toProblem(status);
+  }
+
+  onTurn(turn: Turn): void {
+    this.#handler.onTurn(turn);
+  }
+
+  onClosed(connection: ClientConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  #onTick(): void {
+    this.tick++;
+    for (const connection of this.#connections) connection.onTick();
+  }
+}
+
+function toTiming({ headMsMax, requestMsMax, keepAliveMs }: Http1Bounds): ClientTiming {
+  const isBounded = requestMsMax > 0 && requestMsMax < headMsMax;
+  return {
+    headTicks: toTicks(isBounded ? requestMsMax : headMsMax),
+    requestTicks: toTicks(requestMsMax),
+    keepTicks: toTicks(keepAliveMs),
+    lingerTicks: toTicks(LINGER_MS),
+    graceTicks: toTicks(DRAIN_GRACE_MS),
+    toTicks,
+  };
+}
+
+/** At least so long; 0 is no bound. */
+function toTicks(ms: number): number {
+  // One more: the tick that comes next may be due at once.
+  return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;
+}
