@@ -8,6 +8,7 @@ import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import { TrustedPeers } from "../http/trusted-peers.js";
 import { type Http1Handler, Http1Server } from "../http1/server.js";
+import { createTlsServer } from "../http1/tls.js";
 import type { Turn } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
@@ -15,7 +16,6 @@ import { TICK_MS } from "../upstream/pool.js";
 import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
 import { type ProblemStatus, toRefusal } from "./replies.js";
-import { createTlsServer } from "./tls.js";
 import { takeUpgrade, type UpgradeConnection, type UpgradeSetup } from "./websocket.js";
 
 /**

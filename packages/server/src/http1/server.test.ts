@@ -1,15 +1,13 @@
 // The server over real sockets: listening, draining and closing, half-closed connections, and TLS.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
+import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
 import { connectTo, exchange, RawClient } from "../../test/raw-client.js";
-import { createTlsServer } from "../gateway/tls.js";
 import { type Http1Bounds, Http1Server } from "./server.js";
+import { createTlsServer } from "./tls.js";
 import type { Turn } from "./turn.js";
 
 afterEach(stopAll);
@@ -39,9 +37,7 @@ async function start(isTls = false, bounds: Partial<Http1Bounds> = {}) {
 }
 
 function toCertificate() {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-http1-"));
-  onStop(() => rmSync(folder, { recursive: true }));
-  return makeCertificate(folder, "http1");
+  return makeCertificate(makeFolder("http1"), "http1");
 }
 
 async function open(url: string): Promise<RawClient> {
