@@ -83,12 +83,13 @@ describe("a proxy that passes", () => {
 
 describe("faults", () => {
   it("delay: a round trip takes twice the delay, in order, with requests under way together", async () => {
-    proxy.delay(60);
+    proxy.delay(250);
     const startMs = nowMs();
     const answers = [1, 2, 3, 4].map((i) => sleep(i).then(() => client.command("INCR", "n")));
     expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
-    expect(nowMs() - startMs).toBeGreaterThanOrEqual(119);
-    expect(nowMs() - startMs).toBeLessThan(400);
+    expect(nowMs() - startMs).toBeGreaterThanOrEqual(499);
+    // One after the other they would take two seconds.
+    expect(nowMs() - startMs).toBeLessThan(1_900);
   });
 
   it("delay: healing lets what waits go at once", async () => {
@@ -103,13 +104,13 @@ describe("faults", () => {
     ["close", "was closed"],
     ["reset", "ECONNRESET"],
   ] as const)("cut: a %s is seen at once, and the next connection works", async (how, seen) => {
-    await redis.command("CLIENT", "PAUSE", 200);
+    await redis.command("CLIENT", "PAUSE", 1_500);
     const answer = client.command("PING");
     const startMs = nowMs();
     await sleep(20);
     proxy.cut(how);
     await expect(answer).rejects.toThrow(seen);
-    expect(nowMs() - startMs).toBeLessThan(150);
+    expect(nowMs() - startMs).toBeLessThan(1_400);
     expect(proxy.counters.connectionsCut).toBe(1);
     expect(await client.command("PING")).toBe("PONG");
   });

@@ -15,7 +15,7 @@ describe.each([
   beforeAll(async () => {
     stand = await startStand({
       upstreamServer: { insecureHTTPParser, requireHostHeader: false },
-      gateway: { headersTimeoutMs: 500, requestTimeoutMs: 1_000 },
+      gateway: { headersTimeoutMs: 3_000, requestTimeoutMs: 3_000 },
     });
   });
   afterAll(() => stand.close());
