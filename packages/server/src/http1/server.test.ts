@@ -70,7 +70,14 @@ describe("a server", () => {
     expect(Date.parse(date)).toBeGreaterThan(before);
     expect(Date.parse(date)).toBeLessThanOrEqual(Date.now());
     expect(date).toBe(new Date(date).toUTCString());
-    expect(text).toMatch(/\r\nKeep-Alive: timeout=65\r\n/);
+    expect(text).toMatch(/\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n/);
+  });
+
+  it("tells no bound of a connection that it keeps without one", async () => {
+    const { url } = await start(false, { keepAliveMs: 0 });
+    const text = await (await open(url)).send(get("/a")).until((now) => now.endsWith("/a"));
+    expect(text).toMatch(/\r\nConnection: keep-alive\r\n/);
+    expect(text).not.toMatch(/timeout/);
   });
 
   it("drains: what is under way is answered, and idle connections are closed", async () => {

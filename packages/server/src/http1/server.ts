@@ -22,7 +22,7 @@ export interface Http1Bounds {
   readonly headMsMax: number;
   /** Until all of a request is; 0 is no bound. */
   readonly requestMsMax: number;
-  /** How long a connection without a request is kept. */
+  /** How long a connection without a request is kept; 0 is no bound. */
   readonly keepAliveMs: number;
   readonly connectionsMax: number;
 }
@@ -63,8 +63,7 @@ export class Http1Server implements ConnectionServer {
     this.headBytesMax = bounds.headBytesMax;
     this.fieldsMax = bounds.fieldsMax;
     this.timing = toTiming(bounds);
-    const seconds = Math.floor(bounds.keepAliveMs / SECOND_MS);
-    this.keepAliveLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n`;
+    this.keepAliveLines = toKeepAliveLines(bounds.keepAliveMs);
     this.#handler = handler;
     this.#server = server ?? createServer({ noDelay: true });
     this.#server.maxConnections = bounds.connectionsMax;
@@ -148,6 +147,13 @@ export class Http1Server implements ConnectionServer {
     this.tick++;
     for (const connection of this.#connections) connection.onTick();
   }
+}
+
+/** A bound that there is not is not told: with `timeout=0` clients would never use a connection again. */
+function toKeepAliveLines(keepAliveMs: number): string {
+  const seconds = Math.floor(keepAliveMs / SECOND_MS);
+  const bound = keepAliveMs === 0 ? "" : `Keep-Alive: timeout=${seconds}\r\n`;
+  return `Connection: keep-alive\r\n${bound}`;
 }
 
 function toTiming({ headMsMax, requestMsMax, keepAliveMs }: Http1Bounds): ClientTiming {

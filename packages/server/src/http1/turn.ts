@@ -4,7 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import type { RequestBody } from "./body.js";
 import { LAST_CHUNK, writeChunk } from "./chunks.js";
-import type { ClientConnection } from "./client-connection.js";
+import type { ClientConnection, RefusalStatus } from "./client-connection.js";
 import type { RequestFields } from "./request-fields.js";
 import type { RequestLine } from "./request-line.js";
 
@@ -15,7 +15,7 @@ export interface TurnWatcher {
   /** The client takes more of the response. */
   onClientReady(): void;
   /** The rest of the body can't be understood (400, 431), or took too long (408); nothing was answered yet. */
-  onBodyBroken(status: 400 | 408 | 431): void;
+  onBodyBroken(status: RefusalStatus): void;
 }
 
 /** Bytes of an unread body that are rather read to their end than paid for with a new connection. */
@@ -105,10 +105,10 @@ export class Turn {
     const length = Buffer.byteLength(body);
     if (this.hasMuchLeft) this.closes = true;
     const head = this.#toHead(status, STATUS_CODES[status] ?? "", lines, length);
+    const shown = this.#shown(status, body);
     // Where characters are bytes there is nothing to encode, and one write does.
-    if (length === body.length || !this.#mayHaveBody(status))
-      this.#finish(head + this.#shown(body));
-    else this.#finish(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body)]));
+    if (length === body.length || shown === "") this.#finish(head + shown);
+    else this.#finish(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(shown)]));
   }
 
   /**
@@ -118,7 +118,8 @@ export class Turn {
    */
   pass(status: number, reason: string, lines: string, bytes: string, hasDate: boolean): void {
     if (this.hasMuchLeft) this.closes = true;
-    this.#finish(this.#toHead(status, reason, lines, bytes.length, hasDate) + this.#shown(bytes));
+    const head = this.#toHead(status, reason, lines, bytes.length, hasDate);
+    this.#finish(head + this.#shown(status, bytes));
   }
 
   /**
@@ -166,8 +167,8 @@ export class Turn {
     return this.method !== "HEAD" && status !== 204 && status !== 304;
   }
 
-  #shown(body: string): string {
-    return this.method === "HEAD" || this.status === 204 || this.status === 304 ? "" : body;
+  #shown(status: number, body: string): string {
+    return this.#mayHaveBody(status) ? body : "";
   }
 
   #toHead(

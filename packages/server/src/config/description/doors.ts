@@ -62,7 +62,7 @@ export const gatewaySection = section({
   keepAliveMs: byDefault(
     duration({ min: 0, max: HOUR_MS }),
     65_000,
-    "How long an idle connection stays open. Longer than the load balancer in front holds its own.",
+    "How long an idle connection stays open. Longer than the load balancer in front holds its own. 0 is no bound.",
   ),
   connectionsMax: byDefault(
     whole({ min: 1, max: 1_000_000 }),
