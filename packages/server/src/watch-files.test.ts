@@ -2,7 +2,7 @@ import { renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync 
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lookAt, POLL_MS, watchFiles } from "./watch-files.js";
+import { lookAt, lookAtNow, POLL_MS, watchFiles } from "./watch-files.js";
 
 describe("watchFiles", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -106,8 +106,11 @@ describe("lookAt", () => {
   });
   afterEach(() => rmSync(join(folder, "new"), { force: true }));
 
-  it("says the same of files that nobody touches", async () => {
-    expect(await lookAt([one, other])).toBe(await lookAt([one, other]));
+  it("says the same of files that nobody touches, at once or later", async () => {
+    const files = [one, other, join(folder, "gone.yaml")];
+    const before = lookAtNow(files);
+    expect(await lookAt(files)).toBe(before);
+    expect(await lookAt(files)).toBe(before);
   });
 
   it.each([

@@ -2,6 +2,7 @@
 // links change, are seen alike. What is still being written is left alone: a change is one when it has stayed
 // from one look to the next.
 
+import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type CancelTimer, every } from "./clock.js";
 
@@ -57,11 +58,30 @@ export async function lookAt(files: readonly string[]): Promise<string> {
   return (await Promise.all(files.map(lookAtOne))).join("\n");
 }
 
-async function lookAtOne(file: string): Promise<string> {
+/** The same at once, for files that are about to be read: what changes from then on is a change. */
+export function lookAtNow(files: readonly string[]): string {
+  return files.map(lookAtOneNow).join("\n");
+}
+
+function lookAtOne(file: string): Promise<string> {
+  return stat(file).then(
+    (found) => toMark(file, found),
+    (error) => toMarkOfNone(file, error),
+  );
+}
+
+function lookAtOneNow(file: string): string {
   try {
-    const { dev, ino, size, mtimeMs } = await stat(file);
-    return `${file}:${dev}/${ino}/${size}/${mtimeMs}`;
+    return toMark(file, statSync(file));
   } catch (error) {
-    return `${file}: ${(error as Error).message}`;
+    return toMarkOfNone(file, error);
   }
+}
+
+function toMark(file: string, { dev, ino, size, mtimeMs }: Stats): string {
+  return `${file}:${dev}/${ino}/${size}/${mtimeMs}`;
+}
+
+function toMarkOfNone(file: string, error: unknown): string {
+  return `${file}: ${(error as Error).message}`;
 }

@@ -9,7 +9,7 @@ import {
   type Server,
 } from "node:tls";
 import { ServerError } from "../errors.js";
-import { lookAt, watchFiles } from "../watch-files.js";
+import { lookAt, lookAtNow, watchFiles } from "../watch-files.js";
 
 /** Files in PEM format. */
 export interface TlsFiles {
@@ -53,6 +53,8 @@ export function createTlsServer(
     onReload,
   }: TlsOptions = {},
 ): TlsServer {
+  const watched = [files.certFile, files.keyFile];
+  const mark = lookAtNow(watched);
   const server = createServer({ handshakeTimeout, noDelay: true, ...readContext(files) });
   // A client that breaks off its handshake, or speaks no TLS, is nobody's error.
   server.on("tlsClientError", (_, socket) => socket.destroy());
@@ -66,7 +68,8 @@ export function createTlsServer(
     onReload?.();
   };
   // Both are changed one after the other: at rest they fit.
-  const stopWatching = watchFiles(() => lookAt([files.certFile, files.keyFile]), {
+  const stopWatching = watchFiles(() => lookAt(watched), {
+    mark,
     pollMs: lookEveryMs,
     onChange: reload,
   });

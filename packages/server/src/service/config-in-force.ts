@@ -3,7 +3,7 @@
 import type { CancelTimer } from "../clock.js";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { lookAt, watchFiles } from "../watch-files.js";
+import { lookAt, lookAtNow, watchFiles } from "../watch-files.js";
 import { changesForRestart } from "./config-changes.js";
 
 /** Where a configuration is read again. */
@@ -14,6 +14,8 @@ export class ConfigInForce {
   readonly #started: Config;
   readonly #load: ConfigLoader | undefined;
   readonly #telemetry: Telemetry;
+  /** How its file looked at the start: doors may take long to open, and watching begins after that. */
+  readonly #mark: string;
   #latest: Config;
   #hasFailed = false;
 
@@ -22,6 +24,7 @@ export class ConfigInForce {
     this.#latest = config;
     this.#load = load;
     this.#telemetry = telemetry;
+    this.#mark = config.file === undefined ? "" : lookAtNow([config.file]);
   }
 
   /** What was accepted last. */
@@ -50,7 +53,7 @@ export class ConfigInForce {
   watch(onChange: () => void): CancelTimer {
     const { file } = this.#started;
     if (file === undefined || this.#load === undefined) return () => {};
-    return watchFiles(() => lookAt([file]), { onChange });
+    return watchFiles(() => lookAt([file]), { mark: this.#mark, onChange });
   }
 
   /** Lets what can change while running take effect, and says in the log what can't. */

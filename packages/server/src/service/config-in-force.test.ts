@@ -1,0 +1,27 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
+import { afterEach, it, vi } from "vitest";
+import { eventually } from "../../test/proxy-stand.js";
+import { toTestConfig } from "../../test/test-config.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
+import { POLL_MS } from "../watch-files.js";
+import { ConfigInForce } from "./config-in-force.js";
+
+afterEach(() => void vi.useRealTimers());
+
+it("sees a change of the file that came before it was watched", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const file = join(makeFolder("server"), "sluice.yaml");
+  writeFileSync(file, "version: 1");
+  const config = { ...toTestConfig(), file };
+  const inForce = new ConfigInForce(config, () => config, quietTelemetry());
+  writeFileSync(file, "version: 1 # and more");
+  const onChange = vi.fn();
+  const stop = inForce.watch(onChange);
+  await eventually(() => {
+    vi.advanceTimersByTime(POLL_MS);
+    return onChange.mock.calls.length > 0;
+  });
+  stop();
+});
