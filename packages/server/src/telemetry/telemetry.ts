@@ -50,6 +50,7 @@ export interface Telemetry {
   /**
    * A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked.
    *
+   * @param facts - What was asked. Logs and metrics never tell it; the demo shows it as it happens.
    * @param ms - How long it took, in milliseconds. With it the span has its true length, and `tookMs` must
    * not be called for the same decision. Without it the span has length 0.
    */
