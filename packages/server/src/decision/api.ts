@@ -20,7 +20,7 @@ import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toToldProblem } from "./reply.js";
-import { type Call, Verbs } from "./verbs.js";
+import { NO_CALL, Verbs } from "./verbs.js";
 
 const ALIVE = '{"alive":true}';
 
@@ -192,7 +192,6 @@ interface Asking {
   readonly idempotencyKey: string | undefined;
 }
 
-const NO_CALL: Call = {};
 const NOTHING: Buffer = Buffer.alloc(0);
 
 function toCredentials({ fields }: Turn): Credentials {

@@ -7,7 +7,7 @@ import { AlikeRequests } from "./alike.js";
 import { answerBatch } from "./batch.js";
 import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./inputs.js";
 import type { Shape } from "./shape.js";
-import type { Call, Verbs } from "./verbs.js";
+import { type Call, NO_CALL, type Verbs } from "./verbs.js";
 
 /** What an endpoint answers with, by the name of its schema. */
 export type AnswerName = "Answer" | "AnswerOrAnswers" | "Done" | "Explanation";
@@ -112,8 +112,6 @@ export function toEndpoints(
     }),
   ];
 }
-
-const NO_CALL: Call = {};
 
 /** An endpoint that takes a request, or a batch of them. */
 function oneOrMany(

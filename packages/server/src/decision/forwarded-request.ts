@@ -64,7 +64,6 @@ export class ForwardedRequest implements RequestView {
 }
 
 type AddressSource = IdentityOptions["clientAddress"];
-type Headers = HeaderValues;
 
 const REAL_IP = { header: "x-real-ip" };
 
@@ -73,20 +72,20 @@ const METHOD = /^[!#$%&'*+.^_`|~\w-]{1,64}$/;
 /** A request target: no blank, so that two lines of the field, joined, are none. */
 const TARGET = /^(?:\/|https?:\/\/|\*$)[\x21-\x7e\x80-\xff]*$/;
 
-function readMethod(headers: Headers, name: string): string {
+function readMethod(headers: HeaderValues, name: string): string {
   const method = mustHave(headers, name);
   if (METHOD.test(method)) return method;
   throw invalid(name, "must be a method", method);
 }
 
-function readTarget(headers: Headers, name: string): string {
+function readTarget(headers: HeaderValues, name: string): string {
   const target = mustHave(headers, name);
   if (TARGET.test(target)) return target;
   throw invalid(name, "must be a path with its query", target);
 }
 
 /** Without the client's address, everybody behind the proxy would be one client. */
-function mustHaveClient(headers: Headers, source: AddressSource = "x-forwarded-for"): void {
+function mustHaveClient(headers: HeaderValues, source: AddressSource = "x-forwarded-for"): void {
   if (typeof source === "function") return;
   const name = typeof source === "string" ? source : source.header;
   const given = mustHave(headers, name);
@@ -101,7 +100,7 @@ function toBare(address: string): string {
   return bracketed ?? address.replace(/^([\d.]+):\d+$/, "$1");
 }
 
-function mustHave(headers: Headers, name: string): string {
+function mustHave(headers: HeaderValues, name: string): string {
   const given = headers[name];
   const text = typeof given === "string" ? given : given?.join(",");
   if (text !== undefined && text.trim() !== "") return text;

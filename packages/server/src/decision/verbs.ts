@@ -18,7 +18,7 @@ import {
 import type { Limiters } from "./limiters.js";
 
 /** The answer to what has no numbers to tell. */
-export const DONE = '{"ok":true}';
+const DONE = '{"ok":true}';
 
 /** What verbs work with. */
 export interface VerbsOptions {
@@ -35,6 +35,9 @@ export interface Call {
   /** When, by the clock of the core, for what is asked for at one instant; undefined: when its turn comes. */
   readonly nowMs?: number | undefined;
 }
+
+/** A call that says nothing. */
+export const NO_CALL: Call = {};
 
 /** The verbs. */
 export class Verbs {
@@ -233,8 +236,6 @@ export class Verbs {
     }
   }
 }
-
-const NO_CALL: Call = {};
 
 function toOptions(cost: number | undefined, call: Call): RequestOptions & Call {
   if (cost === undefined) return call as RequestOptions & Call;

@@ -1,6 +1,5 @@
-// Pipelined requests, one at a time: a request is taken in only when the responses before it on its
-// connection are out. Else a single connection could ask for thousands of things at once, and take every
-// connection to the upstream and every place in the line for them.
+// Pipelined requests of `node:http`, one at a time: a request is taken in only when the responses before it on
+// its connection are out. Else a single connection could ask for thousands of things at once.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -15,23 +14,16 @@ export const PIPELINED_MAX = 256;
 /** How many requests wait, by connection. */
 const waiting = new WeakMap<Socket, number>();
 
-/** Calls `go` when the response's turn comes, at once if nothing is before it; see {@link awaitTurn}. */
+/**
+ * Calls `go` when the response's turn comes: at once if nothing is before it, not at all if the connection
+ * closes before.
+ */
 export function inTurn(request: IncomingMessage, response: ServerResponse, go: () => void): void {
-  if (isItsTurn(response)) go();
-  else awaitTurn(request, response, go);
-}
-
-/** Whether a response has its connection, which it has once those before it are out. */
-export function isItsTurn(response: ServerResponse): boolean {
-  return response.socket !== null;
-}
-
-/** Calls `go` when the response's turn comes; not at all if the connection closes before. */
-export function awaitTurn(
-  request: IncomingMessage,
-  response: ServerResponse,
-  go: () => void,
-): void {
+  // A response has its connection once those before it are out.
+  if (response.socket !== null) {
+    go();
+    return;
+  }
   const { socket } = request;
   const count = (waiting.get(socket) ?? 0) + 1;
   if (count > PIPELINED_MAX) {

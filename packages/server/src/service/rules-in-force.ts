@@ -7,6 +7,7 @@ import { type Policy, parseRules, type RuleSet, type RulesWatch, watchRules } fr
 import { after, type CancelTimer } from "../clock.js";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { POLL_MS } from "../watch-files.js";
 
 /** Rules as they were written, before anything is read out of them: what is told to other processes. */
 export type WrittenRules =
@@ -46,9 +47,6 @@ export function replaceAll(policies: readonly Policy[], rules: RuleSet): void {
   });
 }
 
-/** How often a file is looked at. */
-const POLL_MS = 1_000;
-
 /** What rules are kept in force with. */
 export interface RulesInForceOptions {
   readonly source: RulesSource;
@@ -56,8 +54,6 @@ export interface RulesInForceOptions {
   readonly policies: readonly Policy[];
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** How often a file is looked at; default 1,000. */
-  readonly pollMs?: number;
   /** Told of rules that have just come into force. */
   readonly onReplaced?: ((written: WrittenRules) => void) | undefined;
   /** Told that a file which could not be used can be now, without anybody having asked for a reload. */
@@ -131,7 +127,7 @@ export class RulesInForce {
   #startWatch(): void {
     this.close();
     if ("inline" in this.#source) return;
-    const { clock, pollMs = POLL_MS } = this.#options;
+    const { clock } = this.#options;
     const version = () => this.version;
     const holder = {
       get version() {
@@ -146,7 +142,7 @@ export class RulesInForce {
     };
     this.#watch = watchRules(this.#source.file, holder, {
       clock,
-      pollMs,
+      pollMs: POLL_MS,
       onError: (error) => this.#complain(error),
     });
   }
@@ -176,13 +172,13 @@ export class RulesInForce {
     this.#stopMending?.();
     // Closed while a reload was under way.
     if (this.#watch === undefined) return;
-    const { clock, pollMs = POLL_MS } = this.#options;
+    const { clock } = this.#options;
     const look = () => {
       if (this.#complaint === undefined) return;
       if (this.#isInForce()) this.#tellMended();
       else this.#waitForMending();
     };
-    this.#stopMending = clock.after?.(pollMs, look) ?? after(pollMs, look);
+    this.#stopMending = clock.after?.(POLL_MS, look) ?? after(POLL_MS, look);
   }
 
   #isInForce(): boolean {

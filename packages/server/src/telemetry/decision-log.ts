@@ -3,9 +3,15 @@
 // there as the rule's pattern.
 
 import type { Logger } from "pino";
-import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
+import {
+  type DecidedCharge,
+  describeKey,
+  type PolicyDecision,
+  type RefusalReason,
+  type Rule,
+} from "sluice/rules";
 import type { KeyHash } from "./key-hash.js";
-import { toEndpoint, toKeyType } from "./rule-meters.js";
+import { toEndpoint } from "./rule-meters.js";
 import {
   type DoorName,
   INLINE_KEY_TYPE,
@@ -121,7 +127,7 @@ export class DecisionLog {
     return {
       door,
       rule: decision.rule ?? null,
-      keyType: bound === undefined ? null : toKeyType(bound.rule),
+      keyType: bound === undefined ? null : describeKey(bound.rule.key),
       key: bound === undefined ? null : this.#options.hashKey(bound.charge.key),
       endpoint: bound === undefined ? null : toEndpoint(bound.rule),
       cost: bound?.charge.units ?? null,

@@ -185,7 +185,7 @@ export class RuleMeters {
 
   #make(rule: Rule): RuleMeter {
     if (this.#isFull) return this.#others;
-    const names = { rule: rule.id, endpoint: toEndpoint(rule), keyType: toKeyType(rule) };
+    const names = { rule: rule.id, endpoint: toEndpoint(rule), keyType: describeKey(rule.key) };
     const meter = new RuleMeter(names, this.#watch);
     this.#byId.set(rule.id, meter);
     return meter;
@@ -196,9 +196,4 @@ export class RuleMeters {
 export function toEndpoint({ match }: Rule): string {
   const text = match.paths.length === 0 ? "*" : match.paths.join(",");
   return text.length <= ENDPOINT_CHARS_MAX ? text : `${text.slice(0, ENDPOINT_CHARS_MAX)}…`;
-}
-
-/** What a rule counts by, as decisions name it: `ip`, `tenant|user`, `header:x-plan`, `subnet:24/48`. */
-export function toKeyType({ key }: Rule): string {
-  return describeKey(key);
 }
