@@ -32,18 +32,21 @@ export function clientHeadOf(head: Memorable): ClientHead {
 }
 
 function toClientHead(head: ResponseHead): ClientHead {
-  const fields = toClientFields(head.fields, "");
-  const isKept = (name: string) => !FRAMING.has(name.toLowerCase());
-  const isBesideOurs = (name: string) => isKept(name) && !isRateLimit(name);
+  const fields = withoutFraming(toClientFields(head.fields, ""));
   return {
-    lines: toLines(keep(fields, isKept)),
-    linesBesideOurs: toLines(keep(fields, isBesideOurs)),
+    lines: toLines(fields),
+    linesBesideOurs: toLines(keep(fields, (name) => !isRateLimit(name))),
     hasDate: findField(head, "date") !== undefined,
   };
 }
 
 /** Trailers are not passed on, so none are announced. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
+
+/** All fields but those that frame the body, which the turn writes. */
+export function withoutFraming(fields: readonly string[]): string[] {
+  return keep(fields, (name) => !FRAMING.has(name.toLowerCase()));
+}
 
 function keep(fields: readonly string[], isKept: (name: string) => boolean): string[] {
   const kept: string[] = [];

@@ -1,6 +1,7 @@
 // The head of a request on its way to the upstream. What a client sends again and again is put together
 // once: for its fields as they were read, and for the target that they went to last.
 
+import { toFields } from "sluice/http";
 import type { RouteConfig } from "../config/config.js";
 import type { Turn } from "../http1/turn.js";
 import { toUpstreamFields } from "./forwarding.js";
@@ -40,15 +41,14 @@ export function toUpstreamHead(
   return `${turn.method} ${turn.target} HTTP/1.1\r\n${known.lines}`;
 }
 
-/** The same for a request that asks for a WebSocket. */
-export function toUpgradeHead(
+/** The fields of a request that asks for a WebSocket, names and values in turn. */
+export function toUpgradeFields(
   turn: Turn,
   route: RouteConfig,
   targetHost: string,
   trust: ClientTrust,
-): string {
-  const lines = toLines(turn, route, targetHost, trust, "websocket");
-  return `${turn.method} ${turn.target} HTTP/1.1\r\n${lines}`;
+): readonly string[] {
+  return toFields(toLines(turn, route, targetHost, trust, "websocket"));
 }
 
 function toLines(

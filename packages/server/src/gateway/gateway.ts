@@ -43,7 +43,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
   readonly rateLimitPath: string | undefined;
   readonly protocol: "http" | "https";
   readonly #listen: GatewayConfig["listen"];
-  readonly routes: Routes;
+  readonly #routes: Routes;
   readonly #upstreams = new Map<string, Upstream>();
   readonly #trusted: TrustedPeers;
   readonly #server: Http1Server;
@@ -62,7 +62,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
       identity,
       onError: (error) => telemetry.trouble("the door of the limits met an error", error),
     });
-    this.routes = new Routes(routes);
+    this.#routes = new Routes(routes);
     for (const upstream of upstreams.values()) {
       const { name } = upstream;
       const made = new Upstream(
@@ -101,7 +101,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
   }
 
   routeOf(path: string, host: string | undefined): RouteConfig | undefined {
-    return this.routes.find(path, host);
+    return this.#routes.find(path, host);
   }
 
   upstreamOf({ upstream }: RouteConfig): Upstream {

@@ -2,9 +2,9 @@
 // happened and never why in detail: that is for the log.
 
 import { SluiceError, type SluiceErrorCode } from "sluice";
-import type { Reply } from "sluice/http";
+import { type Reply, toFields } from "sluice/http";
 import { ServerError, type ServerErrorCode } from "../errors.js";
-import { toProblemBody, toRawProblem } from "../http/problem.js";
+import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../http/problem.js";
 import { sendReply } from "../http1/send-reply.js";
 import type { Turn } from "../http1/turn.js";
 
@@ -30,6 +30,7 @@ const CODES: Readonly<Record<ProblemKind, ServerErrorCode | SluiceErrorCode>> = 
   store: "SLUICE_STORE_UNAVAILABLE",
 };
 
+const PROBLEM_FIELDS = toFields(PROBLEM_LINES);
 const replies = new Map<ProblemKind, Reply>();
 
 /** The response to a problem, as `application/problem+json`. */
@@ -38,9 +39,7 @@ export function toProblem(kind: ProblemKind): Reply {
   if (known !== undefined) return known;
   const status = kind === "store" ? STORE_STATUS : kind;
   const body = toProblemBody({ status, code: CODES[kind] });
-  const type = "application/problem+json";
-  const fields = ["Cache-Control", "no-store", "Content-Type", type];
-  const reply = { status, fields: [...fields, "Content-Length", `${body.length}`], body };
+  const reply = { status, fields: PROBLEM_FIELDS, body };
   replies.set(kind, reply);
   return reply;
 }

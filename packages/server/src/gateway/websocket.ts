@@ -4,15 +4,15 @@
 
 import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Door, type Passage, toFields, toLines } from "sluice/http";
+import { type Door, type Passage, toLines } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
 import { after, readMs } from "../clock.js";
 import type { RouteConfig, UpstreamConfig } from "../config/config.js";
-import type { Routes } from "../config/routes.js";
 import { ServerError } from "../errors.js";
 import type { Turn, TurnWatcher } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { type ClientTrust, toUpgradeHead } from "./exchange-request.js";
+import { withoutFraming } from "./exchange-head.js";
+import { type ClientTrust, toUpgradeFields } from "./exchange-request.js";
 import { toClientFields } from "./forwarding.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./replies.js";
 import { joinEnds, watchIdle } from "./tunnel.js";
@@ -30,7 +30,8 @@ export interface UpgradeConnection {
 export interface UpgradeSetup extends ClientTrust {
   readonly door: Door;
   readonly telemetry: Telemetry;
-  readonly routes: Routes;
+  /** The way of a path; undefined if there is none. */
+  routeOf(path: string, host: string | undefined): RouteConfig | undefined;
   /** Connects to a target of the route; rejects if none can be reached, with a ServerError. */
   connect(route: RouteConfig): Promise<UpgradeConnection>;
 }
@@ -75,7 +76,7 @@ class Upgrade implements TurnWatcher {
       return;
     }
     if (!(await passage.waited()) || this.#isOver) return;
-    const route = this.#setup.routes.find(path, this.#turn.fields.host);
+    const route = this.#setup.routeOf(path, this.#turn.fields.host);
     if (route === undefined) throw new ServerError("SLUICE_NOT_FOUND", "no route");
     this.#ask(route, await this.#setup.connect(route));
   }
@@ -129,8 +130,7 @@ class Upgrade implements TurnWatcher {
       socket.destroy();
       return;
     }
-    const head = toUpgradeHead(this.#turn, route, targetHost, this.#setup);
-    const headers = toFields(head.slice(head.indexOf("\r\n") + 2));
+    const headers = toUpgradeFields(this.#turn, route, targetHost, this.#setup);
     const createConnection = () => socket as never;
     const path = this.#turn.target;
     const asked = openRequest({ path, headers, setHost: false, createConnection });
@@ -185,7 +185,7 @@ class Upgrade implements TurnWatcher {
     turn.closes = true;
     const { statusCode = 502, statusMessage = "", headers } = response;
     const length = headers["content-length"];
-    const fields = keepUnframed(this.#fieldsOf(response));
+    const fields = withoutFraming(this.#fieldsOf(response));
     const bytes = length === undefined ? undefined : Number(length);
     turn.begin(statusCode, statusMessage, toLines(fields), bytes, headers.date !== undefined);
     response.on("error", ignore);
@@ -209,10 +209,5 @@ class Upgrade implements TurnWatcher {
 type UpstreamErrorCode = "SLUICE_UPSTREAM_TIMEOUT" | "SLUICE_UPSTREAM_UNAVAILABLE";
 
 const NO_WEBSOCKET = "it switched to something else than a WebSocket";
-
-/** The length is written with the rest of the framing. */
-function keepUnframed(fields: readonly string[]): string[] {
-  return fields.filter((_, i) => fields[i - (i % 2)]?.toLowerCase() !== "content-length");
-}
 
 function ignore(): void {}
