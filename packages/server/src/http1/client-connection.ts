@@ -3,8 +3,8 @@
 
 import type { Socket } from "node:net";
 import { RequestBody } from "./body.js";
+import { BodyUnframer } from "./body-unframer.js";
 import { BrokenMessage } from "./broken.js";
-import { ChunkReader, type OnPiece } from "./chunks.js";
 import { cutOff } from "./cut-off.js";
 import { HeadReader } from "./head-reader.js";
 import { Turn } from "./turn.js";
@@ -58,8 +58,7 @@ export class ClientConnection {
   readonly peer: string | undefined;
   readonly #socket: Socket;
   readonly #heads: HeadReader;
-  readonly #chunks = new ChunkReader();
-  readonly #onChunk: OnPiece;
+  readonly #bodies = new BodyUnframer();
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
   readonly #onDrain = () => {
     if (this.#turn === undefined) this.#goOn();
@@ -71,10 +70,6 @@ export class ClientConnection {
   #deadline: number;
   #since: number;
   #turn: Turn | undefined = undefined;
-  /** Of a body with a length, what has not arrived. */
-  #bodyLeft = 0;
-  /** Where the bytes of chunks that have arrived together end, once they are moved together. */
-  #chunkEnd = 0;
   /** What was sent ahead of its turn. */
   #ahead: Buffer = NOTHING;
   #isTaking = false;
@@ -86,10 +81,6 @@ export class ClientConnection {
     this.#heads = new HeadReader(server.headBytesMax, server.fieldsMax);
     this.#since = server.tick;
     this.#deadline = server.tick + server.timing.headTicks;
-    this.#onChunk = (bytes, from, to) => {
-      if (from > this.#chunkEnd) bytes.copyWithin(this.#chunkEnd, from, to);
-      this.#chunkEnd += to - from;
-    };
     socket
       .on("data", this.#onData)
       .on("drain", this.#onDrain)
@@ -221,8 +212,7 @@ export class ClientConnection {
       return at;
     }
     this.#deadline = since + this.server.timing.requestTicks;
-    if (fields.framing === "chunked") this.#chunks.reset();
-    else this.#bodyLeft = fields.length;
+    this.#bodies.begin(fields);
     // What is here already is there when the request is looked at.
     const end = at < bytes.length ? this.#takeBody(bytes, at) : at;
     this.server.onTurn(turn);
@@ -230,21 +220,9 @@ export class ClientConnection {
   }
 
   #takeBody(bytes: Buffer, from: number): number {
-    const { body, fields } = this.#turn as Turn & { body: RequestBody };
-    let isEnd: boolean;
-    let at: number;
-    if (fields.framing === "chunked") {
-      this.#chunkEnd = from;
-      at = this.#chunks.push(bytes, from, this.#onChunk);
-      isEnd = this.#chunks.isDone;
-      if (this.#chunkEnd > from) body.push(bytes.subarray(from, this.#chunkEnd));
-    } else {
-      at = Math.min(bytes.length, from + this.#bodyLeft);
-      this.#bodyLeft -= at - from;
-      isEnd = this.#bodyLeft === 0;
-      body.push(bytes.subarray(from, at));
-    }
-    if (isEnd) this.#onBodyEnd(body);
+    const { body } = this.#turn as Turn & { body: RequestBody };
+    const at = this.#bodies.push(bytes, from, body);
+    if (this.#bodies.isDone) this.#onBodyEnd(body);
     return at;
   }
 

@@ -1,0 +1,51 @@
+// Takes the framing off the bodies of one connection, by their length or chunk by chunk, one body after the
+// other.
+
+import type { RequestBody } from "./body.js";
+import { ChunkReader, type OnPiece } from "./chunks.js";
+import type { RequestFields } from "./request-fields.js";
+
+/** Reads the bodies of one connection. */
+export class BodyUnframer {
+  readonly #chunks = new ChunkReader();
+  #isChunked = false;
+  /** Of a body with a length, what has not arrived. */
+  #left = 0;
+  /** Where the bytes of chunks that have arrived together end, once they are moved together. */
+  #chunkEnd = 0;
+  readonly #onChunk: OnPiece = (bytes, from, to) => {
+    if (from > this.#chunkEnd) bytes.copyWithin(this.#chunkEnd, from, to);
+    this.#chunkEnd += to - from;
+  };
+
+  /** Whether all of the body has arrived. */
+  get isDone(): boolean {
+    return this.#isChunked ? this.#chunks.isDone : this.#left === 0;
+  }
+
+  /** Begins with the body that these fields announce. */
+  begin({ framing, length }: RequestFields): void {
+    this.#isChunked = framing === "chunked";
+    this.#left = length;
+    if (this.#isChunked) this.#chunks.reset();
+  }
+
+  /**
+   * Passes on what is the body's of the bytes from `from` on, which may be moved within them. Returns where it
+   * ends.
+   *
+   * @throws BrokenMessage on what is no chunked body.
+   */
+  push(bytes: Buffer, from: number, body: RequestBody): number {
+    if (this.#isChunked) {
+      this.#chunkEnd = from;
+      const end = this.#chunks.push(bytes, from, this.#onChunk);
+      if (this.#chunkEnd > from) body.push(bytes.subarray(from, this.#chunkEnd));
+      return end;
+    }
+    const end = Math.min(bytes.length, from + this.#left);
+    this.#left -= end - from;
+    body.push(bytes.subarray(from, end));
+    return end;
+  }
+}
