@@ -94,7 +94,7 @@ export function serve(wire: Wire, server: WireServer): Served {
     timing: TIMING,
     keepAliveLines: "Connection: keep-alive\r\n",
     dateLine: () => "Date: today\r\n",
-    toProblem: (status: number) => `HTTP/1.1 ${status} Problem\r\n\r\n`,
+    toRefusal: (status: number) => `HTTP/1.1 ${status} Problem\r\n\r\n`,
     onClosed: () => {},
     ...server,
   };

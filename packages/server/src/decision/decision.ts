@@ -51,7 +51,7 @@ class DecisionDoor implements OpenDoor {
         if (variant === undefined) api.answer(turn, path);
         else forwardAuth?.answer(turn, variant);
       },
-      toProblem: (status) => toRawProblem({ status, code: "SLUICE_REQUEST_INVALID" }),
+      toRefusal: (status) => toRawProblem({ status, code: "SLUICE_REQUEST_INVALID" }),
     });
   }
 

@@ -5,6 +5,7 @@
 import type { Passage } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
 import type { RouteConfig } from "../config/config.js";
+import type { RefusalStatus } from "../http1/client-connection.js";
 import type { Turn, TurnWatcher } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Caller, Failure } from "../upstream/caller.js";
@@ -82,7 +83,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     if (this.#passage.isHeld) void this.#passage.finish(this.#toEnd());
   }
 
-  onBodyBroken(status: ProblemStatus): void {
+  onBodyBroken(status: RefusalStatus): void {
     this.#target?.ended();
     this.#letGo();
     this.#reply(status, true);

@@ -7,6 +7,7 @@ import { Routes } from "../config/routes.js";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import { TrustedPeers } from "../http/trusted-peers.js";
+import type { RefusalStatus } from "../http1/client-connection.js";
 import { type Http1Handler, Http1Server } from "../http1/server.js";
 import { createTlsServer } from "../http1/tls.js";
 import type { Turn } from "../http1/turn.js";
@@ -15,7 +16,7 @@ import { dial } from "../upstream/dial.js";
 import { TICK_MS } from "../upstream/pool.js";
 import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
-import { type ProblemStatus, toRefusal } from "./replies.js";
+import { toRefusal } from "./replies.js";
 import { takeUpgrade, type UpgradeConnection, type UpgradeSetup } from "./websocket.js";
 
 /**
@@ -88,7 +89,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
     this.#entry.take(turn);
   }
 
-  toProblem(status: ProblemStatus): string {
+  toRefusal(status: RefusalStatus): string {
     return toRefusal(status);
   }
 

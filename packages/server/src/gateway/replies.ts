@@ -5,6 +5,7 @@ import { SluiceError, type SluiceErrorCode } from "sluice";
 import { type Reply, toFields } from "sluice/http";
 import { ServerError, type ServerErrorCode } from "../errors.js";
 import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../http/problem.js";
+import type { RefusalStatus } from "../http1/client-connection.js";
 import { sendReply } from "../http1/send-reply.js";
 import type { Turn } from "../http1/turn.js";
 
@@ -52,7 +53,7 @@ export function kindOfError(error: unknown): ProblemKind {
 }
 
 /** The whole response to what is no request. */
-export function toRefusal(status: ProblemStatus): string {
+export function toRefusal(status: RefusalStatus): string {
   return toRawProblem({ status, code: CODES[status] });
 }
 

@@ -9,12 +9,13 @@ import type { RequestEnd } from "sluice/rules";
 import { after, readMs } from "../clock.js";
 import type { RouteConfig, UpstreamConfig } from "../config/config.js";
 import { ServerError } from "../errors.js";
+import type { RefusalStatus } from "../http1/client-connection.js";
 import type { Turn, TurnWatcher } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { withoutFraming } from "./exchange-head.js";
 import { type ClientTrust, toUpgradeFields } from "./exchange-request.js";
 import { toClientFields } from "./forwarding.js";
-import { answer, kindOfError, type ProblemStatus, toProblem } from "./replies.js";
+import { answer, kindOfError, toProblem } from "./replies.js";
 import { joinEnds, watchIdle } from "./tunnel.js";
 import { TurnView } from "./turn-view.js";
 
@@ -103,7 +104,7 @@ class Upgrade implements TurnWatcher {
     this.#response?.resume();
   }
 
-  onBodyBroken(status: ProblemStatus): void {
+  onBodyBroken(status: RefusalStatus): void {
     answer(this.#turn, toProblem(status), "", true);
   }
 

@@ -20,8 +20,8 @@ export type OnHeld = (isWhole: boolean) => void;
 /** Bytes that are held for a reader who is late. */
 export const HELD_BYTES_MAX = 65_536;
 
-/** Pieces that are held apart: one of a single byte takes as much memory as a hundred. */
-const PIECES_MAX = 64;
+/** Pieces that are held apart, of heads too: one of a single byte takes as much memory as a hundred. */
+export const PIECES_MAX = 64;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 

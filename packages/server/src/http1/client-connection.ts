@@ -24,7 +24,7 @@ export interface ConnectionServer {
   readonly keepAliveLines: string;
   dateLine(): string;
   /** The whole response to what can't be understood; its connection is closed. */
-  toProblem(status: RefusalStatus): string;
+  toRefusal(status: RefusalStatus): string;
   onTurn(turn: Turn): void;
   onClosed(connection: ClientConnection): void;
 }
@@ -272,7 +272,7 @@ export class ClientConnection {
       this.#breakBody(status);
       return;
     }
-    this.#socket.write(this.server.toProblem(status), "latin1");
+    this.#socket.write(this.server.toRefusal(status), "latin1");
     this.#closeGently();
   }
 

@@ -1,6 +1,7 @@
 // Heads off a connection: bytes are gathered until the empty line is there, and what can't become a head any
 // more is refused before that. However few bytes come at a time, each is looked at once.
 
+import { PIECES_MAX } from "./body.js";
 import { BrokenMessage } from "./broken.js";
 import { LINE_END } from "./fields.js";
 import { FieldsReader, type RequestFields } from "./request-fields.js";
@@ -10,8 +11,6 @@ const HEAD_END = "\r\n\r\n";
 const HEAD_END_BYTES = Buffer.from(HEAD_END);
 /** Most heads are shorter. */
 const GLANCE_BYTES = 2_048;
-/** Pieces that are kept apart: one of a single byte takes as much memory as a hundred. */
-const PIECES_MAX = 64;
 const CR = 0x0d;
 const LF = 0x0a;
 

@@ -28,9 +28,9 @@ async function start(isTls = false, bounds: Partial<Http1Bounds> = {}) {
     if (turn.target === "/late") late.push(turn);
     else turn.reply(200, "", turn.target);
   };
-  const toProblem = (status: number) => `HTTP/1.1 ${status} Problem\r\nConnection: close\r\n\r\n`;
+  const toRefusal = (status: number) => `HTTP/1.1 ${status} Problem\r\nConnection: close\r\n\r\n`;
   const tls = isTls ? createTlsServer(toCertificate()).server : undefined;
-  const server = new Http1Server({ ...BOUNDS, ...bounds }, { onTurn, toProblem }, tls);
+  const server = new Http1Server({ ...BOUNDS, ...bounds }, { onTurn, toRefusal }, tls);
   const address = await server.listen({ host: "127.0.0.1", port: 0 }, "test");
   onStop(() => server.close());
   return { url: `http://${address}`, server, late };

@@ -32,7 +32,7 @@ export interface Http1Handler {
   /** A request whose turn it is. What is thrown is nobody's: catch it. */
   onTurn(turn: Turn): void;
   /** The whole response to what can't be understood; its connection is closed. */
-  toProblem(status: RefusalStatus): string;
+  toRefusal(status: RefusalStatus): string;
 }
 
 const TICK_MS = 100;
@@ -126,8 +126,8 @@ export class Http1Server implements ConnectionServer {
     return this.#date;
   }
 
-  toProblem(status: RefusalStatus): string {
-    return this.#handler.toProblem(status);
+  toRefusal(status: RefusalStatus): string {
+    return this.#handler.toRefusal(status);
   }
 
   onTurn(turn: Turn): void {

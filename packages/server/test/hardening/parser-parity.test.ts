@@ -74,7 +74,7 @@ function takeOurs(wire: TriedWire): void {
     wire.outcome.isRefused = true;
     return "";
   };
-  serve(wire, { toProblem: refuse, onTurn: (turn) => onTurn(turn, wire.outcome, refuse) });
+  serve(wire, { toRefusal: refuse, onTurn: (turn) => onTurn(turn, wire.outcome, refuse) });
 }
 
 /** Every third answer comes late, so that what follows has to wait. */
