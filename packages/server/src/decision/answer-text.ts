@@ -63,7 +63,7 @@ export class AnswerTexts {
 }
 
 /** The fields of the numbers, without braces. */
-export function numbersOf(decision: Decision): string {
+export function numberFieldsOf(decision: Decision): string {
   return `${startOf(decision)}${orNull(decision.remaining)}${waitsOf(decision)}${endOf(decision)}`;
 }
 

@@ -3,7 +3,7 @@
 
 import type { Decision } from "sluice";
 import type { PolicyDecision, RuleResult } from "sluice/rules";
-import { AnswerTexts, bindingOf, numbersOf } from "./answer-text.js";
+import { AnswerTexts, bindingOf, numberFieldsOf } from "./answer-text.js";
 import type { JsonSchema } from "./shape.js";
 
 // Apart, as answers under limits and under rules take turns.
@@ -12,7 +12,7 @@ const policyAnswers = new AnswerTexts();
 
 /** The answer to a decision under a limit. `id`: of what is held. */
 export function toAnswer(decision: Decision, id?: string): string {
-  return id === undefined ? answers.of(decision) : `{${numbersOf(decision)},"id":"${id}"}`;
+  return id === undefined ? answers.of(decision) : `{${numberFieldsOf(decision)},"id":"${id}"}`;
 }
 
 /** The answer to a decision under rules. */
@@ -22,7 +22,7 @@ export function toPolicyAnswer(
 ): string {
   const { rule, reason } = decision;
   if (id === undefined && !hasResults) return policyAnswers.of(decision, rule, reason);
-  let text = `{${numbersOf(decision)}${bindingOf(rule, reason)}`;
+  let text = `{${numberFieldsOf(decision)}${bindingOf(rule, reason)}`;
   if (id !== undefined) text += `,"id":"${id}"`;
   if (hasResults) text += `,"results":[${decision.results.map(toResult).join(",")}]`;
   return `${text}}`;
@@ -31,7 +31,7 @@ export function toPolicyAnswer(
 function toResult({ rule, keyType, algorithm, cost, isShadow, verdict }: RuleResult): string {
   // What a rule counts by may name a header or an attribute: any text.
   const named = `"rule":"${rule}","keyType":${JSON.stringify(keyType)},"algorithm":"${algorithm}"`;
-  return `{${named},"cost":${cost},"isShadow":${isShadow},${numbersOf(verdict)}}`;
+  return `{${named},"cost":${cost},"isShadow":${isShadow},${numberFieldsOf(verdict)}}`;
 }
 
 const units: JsonSchema = { type: ["integer", "null"], minimum: 0 };
