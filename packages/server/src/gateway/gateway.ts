@@ -8,8 +8,8 @@ import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import { TrustedPeers } from "../http/trusted-peers.js";
 import type { RefusalStatus } from "../http1/client-connection.js";
-import { type Http1Handler, Http1Server } from "../http1/server.js";
-import { createTlsServer } from "../http1/tls.js";
+import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/server.js";
+import { createTlsServer, type TlsServer } from "../http1/tls.js";
 import type { Turn } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { dial } from "../upstream/dial.js";
@@ -48,6 +48,7 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
   readonly #upstreams = new Map<string, Upstream>();
   readonly #trusted: TrustedPeers;
   readonly #server: Http1Server;
+  readonly #tls: TlsServer | undefined;
   readonly #entry: Entry;
   #stopTicks: CancelTimer | undefined = undefined;
 
@@ -75,7 +76,8 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
     }
     this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
     this.#entry = new Entry(this);
-    this.#server = toServer(gateway, this);
+    this.#tls = toTlsServer(gateway, telemetry);
+    this.#server = new Http1Server(toBounds(gateway), this, this.#tls?.server);
   }
 
   async listen(): Promise<void> {
@@ -122,6 +124,11 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
     this.#server.stopListening();
   }
 
+  /** The certificate, which is watched besides. */
+  async reload(): Promise<void> {
+    this.#tls?.reload();
+  }
+
   async drain(): Promise<void> {
     await this.#server.drain();
     this.#release();
@@ -138,24 +145,27 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
   }
 }
 
-function toServer(config: GatewayConfig, gateway: Gateway): Http1Server {
-  const { headersTimeoutMs: headMsMax, tls } = config;
-  const bounds = {
+function toBounds(config: GatewayConfig): Http1Bounds {
+  return {
     headBytesMax: config.headerBytesMax,
     fieldsMax: config.headersMax,
-    headMsMax,
+    headMsMax: config.headersTimeoutMs,
     requestMsMax: config.requestTimeoutMs,
     keepAliveMs: config.keepAliveMs,
     connectionsMax: config.connectionsMax,
   };
-  if (tls === undefined) return new Http1Server(bounds, gateway);
-  const { log } = gateway.telemetry;
-  const { server } = createTlsServer(tls, {
-    handshakeMsMax: headMsMax,
+}
+
+function toTlsServer(
+  { tls, headersTimeoutMs }: GatewayConfig,
+  { log }: Telemetry,
+): TlsServer | undefined {
+  if (tls === undefined) return undefined;
+  return createTlsServer(tls, {
+    handshakeMsMax: headersTimeoutMs,
     onReload: (error) => {
       if (error === undefined) log.info("the certificate was read again");
       else log.error({ err: error }, "the certificate can't be read again");
     },
   });
-  return new Http1Server(bounds, gateway, server);
 }

@@ -31,12 +31,11 @@ export interface TlsOptions {
 const LOOK_EVERY_MS = 5_000;
 const HANDSHAKE_MS_MAX = 10_000;
 
-/** A server, and the end of its watch over the files. */
+/** A server that watches its files until it is closed. */
 export interface TlsServer {
   readonly server: Server;
-  /** Reads the files again now. */
+  /** Reads the files again now. Never throws: `onReload` is told. */
   reload(): void;
-  stopWatching(): void;
 }
 
 /**
@@ -74,7 +73,7 @@ export function createTlsServer(
     onChange: reload,
   });
   server.once("close", stopWatching);
-  return { server, reload, stopWatching };
+  return { server, reload };
 }
 
 /** The files' contents, once they are seen to fit together. */

@@ -1,7 +1,7 @@
 // The whole gateway over TLS: requests, WebSockets and ignored upgrades pass as they do without it.
 
 import type { Duplex } from "node:stream";
-import { connect } from "node:tls";
+import { connect, type TLSSocket } from "node:tls";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../certificate.js";
@@ -48,7 +48,20 @@ async function open(): Promise<RawClient> {
   return client;
 }
 
+/** Of the certificate that new connections get. */
+async function fingerprint(): Promise<string> {
+  const { socket } = await open();
+  return (socket as TLSSocket).getPeerCertificate().fingerprint256;
+}
+
 describe("over TLS", () => {
+  it("a reload takes the certificate that is there then", async () => {
+    const before = await fingerprint();
+    makeCertificate(folder, "gateway");
+    await stand.door.reload?.();
+    expect(await fingerprint()).not.toBe(before);
+  });
+
   it("requests are served, and the upstream learns that they were safe", async () => {
     expect(stand.url).toMatch(/^https:/);
     const client = (await open()).send(
