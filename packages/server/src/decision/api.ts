@@ -92,7 +92,8 @@ export class DecisionApi {
     if (turn.isExpecting) turn.sendContinue();
     body.whenHeld(this.#bodyBytesMax, (isWhole) => {
       if (isWhole) this.#take(turn, endpoint, body.held, asking);
-      else if (!turn.isGone) this.#fail(turn, tooLarge(this.#bodyBytesMax));
+      // What broke off is answered by the server.
+      else if (!body.isDropped) this.#fail(turn, tooLarge(this.#bodyBytesMax));
     });
   }
 

@@ -8,6 +8,7 @@ import {
   openTestDoor,
   type TestDoor,
 } from "../../test/decision-door.js";
+import { connectTo } from "../../test/raw-client.js";
 
 let test: TestDoor | undefined;
 afterEach(async () => {
@@ -169,6 +170,15 @@ describe("413 and 415", () => {
     const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
     expect((await get("/v1/check", init)).status).toBe(413);
     expect((await post("/v1/check", own)).status).toBe(200);
+  });
+
+  it("a body that breaks off is not one that is too large", async () => {
+    const { door } = await open();
+    const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+    const client = (await connectTo(door.url)).send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    client.send("2\r\n{}\r\n");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await client.send("zz\r\n").closed()).toMatch(/^HTTP\/1.1 400 /);
   });
 
   it("a body in many pieces is put together", async () => {

@@ -119,8 +119,6 @@ function readString(field: string): string {
     return text.replace(/\\(.)/g, "$1");
   }
   const what = `Idempotency-Key must be a text of 1 to ${KEY_LENGTH_MAX} characters in quotes`;
-  throw new ServerError(
-    "SLUICE_REQUEST_INVALID",
-    `${what}, such as "8e03978e", got ${show(field)}`,
-  );
+  const seen = field.startsWith('"') ? show(field) : `${show(field)} without them`;
+  throw new ServerError("SLUICE_REQUEST_INVALID", `${what}, got ${seen}`);
 }

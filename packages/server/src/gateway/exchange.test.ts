@@ -189,9 +189,34 @@ describe("a response", () => {
       onStop(() => agent.destroy());
       const none = await ask(`${url}/none`, { agent });
       expect([none.statusCode, none.headers.etag, await textOf(none)]).toEqual([status, '"1"', ""]);
+      expect(none.headers["content-length"]).toBeUndefined();
       expect(await textOf(await ask(url, { agent }))).toBe("next");
     });
   }
+
+  it("304 may tell the length that there would be", async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.writeHead(304, { "Content-Length": 1234 }).end();
+    });
+    const { url } = await startGateway(upstream);
+    const none = await ask(url);
+    expect([none.headers["content-length"], await textOf(none)]).toEqual(["1234", ""]);
+  });
+
+  it("that is over before its request is keeps the connection that it said it keeps", async () => {
+    const upstream = await startUpstream((_request, response) => {
+      response.write("part ");
+      setTimeout(() => response.end("whole"), 20);
+    });
+    const { url } = await startGateway(upstream);
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n";
+    const client = (await connectTo(url)).send(`${head}${"x".repeat(100_000)}`);
+    onStop(() => client.end());
+    const answer = await client.until((text) => text.includes("whole\r\n0\r\n\r\n"));
+    expect(answer).toContain("Connection: keep-alive\r\n");
+    client.send(`${"x".repeat(100_000)}GET / HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await client.until((text) => text.split("whole\r\n0\r\n\r\n").length === 3);
+  });
 
   it("skips interim responses of the upstream", async () => {
     const upstream = await startUpstream((_request, response) => {

@@ -143,7 +143,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     // A client that does not read the last piece gets as long for it as for any other.
     if (idleTimeoutMs > 0) turn.flushMsMax = idleTimeoutMs;
     if (!this.#passage.isHeld) turn.watcher = undefined;
-    if (this.#isHeadKept && to - from <= JOINED_BYTES_MAX && turn.method !== "HEAD") {
+    if (this.#isHeadKept && to > from && to - from <= JOINED_BYTES_MAX) {
       this.#pass(this.#head as ResponseHead, bytes.toString("latin1", from, to));
       return;
     }

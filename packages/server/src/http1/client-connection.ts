@@ -155,7 +155,8 @@ export class ClientConnection {
       this.#socket.write(last, "latin1", () => watcher.onTurnOver());
     }
     if (turn !== this.#turn) return;
-    if (turn.closes || turn.hasMuchLeft) this.#closeGently(turn.flushMsMax);
+    if (turn.closes) this.#closeGently(turn.flushMsMax);
+    // Its head said that the connection stays open, so that the rest is read, however much it is.
     else if (turn.body?.isComplete === false) turn.body.drop();
     else this.#endTurn(turn);
   }

@@ -40,7 +40,7 @@ export function readFields(text: string, from: number): string[] {
 }
 
 /** Without the spaces and tabs around it, and those only: `trim` would take bytes that belong to it. */
-function readValue(text: string, from: number, to: number): string {
+export function readValue(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isBlank(text.charCodeAt(start))) start++;

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { settle, Wire } from "../../test/wire.js";
 import { BrokenMessage } from "./broken.js";
-import { RequestFields } from "./request-fields.js";
+import { FieldsReader, RequestFields } from "./request-fields.js";
 
 /** The framing; undefined if it is broken. */
 function framing(raw: readonly string[], minor = 1) {
@@ -91,6 +91,12 @@ describe("a connection", () => {
     expect(fieldsOf(lines, 0).isKept).toBe(isOldKept);
   });
 
+  it("is told in a time that grows with its text, whatever the blanks", () => {
+    // Squared, a million would take hours.
+    const blanks = " ".repeat(1_000_000);
+    expect(fieldsOf([["Connection", `a${blanks}b,${blanks}close`]]).isKept).toBe(false);
+  });
+
   it.each([
     // Connection, Upgrade, what is asked for
     [["Upgrade"], ["WebSocket"], "websocket"],
@@ -173,5 +179,18 @@ describe("values by name", () => {
     expect(fields.get("constructor")).toBeUndefined();
     // For Node this one is lost.
     expect(fieldsOf([["__proto__", "d"]]).get("__proto__")).toBe("d");
+  });
+});
+
+describe("fields that come again", () => {
+  it("are the same object, unless they are long or the version is another", () => {
+    const reader = new FieldsReader();
+    const read = (text: string, minor = 1) => reader.read(`Host: a\r\n${text}`, minor, 10);
+    const first = read("X: y\r\n");
+    expect(read("X: y\r\n")).toBe(first);
+    expect(read("X: z\r\n")).not.toBe(first);
+    expect(read("X: y\r\n", 0)).not.toBe(read("X: y\r\n"));
+    const long = `X: ${"y".repeat(3_000)}\r\n`;
+    expect(read(long)).not.toBe(read(long));
   });
 });

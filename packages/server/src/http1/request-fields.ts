@@ -3,7 +3,7 @@
 // something of them can remember it by the object.
 
 import { BrokenMessage } from "./broken.js";
-import { mustBePlain, readFields } from "./fields.js";
+import { mustBePlain, readFields, readValue } from "./fields.js";
 
 /** How the end of a body is known. */
 export type BodyFraming = "none" | "length" | "chunked";
@@ -13,8 +13,6 @@ export type HeaderValues = Readonly<Record<string, string | readonly string[] | 
 
 /** HTTP allows it, and servers differ about whether it belongs to the value. */
 const TAB_BEHIND_FRAMING = /^(?:content-length|transfer-encoding):.*\t *\r/im;
-/** Between the members of a list: blanks, and those only, as around values. */
-const LIST_GAP = /[ \t]*,[ \t]*/;
 
 /** The fields of a request. */
 export class RequestFields {
@@ -44,7 +42,7 @@ export class RequestFields {
     this.host = seen.host;
     this.length = Number(seen.length ?? 0);
     this.expect = seen.expect;
-    const options = seen.connection.split(LIST_GAP);
+    const options = seen.connection.split(",").map((option) => readValue(option, 0, option.length));
     this.isKept = !options.includes("close") && (minor > 0 || options.includes("keep-alive"));
     this.upgrade = options.includes("upgrade") && minor > 0 ? seen.upgrade : "";
   }
@@ -189,6 +187,9 @@ function toValues(raw: readonly string[]): HeaderValues {
   return values;
 }
 
+/** Longer ones are not remembered: thousands of idle connections would fill the memory with them. */
+const KEPT_LENGTH_MAX = 2_048;
+
 /** Reads the fields of one connection's requests, and remembers the last. */
 export class FieldsReader {
   #text = "";
@@ -209,9 +210,10 @@ export class FieldsReader {
     const raw = readFields(text, 0);
     if (raw.length > 2 * countMax) throw new BrokenMessage("too many fields", 431);
     const fields = new RequestFields(raw, minor);
-    this.#text = text;
+    const isKept = text.length <= KEPT_LENGTH_MAX;
+    this.#text = isKept ? text : "";
     this.#minor = minor;
-    this.#fields = fields;
+    this.#fields = isKept ? fields : undefined;
     return fields;
   }
 }

@@ -79,7 +79,6 @@ describe("a whole answer", () => {
       false,
     ],
     [GET, pass(200, "\xe9"), `200 Fine\r\nX: y\r\n${KEEP}Content-Length: 1\r\n\r\n\xe9`, false],
-    [HEAD, pass(200, "\xe9"), `200 Fine\r\nX: y\r\n${KEEP}Content-Length: 1\r\n\r\n`, false],
   ] as const)("%#", async (text, onTurn, out, isClosed) => {
     expect(await answer(text, onTurn)).toEqual({ text: `HTTP/1.1 ${out}`, isClosed });
   });

@@ -1,7 +1,7 @@
 // One request and its response. A connection has one at a time: the next request on it is looked at when the
 // response before it is out, however many were sent ahead.
 
-import { STATUS_CODES } from "node:http";
+import { titleOf } from "../http/problem.js";
 import type { RequestBody } from "./body.js";
 import { LAST_CHUNK, writeChunk } from "./chunks.js";
 import type { ClientConnection, RefusalStatus } from "./client-connection.js";
@@ -104,7 +104,7 @@ export class Turn {
   reply(status: number, lines: string, body: string): void {
     const length = Buffer.byteLength(body);
     if (this.hasMuchLeft) this.closes = true;
-    const head = this.#toHead(status, STATUS_CODES[status] ?? "", lines, length);
+    const head = this.#toHead(status, titleOf(status), lines, length);
     const shown = this.#shown(status, body);
     // Where characters are bytes there is nothing to encode, and one write does.
     if (length === body.length || shown === "") this.#finish(head + shown);
@@ -112,14 +112,13 @@ export class Turn {
   }
 
   /**
-   * Answers with somebody else's text, of which each character is a byte.
+   * Answers with somebody else's text, which is not empty, and of which each character is a byte.
    *
    * @param lines - As in {@link reply}; with `Date:` if `hasDate`.
    */
   pass(status: number, reason: string, lines: string, bytes: string, hasDate: boolean): void {
     if (this.hasMuchLeft) this.closes = true;
-    const head = this.#toHead(status, reason, lines, bytes.length, hasDate);
-    this.#finish(head + this.#shown(status, bytes));
+    this.#finish(this.#toHead(status, reason, lines, bytes.length, hasDate) + bytes);
   }
 
   /**

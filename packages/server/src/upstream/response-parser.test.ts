@@ -98,6 +98,7 @@ const bad: readonly (readonly [what: string, text: string])[] = [
   ["a name that is no token", "HTTP/1.1 200 OK\r\nA(b: 1\r\n\r\n"],
   ["a folded line", "HTTP/1.1 200 OK\r\nA: 1\r\n b\r\n\r\n"],
   ["a bare LF", "HTTP/1.1 200 OK\r\nA: 1\nContent-Length: 1\r\n\r\nx"],
+  ["no line end that is whole", "HTTP/1.1 200 OK\nA: 1\nContent-Length: 1\n\nx"],
   ["a bare CR", "HTTP/1.1 200 OK\r\nA: 1\rContent-Length: 1\r\n\r\nx"],
   ["a NUL", "HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n"],
   ["a control character", "HTTP/1.1 200 OK\r\nA: \x1b[2J\r\n\r\n"],

@@ -23,6 +23,8 @@ const INTERIM_MAX = 32;
 const HEAD_END = Buffer.from("\r\n\r\n");
 /** Of a head, its end without the empty line. */
 const LINE_END_BYTES = 2;
+const CR = 0x0d;
+const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
 /** What comes next: `left` bytes, chunks, everything until the connection closes, or nothing. */
@@ -99,6 +101,7 @@ export class ResponseParser {
         throw new BrokenMessage(`a head of more than ${HEAD_BYTES_MAX} bytes`);
       }
       if (end < 0) {
+        mustHaveWholeLines(bytes, at);
         this.#begun = Buffer.from(bytes.subarray(at));
         return bytes.length;
       }
@@ -162,6 +165,14 @@ export class ResponseParser {
     this.#sink = undefined;
     this.#isInBody = false;
     sink?.onEnd(bytes, from, to);
+  }
+}
+
+/** @throws BrokenMessage if a line does not end as it has to: its head would be waited for in vain. */
+function mustHaveWholeLines(bytes: Buffer, from: number): void {
+  let end = bytes.indexOf(LF, from);
+  for (; end >= 0; end = bytes.indexOf(LF, end + 1)) {
+    if (bytes[end - 1] !== CR) throw new BrokenMessage("half of a line end in the head");
   }
 }
 

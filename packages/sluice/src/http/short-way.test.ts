@@ -26,7 +26,14 @@ const HTTP: [string, HttpOptions][] = [
   ["no fields of a draft", { headers: "none" }],
   ["a partition key", { partitionKey: { secret: "sixteen characters" } }],
 ];
-const PEERS = ["203.0.113.10", "::ffff:203.0.113.10", "2001:db8:1:2::7", "2001:db8:1:2::8", "x"];
+const PEERS = [
+  "",
+  "203.0.113.10",
+  "::ffff:203.0.113.10",
+  "2001:db8:1:2::7",
+  "2001:db8:1:2::8",
+  "x",
+];
 
 /** A policy that tells its decisions has to know all facts, and so goes the long way. */
 const LONG = { onDecision: () => {} };

@@ -23,7 +23,7 @@ export class ShortWay {
   readonly #context: RequestContext;
   readonly #ipv6Prefix: number;
   // Most requests come from the address of the one before them.
-  #latestIp = "";
+  #latestIp: string | undefined = undefined;
   #latestKey = "";
 
   /** Undefined if the rules need more of a request than its address. */
