@@ -27,28 +27,28 @@ export class Entry {
   }
 
   take(turn: Turn): void {
+    const target = readTarget(turn.target, turn.method, turn.fields.host);
+    const problem = target === undefined ? 400 : this.#problemOf(turn);
+    if (problem === undefined) this.#enter(turn, target as Target);
+    else answer(turn, toProblem(problem), "", true);
+  }
+
+  /** What is wrong with a request whose target is in order. */
+  #problemOf({ fields }: Turn): ProblemStatus | undefined {
+    const { bodyBytesMax } = this.#host;
+    if (bodyBytesMax !== 0 && fields.length > bodyBytesMax) return 413;
+    return fields.expect === "" || fields.expect === "100-continue" ? undefined : 417;
+  }
+
+  #enter(turn: Turn, { path, target }: Target): void {
     const { method, fields } = turn;
-    const target = readTarget(turn.target, method, fields.host);
-    const problem = this.#problemOf(turn, target);
-    if (problem !== undefined || target === undefined) {
-      answer(turn, toProblem(problem ?? 400), "", true);
-      return;
-    }
     // What is matched and counted is what is sent on.
-    turn.target = target.target;
-    const { path } = target;
+    turn.target = target;
     if (fields.upgrade === "websocket" && method === "GET" && !fields.hasBody) {
       this.#host.upgrade(turn, path);
     } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {
       this.#tellStatus(turn);
     } else this.#decide(turn, path);
-  }
-
-  #problemOf({ fields }: Turn, target: Target | undefined): ProblemStatus | undefined {
-    const { bodyBytesMax } = this.#host;
-    if (target === undefined) return 400;
-    if (bodyBytesMax !== 0 && fields.length > bodyBytesMax) return 413;
-    return fields.expect === "" || fields.expect === "100-continue" ? undefined : 417;
   }
 
   #decide(turn: Turn, path: string): void {
