@@ -276,6 +276,28 @@ describe("older forms", () => {
     expect(fieldsOf(three, { legacyHeaders: "epoch" })["x-ratelimit-reset"]).toBe(at);
     expect(fieldsOf(three, { legacyHeaders: "delta" })["x-ratelimit-reset"]).toBe("60");
   });
+
+  it.each([
+    ["a quota", quota({ limit: 3, period: "day", timeZone: "Etc/GMT-1" }), 23 * 3_600],
+    ["a window", fixedWindow({ limit: 3, windowMs: 3_600_000 }), 3_600],
+  ] as const)(
+    "X-RateLimit-Reset of %s that ends on a whole second is that second",
+    (_, limit, endSeconds) => {
+      for (const lateMs of [0, 1, 500, 999]) {
+        const { enter, clock } = doorOf([{ id: "r", limit }]);
+        clock.advance(lateMs);
+        const resets = Array.from({ length: 4 }, () => byName(enter().fields)["x-ratelimit-reset"]);
+        expect(resets).toEqual(Array(4).fill(String(START_MS / 1000 + endSeconds)));
+      }
+    },
+  );
+
+  it("X-RateLimit-Reset of a window is that second by a wall clock which differs by a moment", () => {
+    const now = START_MS + 1;
+    const clock = { now: () => now, wall: () => now + 1 };
+    const { enter } = doorOf([{ id: "r", limit: three }], {}, { clock });
+    expect(byName(enter().fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 60));
+  });
 });
 
 describe("the fields of a refusal", () => {

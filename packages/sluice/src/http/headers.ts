@@ -27,6 +27,9 @@ interface FieldOptions {
   readonly partitionKey: PartitionKey | undefined;
 }
 
+/** The wall clock and the clock that limits run on show the same time if they differ by no more. */
+const SAME_TIME_MS_MAX = 50;
+
 /** The limit whose numbers are told. */
 type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit">;
 /** One that a request passed. */
@@ -37,7 +40,7 @@ export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
   #readAtMs = -1;
-  #wallSeconds = 0;
+  #wallMs = 0;
 
   constructor(options: FieldOptions) {
     this.#options = options;
@@ -93,7 +96,8 @@ export class FieldWriter {
     const { verdict } = bound;
     const { headers, legacyReset } = this.#options;
     const remaining = clip(verdict.remaining);
-    const seconds = secondsOf(verdict, retry);
+    const waitMs = waitMsOf(verdict, retry);
+    const seconds = waitMs === undefined ? undefined : toSeconds(waitMs);
     let lines = "";
     if (headers === "draft-7") {
       const reset = seconds === undefined ? "" : `, reset=${seconds}`;
@@ -104,19 +108,23 @@ export class FieldWriter {
     }
     if (legacyReset === undefined) return lines;
     lines += `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\n`;
-    if (seconds === undefined) return lines;
-    const reset = legacyReset === "delta" ? seconds : clip(this.#wallSecondsAt(bound) + seconds);
+    if (waitMs === undefined) return lines;
+    // Added up before it is rounded: what ends on a whole second says that second.
+    const reset = legacyReset === "delta" ? seconds : toSeconds(this.#wallMsOf(bound) + waitMs);
     return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
   }
 
-  /** The wall clock, rounded up; read once for all requests of a millisecond. */
-  #wallSecondsAt({ nowMs, ruleLimit }: Bound): number {
-    // A quota is decided by the wall clock itself, whose time may be another's a moment later.
-    if (nowMs !== this.#readAtMs || ruleLimit.isQuota) {
-      this.#wallSeconds = Math.ceil(wallMsOf(this.#options.clock) / 1000);
-      this.#readAtMs = ruleLimit.isQuota ? -1 : nowMs;
+  /** The wall clock at the time of the decision; read once for all requests of a millisecond. */
+  #wallMsOf({ nowMs, ruleLimit }: Bound): number {
+    // A quota is decided by the wall clock itself.
+    if (ruleLimit.isQuota) return nowMs;
+    if (nowMs !== this.#readAtMs) {
+      const wallMs = wallMsOf(this.#options.clock);
+      // A window ends on a whole second of the time that it is counted by.
+      this.#wallMs = Math.abs(wallMs - nowMs) <= SAME_TIME_MS_MAX ? nowMs : wallMs;
+      this.#readAtMs = nowMs;
     }
-    return this.#wallSeconds;
+    return this.#wallMs;
   }
 }
 
@@ -132,8 +140,8 @@ function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
 function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined): string {
   const state = texts.namedState + clip(verdict.remaining);
   // Nobody can tell when a permit comes back.
-  const seconds = texts.isPermit ? undefined : secondsOf(verdict, retry);
-  return seconds === undefined ? state : `${state};t=${seconds}`;
+  const waitMs = texts.isPermit ? undefined : waitMsOf(verdict, retry);
+  return waitMs === undefined ? state : `${state};t=${toSeconds(waitMs)}`;
 }
 
 /**
@@ -141,11 +149,16 @@ function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined):
  * back. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if
  * never.
  */
-function secondsOf(verdict: Verdict, retry: Retry | undefined): number | undefined {
-  if (verdict.allowed) return clip(Math.ceil(verdict.resetMs / 1000));
+function waitMsOf(verdict: Verdict, retry: Retry | undefined): number | undefined {
+  if (verdict.allowed) return verdict.resetMs;
   if (verdict.retryAfterMs === Number.POSITIVE_INFINITY) return undefined;
-  if (verdict.retryAfterMs === retry?.decidedMs) return retry.seconds;
-  return Math.max(1, clip(Math.ceil(verdict.retryAfterMs / 1000)));
+  return verdict.retryAfterMs === retry?.decidedMs
+    ? retry.toldMs
+    : Math.max(1, verdict.retryAfterMs);
+}
+
+function toSeconds(ms: number): number {
+  return clip(Math.ceil(ms / 1000));
 }
 
 function clip(integer: number): number {
