@@ -51,7 +51,8 @@ export function findBreaches(files: ReadonlyMap<string, string>): Complaint[] {
   return [...alone, ...treeRules.flatMap((rule) => rule(files))];
 }
 
-const foldersSkipped = new Set([".git", ".build", "coverage", "dist", "node_modules"]);
+// `.git` is a file in a worktree.
+const skipped = new Set([".git", ".build", "coverage", "dist", "node_modules"]);
 
 /** The text files below `root`, by path from there; what is built or installed is left out. */
 export function readTree(root: string): Map<string, string> {
@@ -65,7 +66,8 @@ export function readTree(root: string): Map<string, string> {
 function listFiles(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return foldersSkipped.has(entry.name) ? [] : listFiles(root, path);
+    if (skipped.has(entry.name)) return [];
+    if (entry.isDirectory()) return listFiles(root, path);
     return entry.isFile() ? [path] : [];
   });
 }
