@@ -1,10 +1,19 @@
 // What a benchmark is: an id, a bar and a goal, parts that each run in a process of their own, and
 // a conclusion drawn from what the parts saw.
 
-import type { Comparison } from "./harness.js";
+import { isQuick } from "./effort.js";
+import { type Comparison, median, summarise } from "./harness.js";
 
 /** The figures in which results come. */
-export type Unit = "ratio" | "share" | "bytes per key" | "bytes" | "percent" | "ns" | "commands";
+export type Unit =
+  | "ratio"
+  | "share"
+  | "bytes per key"
+  | "bytes"
+  | "percent"
+  | "ns"
+  | "ms"
+  | "commands";
 
 /** What must hold and what is aimed at. */
 export interface Bound {
@@ -22,9 +31,9 @@ export interface Finding {
   readonly referencePerSec?: number;
   /** Subject over reference. */
   readonly ratio?: number;
-  /** The figure that the bar is about. */
+  /** The figure that the bar is about: the median of rounds, where there are some. */
   readonly value: number;
-  /** The smallest and the largest value that single rounds gave. */
+  /** How far off the value may be: the confidence interval of the median (`spreadOf`). */
   readonly spread?: readonly [number, number];
   /** What else a reader has to know to judge the figure. */
   readonly note?: string;
@@ -46,28 +55,41 @@ export interface Bench<Part = unknown> {
   conclude(parts: readonly Part[]): readonly Finding[];
 }
 
+/** Unclear: the limit lies inside the spread, so another run may come out on its other side. */
+export type Verdict = "reached" | "missed" | "unclear";
+
 /** A finding together with the bar it was held against. */
 export interface Result extends Finding {
   readonly bench: string;
   readonly unit: Unit;
   readonly bound?: Bound;
-  /** Whether the bar holds; undefined if there is none. */
-  readonly ok?: boolean;
-  readonly reachesGoal?: boolean;
+  /** On the bar, or on the goal where there is no bar. Absent: not judged. */
+  readonly verdict?: Verdict;
+  readonly goalVerdict?: Verdict;
 }
 
-/** Holds a finding against the bar of its benchmark. */
-export function toResult(bench: Bench, finding: Finding): Result {
+/** Holds a finding against the bar of its benchmark. Sizes of quick mode are not what a bar is about. */
+export function toResult(bench: Bench, finding: Finding, isJudging = !isQuick): Result {
   const { id, unit, bound } = bench;
   if (bound === undefined || finding.isJudged === false) return { bench: id, unit, ...finding };
-  const ok = bound.bar === undefined || holds(bound.is, finding.value, bound.bar);
+  if (!isJudging) return { bench: id, unit, bound, ...finding };
   // A goal of 0 is met by 0, also where the bar itself has to be undercut.
-  const reachesGoal = holds(
-    bound.is === "at least" ? "at least" : "at most",
-    finding.value,
-    bound.goal,
+  const goalVerdict = judge(finding, bound.is === "at least" ? "at least" : "at most", bound.goal);
+  const verdict = bound.bar === undefined ? goalVerdict : judge(finding, bound.is, bound.bar);
+  return { bench: id, unit, bound, verdict, goalVerdict, ...finding };
+}
+
+/** The finding of figures that two sides gave in the same rounds. */
+export function toRatioFinding(
+  names: Pick<Finding, "subject" | "reference" | "note">,
+  ours: readonly number[],
+  theirs: readonly number[],
+): Finding {
+  const { value, spread } = summarise(
+    ours.map((perSec, round) => perSec / (theirs[round] as number)),
   );
-  return { bench: id, unit, bound, ok, reachesGoal, ...finding };
+  const rates = { subjectPerSec: median(ours), referencePerSec: median(theirs) };
+  return { ...names, ...rates, ratio: value, value, spread };
 }
 
 /** The finding of a comparison of speeds. */
@@ -87,6 +109,16 @@ export function toFinding({ subject, reference, ratio, spread }: Comparison): Fi
 /** "99.97%", as notes have it. */
 export function toPercent(share: number): string {
   return `${Number((share * 100).toPrecision(4))}%`;
+}
+
+function judge(
+  { value, spread = [value, value] }: Finding,
+  is: Bound["is"],
+  limit: number,
+): Verdict {
+  const held = [value, ...spread].filter((figure) => holds(is, figure, limit)).length;
+  if (held === 0) return "missed";
+  return held === 1 + spread.length ? "reached" : "unclear";
 }
 
 function holds(is: Bound["is"], value: number, limit: number): boolean {

@@ -1,8 +1,9 @@
 // Interleaved rounds. Machines are shared and noisy, so a figure is worth something only beside
-// another one taken in the same seconds: each round runs every contender once, the medians of the
-// rounds are compared, and the spread of the rounds' ratios says how much to trust the result.
+// another one taken in the same seconds: each round runs every contender once, the median of the
+// rounds' ratios is the result, and the confidence interval of that median says how much to trust it.
 
 import { performance } from "node:perf_hooks";
+import { effort } from "./effort.js";
 
 /** One side of a comparison. */
 export interface Contender {
@@ -36,17 +37,22 @@ export interface Run {
 export interface Comparison {
   readonly subject: Run;
   readonly reference: Run;
-  /** Median over median; above 1 the subject is faster. */
+  /** The median of the rounds' ratios; above 1 the subject is faster. */
   readonly ratio: number;
-  /** The smallest and the largest ratio of a single round. */
+  /** The confidence interval of that median. */
   readonly spread: readonly [number, number];
 }
 
 const ROUNDS_MIN = 7;
 const ROUNDS_DEFAULT = 9;
 const WARM_UP_ROUNDS_DEFAULT = 2;
+const QUICK_ROUNDS = 3;
+/** By how much rounds are shorter in quick mode. */
+const QUICK_SHARE = 0.2;
+/** How sure it is that the true median lies inside the spread. */
+const CONFIDENCE = 0.95;
 
-/** Runs subject and reference in turns and compares their medians. */
+/** Runs subject and reference in turns and compares them round by round. */
 export async function compare(
   subject: Contender,
   reference: Contender,
@@ -56,18 +62,18 @@ export async function compare(
   return toComparison(subjectRun as Run, referenceRun as Run);
 }
 
-/** Runs all contenders in turns, each in every round. */
-export async function interleave(
-  contenders: readonly Contender[],
-  { operations, rounds = ROUNDS_DEFAULT, warmUpRounds = WARM_UP_ROUNDS_DEFAULT }: Rounds,
-): Promise<Run[]> {
-  if (rounds < ROUNDS_MIN) throw new RangeError(`at least ${ROUNDS_MIN} rounds, got ${rounds}`);
+/** Runs all contenders in turns, each in every round. In quick mode rounds are few and short. */
+export async function interleave(contenders: readonly Contender[], asked: Rounds): Promise<Run[]> {
+  const { rounds: asMany = ROUNDS_DEFAULT } = asked;
+  if (asMany < ROUNDS_MIN) throw new RangeError(`at least ${ROUNDS_MIN} rounds, got ${asMany}`);
+  const { operations, rounds, warmUpRounds } = effort({
+    full: { warmUpRounds: WARM_UP_ROUNDS_DEFAULT, ...asked, rounds: asMany },
+    quick: { operations: asked.operations * QUICK_SHARE, rounds: QUICK_ROUNDS, warmUpRounds: 1 },
+  });
   const tallies = contenders.map((contender) => ({ contender, seconds: [0], admitted: 0 }));
   for (const tally of tallies) tally.seconds.length = 0;
   for (let round = -warmUpRounds; round < rounds; round++) {
-    // Nobody is always the one that runs after the other.
-    const order = round % 2 === 0 ? tallies : tallies.toReversed();
-    for (const tally of order) {
+    for (const tally of inTurn(tallies, round)) {
       const { seconds, admitted } = await time(tally.contender, operations);
       if (round < 0) continue;
       tally.seconds.push(seconds);
@@ -86,8 +92,21 @@ export function toComparison(subject: Run, reference: Run): Comparison {
   const ratios = subject.perSec.map(
     (perSec, round) => perSec / (reference.perSec[round] as number),
   );
-  const ratio = subject.medianPerSec / reference.medianPerSec;
-  return { subject, reference, ratio, spread: spreadOf(ratios) };
+  const { value: ratio, spread } = summarise(ratios);
+  return { subject, reference, ratio, spread };
+}
+
+/** The sides in the order of a round: none is always the one that runs after the other. */
+export function inTurn<T>(sides: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? sides : sides.toReversed();
+}
+
+/** The median of rounds and its spread. */
+export function summarise(rounds: readonly number[]): {
+  readonly value: number;
+  readonly spread: readonly [number, number];
+} {
+  return { value: median(rounds), spread: spreadOf(rounds) };
 }
 
 /** The middle value, or the mean of the two in the middle; NaN if there are none. */
@@ -99,8 +118,30 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
+/**
+ * The confidence interval of the median: as many of the smallest and of the largest values are left out
+ * as leave the true median inside with a chance of 95%. A round falls on either side of it like a coin,
+ * so nothing has to be known of how rounds are distributed. Fewer than 9 values are all needed: it is then
+ * their whole range.
+ */
+export function spreadOf(values: readonly number[]): readonly [number, number] {
+  const { length } = values;
+  const sorted = values.toSorted((a, b) => a - b);
+  let leftOut = 0;
+  // How likely exactly so many, and at most so many, of the rounds come out on one side.
+  let exactly = 0.5 ** length;
+  let atMost = exactly;
+  for (let count = 1; count < length / 2; count++) {
+    exactly *= (length - count + 1) / count;
+    atMost += exactly;
+    if (2 * atMost > 1 - CONFIDENCE) break;
+    leftOut = count;
+  }
+  return [sorted[leftOut] as number, sorted[length - 1 - leftOut] as number];
+}
+
 /** The smallest and the largest value. */
-export function spreadOf(values: readonly number[]): [number, number] {
+export function rangeOf(values: readonly number[]): readonly [number, number] {
   return [Math.min(...values), Math.max(...values)];
 }
 

@@ -1,67 +1,57 @@
 // `npm run bench`: measures Sluice beside a reference in the same run. Names choose benchmarks by
-// the start of their id; --json prints one line for each result, --markdown the tables of
-// docs/benchmarks.md, and --write puts those into the page.
+// the start of their id, and --quick runs them with small sizes; --json prints one line for each
+// result, --markdown the tables of docs/benchmarks.md, and --write puts the results into the page.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import type { Result } from "./bench.js";
-import { benches, selectBenches, unknownNames } from "./catalogue.js";
+import { benches, selectBenches } from "./catalogue.js";
+import { type BenchOptions, readOptions } from "./options.js";
+import { describeMachine, readCommit, toSections, writeResults } from "./page.js";
 import { runBench } from "./processes.js";
-import {
-  describeMachine,
-  readCommit,
-  replaceSections,
-  toJsonLine,
-  toSections,
-  toText,
-} from "./report.js";
+import { toJsonLine, toText } from "./report.js";
 
 const PAGE = "docs/benchmarks.md";
 const EXIT_USAGE = 2;
 
-const { values: flags, positionals: names } = readArguments();
-const unknown = unknownNames(names);
-if (unknown.length > 0) {
-  const ids = benches.map(({ id }) => `  ${id}`).join("\n");
-  fail(`no benchmark starts with "${unknown.join('", "')}"; there are\n${ids}`);
-}
-// A page of figures from several commits would have one commit written above them.
-if (flags.write && names.length > 0) fail("--write needs a run of all benchmarks: name none");
-
+const options = readArguments();
 // Only the page needs it, and a benchmark should run outside a checkout too.
-const startCommit = flags.markdown || flags.write ? readCommit() : "";
+const startCommit = options.markdown || options.write ? readCommit() : "";
+const startMs = performance.now();
 const results: Result[] = [];
-for (const bench of selectBenches(names)) {
+for (const bench of selectBenches(options.names)) {
   console.error(`running ${bench.id} …`);
+  const benchStartMs = performance.now();
   for (const result of await runBench(bench)) {
     results.push(result);
-    if (flags.json) console.log(toJsonLine(result));
-    else if (!flags.markdown) console.log(`${toText(result)}\n`);
+    if (options.json) console.log(toJsonLine(result));
+    else if (!options.markdown) console.log(`${toText(result)}\n`);
   }
+  console.error(`${bench.id} took ${secondsSince(benchStartMs)} s`);
 }
-if (flags.markdown || flags.write) {
-  const machine = describeMachine({ start: startCommit, end: readCommit() });
-  const sections = toSections(results, machine);
-  if (flags.markdown) console.log([...sections.values()].join("\n\n"));
-  if (flags.write) {
-    writeFileSync(PAGE, replaceSections(readFileSync(PAGE, "utf8"), sections));
-    console.error(`wrote ${PAGE}`);
-  }
+console.error(`all took ${secondsSince(startMs)} s`);
+const origin = { machine: describeMachine(), commit: nameCommits() };
+if (options.markdown) console.log([...toSections(results, origin).values()].join("\n\n"));
+if (options.write) {
+  const ids = benches.map(({ id }) => id);
+  writeFileSync(PAGE, writeResults(readFileSync(PAGE, "utf8"), results, { ...origin, ids }));
+  console.error(`wrote ${PAGE}`);
 }
 
-function readArguments() {
-  const flag = { type: "boolean", default: false } as const;
+function readArguments(): BenchOptions {
   try {
-    return parseArgs({
-      allowPositionals: true,
-      options: { json: flag, markdown: flag, write: flag },
-    });
+    return readOptions(process.argv.slice(2));
   } catch (error) {
-    return fail((error as Error).message);
+    console.error((error as Error).message);
+    process.exit(EXIT_USAGE);
   }
 }
 
-function fail(message: string): never {
-  console.error(message);
-  process.exit(EXIT_USAGE);
+/** The commit that was measured; both if it changed between the start and the end of the run. */
+function nameCommits(): string {
+  const end = startCommit && readCommit();
+  return startCommit === end ? end : `${startCommit} to ${end}`;
+}
+
+function secondsSince(ms: number): string {
+  return ((performance.now() - ms) / 1000).toFixed(0);
 }

@@ -4,6 +4,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type Bench, type Result, toResult } from "./bench.js";
+import { isQuick } from "./effort.js";
 
 const partPath = fileURLToPath(new URL("part.js", import.meta.url));
 
@@ -16,7 +17,7 @@ export async function runBench(bench: Bench): Promise<Result[]> {
 
 function runPart(bench: Bench, part: string): Promise<unknown> {
   const heap = bench.heapMbMax === undefined ? [] : [`--max-old-space-size=${bench.heapMbMax}`];
-  const child = fork(partPath, [bench.id, part], {
+  const child = fork(partPath, [bench.id, part, ...(isQuick ? ["--quick"] : [])], {
     execArgv: ["--expose-gc", ...heap],
     serialization: "advanced",
     stdio: ["ignore", 2, 2, "ipc"],

@@ -1,8 +1,6 @@
-// How results are shown: a table for a terminal, one JSON line for each for machines, and the
-// generated parts of docs/benchmarks.md.
+// How results read: a few lines for a terminal, one line of JSON for machines, and the words and figures
+// of both, which the tables of docs/benchmarks.md share.
 
-import { execFileSync } from "node:child_process";
-import { cpus } from "node:os";
 import type { Bound, Result, Unit } from "./bench.js";
 
 /** One line of JSON; what does not apply is null. */
@@ -18,8 +16,9 @@ export function toJsonLine(result: Result): string {
     unit: result.unit,
     bar: result.bound?.bar ?? null,
     goal: result.bound?.goal ?? null,
-    ok: result.ok ?? null,
     spread: result.spread ?? null,
+    verdict: result.verdict ?? null,
+    goalVerdict: result.goalVerdict ?? null,
     note: result.note ?? null,
   });
 }
@@ -37,93 +36,16 @@ export function toText(result: Result): string {
   return [`${result.bench.padEnd(26)} ${verdict}`, ...sides, ...note].join("\n");
 }
 
-/** The commit that is checked out, and whether what is measured differs from it. */
-export function readCommit(): string {
-  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
-  const isChanged = git("status", "--porcelain", "--", "packages/*/src", "bench") !== "";
-  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
-}
-
-/** Processor, Node and commit; both commits if it changed between the start and the end of a run. */
-export function describeMachine(commits: { start: string; end: string }): string {
-  const cores = cpus();
-  const model = (cores[0]?.model ?? "unknown processor").trim();
-  const { start, end } = commits;
-  const commit = start === end ? start : `${start} at the start, ${end} at the end`;
-  return `${model}, ${cores.length} cores, Node ${process.version}, commit ${commit}`;
-}
-
-/** The sections of docs/benchmarks.md that a full run rewrites, by the name of their markers. */
-export function toSections(
-  results: readonly Result[],
-  machine: string,
-): ReadonlyMap<string, string> {
-  const of = (id: string) => results.filter(({ bench }) => bench === id);
-  const others = results.filter(({ bench }) => !LISTED_APART.includes(bench));
-  const sections = new Map([
-    ["machine", machine],
-    ["results", toTable(RESULT_HEAD, others.map(toRow))],
-    ["algorithms", toTable(ALGORITHM_HEAD, of("memory/algorithms").map(toAlgorithmRow))],
-    ["floor", toTable(FLOOR_HEAD, of("memory/floor").map(toFloorRow))],
-  ]);
-  return new Map([...sections].filter(([, text]) => text !== ""));
-}
-
-/** `page` with the text between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->` replaced. */
-export function replaceSections(page: string, sections: ReadonlyMap<string, string>): string {
-  return [...sections].reduce((text, [name, section]) => {
-    const [start, end] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
-    const [from, to] = [text.indexOf(start), text.indexOf(end)];
-    if (from < 0 || to < from) throw new Error(`no ${start} … ${end} in the page`);
-    return `${text.slice(0, from + start.length)}\n${section}\n${text.slice(to)}`;
-  }, page);
-}
-
-const LISTED_APART = ["memory/algorithms", "memory/floor"];
-const RESULT_HEAD = ["bench", "value", "rounds", "bar", "goal", "reached", "in detail"];
-const ALGORITHM_HEAD = ["subject", "checks/s", "ns", "bare Map/s", "over Map", "rounds"];
-const FLOOR_HEAD = ["step", "ns", "rounds", "note"];
-
-function toRow(result: Result): readonly string[] {
-  const { bench, value, unit, bound } = result;
-  const limit = (kind: "bar" | "goal") => (bound === undefined ? "" : toLimit(bound, kind, unit));
-  return [
-    `\`${bench}\``,
-    `**${toFigure(value, unit)}**`,
-    toSpread(result),
-    limit("bar"),
-    limit("goal"),
-    toVerdict(result),
-    toDetail(result),
-  ];
-}
-
-function toDetail({ subject, subjectPerSec, reference, referencePerSec, note }: Result): string {
+/** Subject, reference and note in one cell. */
+export function toDetail({
+  subject,
+  subjectPerSec,
+  reference,
+  referencePerSec,
+  note,
+}: Result): string {
   const over = reference === undefined ? "" : ` over ${reference}${toRate(referencePerSec)}`;
   return `${subject}${toRate(subjectPerSec)}${over}${note ? `. ${note}` : ""}`;
-}
-
-function toAlgorithmRow(result: Result): readonly string[] {
-  const { subject, subjectPerSec = Number.NaN, referencePerSec = Number.NaN, value } = result;
-  return [
-    subject.replace("sluice ", ""),
-    toCount(subjectPerSec),
-    (1e9 / subjectPerSec).toFixed(0),
-    toCount(referencePerSec),
-    toFigure(value, "ratio"),
-    toSpread(result),
-  ];
-}
-
-function toFloorRow(result: Result): readonly string[] {
-  return [result.subject, result.value.toFixed(0), toSpread(result), result.note ?? ""];
-}
-
-function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return "";
-  // A bare "<" would begin a tag.
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ").replaceAll("<", "\\<")} |`;
-  return [line(head), `|${head.map(() => "---|").join("")}`, ...rows.map(line)].join("\n");
 }
 
 function toJudgement(result: Result): string {
@@ -132,28 +54,33 @@ function toJudgement(result: Result): string {
   const limits = (["bar", "goal"] as const)
     .filter((kind) => bound[kind] !== undefined)
     .map((kind) => `${kind} ${toLimit(bound, kind, unit)}`);
-  return `  reaches ${toVerdict(result)} (${limits.join(", ")})`;
+  return `  ${toVerdict(result) || "not judged"} (${limits.join(", ")})`;
 }
 
-function toVerdict({ bound, ok, reachesGoal }: Result): string {
-  if (ok === undefined) return "";
-  if (reachesGoal) return "goal";
-  return ok && bound?.bar !== undefined ? "bar" : "neither";
+/** What is reached, in words; empty if nothing was judged. */
+export function toVerdict({ bound, verdict, goalVerdict }: Result): string {
+  if (verdict === undefined || goalVerdict === undefined) return "";
+  if (bound?.bar === undefined || goalVerdict === "reached") return `goal ${goalVerdict}`;
+  if (verdict !== "reached") return verdict;
+  return goalVerdict === "unclear" ? "bar reached, goal unclear" : "bar reached";
 }
 
-function toLimit({ is, bar, goal }: Bound, kind: "bar" | "goal", unit: Unit): string {
+/** "≥ 2.00×"; empty if there is no such limit. */
+export function toLimit({ is, bar, goal }: Bound, kind: "bar" | "goal", unit: Unit): string {
   const limit = kind === "bar" ? bar : goal;
   if (limit === undefined) return "";
   const sign = { "at least": "≥", "at most": "≤", below: kind === "bar" ? "<" : "≤" }[is];
   return `${sign} ${toFigure(limit, unit)}`;
 }
 
-function toSpread({ spread, unit }: Result): string {
+/** "1.90× to 2.10×"; empty if there is none. */
+export function toSpread({ spread, unit }: Result): string {
   if (spread === undefined) return "";
   return `${toFigure(spread[0], unit)} to ${toFigure(spread[1], unit)}`;
 }
 
-function toFigure(value: number, unit: Unit): string {
+/** A value in its unit. */
+export function toFigure(value: number, unit: Unit): string {
   switch (unit) {
     case "ratio":
       return `${value.toFixed(2)}×`;
@@ -167,6 +94,8 @@ function toFigure(value: number, unit: Unit): string {
       return `${value.toFixed(4)}%`;
     case "ns":
       return `${value.toFixed(0)} ns`;
+    case "ms":
+      return `${value.toFixed(2)} ms`;
     case "commands":
       return String(Number(value.toPrecision(3)));
   }
@@ -176,6 +105,7 @@ function toRate(perSec: number | undefined): string {
   return perSec === undefined ? "" : ` (${toCount(perSec)}/s)`;
 }
 
-function toCount(count: number): string {
+/** "1,234,567". */
+export function toCount(count: number): string {
   return Math.round(count).toLocaleString("en");
 }

@@ -2,14 +2,15 @@
 // rounds that take turns. For a framework the figure is the share of throughput lost, over the share
 // that its usual limiter loses in the same rounds.
 
-import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
+import { effort } from "../effort.js";
+import { inTurn, median, summarise } from "../harness.js";
 import { type RunningSide, startSide } from "./load.js";
 import type { Side } from "./server.js";
 
-const ROUNDS = 11;
-const ROUND_SECONDS = 2;
-const WARM_UP_SECONDS = 2;
+const ROUNDS = effort({ full: 11, quick: 1 });
+const ROUND_SECONDS = effort({ full: 2, quick: 1 });
+const WARM_UP_SECONDS = effort({ full: 2, quick: 1 });
 
 /** Requests per second of each side, one figure for each round. */
 type Rates = readonly (readonly number[])[];
@@ -21,16 +22,15 @@ export const node: Bench<Rates> = {
   parts: ["all"],
   runPart: () => takeTurns(["node/sluice", "node/bare"]),
   conclude: ([[limited, bare]]) => [
-    {
-      subject: "node:http with a memory rule",
-      reference: "node:http",
-      subjectPerSec: median(limited),
-      referencePerSec: median(bare),
-      ratio: median(limited) / median(bare),
-      value: median(limited) / median(bare),
-      spread: spreadOf(limited.map((perSec, round) => perSec / bare[round])),
-      note: "nothing refused",
-    },
+    toRatioFinding(
+      {
+        subject: "node:http with a memory rule",
+        reference: "node:http",
+        note: "nothing refused",
+      },
+      limited,
+      bare,
+    ),
   ],
 };
 
@@ -61,8 +61,7 @@ function toFinding(framework: string, peer: string, rates: Rates): Finding {
     reference: peer,
     subjectPerSec: ours,
     referencePerSec: theirs,
-    value: lost.ours / lost.theirs,
-    spread: spreadOf(losses.map((loss) => loss.ours / loss.theirs)),
+    ...summarise(losses.map((loss) => loss.ours / loss.theirs)),
     note: `lost ${toPercent(lost.ours)} and ${toPercent(lost.theirs)} of ${Math.round(bare)} requests/s; nothing refused`,
   };
 }
@@ -78,9 +77,7 @@ function toPercent(share: number): string {
 async function takeTurns(names: readonly Side[]): Promise<Rates> {
   const rates = names.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
-    // Nobody is always the one that runs after the other.
-    const order = [...names.keys()];
-    const turns = round % 2 === 0 ? order : order.toReversed();
+    const turns = inTurn([...names.keys()], round);
     const sides: RunningSide[] = [];
     try {
       for (const i of turns) sides[i] = await startSide(names[i]);

@@ -4,10 +4,11 @@
 import { createLimiter } from "sluice";
 import { type Bench, toFinding } from "../bench.js";
 import { generousBucket } from "../contenders.js";
+import { effort } from "../effort.js";
 import { type Comparison, type Contender, compare } from "../harness.js";
 import { RandomIds } from "../random.js";
 
-const PAIRS = 20;
+const PAIRS = effort({ full: 20, quick: 16 });
 const KEYS = 2 ** PAIRS;
 const OPERATIONS = 500_000;
 

@@ -13,9 +13,10 @@ import {
 } from "sluice";
 import { type Bench, type Finding, toFinding } from "../bench.js";
 import { bareMap, sluiceChecks, sluicePermits } from "../contenders.js";
+import { effort } from "../effort.js";
 import { type Comparison, type Contender, compare } from "../harness.js";
 
-const SIZES = [1_000, 100_000, 1_000_000];
+const SIZES = effort({ full: [1_000, 100_000, 1_000_000], quick: [1_000] });
 const OPERATIONS = 200_000;
 // Taking a permit and giving it back takes microseconds, and needs fewer operations to be timed.
 const PERMIT_OPERATIONS = 50_000;

@@ -5,7 +5,7 @@
 import { createLimiter, systemClock } from "sluice";
 import type { Bench } from "../bench.js";
 import { generousBucket } from "../contenders.js";
-import { type Contender, interleave, type Run } from "../harness.js";
+import { type Contender, interleave, type Run, spreadOf } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 
 const KEYS = 100_000;
@@ -155,7 +155,7 @@ function toFinding(run: Run, i: number, all: readonly Run[]) {
     referencePerSec: whole.medianPerSec,
     ratio: run.medianPerSec / whole.medianPerSec,
     value: ns,
-    spread: [Math.min(...nsOfRounds), Math.max(...nsOfRounds)] as const,
+    spread: spreadOf(nsOfRounds),
     note: run.name.startsWith("whole") ? "" : `adds ${added.toFixed(0)} ns`,
   };
 }

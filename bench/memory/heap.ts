@@ -4,12 +4,13 @@
 import { createLimiter } from "sluice";
 import type { Bench } from "../bench.js";
 import { generousBucket } from "../contenders.js";
-import { collectGarbage, median, spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { collectGarbage, summarise } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 
 const KEYS = 100_000;
-const WARM_UP_DECISIONS = 3_000_000;
-const DECISIONS = 10_000_000;
+const WARM_UP_DECISIONS = effort({ full: 3_000_000, quick: 1_000_000 });
+const DECISIONS = effort({ full: 10_000_000, quick: 1_000_000 });
 const ROUNDS = 5;
 const READINGS = 5;
 
@@ -21,10 +22,9 @@ export const heap: Bench<readonly number[]> = {
   runPart: retainedByRound,
   conclude: (parts) =>
     parts.map((retained) => ({
-      subject: "sluice tokenBucket check, 10 million decisions",
-      value: median(retained),
-      spread: spreadOf(retained),
-      note: `heap and external memory after gc(), median of ${ROUNDS} rounds of 10 million`,
+      subject: `sluice tokenBucket check, ${DECISIONS / 1e6} million decisions`,
+      ...summarise(retained),
+      note: `heap and external memory after gc(), median of ${ROUNDS} rounds`,
     })),
 };
 

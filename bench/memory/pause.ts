@@ -7,16 +7,20 @@ import { PerformanceObserver, performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { createLimiter, memoryStore, tokenBucket } from "sluice";
 import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { median, summarise } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 
-const KEYS = 10_000_000;
-const OPERATIONS = 3_000_000;
+const KEYS = effort({ full: 10_000_000, quick: 1_000_000 });
+const OPERATIONS = effort({ full: 3_000_000, quick: 300_000 });
 // One request in so many is a newcomer's, and the oldest key leaves. A Map of ten million dies of
 // more than 6.7 million that left ("Map maximum size exceeded"), so there are fewer.
 const NEWCOMER_EVERY = 3;
 // What other people's processes do to ours is noise, and hits the side with short pauses.
-const SLUICE_LIVES = ["sluice 1", "sluice 2", "sluice 3"];
+const SLUICE_LIVES = effort({
+  full: ["sluice 1", "sluice 2", "sluice 3"],
+  quick: ["sluice 1"],
+});
 
 /** What one side went through. */
 interface Pauses {
@@ -104,10 +108,18 @@ function watchCollections(): () => Promise<number> {
 function toFindings(sluices: readonly Pauses[], map: Pauses): Finding[] {
   const note = `sluice ${describe(sluices)}; Map ${describe([map])}`;
   return [
-    { ...toFinding("from empty to 10 million live keys and on", sluices, map, longest), note },
+    {
+      ...toFinding(`from empty to ${KEYS / 1e6} million live keys and on`, sluices, map, longest),
+      note,
+    },
     // What a Map does once it has grown is much less, and so is what can be won over it.
     {
-      ...toFinding("with 10 million live keys, growing left out", sluices, map, whileLive),
+      ...toFinding(
+        `with ${KEYS / 1e6} million live keys, growing left out`,
+        sluices,
+        map,
+        whileLive,
+      ),
       isJudged: false,
     },
   ];
@@ -120,9 +132,9 @@ function toFinding(
   pauseMs: (pauses: Pauses) => number,
 ): Finding {
   const ratios = sluices.map((sluice) => pauseMs(sluice) / pauseMs(map));
-  const ratio = median(ratios);
+  const { value, spread } = summarise(ratios);
   const subject = `sluice tokenBucket check, ${life}`;
-  return { subject, reference: "Map of objects", ratio, value: ratio, spread: spreadOf(ratios) };
+  return { subject, reference: "Map of objects", ratio: value, value, spread };
 }
 
 function whileLive({ liveMs }: Pauses): number {

@@ -6,12 +6,13 @@ import { createLimiter, tokenBucket } from "sluice";
 import { redisStore } from "sluice/redis";
 import type { RedisProcess } from "sluice-test-servers";
 import type { Bench, Finding } from "../bench.js";
+import { effort } from "../effort.js";
 import { toKey } from "../random.js";
 import { runCallers } from "./callers.js";
 import { type Ask, checkStrictly, consume, flexibleLimiter, PATIENT } from "./contenders.js";
 import { connect, readUsedBytes, withRedis } from "./server.js";
 
-const KEYS = 1_000_000;
+const KEYS = effort({ full: 1_000_000, quick: 100_000 });
 // All keys have seven digits: "user:1234567".
 const FIRST_ID = 1_000_000;
 const CALLERS_FILLING = 500;
@@ -67,6 +68,6 @@ async function weigh(redis: RedisProcess, side: string): Promise<Footprint> {
 
 function toFinding({ side, bytes, keys, example }: Footprint, index: number): Finding {
   if (keys < KEYS) throw new Error(`${side}: ${keys} keys of ${KEYS} are there`);
-  const subject = `${side}, a million live keys`;
+  const subject = `${side}, ${KEYS.toLocaleString("en")} live keys`;
   return { subject, value: bytes / KEYS, note: `keys such as ${example}`, isJudged: index === 0 };
 }

@@ -4,13 +4,14 @@
 import type { RedisProcess } from "sluice-test-servers";
 import type { Bench, Finding } from "../bench.js";
 import { generousBucket } from "../contenders.js";
-import { type Contender, median, spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { type Contender, inTurn, median, summarise } from "../harness.js";
 import { flexibleConsumes, strictChecks } from "./contenders.js";
 import { readCpuSeconds, withRedis } from "./server.js";
 
 const KEYS = 100_000;
 const OPERATIONS = 50_000;
-const ROUNDS = 9;
+const ROUNDS = effort({ full: 9, quick: 3 });
 const WARM_UP_ROUNDS = 1;
 
 /** Microseconds of Redis for each decision, one figure a round. */
@@ -36,10 +37,10 @@ async function weigh(redis: RedisProcess): Promise<Costs> {
   const reference = await flexibleConsumes(redis, KEYS);
   const [subjectUs, referenceUs]: [number[], number[]] = [[], []];
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-    const costs = [await costUs(redis, subject), await costUs(redis, reference)];
-    if (round < 0) continue;
-    subjectUs.push(costs[0] as number);
-    referenceUs.push(costs[1] as number);
+    for (const side of inTurn([subject, reference], round)) {
+      const us = await costUs(redis, side);
+      if (round >= 0) (side === subject ? subjectUs : referenceUs).push(us);
+    }
   }
   return { subject: subject.name, reference: reference.name, subjectUs, referenceUs };
 }
@@ -51,15 +52,15 @@ async function costUs(redis: RedisProcess, contender: Contender): Promise<number
 }
 
 function toFinding({ subject, reference, subjectUs, referenceUs }: Costs): Finding {
-  const ratio = median(subjectUs) / median(referenceUs);
   const ratios = subjectUs.map((us, round) => us / (referenceUs[round] as number));
+  const { value, spread } = summarise(ratios);
   const us = (costs: readonly number[]) => `${median(costs).toFixed(2)} µs`;
   return {
     subject,
     reference,
-    ratio,
-    value: ratio,
-    spread: spreadOf(ratios),
+    ratio: value,
+    value,
+    spread,
     note: `Redis spends ${us(subjectUs)} and ${us(referenceUs)} on a decision`,
   };
 }

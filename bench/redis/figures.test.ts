@@ -64,16 +64,12 @@ describe("a goal without a bar", () => {
     conclude: () => [],
   };
 
-  it("is reached or not, and breaks no bar", () => {
+  it("is what the verdict is about", () => {
     const [light, heavy] = [100, 200].map((value) => toResult(bench, { subject: "s", value }));
-    expect([light?.ok, light?.reachesGoal, heavy?.ok, heavy?.reachesGoal]).toEqual([
-      true,
-      true,
-      true,
-      false,
-    ]);
-    expect(toText(light as never)).toContain("reaches goal (goal ≤ 120.0 B)");
-    expect(toText(heavy as never)).toContain("reaches neither (goal ≤ 120.0 B)");
+    expect([light?.verdict, light?.goalVerdict]).toEqual(["reached", "reached"]);
+    expect([heavy?.verdict, heavy?.goalVerdict]).toEqual(["missed", "missed"]);
+    expect(toText(light as never)).toContain("goal reached (goal ≤ 120.0 B)");
+    expect(toText(heavy as never)).toContain("goal missed (goal ≤ 120.0 B)");
     expect(JSON.parse(toJsonLine(heavy as never))).toMatchObject({ bar: null, goal: 120 });
   });
 });

@@ -4,7 +4,8 @@
 import { createLimiter, denyCache, resilient, tokenBucket } from "sluice";
 import { redisStore } from "sluice/redis";
 import type { Bench, Finding } from "../bench.js";
-import { spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { rangeOf } from "../harness.js";
 import { toKey } from "../random.js";
 import { runTurns } from "./callers.js";
 import { PATIENT } from "./contenders.js";
@@ -17,8 +18,8 @@ import {
   withRedis,
 } from "./server.js";
 
-const ROUNDS = 7;
-const OPERATIONS = 3_000_000;
+const ROUNDS = effort({ full: 7, quick: 3 });
+const OPERATIONS = effort({ full: 3_000_000, quick: 500_000 });
 const PER_REFUSALS = 100_000;
 
 // Nothing comes back while the flood lasts.
@@ -69,7 +70,7 @@ function toFinding({ counts, perSec }: Rounds): Finding {
       "sluice tokenBucket behind a deny cache, one exhausted key: commands for 100,000 refusals",
     subjectPerSec: perSec,
     value: scripts,
-    spread: spreadOf(sent),
+    spread: rangeOf(sent),
     note: `with what scripts call inside ${all.toPrecision(3)}`,
   };
 }

@@ -6,16 +6,17 @@ import { redisStore } from "sluice/redis";
 import type { RedisProcess } from "sluice-test-servers";
 import type { Bench, Finding } from "../bench.js";
 import { generousBucket } from "../contenders.js";
-import { collectGarbage, median, spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { collectGarbage, median, summarise } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 import { checkStrictly, consume, flexibleLimiter, PATIENT } from "./contenders.js";
 import { connectShared, withRedis } from "./server.js";
 
 const KEYS = 100_000;
 // Many: the slowest of a hundred is what a busy machine disturbs most.
-const ROUNDS = 15;
+const ROUNDS = effort({ full: 15, quick: 3 });
 const WARM_UP_ROUNDS = 1;
-const OPERATIONS = 4000;
+const OPERATIONS = effort({ full: 4000, quick: 1000 });
 
 /** Waits of one round, in microseconds. */
 interface Waits {
@@ -93,15 +94,15 @@ function toFinding(subject: string, waits: readonly Waits[], pings: readonly Wai
   const ratios = waits.map(({ p99 }, round) => p99 / (pings[round] as Waits).p99);
   const middle = (rounds: readonly Waits[], share: keyof Waits) =>
     median(rounds.map((round) => round[share]));
-  const ratio = middle(waits, "p99") / middle(pings, "p99");
+  const { value, spread } = summarise(ratios);
   const us = (share: keyof Waits) =>
     `${share} ${middle(waits, share).toFixed(0)} and ${middle(pings, share).toFixed(0)} µs`;
   return {
     subject,
     reference: "PING on the same connection, p99",
-    ratio,
-    value: ratio,
-    spread: spreadOf(ratios),
+    ratio: value,
+    value,
+    spread,
     note: `${us("p50")}, ${us("p99")}`,
   };
 }

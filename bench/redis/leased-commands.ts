@@ -3,17 +3,18 @@
 
 import { createLimiter, type Limiter } from "sluice";
 import type { Bench, Finding } from "../bench.js";
-import { spreadOf } from "../harness.js";
+import { effort } from "../effort.js";
+import { rangeOf } from "../harness.js";
 import { toKey } from "../random.js";
 import { runPaced, runTurns } from "./callers.js";
 import { hugeBucket, leasedOver } from "./leased.js";
 import { type CommandCount, commandsPer, countCommands, meanCount, withRedis } from "./server.js";
 
-const ROUNDS = 7;
-const OPERATIONS = 2_000_000;
-const PACED_ROUNDS = 3;
+const ROUNDS = effort({ full: 7, quick: 3 });
+const OPERATIONS = effort({ full: 2_000_000, quick: 500_000 });
+const PACED_ROUNDS = effort({ full: 3, quick: 1 });
 const PACED_PER_SEC = 10_000;
-const PACED_OPERATIONS = 30_000;
+const PACED_OPERATIONS = effort({ full: 30_000, quick: 10_000 });
 const PER_DECISIONS = 1000;
 
 type Traffic = "as fast as it goes" | "paced";
@@ -72,7 +73,7 @@ function toFinding({ traffic, counts, admittedShare }: Rounds): Finding {
   return {
     subject: `sluice tokenBucket, leased, one key, ${pace}: commands for 1,000 decisions`,
     value: scripts,
-    spread: spreadOf(sent),
+    spread: rangeOf(sent),
     note: `with what scripts call inside ${all.toPrecision(3)}; admitted ${admittedShare * 100}%`,
     isJudged: traffic !== "paced",
   };

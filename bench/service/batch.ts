@@ -1,7 +1,6 @@
 // What a batch gains: decisions in calls of a hundred beside calls of one.
 
-import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { type Rates, takeTurns } from "./decision-load.js";
 
 const BATCH = 100;
@@ -26,15 +25,10 @@ export const batch: Bench<Rates> = {
 
 function toFinding(how: string, calls: readonly number[], checks: readonly number[]): Finding {
   const decisions = calls.map((perSec) => perSec * BATCH);
-  const ratio = median(decisions) / median(checks);
-  return {
+  const names = {
     subject: `${BATCH} checks in a call, ${how}`,
     reference: "one in a call",
-    subjectPerSec: median(decisions),
-    referencePerSec: median(checks),
-    ratio,
-    value: ratio,
-    spread: spreadOf(decisions.map((perSec, round) => perSec / checks[round])),
     note: "decisions/s; nothing refused",
   };
+  return toRatioFinding(names, decisions, checks);
 }

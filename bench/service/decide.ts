@@ -1,7 +1,6 @@
 // What a decision over HTTP costs beside an answer that says nothing.
 
-import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { type Rates, takeTurns } from "./decision-load.js";
 
 export const decide: Bench<Rates> = {
@@ -22,15 +21,10 @@ export const decide: Bench<Rates> = {
 };
 
 function toFinding(how: string, checks: readonly number[], hellos: readonly number[]): Finding {
-  const ratio = median(checks) / median(hellos);
-  return {
+  const names = {
     subject: `one check, ${how}`,
     reference: "node:http hello",
-    subjectPerSec: median(checks),
-    referencePerSec: median(hellos),
-    ratio,
-    value: ratio,
-    spread: spreadOf(checks.map((perSec, round) => perSec / hellos[round])),
     note: "nothing refused",
   };
+  return toRatioFinding(names, checks, hellos);
 }

@@ -10,15 +10,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeFolder, removeFolder } from "sluice-test-servers";
+import { effort } from "../effort.js";
+import { inTurn } from "../harness.js";
 import { readRequests } from "../http/load.js";
 import type { DecisionSide } from "./decision-server.js";
 
 const SERVER_CPU = "0";
 const LOAD_CPU = "1";
 const CONNECTIONS = "32";
-const ROUNDS = 9;
-const ROUND_SECONDS = 2;
-const WARM_UP_SECONDS = 2;
+const ROUNDS = effort({ full: 9, quick: 1 });
+const ROUND_SECONDS = effort({ full: 2, quick: 1 });
+const WARM_UP_SECONDS = effort({ full: 2, quick: 1 });
 /** Users that ask, in turn. */
 const USERS = 10_000;
 /** Different bodies, in turn. */
@@ -47,10 +49,8 @@ export async function takeTurns(loads: readonly Load[]): Promise<Rates> {
   const rates = loads.map((): number[] => []);
   try {
     for (let round = 0; round < ROUNDS; round++) {
-      // Nobody is always the one that runs after the other.
-      const order = [...loads.keys()];
-      const turns = round % 2 === 0 ? order : order.toReversed();
-      for (const i of turns) rates[i].push(await askOnce(loads[i], scripts[i]));
+      for (const i of inTurn([...loads.keys()], round))
+        rates[i].push(await askOnce(loads[i], scripts[i]));
     }
   } finally {
     removeFolder(folder);

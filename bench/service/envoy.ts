@@ -5,16 +5,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
-import type { Bench } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, toRatioFinding } from "../bench.js";
+import { effort } from "../effort.js";
+import { inTurn } from "../harness.js";
 import type { EnvoySide } from "./envoy-server.js";
 
 const SERVER_CPU = "0";
 const LOAD_CPU = "1";
-const ROUNDS = 9;
+const ROUNDS = effort({ full: 9, quick: 1 });
 // By calls, not by time: on a busy machine a short while is not enough for the compiler.
-const WARM_UP_CALLS = 40_000;
-const ROUND_CALLS = 20_000;
+const WARM_UP_CALLS = effort({ full: 40_000, quick: 10_000 });
+const ROUND_CALLS = effort({ full: 20_000, quick: 10_000 });
 const SIDES: readonly EnvoySide[] = ["sluice", "echo"];
 
 /** Calls per second of processor time of each side, one figure for each round. */
@@ -27,16 +28,15 @@ export const envoy: Bench<Rates> = {
   parts: ["all"],
   runPart: takeTurns,
   conclude: ([[sluice, echo]]) => [
-    {
-      subject: "ShouldRateLimit, one descriptor, memory",
-      reference: "grpc-js echo",
-      subjectPerSec: median(sluice),
-      referencePerSec: median(echo),
-      ratio: median(sluice) / median(echo),
-      value: median(sluice) / median(echo),
-      spread: spreadOf(sluice.map((perSec, round) => perSec / echo[round])),
-      note: "nothing refused",
-    },
+    toRatioFinding(
+      {
+        subject: "ShouldRateLimit, one descriptor, memory",
+        reference: "grpc-js echo",
+        note: "nothing refused",
+      },
+      sluice,
+      echo,
+    ),
   ],
 };
 
@@ -44,9 +44,7 @@ async function takeTurns(): Promise<Rates> {
   if (cpus().length < 2) throw new Error("needs two processors: one serves, the other one asks");
   const rates = SIDES.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
-    // Nobody is always the one that runs after the other.
-    const order = [...SIDES.keys()];
-    for (const i of round % 2 === 0 ? order : order.toReversed()) {
+    for (const i of inTurn([...SIDES.keys()], round)) {
       rates[i].push(await measure(SIDES[i]));
     }
   }

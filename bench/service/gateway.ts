@@ -2,14 +2,15 @@
 // nginx with limit_req, and refusals beside requests that go through; and how large a refusal is.
 
 import { connect } from "node:net";
-import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
+import { effort } from "../effort.js";
+import { inTurn } from "../harness.js";
 import { askProxy, type ProxyName, startProxies } from "./proxies-load.js";
 
-const ROUNDS = 9;
+const ROUNDS = effort({ full: 9, quick: 1 });
 /** Of the proxy's processor time. */
-const ROUND_SECONDS = 1.5;
-const WARM_UP_SECONDS = 2;
+const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
+const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
 
 /** Requests per second of processor time of each side, one figure for each round. */
 type Rates = readonly (readonly number[])[];
@@ -64,16 +65,7 @@ export const refusalBytes: Bench<Sizes> = {
 };
 
 function toFinding(subject: string, reference: string, [ours, theirs]: Rates): Finding {
-  const ratio = median(ours) / median(theirs);
-  return {
-    subject,
-    reference,
-    subjectPerSec: median(ours),
-    referencePerSec: median(theirs),
-    ratio,
-    value: ratio,
-    spread: spreadOf(ours.map((perSec, round) => perSec / theirs[round])),
-  };
+  return toRatioFinding({ subject, reference }, ours, theirs);
 }
 
 /** Each round has processes of its own, as those of `http/node` have, and for the same reason. */
@@ -81,9 +73,7 @@ async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
   const rates = names.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
     const { proxies, stop } = await startProxies(names);
-    // Nobody is always the one that runs after the other.
-    const order = [...names.keys()];
-    const turns = round % 2 === 0 ? order : order.toReversed();
+    const turns = inTurn([...names.keys()], round);
     try {
       for (const i of turns) await ask(i, WARM_UP_SECONDS);
       for (const i of turns) rates[i].push(await ask(i, ROUND_SECONDS));

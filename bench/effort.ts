@@ -1,0 +1,11 @@
+// How much a run measures: all of it, or in quick mode (`npm run bench -- --quick`) every benchmark
+// once with small sizes. Sizes are constants of the files that use them, so the choice is known when
+// these are loaded: the processes of the parts get the option that the command got.
+
+/** Whether this run is a quick one. */
+export const isQuick = process.argv.includes("--quick");
+
+/** `full`, or `quick` in quick mode. */
+export function effort<T>({ full, quick }: { full: T; quick: T }): T {
+  return isQuick ? quick : full;
+}
