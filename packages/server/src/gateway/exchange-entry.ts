@@ -14,8 +14,6 @@ export interface EntryHost extends ExchangeHost {
   readonly door: Door;
   /** Where callers learn how they stand; undefined: nowhere. */
   readonly rateLimitPath: string | undefined;
-  /** Takes a request for a WebSocket. */
-  upgrade(turn: Turn, path: string): void;
 }
 
 /** Takes requests in. */
@@ -41,11 +39,13 @@ export class Entry {
   }
 
   #enter(turn: Turn, { path, target }: Target): void {
-    const { method, fields } = turn;
+    const { method } = turn;
     // What is matched and counted is what is sent on.
     turn.target = target;
-    if (fields.upgrade === "websocket" && method === "GET" && !fields.hasBody) {
-      this.#host.upgrade(turn, path);
+    if (turn.asksForWebSocket) {
+      // What the client sends next may be no HTTP: unless it is switched, nothing on it is a request.
+      turn.closes = true;
+      this.#decide(turn, path);
     } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {
       this.#tellStatus(turn);
     } else this.#decide(turn, path);

@@ -32,7 +32,7 @@ export function clientHeadOf(head: Memorable): ClientHead {
 }
 
 function toClientHead(head: ResponseHead): ClientHead {
-  const fields = withoutFraming(toClientFields(head.fields, ""));
+  const fields = withoutFraming(toClientFields(head.fields));
   return {
     lines: toLines(fields),
     linesBesideOurs: toLines(keep(fields, (name) => !isRateLimit(name))),
@@ -44,7 +44,7 @@ function toClientHead(head: ResponseHead): ClientHead {
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
 
 /** All fields but those that frame the body, which the turn writes. */
-export function withoutFraming(fields: readonly string[]): string[] {
+function withoutFraming(fields: readonly string[]): string[] {
   return keep(fields, (name) => !FRAMING.has(name.toLowerCase()));
 }
 

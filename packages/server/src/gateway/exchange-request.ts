@@ -1,7 +1,6 @@
 // The head of a request on its way to the upstream. What a client sends again and again is put together
 // once: for its fields as they were read, and for the target that they went to last.
 
-import { toFields } from "sluice/http";
 import type { RouteConfig } from "../config/config.js";
 import type { Turn } from "../http1/turn.js";
 import { toUpstreamFields } from "./forwarding.js";
@@ -32,23 +31,20 @@ export function toUpstreamHead(
   trust: ClientTrust,
 ): string {
   const { fields } = turn;
+  if (turn.asksForWebSocket) {
+    return toHead(turn, toLines(turn, route, targetHost, trust, "websocket"));
+  }
   // A client's fields are its connection's, so that its address is the same too.
   let known = fields.memo as Known | undefined;
   if (known === undefined || known.route !== route || known.targetHost !== targetHost) {
     known = { route, targetHost, lines: toLines(turn, route, targetHost, trust) };
     fields.memo = known;
   }
-  return `${turn.method} ${turn.target} HTTP/1.1\r\n${known.lines}`;
+  return toHead(turn, known.lines);
 }
 
-/** The fields of a request that asks for a WebSocket, names and values in turn. */
-export function toUpgradeFields(
-  turn: Turn,
-  route: RouteConfig,
-  targetHost: string,
-  trust: ClientTrust,
-): readonly string[] {
-  return toFields(toLines(turn, route, targetHost, trust, "websocket"));
+function toHead({ method, target }: Turn, lines: string): string {
+  return `${method} ${target} HTTP/1.1\r\n${lines}`;
 }
 
 function toLines(

@@ -11,6 +11,7 @@ import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Caller, Failure } from "../upstream/caller.js";
 import type { Connection } from "../upstream/connection.js";
 import type { ResponseHead } from "../upstream/response-head.js";
+import type { Asked } from "../upstream/response-parser.js";
 import type { Target } from "../upstream/target.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { type BodyWatcher, ForwardedBody } from "./exchange-body.js";
@@ -52,6 +53,8 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   /** Whether a connection that had gone stale was replaced already. */
   #isRefreshed = false;
   #isPaused = false;
+  /** Whether it became a WebSocket. */
+  #isSwitched = false;
   #isOver = false;
 
   /** @param path - In canonical form, without the query. */
@@ -78,7 +81,8 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#target?.pool.leave(this);
-    this.#letGo();
+    if (this.#isSwitched) this.#connection?.end();
+    else this.#letGo();
     if (this.#head === undefined) this.#target?.ended();
     if (this.#passage.isHeld) void this.#passage.finish(this.#toEnd());
   }
@@ -96,16 +100,15 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   }
 
   onConnection(connection: Connection): void {
-    const { method, body, fields } = this.#turn;
+    const { body, fields } = this.#turn;
     this.#connection = connection;
-    const isForHead = method === "HEAD";
     const head = toUpstreamHead(
       this.#turn,
       this.#route as RouteConfig,
       (this.#target as Target).authority,
       this.#host,
     );
-    connection.send(head, this, body === undefined, isForHead);
+    connection.send(head, this, body === undefined, askedOf(this.#turn));
     if (body === undefined) return;
     const isChunked = fields.framing === "chunked";
     this.#body = new ForwardedBody(body, isChunked, this.#host.bodyBytesMax, this);
@@ -119,7 +122,8 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#tell("answered");
     // Goes out with the first of its body. Until then the client can be told that there is none.
     this.#isHeadKept = true;
-    if (!hasMore) this.#begin(head);
+    if (head.status === 101) this.#switch(head);
+    else if (!hasMore) this.#begin(head);
   }
 
   onBody(bytes: Buffer, from: number, to: number): void {
@@ -159,6 +163,10 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   onFailure(failure: Failure): void {
     this.#connection = undefined;
     if (this.#isOver) return;
+    if (this.#isSwitched) {
+      this.#turn.breakOff();
+      return;
+    }
     this.#judge(failure);
     if (this.#isHeadKept) this.#head = undefined;
     if (this.#head !== undefined) this.#cutOff();
@@ -181,6 +189,15 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     const { status, reason, length } = head;
     const { hasDate } = clientHeadOf(head);
     this.#turn.begin(status, reason, this.#linesOf(head), length, hasDate);
+  }
+
+  /** Both connections are one WebSocket from now on: each direction is passed on as a body is. */
+  #switch(head: ResponseHead): void {
+    this.#isHeadKept = false;
+    this.#isSwitched = true;
+    const body = this.#turn.switchToWebSocket(head.reason, this.#linesOf(head));
+    this.#body = new ForwardedBody(body, false, 0, this);
+    this.#body.start(this.#connection as Connection);
   }
 
   /** All of a response that is short. */
@@ -305,6 +322,11 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   #tell(outcome: Parameters<Telemetry["upstream"]>[1]): void {
     this.#host.telemetry.upstream(this.#upstream?.name ?? "", outcome);
   }
+}
+
+function askedOf(turn: Turn): Asked {
+  if (turn.method === "HEAD") return "head";
+  return turn.asksForWebSocket ? "websocket" : "resource";
 }
 
 /** Bytes are lent by the connection until the next ones arrive. */

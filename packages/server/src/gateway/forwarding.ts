@@ -2,7 +2,6 @@
 // the next: Host, the framing of the body, and who the client is. Inbound copies go first and ours are
 // added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
 
-import { toFields } from "sluice/http";
 import type { RouteConfig } from "../config/config.js";
 import type { BodyFraming } from "../http1/request-fields.js";
 import * as kind from "./field-names.js";
@@ -124,28 +123,23 @@ function toEnd(seen: Seen, { bodyFraming, upgrade }: UpstreamFieldsOptions): str
 
 /**
  * The fields of a response as the client gets them, names and values in turn: without those that are
- * about the upstream's connection, and with ours about limits in place of the upstream's.
- * `Content-Length` stays, `Transfer-Encoding` goes: the framing is the sender's.
- *
- * @param lines - The RateLimit fields of the passage; empty if no rule matched, and the upstream's stay.
+ * about the upstream's connection. `Content-Length` stays, `Transfer-Encoding` goes: the framing is the
+ * sender's.
  */
-export function toClientFields(raw: readonly string[], lines: string): string[] {
+export function toClientFields(raw: readonly string[]): string[] {
   const kept: string[] = [];
   let names: ReadonlySet<string> | undefined;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i];
     if (kind.kindOf(name) === kind.CONNECTION) names = join(names, kind.namesIn(raw[i + 1]));
-    else if (!endsHere(name, lines)) kept.push(name, raw[i + 1]);
+    else if (!endsHere(name)) kept.push(name, raw[i + 1]);
   }
-  const shown = names === undefined ? kept : without(kept, names);
-  if (lines !== "") shown.push(...toFields(lines));
-  return shown;
+  return names === undefined ? kept : without(kept, names);
 }
 
-function endsHere(name: string, lines: string): boolean {
+function endsHere(name: string): boolean {
   const known = kind.kindOf(name);
-  if (known === kind.DROPPED || known === kind.TRANSFER_ENCODING || known === kind.TE) return true;
-  return lines !== "" && kind.isRateLimit(name);
+  return known === kind.DROPPED || known === kind.TRANSFER_ENCODING || known === kind.TE;
 }
 
 function join(a: ReadonlySet<string> | undefined, b: ReadonlySet<string> | undefined) {

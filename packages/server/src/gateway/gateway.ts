@@ -12,12 +12,10 @@ import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/serve
 import { createTlsServer, type TlsServer } from "../http1/tls.js";
 import type { Turn } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { dial } from "../upstream/dial.js";
 import { TICK_MS } from "../upstream/pool.js";
 import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
 import { toRefusal } from "./replies.js";
-import { takeUpgrade, type UpgradeConnection, type UpgradeSetup } from "./websocket.js";
 
 /**
  * Opens the gateway.
@@ -35,7 +33,7 @@ export async function openGateway(core: Core): Promise<OpenDoor> {
 }
 
 /** The gateway of one process. */
-class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
+class Gateway implements OpenDoor, EntryHost, Http1Handler {
   readonly name = "gateway";
   url = "";
   readonly door: Door;
@@ -95,10 +93,6 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
     return toRefusal(status);
   }
 
-  upgrade(turn: Turn, path: string): void {
-    takeUpgrade(this, turn, path);
-  }
-
   isPeerTrusted(peer: string | undefined): boolean {
     return this.#trusted.has(peer);
   }
@@ -111,13 +105,6 @@ class Gateway implements OpenDoor, EntryHost, UpgradeSetup, Http1Handler {
     const found = this.#upstreams.get(upstream);
     if (found === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", `upstream ${upstream}`);
     return found;
-  }
-
-  /** A connection for an upgrade. */
-  async connect(route: RouteConfig): Promise<UpgradeConnection> {
-    const upstream = this.upstreamOf(route);
-    const { socket, target } = await dial(upstream);
-    return { socket, targetHost: target.authority, upstream };
   }
 
   stopListening(): void {

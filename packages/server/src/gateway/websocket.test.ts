@@ -12,7 +12,7 @@ import {
   startServer,
   stopAll,
 } from "../../test/proxy-stand.js";
-import { connectTo, type RawClient } from "../../test/raw-client.js";
+import { connectTo, exchange, type RawClient } from "../../test/raw-client.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 
 afterEach(stopAll);
@@ -72,14 +72,19 @@ function switchTo(path: string, socket: Duplex, head: Buffer): void {
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\nhello ",
     );
     socket.write(head);
-    socket.pipe(socket);
+    if (path !== "/sink") socket.pipe(socket);
   }
 }
 
 const TEN = { fixedWindow: { limit: 10, windowMs: 3_600_000 } };
+const MANY = { fixedWindow: { limit: 10_000, windowMs: 3_600_000 } };
 const ONE_PLACE = { concurrency: { limit: 1, permitMs: 3_600_000 } };
 
-async function start(limit: object = TEN, options: StandOptions = {}, targets?: string) {
+async function start(
+  limit: object = TEN,
+  options: StandOptions = {},
+  targets?: string | readonly string[],
+) {
   const upstream = await startUpstream();
   const telemetry = quietTelemetry();
   const troubles = vi.spyOn(telemetry, "trouble");
@@ -99,6 +104,8 @@ async function open(url: string): Promise<RawClient> {
   onStop(() => client.end());
   return client;
 }
+
+const PLAIN = "GET /plain HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
 function ask(path: string, fields = "", behind = ""): string {
   return `GET ${path} HTTP/1.1\r\nHost: example.com\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n${fields}\r\n${behind}`;
@@ -176,6 +183,28 @@ describe("an upgrade to a WebSocket", () => {
     await second.closed();
   });
 
+  it("counts under connectionsMax of its upstream until it closes: beyond it 503, and other requests wait too", async () => {
+    const { url, upstream } = await start(MANY, {
+      upstream: { connectionsMax: 5, waitingMax: 10, connectTimeoutMs: 300 },
+    });
+    const clients = await Promise.all(Array.from({ length: 60 }, () => open(url)));
+    for (const client of clients) client.send(ask("/a"));
+    const answers = await Promise.all(
+      clients.map((client) => client.until((text) => text.includes("\r\n\r\n"))),
+    );
+    const joined = answers.flatMap((text, i) => (text.includes(" 101 ") ? [clients[i]] : []));
+    expect(joined).toHaveLength(5);
+    expect(answers.filter((text) => text.startsWith("HTTP/1.1 503 "))).toHaveLength(55);
+    expect(upstream.upgrades).toHaveLength(5);
+    const statusOfNext = async () => {
+      const text = await exchange(url, PLAIN);
+      return text.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
+    };
+    expect(await statusOfNext()).toBe("503");
+    joined[0].end();
+    await eventually(async () => (await statusOfNext()) === "200");
+  });
+
   it("holds its permit until it closes", async () => {
     const { url } = await start(ONE_PLACE);
     const first = (await open(url)).send(ask("/a"));
@@ -220,11 +249,38 @@ describe("an upgrade to a WebSocket", () => {
     const silent = await start(TEN, { upstream: { responseTimeoutMs: 50 } });
     expect(await (await open(silent.url)).send(ask("/silent")).closed()).toMatch(/^HTTP\/1.1 504 /);
     expect(silent.troubles.mock.calls).toEqual([
-      ["upstream failed an upgrade", expect.objectContaining({ status: 504 })],
+      [
+        "upstream app failed: response-timeout",
+        undefined,
+        expect.objectContaining({ kind: "response-timeout" }),
+      ],
     ]);
     const gone = await start(TEN, {}, await closedUrl());
     expect(await (await open(gone.url)).send(ask("/a")).closed()).toMatch(/^HTTP\/1.1 502 /);
     expect(gone.troubles).toHaveBeenCalledTimes(1);
+  });
+
+  it("goes to a target that is there", async () => {
+    const { url: there } = await startUpstream();
+    const { url } = await start(TEN, {}, [await closedUrl(), there]);
+    await (await open(url)).send(ask("/a")).until((text) => text.endsWith("hello "));
+  });
+
+  it("delivers the last bytes of a client that leaves behind them", async () => {
+    const { url, upstream } = await start();
+    const client = (await open(url)).send(ask("/sink"));
+    await eventually(() => upstream.sockets.length === 1);
+    const [sink] = upstream.sockets;
+    let bytes = 0;
+    const piece = "x".repeat(1_000_000);
+    await client.until((text) => text.endsWith("hello "));
+    for (let i = 0; i < 8; i++) client.send(piece);
+    client.socket.end();
+    sink.on("data", (more: Buffer) => {
+      bytes += more.length;
+    });
+    await eventually(() => sink.readableEnded || sink.destroyed);
+    expect(bytes).toBe(8 * piece.length);
   });
 
   it.each(["/h2c", "/bare"])(

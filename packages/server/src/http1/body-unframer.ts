@@ -30,6 +30,12 @@ export class BodyUnframer {
     if (this.#isChunked) this.#chunks.reset();
   }
 
+  /** Begins with all that still comes: the connection belongs to another protocol now. */
+  beginEndless(): void {
+    this.#isChunked = false;
+    this.#left = Number.POSITIVE_INFINITY;
+  }
+
   /**
    * Passes on what is the body's of the bytes from `from` on, which may be moved within them. Returns where it
    * ends.

@@ -51,10 +51,6 @@ class Stand implements TurnWatcher {
     this.#served.drain();
   }
 
-  detach() {
-    return this.#served.connection.detach();
-  }
-
   onTurnOver(): void {
     this.told.push("over");
   }
@@ -125,13 +121,13 @@ describe("requests that are sent ahead", () => {
     expect(stand.targets).toEqual(["/a"]);
   });
 
-  it("go to whoever takes the connection over", async () => {
+  it("are no requests once the protocol is switched, but the body of the turn that switched it", async () => {
     const stand = new Stand();
-    await stand.send(`${get("/a")}early`);
-    const { ahead } = stand.detach();
-    expect(`${ahead}`).toBe("early");
-    await stand.send("late");
-    expect(`${stand.wire.read()}`).toBe("late");
+    await stand.send(`${get("/a")}early `);
+    const body = stand.turns[0].switchToWebSocket("Switching Protocols", "");
+    await stand.send(get("/b"));
+    expect(`${body.held}`).toBe(`early ${get("/b")}`);
+    expect(stand.targets).toEqual(["/a"]);
     await stand.tick(1_000);
     expect(stand.isOpen).toBe(true);
   });

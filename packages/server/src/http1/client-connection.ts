@@ -45,7 +45,7 @@ export interface ClientTiming {
 export type RefusalStatus = 400 | 408 | 431;
 
 /** What a connection is waiting for. */
-type Phase = "idle" | "head" | "turn" | "flush" | "linger" | "detached";
+type Phase = "idle" | "head" | "turn" | "flush" | "linger";
 
 /** Bytes ahead of their turn at which a client is read no further. Below it is seen when a client leaves. */
 const AHEAD_BYTES = 4_096;
@@ -113,16 +113,13 @@ export class ClientConnection {
     cutOff(this.#socket);
   }
 
-  /** Gives the connection away: its socket, and what was read of it behind the request. */
-  detach(): { readonly socket: Socket; readonly ahead: Buffer } {
-    const socket = this.#socket;
-    socket.pause();
-    socket.off("data", this.#onData).off("drain", this.#onDrain);
-    this.#turn = undefined;
-    this.#wait("detached", Number.POSITIVE_INFINITY);
-    const ahead = this.#ahead;
-    this.#ahead = NOTHING;
-    return { socket, ahead };
+  /** For turns: all that follows, until the connection closes, is not HTTP but the body of this turn. */
+  switchProtocol(turn: Turn): RequestBody {
+    const body = new RequestBody(this);
+    turn.body = body;
+    this.#bodies.beginEndless();
+    if (!this.#isTaking) this.#goOn();
+    return body;
   }
 
   pauseReading(): void {
@@ -130,7 +127,7 @@ export class ClientConnection {
   }
 
   resumeReading(): void {
-    if (this.#phase !== "detached") this.#socket.resume();
+    this.#socket.resume();
   }
 
   /** For turns: sends something; strings are bytes. */
@@ -161,9 +158,9 @@ export class ClientConnection {
     else this.#endTurn(turn);
   }
 
-  /** Whether what arrives may be a request. */
+  /** Whether what arrives is of interest. */
   get #isReading(): boolean {
-    return this.#phase !== "linger" && this.#phase !== "detached";
+    return this.#phase !== "linger";
   }
 
   #take(bytes: Buffer): void {

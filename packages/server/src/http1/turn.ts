@@ -31,7 +31,7 @@ export class Turn {
   readonly minor: 0 | 1;
   readonly fields: RequestFields;
   /** Undefined if there is none. */
-  readonly body: RequestBody | undefined;
+  body: RequestBody | undefined;
   watcher: TurnWatcher | undefined = undefined;
   /** Whether the connection is closed after the response. */
   closes: boolean;
@@ -75,6 +75,12 @@ export class Turn {
   /** Whether all of the response is written. */
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** Whether it asks to switch to a WebSocket in a way that can be granted. */
+  get asksForWebSocket(): boolean {
+    const { upgrade, hasBody } = this.fields;
+    return upgrade === "websocket" && this.method === "GET" && !hasBody;
   }
 
   /** Whether the client waits for leave to send its body. */
@@ -137,6 +143,17 @@ export class Turn {
     // Before HTTP/1.1 a body without a length ends with its connection.
     if (length === undefined && this.minor === 0 && this.#mayHaveBody(status)) this.closes = true;
     this.connection.write(this.#toHead(status, reason, lines, length, hasDate));
+  }
+
+  /**
+   * Answers that the connection is a WebSocket from now on. What the client sends is the body of the turn, and
+   * {@link write} and {@link end} serve the other direction.
+   */
+  switchToWebSocket(reason: string, lines: string): RequestBody {
+    this.status = 101;
+    const fields = `Connection: Upgrade\r\nUpgrade: websocket\r\n${lines}`;
+    this.connection.write(`HTTP/1.1 101 ${reason}\r\n${fields}\r\n`);
+    return this.connection.switchProtocol(this);
   }
 
   /** Sends a piece of the body, of which the bytes are kept. False: wait for `onClientReady`. */

@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { BrokenMessage } from "../http1/broken.js";
 import type { Caller, FailureKind } from "./caller.js";
 import type { HeadReader } from "./response-head.js";
-import { ResponseParser } from "./response-parser.js";
+import { type Asked, ResponseParser } from "./response-parser.js";
 
 /** Bytes that are read at once, into memory that each connection keeps. */
 const READ_BYTES_MAX = 32_768;
@@ -87,13 +87,12 @@ export class Connection {
    *
    * @param head - The whole head, with the empty line; in Latin-1.
    * @param isWhole - Whether no body follows.
-   * @param isForHead - Whether the method is HEAD.
    */
-  send(head: string, caller: Caller, isWhole: boolean, isForHead: boolean): void {
+  send(head: string, caller: Caller, isWhole: boolean, asked: Asked): void {
     this.#caller = caller;
     this.#isSent = isWhole;
     this.#hasResponse = false;
-    this.#parser.begin(caller, isForHead);
+    this.#parser.begin(caller, asked);
     this.#waitFor(isWhole ? this.#host.timing.responseTicks : this.#host.timing.idleTicks);
     this.#socket.write(head, "latin1");
   }
@@ -129,6 +128,13 @@ export class Connection {
     this.#socket.resume();
   }
 
+  /** Closes it once all that was written is out, as far as that goes on. Its caller hears nothing more of it. */
+  end(): void {
+    this.#caller = undefined;
+    this.#waitFor(this.#host.timing.idleTicks);
+    this.#socket.end(() => this.#socket.destroy());
+  }
+
   /** Closes it. Whoever uses it hears nothing more of it. */
   destroy(): void {
     this.#caller = undefined;
@@ -159,15 +165,15 @@ export class Connection {
   }
 
   #onDrain(): void {
-    if (!this.#isSent) this.#caller?.onDrain();
+    this.#caller?.onDrain();
   }
 
   #onRead(bytesRead: number, buffer: Buffer): boolean {
     const bytes = buffer.subarray(0, bytesRead);
     if (this.#caller === undefined) {
       // Nobody asked: whatever it is, the next request must not get it for an answer.
-      this.#socket.destroy();
-      return false;
+      if (!this.#socket.writableEnded) this.#socket.destroy();
+      return true;
     }
     this.#hasResponse = true;
     try {

@@ -20,6 +20,8 @@ export interface ResponseHead {
   readonly isKeptAlive: boolean;
   /** How long it promises to keep an idle connection, in milliseconds; undefined if it does not say. */
   readonly keepAliveMs: number | undefined;
+  /** The protocol that it switches to, in lower case; empty if it names none. */
+  readonly upgrade: string;
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: (.*))?$/;
@@ -41,9 +43,10 @@ export function readResponseHead(text: string): ResponseHead {
   const framing = new Framing(first[1] === "1");
   for (let i = 0; i < fields.length; i += 2) framing.learn(fields[i], fields[i + 1]);
   framing.check();
-  const { length, isChunked, isKeptAlive, keepAliveMs } = framing;
-  const [, , status, reason = ""] = first;
-  return { status: Number(status), reason, fields, length, isChunked, isKeptAlive, keepAliveMs };
+  const { length, isChunked, isKeptAlive, keepAliveMs, upgrade } = framing;
+  const [, , code, reason = ""] = first;
+  const status = Number(code);
+  return { status, reason, fields, length, isChunked, isKeptAlive, keepAliveMs, upgrade };
 }
 
 /** What the fields say about where the response ends, and what comes after it. */
@@ -52,6 +55,7 @@ class Framing {
   isChunked = false;
   isKeptAlive: boolean;
   keepAliveMs: number | undefined = undefined;
+  upgrade = "";
   readonly #isHttp11: boolean;
 
   constructor(isHttp11: boolean) {
@@ -61,6 +65,9 @@ class Framing {
 
   learn(name: string, value: string): void {
     switch (name.length) {
+      case 7:
+        if (name.toLowerCase() === "upgrade") this.upgrade = value.toLowerCase();
+        break;
       case 10:
         if (name.toLowerCase() === "connection") this.#learnConnection(value.toLowerCase());
         else if (name.toLowerCase() === "keep-alive") this.#learnKeepAlive(value);

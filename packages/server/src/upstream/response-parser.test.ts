@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BrokenMessage } from "../http1/broken.js";
 import { HeadReader, type ResponseHead } from "./response-head.js";
-import { HEAD_BYTES_MAX, ResponseParser } from "./response-parser.js";
+import { type Asked, HEAD_BYTES_MAX, ResponseParser } from "./response-parser.js";
 
 /** What came out of a parser. */
 interface Heard {
@@ -13,7 +13,7 @@ interface Heard {
 }
 
 /** Feeds bytes in pieces that end at `cuts`, then the end of the connection where that may end a response. */
-function hear(text: string, cuts: readonly number[], isForHead = false): Heard {
+function hear(text: string, cuts: readonly number[], asked: Asked = "resource"): Heard {
   const heard: Heard = { body: "", isWhole: false, left: 0 };
   const parser = new ResponseParser(new HeadReader());
   const add = (bytes: Buffer, from: number, to: number) => {
@@ -29,7 +29,7 @@ function hear(text: string, cuts: readonly number[], isForHead = false): Heard {
       heard.isWhole = true;
     },
   };
-  parser.begin(sink, isForHead);
+  parser.begin(sink, asked);
   const bytes = Buffer.from(text, "latin1");
   let at = 0;
   for (const cut of [...cuts, bytes.length]) {
@@ -171,7 +171,24 @@ describe("a response", () => {
 
   it("to HEAD has no body, whatever it announces", () => {
     const text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
-    expect(hear(text, [], true)).toMatchObject({ body: "", isWhole: true, left: 0 });
+    expect(hear(text, [], "head")).toMatchObject({ body: "", isWhole: true, left: 0 });
+  });
+
+  const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n";
+
+  it("that switches to the WebSocket that was asked for is followed by bytes without an end", () => {
+    const text = `HTTP/1.1 103 Early Hints\r\n\r\n${SWITCH}Upgrade: WebSocket\r\nContent-Length: 1\r\n\r\nabc`;
+    for (const cut of everyCut(text)) {
+      const heard = hear(text, [cut], "websocket");
+      expect(heard).toMatchObject({ head: { status: 101 }, body: "abc", isWhole: true });
+    }
+    expect(() => hear(text, [], "resource")).toThrow(BrokenMessage);
+  });
+
+  it("that switches to anything else is broken", () => {
+    for (const fields of ["", "Upgrade: h2c\r\n", "Upgrade: websocket, h2c\r\n"]) {
+      expect(() => hear(`${SWITCH}${fields}\r\nabc`, [], "websocket")).toThrow(BrokenMessage);
+    }
   });
 
   it("leaves the bytes behind it alone", () => {

@@ -15,6 +15,9 @@ export interface ResponseSink {
   onEnd(bytes: Buffer, from: number, to: number): void;
 }
 
+/** What a request asked for, as far as it says how its response ends: HEAD brings no body. */
+export type Asked = "resource" | "head" | "websocket";
+
 /** Bytes of a response's head. */
 export const HEAD_BYTES_MAX = 65_536;
 /** Interim responses (1xx) before a final one. */
@@ -36,7 +39,7 @@ export class ResponseParser {
   readonly #chunks = new ChunkReader();
   readonly #onPiece: OnPiece;
   #sink: ResponseSink | undefined = undefined;
-  #isForHead = false;
+  #asked: Asked = "resource";
   #isInBody = false;
   #head: ResponseHead | undefined = undefined;
   #body: Body = "none";
@@ -65,10 +68,10 @@ export class ResponseParser {
     return this.#isInBody && this.#body === "close";
   }
 
-  /** Makes ready for a response. `isForHead`: to a HEAD request, so that it has no body. */
-  begin(sink: ResponseSink, isForHead: boolean): void {
+  /** Makes ready for a response. */
+  begin(sink: ResponseSink, asked: Asked): void {
     this.#sink = sink;
-    this.#isForHead = isForHead;
+    this.#asked = asked;
     this.#head = undefined;
     this.#isInBody = false;
     this.#body = "none";
@@ -108,10 +111,14 @@ export class ResponseParser {
       this.#begun = NOTHING;
       const head = this.#heads.read(bytes.toString("latin1", at, end + LINE_END_BYTES));
       at = end + HEAD_END.length;
-      if (head.status >= 200) this.#startBody(head, at < bytes.length);
+      if (head.status >= 200 || this.#isSwitch(head)) this.#startBody(head, at < bytes.length);
       else this.#skipInterim(head);
     }
     return this.#pushBody(bytes, at);
+  }
+
+  #isSwitch({ status, upgrade }: ResponseHead): boolean {
+    return status === 101 && this.#asked === "websocket" && upgrade === "websocket";
   }
 
   #skipInterim({ status }: ResponseHead): void {
@@ -125,7 +132,7 @@ export class ResponseParser {
   #startBody(head: ResponseHead, hasBytes: boolean): void {
     this.#head = head;
     this.#isInBody = true;
-    this.#body = toBody(head, this.#isForHead);
+    this.#body = toBody(head, this.#asked);
     this.#left = head.length ?? 0;
     if (this.#body === "chunks") this.#chunks.reset();
     this.#sink?.onHead(head, hasBytes || this.#body === "none");
@@ -176,8 +183,10 @@ function mustHaveWholeLines(bytes: Buffer, from: number): void {
   }
 }
 
-function toBody({ status, length, isChunked }: ResponseHead, isForHead: boolean): Body {
-  if (isForHead || status === 204 || status === 304 || length === 0) return "none";
+function toBody({ status, length, isChunked }: ResponseHead, asked: Asked): Body {
+  // Another protocol, whatever the head says of a body.
+  if (status === 101) return "close";
+  if (asked === "head" || status === 204 || status === 304 || length === 0) return "none";
   if (isChunked) return "chunks";
   return length === undefined ? "close" : "length";
 }

@@ -8,10 +8,8 @@ import {
   toUpstream,
 } from "../../test/proxy-stand.js";
 import type { UpstreamConfig } from "../config/config.js";
-import { ServerError } from "../errors.js";
 import type { Caller, Failure } from "./caller.js";
 import type { Connection } from "./connection.js";
-import { dial } from "./dial.js";
 import { TICK_MS } from "./pool.js";
 import type { ResponseHead } from "./response-head.js";
 import { Upstream } from "./upstream.js";
@@ -39,7 +37,7 @@ class Told implements Caller {
 
   onConnection(connection: Connection): void {
     this.connection = connection;
-    connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", this, true, false);
+    connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", this, true, "resource");
   }
   onHead({ status }: ResponseHead): void {
     this.status = status;
@@ -212,21 +210,5 @@ describe("a pool", () => {
     for (const told of all) pool.wait(told);
     await eventually(() => all.every(({ failure }) => failure?.kind === "connect"));
     expect([pool.size, pool.load]).toEqual([0, 0]);
-  });
-});
-
-describe("a connection of one's own", () => {
-  it("leads to a target that is there", async () => {
-    const url = await startRaw(() => {});
-    const { upstream } = make([await closedUrl(), url]);
-    const { socket, target } = await dial(upstream);
-    socket.destroy();
-    expect(`http://${target.authority}`).toBe(url);
-  });
-
-  it("fails if no target is there", async () => {
-    const { upstream } = make([await closedUrl(), await closedUrl()]);
-    await expect(dial(upstream)).rejects.toThrow(ServerError);
-    await expect(dial(upstream)).rejects.toMatchObject({ status: 502 });
   });
 });

@@ -43,7 +43,11 @@ export const upstreamSection = section({
     "Failures in a row after which a target is left alone.",
   ),
   ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is left alone."),
-  connectionsMax: byDefault(whole({ min: 1, max: 65_535 }), 256, "Connections to each target."),
+  connectionsMax: byDefault(
+    whole({ min: 1, max: 65_535 }),
+    256,
+    "Connections to each target, those of WebSockets included.",
+  ),
   waitingMax: byDefault(
     whole({ min: 0, max: 1_000_000 }),
     1_024,
