@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeOnce } from "./decode.js";
+import { decodeOnce, decodeWhole } from "./decode.js";
 
 describe("an escaped text", () => {
   it("is decoded as decodeURIComponent does, and the rest stays as it is", () => {
@@ -11,6 +11,7 @@ describe("an escaped text", () => {
       fc.property(fc.array(fc.oneof(escaped, fc.string())), (parts) => {
         const text = parts.join("");
         expect(decodeOnce(text)).toBe(decodeOrLeave(text));
+        expect(decodeWhole(text)).toBe(decodeAllOrLeave(text));
       }),
       { numRuns: 5_000 },
     );
@@ -21,6 +22,14 @@ describe("an escaped text", () => {
     ).toBe("%C0%AF%C1%81%E0%80%AF%F0%80%80%AF%F4%90%80%80%ED%A0%80%F5%80%80%80€😀%");
   });
 });
+
+function decodeAllOrLeave(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** Piece by piece, each as long as the UTF-8 that starts there. */
 function decodeOrLeave(text: string): string {

@@ -11,6 +11,15 @@ const PERCENT = 0x25;
  * the text `%2e`.
  */
 export function decodeOnce(text: string): string {
+  return decode(text, false);
+}
+
+/** The same, but text with a malformed escape stays as it is, as where `decodeURIComponent` throws. */
+export function decodeWhole(text: string): string {
+  return decode(text, true);
+}
+
+function decode(text: string, isWhole: boolean): string {
   let decoded = "";
   let from = 0;
   let at = text.indexOf("%");
@@ -18,6 +27,7 @@ export function decodeOnce(text: string): string {
     const length = sequenceLength(byteAt(text, at));
     const point = length === 0 ? -1 : codePointAt(text, at, length);
     if (point < 0) {
+      if (isWhole) return text;
       at = text.indexOf("%", at + 1);
       continue;
     }

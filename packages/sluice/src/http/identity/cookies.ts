@@ -1,11 +1,14 @@
 // Cookies of a request, read as the usual parsers of Node read them, so that a session is counted as the
 // session that the application will see.
 
+import { decodeWhole } from "../../rules/decode.js";
+
 /** A longer field is not read: it has no cookies. Node refuses longer ones anyway. */
 const COOKIES_LENGTH_MAX = 16_384;
 
 /**
- * The cookies by name. Of several with one name the first counts; quotes around a value are no part of
+ * The cookies by name. A name that comes with different values is left out, since parsers differ in which
+ * of them they take: the first in Node, the last in other languages. Quotes around a value are no part of
  * it, and percent-escapes are decoded, or a value written in another way would be another one (what
  * can't be decoded stays as it is). No name is special, `__proto__` neither.
  */
@@ -16,22 +19,20 @@ export function parseCookies(
   const text = typeof lines === "string" ? lines : lines.join("; ");
   const cookies: Record<string, string> = Object.create(null);
   if (text.length > COOKIES_LENGTH_MAX) return cookies;
+  const ambiguous = new Set<string>();
   for (const pair of text.split(";")) {
     const equals = pair.indexOf("=");
-    if (equals < 0) continue;
-    const name = pair.slice(0, equals).trim();
-    if (name !== "") cookies[name] ??= toValue(pair.slice(equals + 1).trim());
+    const name = pair.slice(0, Math.max(0, equals)).trim();
+    if (name === "") continue;
+    const value = toValue(pair.slice(equals + 1).trim());
+    cookies[name] ??= value;
+    if (cookies[name] !== value) ambiguous.add(name);
   }
+  for (const name of ambiguous) delete cookies[name];
   return cookies;
 }
 
 function toValue(text: string): string {
   const isQuoted = text.length >= 2 && text.startsWith('"') && text.endsWith('"');
-  const value = isQuoted ? text.slice(1, -1) : text;
-  if (!value.includes("%")) return value;
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
+  return decodeWhole(isQuoted ? text.slice(1, -1) : text);
 }
