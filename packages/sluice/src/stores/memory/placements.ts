@@ -34,6 +34,9 @@ export interface PlacementBounds {
 
 const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
 
+/** Beyond so many counters new ones share an id, and what it may fill of a table, by their numbers. */
+const IDS_OWN_MAX = 16_384;
+
 /** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
 const NAMES_MAX = 65_536;
 
@@ -42,7 +45,7 @@ export class Placements {
   readonly #bounds: PlacementBounds;
   readonly #saltHash: KeyHash;
   readonly #owner: SlotOwner;
-  readonly #cellsByLimit = new Map<string, Cells>();
+  readonly #cells = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
   readonly #byCounter = new WeakMap<Counter, Placement>();
   readonly #tablesByName = new Map<string, Table[]>();
@@ -89,7 +92,7 @@ export class Placements {
 
   #open(counter: Counter): Placement {
     const { scope, part, limit } = counter;
-    const cells = this.#cellsOf(limit);
+    const cells = this.#cellsOf(counter);
     const salt = this.salt("counter", scope, part, limit.algorithm);
     const blockSalt = this.salt("block", scope);
     return {
@@ -112,14 +115,17 @@ export class Placements {
     return tables;
   }
 
-  #cellsOf(limit: Limit): Cells {
-    const numbers = JSON.stringify(limit);
-    const known = this.#cellsByLimit.get(numbers);
+  /** The cells of a counter: its own, so that it has a share of its table, while ids last. */
+  #cellsOf({ scope, part, limit }: Counter): Cells {
+    const own = JSON.stringify([scope, part, limit]);
+    const isOwn = this.#cells.has(own) || this.#cells.size < IDS_OWN_MAX;
+    const name = isOwn ? own : JSON.stringify(limit);
+    const known = this.#cells.get(name);
     if (known !== undefined) return known;
-    const id = this.#cellsByLimit.size + 1;
+    const id = this.#cells.size + 1;
     if (id > ID_MAX) throw new SluiceError("SLUICE_TOO_MANY_LIMITS", `got ${id}`);
     const cells = this.#newCells(limit, id);
-    this.#cellsByLimit.set(numbers, cells);
+    this.#cells.set(name, cells);
     this.#cellsById[id] = cells;
     return cells;
   }

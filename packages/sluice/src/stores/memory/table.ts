@@ -4,6 +4,9 @@
 // half full; a set knows whether it ever sent a key on. While there are few keys they go
 // to the front instead, a part of the table that is small enough for the cache.
 
+import { EvictionChoice } from "./eviction-choice.js";
+import { Occupancy } from "./occupancy.js";
+
 const WAYS = 8;
 /** A first set with this many slots taken shares its load with the second. */
 const SPILL_FROM = 4;
@@ -17,8 +20,6 @@ const FRONT_KEYS_MAX = FRONT_SETS * WAYS;
 const FRONT_PROBES = 2;
 /** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
 const SLOTS_PER_KEY = 1.23;
-/** A key that has used less than this share of its limit is given up without a further look. */
-const SHARE_NEARLY_IDLE = 1 / 8;
 /** How many further sets are searched for such a key before a busier one is given up. */
 const FURTHER_SETS_MAX = 4;
 const ID_BITS = 16;
@@ -49,9 +50,8 @@ export class Table {
   readonly #sets: number;
   /** The first sets are the front; 0 in a table that is small as a whole. */
   readonly #frontSets: number;
-  readonly #keysMax: number;
   readonly #owner: SlotOwner;
-  #keys = 0;
+  readonly #occupancy: Occupancy;
   /** The set at which the next search for a key at rest goes on. */
   #hand = 0;
   /** The way of the front at which the next look for a key at rest goes on. */
@@ -65,23 +65,29 @@ export class Table {
     this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);
     this.#sets = Math.ceil((shape.keysMax * SLOTS_PER_KEY) / WAYS);
     this.#frontSets = this.#sets > FRONTS_MIN * FRONT_SETS ? FRONT_SETS : 0;
-    this.#keysMax = shape.keysMax;
     this.#owner = owner;
-    this.words = new Int32Array(this.slots * this.#wordsPerSlot);
+    this.#occupancy = new Occupancy(shape.keysMax);
+    this.words = new Int32Array((this.slots + 1) * this.#wordsPerSlot);
     this.doubles = new Float64Array(this.words.buffer);
     this.#hasSpilled = new Uint8Array(this.#sets);
   }
 
   /** Slots in use and bytes set aside. */
   get stats(): { keys: number; bytes: number } {
-    return { keys: this.#keys, bytes: this.words.byteLength + this.#hasSpilled.byteLength };
+    return {
+      keys: this.#occupancy.keys,
+      bytes: this.words.byteLength + this.#hasSpilled.byteLength,
+    };
   }
 
   get isEmpty(): boolean {
-    return this.#keys === 0;
+    return this.#occupancy.keys === 0;
   }
 
-  /** All slots are numbered from 0 to this, exclusive. */
+  /**
+   * All slots are numbered from 0 to this, exclusive. The spare one that bears this number itself is in no
+   * set, so that no look-up finds what it holds.
+   */
   get slots(): number {
     return this.#sets * WAYS;
   }
@@ -119,6 +125,8 @@ export class Table {
   /** Marks `slot` as written under another id. */
   setId(slot: number, id: number): void {
     const at = slot * this.#wordsPerSlot + 1;
+    this.#occupancy.remove(this.words[at] & ID_MASK);
+    this.#occupancy.add(id);
     this.words[at] = (this.words[at] & ~ID_MASK) | id;
   }
 
@@ -126,7 +134,7 @@ export class Table {
   find(low: number, high: number): number {
     if (this.#frontSets === 0) return this.#findBehind(low, high);
     const front = this.#frontSet(high);
-    if (this.#keys > FRONT_KEYS_MAX) {
+    if (this.#occupancy.keys > FRONT_KEYS_MAX) {
       const slot = this.#findBehind(low, high);
       return slot >= 0 ? slot : this.#findIn(front, low, high);
     }
@@ -136,25 +144,26 @@ export class Table {
 
   /**
    * A slot for a fingerprint that has none: a free one if its sets have any, else the one whose
-   * loss costs least. Its state is whatever was there before.
+   * loss costs least of those that its limit may take. Where there is none of these it is the
+   * spare slot: the key is not remembered. Its state is whatever was there before.
    */
   claim(low: number, high: number, id: number, nowMs: number): number {
-    const slot = this.#room(low, high, nowMs);
+    const slot = this.#room(low, high, id, nowMs);
     const at = slot * this.#wordsPerSlot;
     this.words[at] = high;
     this.words[at + 1] = (low << ID_BITS) | id;
-    this.#keys++;
+    if (slot < this.slots) this.#occupancy.add(id);
     return slot;
   }
 
   /** Frees a slot. The last one of its set moves there: look-ups stop at the first free slot. */
   free(slot: number): void {
     const set = Math.floor(slot / WAYS);
-    const last = set * WAYS + this.#takenIn(set) - 1;
+    const last = slot < this.slots ? set * WAYS + this.#takenIn(set) - 1 : slot;
     const stride = this.#wordsPerSlot;
+    if (slot < this.slots) this.#occupancy.remove(this.idOf(slot));
     this.words.copyWithin(slot * stride, last * stride, (last + 1) * stride);
     this.words[last * stride + 1] = 0;
-    this.#keys--;
   }
 
   // The upper bits of `low` choose the first set, its lower 16 and all of `high` are the tag.
@@ -194,17 +203,17 @@ export class Table {
     return -1;
   }
 
-  #room(low: number, high: number, nowMs: number): number {
+  #room(low: number, high: number, id: number, nowMs: number): number {
     if (this.#frontSets > 0) {
       const front = this.#frontSet(high);
-      const slot = this.#keys > FRONT_KEYS_MAX ? -1 : this.#roomInFront(front, nowMs);
+      const slot = this.#occupancy.keys > FRONT_KEYS_MAX ? -1 : this.#roomInFront(front, nowMs);
       if (slot >= 0) return slot;
       this.#hasSpilled[front] = 1;
     }
     const first = this.#firstSet(low);
     const second = this.#secondSet(low, high);
-    const free = this.#keys < this.#keysMax ? this.#freeSlot(first, second) : -1;
-    const slot = free >= 0 ? free : this.#replace(first, second, nowMs);
+    const free = this.#occupancy.isFull ? -1 : this.#freeSlot(first, second);
+    const slot = free >= 0 ? free : this.#replace(first, second, id, nowMs);
     if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#hasSpilled[first] = 1;
     return slot;
   }
@@ -238,58 +247,44 @@ export class Table {
   }
 
   /** A slot of these two sets, after the key that costs least to forget was given up for it. */
-  #replace(first: number, second: number, nowMs: number): number {
-    let least = this.#lighter(NOBODY, first, nowMs);
-    if (least.share >= SHARE_NEARLY_IDLE) least = this.#lighter(least, second, nowMs);
-    const free = least.share < SHARE_NEARLY_IDLE ? -1 : this.#freeSlot(first, second);
-    if (free >= 0) least = this.#lightestFurtherOn(least, nowMs);
-    const set = Math.floor(least.slot / WAYS);
-    if (set === first || set === second) return this.#giveUp(least.slot, nowMs);
-    this.#owner.forget(least.slot, this.idOf(least.slot), nowMs);
-    this.free(least.slot);
+  #replace(first: number, second: number, id: number, nowMs: number): number {
+    const choice = new EvictionChoice(this.#occupancy, id);
+    this.#lookIn(first, choice, nowMs);
+    if (!choice.isNearlyIdle) this.#lookIn(second, choice, nowMs);
+    const free = choice.isNearlyIdle ? -1 : this.#freeSlot(first, second);
+    if (free >= 0) this.#lookFurther(choice, nowMs);
+    if (choice.slot < 0) return this.#giveUp(this.slots, nowMs);
+    const set = Math.floor(choice.slot / WAYS);
+    if (set === first || set === second) return this.#giveUp(choice.slot, nowMs);
+    this.#owner.forget(choice.slot, this.idOf(choice.slot), nowMs);
+    this.free(choice.slot);
     return free;
   }
 
   /** Forgets a key so that its slot can be claimed by another. */
   #giveUp(slot: number, nowMs: number): number {
-    this.#owner.forget(slot, this.idOf(slot), nowMs);
-    this.#keys--;
+    const id = this.idOf(slot);
+    if (id > 0) this.#owner.forget(slot, id, nowMs);
+    if (slot < this.slots) this.#occupancy.remove(id);
     return slot;
   }
 
-  /** A lighter key than `least` in the sets that come next, as far as the search goes. */
-  #lightestFurtherOn(least: Candidate, nowMs: number): Candidate {
-    let lightest = least;
+  /** Looks for a lighter key in the sets that come next, as far as the search goes. */
+  #lookFurther(choice: EvictionChoice, nowMs: number): void {
     // Sets without keys don't count: the table is full, so the search ends.
-    for (let seen = 0; seen < FURTHER_SETS_MAX; ) {
+    for (let seen = 0; seen < FURTHER_SETS_MAX && !choice.isNearlyIdle; ) {
       this.#hand = (this.#hand + 1) % this.#sets;
       if (this.idOf(this.#hand * WAYS) === 0) continue;
-      lightest = this.#lighter(lightest, this.#hand, nowMs);
-      if (lightest.share < SHARE_NEARLY_IDLE) break;
+      this.#lookIn(this.#hand, choice, nowMs);
       seen++;
     }
-    return lightest;
   }
 
-  #lighter(least: Candidate, set: number, nowMs: number): Candidate {
-    let { slot: leastSlot, share: leastShare } = least;
-    for (let slot = set * WAYS; slot < (set + 1) * WAYS; slot++) {
+  #lookIn(set: number, choice: EvictionChoice, nowMs: number): void {
+    for (let slot = set * WAYS; slot < (set + 1) * WAYS && !choice.isNearlyIdle; slot++) {
       const id = this.idOf(slot);
-      if (id === 0 || leastShare < SHARE_NEARLY_IDLE) break;
-      const share = this.#owner.share(slot, id, nowMs);
-      if (leastSlot < 0 || share < leastShare) {
-        leastSlot = slot;
-        leastShare = share;
-      }
+      if (id === 0) return;
+      choice.consider(slot, id, this.#owner.share(slot, id, nowMs));
     }
-    return { slot: leastSlot, share: leastShare };
   }
 }
-
-/** A slot that may be given up, and what its loss costs. */
-interface Candidate {
-  readonly slot: number;
-  readonly share: number;
-}
-
-const NOBODY: Candidate = { slot: -1, share: Number.POSITIVE_INFINITY };
