@@ -18,6 +18,11 @@ export class StandWorker implements WorkerProcess {
     start(this.#pair.worker);
   }
 
+  /** How many messages it has sent to its primary. */
+  get sentCount(): number {
+    return this.#pair.counts[0];
+  }
+
   onceExited(listener: (why: string) => void): void {
     this.#exits.push(listener);
   }

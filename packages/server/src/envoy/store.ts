@@ -1,24 +1,45 @@
 // The store as this door asks it: within a deadline that is shorter than Envoy's own of 20 ms, so that Envoy
 // gets an answer and not a time-out, and with refusals remembered, so that a flood does not reach the store.
 
-import { denyCache, ForwardingStore, resilient, type Store } from "sluice";
+import { denyCache, ForwardingStore, leased, resilient, type Store } from "sluice";
 import type { Core } from "../core.js";
 
 /** How long a store behind a network may take by default. */
 export const TIMEOUT_MS = 15;
 
-/** The store of a core, guarded if it is remote. Closing it closes the guard, not the core's store. */
-export function toEnvoyStore({ store, clock, telemetry }: Core, timeoutMs: number): Store {
+/**
+ * The store of a core, guarded if it is remote. Closing it returns what is leased and closes the guard, not the
+ * core's store.
+ */
+export function toEnvoyStore(core: Core, timeoutMs: number): Store {
+  const { config, store, clock, telemetry } = core;
   const borrowed = new BorrowedStore(store);
-  // Who guarded it knows how long it may take: that of a worker is the primary, on the same machine.
-  if (store.isGuarded === true) return denyCache(borrowed, { clock });
+  if (config.workers > 1) return toCached(toLeased(borrowed, core), core);
+  // Its guard already knows how long it may take.
+  if (store.isGuarded === true) return toCached(borrowed, core);
   if (store.isRemote !== true) return borrowed;
   const guarded = resilient(borrowed, {
     clock,
     timeoutMs,
     onEvent: (event) => telemetry.fallbackEvent(event),
   });
-  return denyCache(guarded, { clock });
+  return toCached(guarded, core);
+}
+
+function toCached(store: Store, { clock, telemetry }: Core): Store {
+  const cache = denyCache(store, { clock });
+  telemetry.watch(cache);
+  return cache;
+}
+
+/**
+ * A worker's store is the primary, a message away: what can be leased is, as rules in a worker are. Logs are not:
+ * a service of one process that shares them over Redis would not know that they count for longer.
+ */
+function toLeased(store: Store, { config, clock, telemetry }: Core): Store {
+  const leases = leased(store, { holders: config.workers, logs: "strict", clock });
+  telemetry.watch(leases);
+  return leases;
 }
 
 /**

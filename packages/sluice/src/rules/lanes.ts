@@ -13,7 +13,7 @@ import { ForwardingStore } from "../stores/forwarding-store.js";
 import { toGuarded } from "../stores/guarded.js";
 import type { LeasedOptions } from "../stores/lease/options.js";
 import type { LeasedStats } from "../stores/lease/returns.js";
-import { LeasedStore, leased } from "../stores/leased.js";
+import { type LeasedStore, leased } from "../stores/leased.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { sharded } from "../stores/sharded.js";
 import type { Store } from "../stores/store.js";
@@ -48,7 +48,7 @@ export interface PolicyStats {
   readonly leased: LeasedStats | undefined;
   /** Of rules with `consistency: eventual`. */
   readonly eventual: EventualStats | undefined;
-  /** Of the cache of refusals in front of strict rules. */
+  /** Of the caches of refusals in front of strict and leased rules, together. */
   readonly denyCache: DenyCacheStats | undefined;
 }
 
@@ -58,6 +58,8 @@ export class Lanes {
   readonly #options: LanesOptions;
   readonly #stores = new Map<Consistency, Store>();
   readonly #lanes = new Map<string, Lane>();
+  readonly #caches: DenyCacheStore[] = [];
+  #leases: LeasedStore | undefined;
 
   constructor(base: Store, options: LanesOptions) {
     this.#base = base;
@@ -65,15 +67,11 @@ export class Lanes {
   }
 
   get stats(): PolicyStats {
-    const [leases, exchange, cache] = [
-      this.#stores.get("leased"),
-      this.#stores.get("eventual"),
-      this.#stores.get("strict"),
-    ];
+    const exchange = this.#stores.get("eventual");
     return {
-      leased: leases instanceof LeasedStore ? leases.stats : undefined,
+      leased: this.#leases?.stats,
       eventual: exchange instanceof EventualStore ? exchange.stats : undefined,
-      denyCache: cache instanceof DenyCacheStore ? cache.stats : undefined,
+      denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
     };
   }
 
@@ -119,10 +117,19 @@ export class Lanes {
       case "eventual":
         return eventual(store, { ...this.#options.eventual, clock });
       case "leased":
-        return leased(store, { ...this.#options.leased, clock });
+        this.#leases = leased(store, { ...this.#options.leased, clock });
+        return this.#cached(this.#leases);
       case "strict":
-        return base instanceof DenyCacheStore ? store : denyCache(store, { clock });
+        return this.#cached(store);
     }
+  }
+
+  /** Leases too: a key that is used up has none, and each of its requests would ask the shared store. */
+  #cached(store: Store): Store {
+    if (this.#base instanceof DenyCacheStore) return store;
+    const cache = denyCache(store, { clock: this.#options.clock });
+    this.#caches.push(cache);
+    return cache;
   }
 
   /** Returns what is leased and exchanges what is counted. The store itself is its owner's to close. */
@@ -130,6 +137,14 @@ export class Lanes {
     if (!this.#isShared) return;
     await Promise.all([...this.#stores.values()].map((store) => store.close()));
   }
+}
+
+function statsOf({ stats }: DenyCacheStore): DenyCacheStats {
+  return stats;
+}
+
+function add(a: DenyCacheStats, b: DenyCacheStats): DenyCacheStats {
+  return { keys: a.keys + b.keys, hits: a.hits + b.hits };
 }
 
 /** A store that several lanes are built on: none of them may close it. */

@@ -228,6 +228,71 @@ describe("a store that fails", () => {
 });
 
 describe("refusals that are known in process", () => {
+  it.each(["leased", "strict"] as const)(
+    "of a %s rule ask the shared store once a second, however many requests come",
+    async (consistency) => {
+      const { policy, store, clock } = stand([{ id: "one", consistency, limit: perMinute(20) }]);
+      for (let i = 0; i < 40; i++) await policy.admit(facts);
+      for (let second = 0; second < 3; second++) {
+        const { decide } = store.calls;
+        for (let i = 0; i < 500; i++) {
+          expect(await policy.admit(facts)).toMatchObject({ allowed: false });
+          clock.advance(2);
+        }
+        expect(store.calls.decide - decide).toBeLessThanOrEqual(2);
+      }
+      expect(policy.stats.denyCache).toMatchObject({ keys: 1 });
+      expect(policy.stats.denyCache?.hits).toBeGreaterThan(1_400);
+      await policy.close();
+    },
+  );
+
+  it("of a leased rule end at once with a refund, a reset and an unblock in this process", async () => {
+    const { policy } = stand([{ id: "one", consistency: "leased", limit: perMinute(20) }]);
+    const exhaust = async () => {
+      for (let i = 0; i < 40; i++) await policy.admit(facts);
+      expect(policy.admit(facts)).toMatchObject({ allowed: false, source: "deny-cache" });
+    };
+    const key = "ip:203.0.113.10";
+    await exhaust();
+    await policy.refund("one", key, 1);
+    expect(await policy.admit(facts)).toMatchObject({ allowed: true });
+    await exhaust();
+    await policy.reset("one", key);
+    expect(await policy.admit(facts)).toMatchObject({ allowed: true });
+    await policy.block("one", key, 60_000);
+    expect(await policy.admit(facts)).toMatchObject({ allowed: false });
+    await policy.unblock("one", key);
+    expect(await policy.admit(facts)).toMatchObject({ allowed: true });
+    await policy.close();
+  });
+
+  it("of a leased rule end within a second of a refund, reset or unblock by another process", async () => {
+    const { policy, store, clock } = stand([
+      { id: "one", consistency: "leased", limit: fixedWindow({ limit: 20, windowMs: 3_600_000 }) },
+    ]);
+    const other = createPolicy({ rules: policy.rules, store, clock });
+    const key = "ip:203.0.113.10";
+    const givings = [
+      () => other.refund("one", key, 1),
+      () => other.reset("one", key),
+      async () => {
+        await other.reset("one", key);
+        await other.block("one", key, 60_000);
+        clock.advance(1_000);
+        expect(await policy.admit(facts)).toMatchObject({ allowed: false });
+        await other.unblock("one", key);
+      },
+    ];
+    for (const give of givings) {
+      for (let i = 0; i < 40; i++) await policy.admit(facts);
+      await give();
+      clock.advance(1_000);
+      expect(await policy.admit(facts)).toMatchObject({ allowed: true });
+    }
+    await policy.close();
+  });
+
   it("show nothing of the rules that nobody asked", async () => {
     const { policy, store } = stand([
       { id: "ten", limit: perMinute(10) },

@@ -593,6 +593,16 @@ describe("bounds", () => {
       for (let n = 0; n < 10; n++) expect(stand.take(store, limit).source).toBe("memory");
     }
   });
+
+  it('with logs: "strict" no log is leased, and none counts for longer than its window', () => {
+    const stand = new Stand();
+    const limit = slidingWindowLog({ limit: 3, windowMs: 60_000 });
+    const store = stand.process({ logs: "strict" });
+    for (let n = 0; n < 3; n++) expect(stand.take(store, limit).source).toBe("memory");
+    expect(stand.take(store, limit)).toMatchObject({ allowed: false, retryAfterMs: 60_000 });
+    stand.clock.advance(60_000);
+    expect(stand.take(store, limit)).toMatchObject({ allowed: true });
+  });
 });
 
 describe("misuse", () => {
@@ -613,6 +623,7 @@ describe("misuse", () => {
     [{ warmAfter: "8" }, 'leased: warmAfter must be a whole number from 1 to 10000, got "8"'],
     [{ keysMax: 0.5 }, "leased: keysMax must be a whole number from 1 to 10000000, got 0.5"],
     [{ clock: {} }, "leased: clock must have a function now(), and wall() if at all, got {}"],
+    [{ logs: "never" }, 'leased: logs must be one of leased, strict, got "never"'],
     [{ lease: 5 }, 'leased: unknown option "lease"'],
   ])("options that can't be used are told: %j", (options, message) => {
     expect(() => leased(memoryStore(), options as LeasedOptions)).toThrow(message);

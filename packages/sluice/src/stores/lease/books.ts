@@ -7,7 +7,7 @@ import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { Counter } from "../store.js";
 import type { Block } from "./block.js";
 import type { Holding } from "./holding.js";
-import { type Leasable, toLeasable } from "./leasable.js";
+import { type Leasable, type LeaseTerms, toLeasable } from "./leasable.js";
 
 /** The leased keys of one counter. */
 export interface Book extends Leasable {
@@ -23,7 +23,7 @@ export const KEY_CHARS_MAX = 512;
 
 /** All books of a store. */
 export class Books {
-  readonly #leaseMs: number;
+  readonly #terms: LeaseTerms;
   readonly #keysMax: number;
   readonly #byCounter = new WeakMap<Counter, Book>();
   /** The books with keys in them, so at most as many as there are keys. */
@@ -31,9 +31,9 @@ export class Books {
   #keys = 0;
   #lastId = 0;
 
-  constructor(bounds: { leaseMs: number; keysMax: number }) {
-    this.#leaseMs = bounds.leaseMs;
-    this.#keysMax = bounds.keysMax;
+  constructor(settings: LeaseTerms & { readonly keysMax: number }) {
+    this.#terms = settings;
+    this.#keysMax = settings.keysMax;
   }
 
   /** How many keys are held. */
@@ -54,7 +54,7 @@ export class Books {
 
   #make(counter: Counter): Book {
     const { limit } = counter;
-    const leasable = toLeasable(counter, this.#leaseMs);
+    const leasable = toLeasable(counter, this.#terms);
     return { ...leasable, limit, id: ++this.#lastId, holdings: new Map<string, Holding>() };
   }
 

@@ -7,6 +7,7 @@ import type { Verdict } from "../../decision.js";
 import { SluiceError } from "../../errors.js";
 import { isShaper, type Limit, slidingWindowLog } from "../../limits.js";
 import type { Counter } from "../store.js";
+import type { LeasedSettings } from "./options.js";
 
 /** A counter as the inner store is asked for it, and the longest life of its leases. */
 export interface Leasable {
@@ -14,6 +15,9 @@ export interface Leasable {
   /** 0: it is never leased. */
   readonly lifeMsMax: number;
 }
+
+/** What decides how a counter is leased. */
+export type LeaseTerms = Pick<LeasedSettings, "leaseMs" | "logs">;
 
 /** A log counts for a twentieth longer than its window at most, so that it refuses little earlier. */
 const LOG_STRETCH_DIVISOR = 20;
@@ -28,13 +32,14 @@ export function isLeasable(limit: Limit): boolean {
  * they were entered, so its entries count for that much longer than the window: for all charges,
  * since entries of one list have one length.
  */
-export function toLeasable(counter: Counter, leaseMs: number): Leasable {
+export function toLeasable(counter: Counter, { leaseMs, logs }: LeaseTerms): Leasable {
   const { limit, scope, part } = counter;
   if (!isLeasable(limit)) {
     const seen = `limit ${part} of "${scope}" is ${named(limit)}`;
     throw new SluiceError("SLUICE_NOT_LEASABLE", seen);
   }
   if (limit.algorithm !== "slidingWindowLog") return { counter, lifeMsMax: leaseMs };
+  if (logs === "strict") return { counter, lifeMsMax: 0 };
   const { windowMs } = limit;
   const spareMs = Math.min(Math.floor(windowMs / LOG_STRETCH_DIVISOR), WINDOW_MS_MAX - windowMs);
   const lifeMsMax = Math.min(leaseMs, spareMs);

@@ -1,7 +1,7 @@
 // The options of leases, checked once and filled in.
 
 import { type Clock, toClock } from "../../clock.js";
-import { asOptions, type OptionSite, orDefault, whole } from "../../options.js";
+import { asOptions, type OptionSite, oneOf, orDefault, whole } from "../../options.js";
 
 /** Options of `leased`. */
 export interface LeasedOptions {
@@ -20,6 +20,11 @@ export interface LeasedOptions {
   warmAfter?: number;
   /** The most keys that are leased at once; default 10,000. Beyond it keys stay strict. */
   keysMax?: number;
+  /**
+   * `"strict"`: sliding window logs are never leased, and so count for no longer than their window. For
+   * processes that share a log with others that don't lease it. Default `"leased"`.
+   */
+  logs?: "leased" | "strict";
   /** What a lease's life is counted by; default: monotonic time of this process. */
   clock?: Clock;
 }
@@ -34,13 +39,14 @@ const KEYS = { min: 1, max: 10_000_000 };
 
 /** Validates options; `site` is the function that they were given to. */
 export function toLeasedSettings(site: OptionSite, options: unknown): LeasedSettings {
-  const known = ["leaseMs", "holders", "warmAfter", "keysMax", "clock"] as const;
+  const known = ["leaseMs", "holders", "warmAfter", "keysMax", "logs", "clock"] as const;
   const given = asOptions(site, options, known);
   return {
     leaseMs: whole(site, "leaseMs", orDefault(given.leaseMs, 1000), LEASE_MS),
     holders: whole(site, "holders", orDefault(given.holders, 4), HOLDERS),
     warmAfter: whole(site, "warmAfter", orDefault(given.warmAfter, 8), WARM_AFTER),
     keysMax: whole(site, "keysMax", orDefault(given.keysMax, 10_000), KEYS),
+    logs: oneOf(site, "logs", orDefault(given.logs, "leased"), ["leased", "strict"]),
     clock: toClock(site, given.clock),
   };
 }

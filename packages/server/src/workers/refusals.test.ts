@@ -1,0 +1,78 @@
+// A flood of an exhausted key is answered by the workers themselves; what an operator gives back reaches them within a
+// second.
+
+import { Agent } from "node:http";
+import { afterEach, describe, expect, it } from "vitest";
+import { reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
+import { ask } from "../../test/lifecycle/load.js";
+import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
+import { standFork } from "../../test/worker-stand.js";
+import type { Service } from "../service/service.js";
+import { startPrimary } from "./primary.js";
+
+const closing: (Service | Upstream)[] = [];
+const agent = new Agent({ keepAlive: true });
+afterEach(async () => {
+  for (const each of closing.splice(0).reverse()) await each.close();
+});
+
+const TEN = { fixedWindow: { limit: 10, windowMs: 30 * 86_400_000 } };
+
+/** A service of two workers under one rule of ten for everybody. */
+async function stand(rule: object = {}) {
+  const upstream = await startUpstream();
+  closing.push(upstream);
+  const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: TEN, ...rule }] };
+  const config = toGatewayConfig(upstream.url, rules, { server: { workers: 2 } });
+  const { fork, started } = standFork(config);
+  const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });
+  closing.push(service);
+  const urlOf = (name: string) => service.doors.find((door) => door.name === name)?.url ?? "";
+  const askGateway = () => ask(urlOf("gateway"), agent);
+  const exhaust = async () => {
+    await expect.poll(askGateway, { timeout: 20_000, interval: 1 }).toBe(429);
+  };
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`${urlOf("admin")}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ rule: "everybody", key: "global", ...body }),
+    });
+    expect(response.status).toBe(200);
+  };
+  const sentCount = () => started.reduce((sum, worker) => sum + worker.sentCount, 0);
+  return { askGateway, exhaust, post, sentCount };
+}
+
+describe("a flood of an exhausted key", () => {
+  it.each([
+    ["a rule that workers lease", {}],
+    ["a rule that says strict", { consistency: "strict" }],
+  ])("under %s sends the primary a few messages a second", async (_, rule) => {
+    const { askGateway, exhaust, sentCount } = await stand(rule);
+    await exhaust();
+    const startMs = performance.now();
+    const before = sentCount();
+    for (let i = 0; i < 1_000; i++) expect(await askGateway()).toBe(429);
+    const seconds = Math.ceil((performance.now() - startMs) / 1_000);
+    expect(sentCount() - before).toBeLessThanOrEqual(4 * (seconds + 1));
+  });
+});
+
+describe("what an operator does at the primary", () => {
+  it("ends refusals in workers within a second: refund, reset and unblock", async () => {
+    const { askGateway, exhaust, post } = await stand();
+    const admitsWithin = async (ms: number) =>
+      expect.poll(askGateway, { timeout: ms, interval: 10 }).toBe(200);
+    await exhaust();
+    await post("/v1/refund", { cost: 1 });
+    await admitsWithin(1_500);
+    await exhaust();
+    await post("/v1/reset", {});
+    await admitsWithin(1_500);
+    await post("/v1/block", { forMs: 3_600_000 });
+    await exhaust();
+    await post("/v1/unblock", {});
+    await admitsWithin(1_500);
+  });
+});
