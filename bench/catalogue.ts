@@ -27,6 +27,7 @@ import { decide } from "./service/decide.js";
 import { envoy } from "./service/envoy.js";
 import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gateway.js";
 import { gatewayLatency } from "./service/gateway-latency.js";
+import { workersEnvoy, workersGateway, workersRefuse } from "./workers/workers.js";
 
 export const benches: readonly Bench[] = [
   overMap,
@@ -63,6 +64,9 @@ export const benches: readonly Bench[] = [
   decide,
   batch,
   envoy,
+  workersGateway,
+  workersRefuse,
+  workersEnvoy,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

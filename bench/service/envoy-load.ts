@@ -1,12 +1,12 @@
-// The process that asks: `envoy-load.js PORT`. Told a number over the channel to its parent, it sends so many calls, a
-// fixed number of them at a time on each connection, and tells when all were answered. Plain HTTP/2 with messages made beforehand, since a gRPC library would need more of the processor than the servers do.
+// The process that asks: `envoy-load.js PORT ADDRESSES`. Told a number over the channel to its parent, it sends so many
+// calls, a fixed number of them at a time on each connection, and tells when all were answered. Plain HTTP/2 with messages made beforehand, since a gRPC library would need more of the processor than the servers do.
 
 import { type ClientHttp2Session, connect } from "node:http2";
 import { METHOD } from "./envoy-server.js";
 
 const CONNECTIONS = 4;
 const CALLS_AT_ONCE = 16;
-const ADDRESSES = 1_000;
+const ADDRESSES = Number(process.argv[3] ?? 1_000);
 
 const messages = Array.from({ length: ADDRESSES }, (_, i) =>
   toMessage(`10.0.${i >> 8}.${i & 255}`),

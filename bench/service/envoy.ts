@@ -69,15 +69,16 @@ async function measure(side: EnvoySide): Promise<number> {
   }
 }
 
-function start(cpu: string, script: string, argument: string): ChildProcess {
+/** Starts one of the processes beside this file. */
+export function start(cpu: string, script: string, ...more: readonly string[]): ChildProcess {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  return spawn("taskset", ["-c", cpu, process.execPath, path, argument], {
+  return spawn("taskset", ["-c", cpu, process.execPath, path, ...more], {
     stdio: ["ignore", 2, 2, "ipc"],
   });
 }
 
 /** Sends something, if anything, and waits for the number that comes back. */
-async function tell(child: ChildProcess, message?: string | number): Promise<number> {
+export async function tell(child: ChildProcess, message?: string | number): Promise<number> {
   const answer = once(child, "message");
   const failure = once(child, "exit").then(([code]) => {
     throw new Error(`${child.spawnargs.slice(-2).join(" ")} ended with ${code}`);

@@ -14,7 +14,8 @@ import { ensureProgram, makeFolder, removeFolder } from "sluice-test-servers";
 import { readRequests } from "../http/load.js";
 import type { ProxySide } from "./proxies.js";
 
-const PROXY_CPU = "0";
+/** Of what is measured. */
+export const PROXY_CPU = "0";
 /** Of whoever asks. */
 export const LOAD_CPU = "1";
 const CONNECTIONS = "64";
@@ -174,14 +175,16 @@ function toRunning(
   return { name, port, cpuSeconds: () => readCpuSeconds(pid as number), stop };
 }
 
-function readCpuSeconds(pid: number): number {
+/** Seconds of processor time that a process has used. */
+export function readCpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // Behind the name, which may hold anything: user and system time are the 12th and 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-async function failure(child: ChildProcess, name: string): Promise<never> {
+/** Rejects when a process ends. */
+export async function failure(child: ChildProcess, name: string): Promise<never> {
   const [code] = await Promise.race([once(child, "exit"), once(child, "error")]);
   throw new Error(`${name} did not start: ${code}`);
 }

@@ -1,0 +1,82 @@
+// `sluice serve` with one or several processes, all on one processor, as users start it: by a file. Its processor time
+// is that of all its processes together.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { makeFolder, removeFolder } from "sluice-test-servers";
+import { failure, PROXY_CPU, type RunningProxy, readCpuSeconds } from "../service/proxies-load.js";
+
+const command = fileURLToPath(new URL("./cli/main.js", import.meta.resolve("sluice-server")));
+const LISTEN = "127.0.0.1:0";
+const ENVOY_FILE = `
+domain: bench
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: year, requests_per_unit: LIMIT }
+`;
+
+/** What is served. */
+export interface Served {
+  readonly workers: number;
+  readonly door: "gateway" | "envoy";
+  /** Requests a day of each address at the gateway, a year at Envoy's. */
+  readonly limit: number;
+  /** Where the gateway leads. */
+  readonly upstreamPort?: number;
+}
+
+/** Starts the service and waits until it listens. */
+export async function startServed(served: Served): Promise<RunningProxy> {
+  const folder = makeFolder("bench-workers");
+  const file = join(folder, "sluice.yaml");
+  writeFileSync(join(folder, "envoy.yaml"), ENVOY_FILE.replace("LIMIT", `${served.limit}`));
+  writeFileSync(file, JSON.stringify(toFile(served)));
+  const args = ["-c", PROXY_CPU, process.execPath, command, "serve", "--config", file];
+  const child = spawn("taskset", args, { stdio: ["ignore", "pipe", 2] });
+  child.once("exit", () => removeFolder(folder));
+  const name = `${served.door}, ${served.workers} processes`;
+  const port = await Promise.race([portOf(child, served.door), failure(child, name)]);
+  return {
+    name,
+    port,
+    cpuSeconds: () => pidsOf(child).reduce((sum, pid) => sum + readCpuSeconds(pid), 0),
+    stop: () => child.kill("SIGTERM"),
+  };
+}
+
+function toFile({ workers, door, limit, upstreamPort }: Served): object {
+  const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
+  const common = {
+    server: { workers },
+    admin: { listen: LISTEN },
+    telemetry: { logLevel: "info", decisionLogShare: 0 },
+  };
+  if (door === "envoy") return { ...common, envoy: { listen: LISTEN, files: ["envoy.yaml"] } };
+  return {
+    ...common,
+    gateway: { listen: LISTEN },
+    upstreams: { app: { targets: [`http://127.0.0.1:${upstreamPort}`] } },
+    routes: [{ path: "/*", upstream: "app" }],
+    rules: { version: 1, rules: [rule] },
+  };
+}
+
+/** Where a door listens, as the log says. */
+function portOf({ stdout }: ChildProcess, door: string): Promise<number> {
+  return new Promise((resolve) => {
+    if (stdout === null) return;
+    createInterface(stdout).on("line", (line) => {
+      const { msg, door: name, url } = JSON.parse(line) as Record<string, string>;
+      if (msg === "listening" && name === door) resolve(Number(new URL(url ?? "").port));
+    });
+  });
+}
+
+/** A process and those that it started. */
+function pidsOf({ pid }: ChildProcess): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return [pid as number, ...children.split(" ").filter(Boolean).map(Number)];
+}
