@@ -4,20 +4,20 @@ import { deserialize, serialize } from "node:v8";
 import type { Channel } from "../src/workers/channel.js";
 
 /** Two ends, how many messages each has sent, and a way to cut them off from each other. */
-export interface ChannelPair {
-  readonly worker: Channel;
-  readonly primary: Channel;
+export interface ChannelPair<Message = unknown> {
+  readonly worker: Channel<Message>;
+  readonly primary: Channel<Message>;
   readonly counts: readonly [worker: number, primary: number];
   cut(): void;
 }
 
 /** Two ends of a channel in one process. Messages are copied as between two, and come a turn later. */
-export function channelPair(): ChannelPair {
-  const sides = [new Set<(message: unknown) => void>(), new Set<(message: unknown) => void>()];
+export function channelPair<Message = unknown>(): ChannelPair<Message> {
+  const sides = [new Set<(message: Message) => void>(), new Set<(message: Message) => void>()];
   const gone: (() => void)[] = [];
   const counts: [number, number] = [0, 0];
   let isGone = false;
-  const endOf = (own: 0 | 1): Channel => ({
+  const endOf = (own: 0 | 1): Channel<Message> => ({
     send: (message) => {
       counts[own]++;
       const copy = serialize(message);

@@ -1,6 +1,7 @@
 // Workers within this process: what a primary starts in tests, to be killed without a process.
 
 import type { Config } from "../src/config/config.js";
+import type { Channels } from "../src/workers/channel.js";
 import type { WorkerProcess } from "../src/workers/fork.js";
 import { Worker } from "../src/workers/worker.js";
 import { channelPair } from "./channel-pair.js";
@@ -8,19 +9,20 @@ import { channelPair } from "./channel-pair.js";
 /** A worker process that is none. */
 export class StandWorker implements WorkerProcess {
   readonly pid: number;
-  readonly #pair = channelPair();
-  readonly channel = this.#pair.primary;
+  readonly #control = channelPair();
+  readonly #store = channelPair<string>();
+  readonly channels: Channels = { control: this.#control.primary, store: this.#store.primary };
   readonly #exits: ((why: string) => void)[] = [];
   #hasExited = false;
 
-  constructor(pid: number, start: (channel: typeof this.channel) => void) {
+  constructor(pid: number, start: (channels: Channels) => void) {
     this.pid = pid;
-    start(this.#pair.worker);
+    start({ control: this.#control.worker, store: this.#store.worker });
   }
 
-  /** How many messages it has sent to its primary. */
+  /** How many messages it has sent to the store of its primary. */
   get sentCount(): number {
-    return this.#pair.counts[0];
+    return this.#store.counts[0];
   }
 
   onceExited(listener: (why: string) => void): void {
@@ -31,11 +33,12 @@ export class StandWorker implements WorkerProcess {
     this.exit("SIGKILL");
   }
 
-  /** Ends it, as a process ends: the channel goes with it. */
+  /** Ends it, as a process ends: its channels go with it. */
   exit(why: string): void {
     if (this.#hasExited) return;
     this.#hasExited = true;
-    this.#pair.cut();
+    this.#control.cut();
+    this.#store.cut();
     for (const listener of this.#exits) listener(why);
   }
 }
@@ -44,8 +47,8 @@ export class StandWorker implements WorkerProcess {
 export function standFork(config: Config) {
   const started: StandWorker[] = [];
   const fork = () => {
-    const stand = new StandWorker(started.length + 1, (channel) => {
-      const worker = new Worker(channel, () => config);
+    const stand = new StandWorker(started.length + 1, (channels) => {
+      const worker = new Worker(channels, () => config);
       void worker.start();
       void worker.ended.then((code) => stand.exit(`exit code ${code}`));
     });

@@ -30,7 +30,7 @@ descriptors:
 function standOf(clock: Clock) {
   const shared = memoryStore({ keysMax: 10_000 });
   const stands = Array.from({ length: WORKERS }, () => {
-    const { worker, primary, counts } = channelPair();
+    const { worker, primary, counts } = channelPair<string>();
     serveStore(shared, primary, { clock });
     const guarded = resilient(ipcStore(worker), { timeoutMs: 10_000, clock });
     const { core } = makeCore({ files: [], store: guarded, clock, config: { workers: WORKERS } });

@@ -2,16 +2,21 @@
 
 import cluster from "node:cluster";
 import type { EventEmitter } from "node:events";
+import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { type Channel, processChannel, type Talking } from "./channel.js";
+import { type Channels, lineChannel, processChannel, type Talking } from "./channel.js";
 import { WORKER_VARIABLE } from "./control.js";
 
 const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
 
+/** What a worker starts with: our output, Node's channel, and a pipe for the store at {@link STORE_FD}. */
+const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
+const STORE_FD: number = STDIO.indexOf("pipe");
+
 /** A worker process as its primary sees it. */
 export interface WorkerProcess {
   readonly pid: number | undefined;
-  readonly channel: Channel;
+  readonly channels: Channels;
   /** Calls `listener` once when the process has ended, with what is known of why. */
   onceExited(listener: (why: string) => void): void;
   /** Ends it at once. */
@@ -27,11 +32,14 @@ export type Fork = () => WorkerProcess;
  */
 export function forkWorker(hasFile: boolean): WorkerProcess {
   const program = hasFile ? { exec: MAIN, args: [] } : {};
-  cluster.setupPrimary({ serialization: "advanced", ...program });
+  cluster.setupPrimary({ serialization: "advanced", stdio: [...STDIO], ...program });
   const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
   return {
     pid: worker.process.pid,
-    channel: processChannel(toTalking(worker, worker.process)),
+    channels: {
+      control: processChannel(toTalking(worker, worker.process)),
+      store: lineChannel(worker.process.stdio[STORE_FD] as Socket),
+    },
     onceExited: (listener) => {
       worker.once("exit", (code: number | null, signal: string | null) =>
         listener(signal === null ? `exit code ${code}` : signal),
@@ -41,9 +49,12 @@ export function forkWorker(hasFile: boolean): WorkerProcess {
   };
 }
 
-/** The channel of this process, which {@link forkWorker} started, to its primary. */
-export function primaryChannel(): Channel {
-  return processChannel(toTalking(process, process));
+/** The channels of this process, which {@link forkWorker} started, to its primary. */
+export function primaryChannels(): Channels {
+  const pipe = new Socket({ fd: STORE_FD });
+  // What keeps a worker alive is Node's channel.
+  pipe.unref();
+  return { control: processChannel(toTalking(process, process)), store: lineChannel(pipe) };
 }
 
 /** What Node has to send and to hear with. Whatever could not be sent any more was for nobody. */

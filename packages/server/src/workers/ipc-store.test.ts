@@ -17,7 +17,7 @@ import { serveStore } from "./serve-store.js";
 
 function standOn(clock: Clock = new ManualClock(1_700_000_000_000), inner?: Store) {
   const store = inner ?? memoryStore({ keysMax: 10_000 });
-  const { worker, primary, counts, cut } = channelPair();
+  const { worker, primary, counts, cut } = channelPair<string>();
   serveStore(store, primary, { clock });
   return { store: ipcStore(worker), inner: store, counts, cut };
 }

@@ -18,15 +18,21 @@ import { atEndOfTurn } from "../clock.js";
 import type { Channel } from "./channel.js";
 import { CounterNumbers } from "./counter-numbers.js";
 import {
-  type AnswersMessage,
-  type CallsMessage,
+  decodeAnswers,
+  encodeCalls,
   fromWireError,
-  isMessage,
+  fromWireStanding,
+  fromWireVerdict,
+  HOLDS,
   toWireCharge,
   type WireAnswer,
   type WireAsk,
+  type WireCall,
   type WireCharge,
+  type WireHold,
+  type WireOutcome,
   type WireReceipt,
+  type WireVerdict,
 } from "./wire.js";
 
 /** Calls that wait for the primary; beyond it they fail at once, and the policy of each rule answers. */
@@ -45,18 +51,11 @@ interface Unsent extends Waiting {
   readonly isAbandoned: (() => boolean) | undefined;
 }
 
-/** What a decision looks like on its way back. */
-interface WireOutcome {
-  readonly isAdmitted: boolean;
-  readonly verdicts: readonly Verdict[];
-  readonly receipts: readonly WireReceipt[];
-}
-
 /** A store in another process. Made by {@link ipcStore}. */
 export class IpcStore implements Store {
   /** Answers may fail to come: a primary can be gone. */
   readonly isRemote = true;
-  readonly #channel: Channel;
+  readonly #channel: Channel<string>;
   readonly #numbers = new CounterNumbers();
   readonly #waiting = new Map<number, Waiting>();
   readonly #stopListening: () => void;
@@ -65,28 +64,37 @@ export class IpcStore implements Store {
   #isGone = false;
   #isClosed = false;
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel<string>) {
     this.#channel = channel;
-    this.#stopListening = channel.listen((message) => {
-      if (isMessage<AnswersMessage>("answers", message)) this.#hear(message.answers);
-    });
+    this.#stopListening = channel.listen((line) => this.#hear(decodeAnswers(line)));
     channel.onceGone(() => this.#lose());
   }
 
   async decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
-    const { requestId, hold, isAbandoned } = options;
-    const sent = { requestId, hold };
-    const write = (numbers: CounterNumbers) => ["decide", toWire(charges, numbers), sent] as const;
+    const { requestId, hold = false, isAbandoned } = options;
+    const held = HOLDS.indexOf(hold) as WireHold;
+    const write = (numbers: CounterNumbers): WireAsk => {
+      const list = toWire(charges, numbers);
+      // JSON would turn an undefined id into null.
+      return requestId === undefined ? ["decide", list, held] : ["decide", list, held, requestId];
+    };
     const outcome = (await this.#ask(write, isAbandoned)) as WireOutcome;
-    return { ...outcome, receipts: outcome.receipts.map((each) => toReceipt(each, charges)) };
+    const [isAdmitted, verdicts, receipts] = outcome;
+    return {
+      isAdmitted,
+      verdicts: verdicts.map(fromWireVerdict),
+      receipts: receipts.map((each) => toReceipt(each, charges)),
+    };
   }
 
   async peek(charges: readonly Charge[]): Promise<readonly Verdict[]> {
-    return (await this.#askOfCharges("peek", charges)) as readonly Verdict[];
+    const verdicts = await this.#askOfCharges("peek", charges);
+    return (verdicts as readonly WireVerdict[]).map(fromWireVerdict);
   }
 
   async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
-    return (await this.#askOfCharges("debit", charges)) as readonly Standing[];
+    const standings = await this.#askOfCharges("debit", charges);
+    return (standings as readonly WireVerdict[]).map(fromWireStanding);
   }
 
   async settle(settlings: readonly Settling[]): Promise<void> {
@@ -163,11 +171,10 @@ export class IpcStore implements Store {
     const isAfresh = this.#numbers.startAfreshIfFull();
     const calls = unsent.flatMap((call) => this.#write(call));
     const counters = this.#numbers.takeNew();
-    const message: CallsMessage = { sluice: "calls", isAfresh, counters, calls };
-    this.#channel.send(message);
+    this.#channel.send(encodeCalls({ isAfresh, counters, calls }));
   }
 
-  #write({ write, isAbandoned, ...waiting }: Unsent): (readonly [number, WireAsk])[] {
+  #write({ write, isAbandoned, ...waiting }: Unsent): WireCall[] {
     if (isAbandoned?.() === true) {
       waiting.reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "nobody waits for the answer"));
       return [];
@@ -203,7 +210,7 @@ export class IpcStore implements Store {
  * The store of the primary process at the other end of a channel, where {@link serveStore} answers. It has
  * a time of its own, the primary's: `nowMs` of charges is not looked at.
  */
-export function ipcStore(channel: Channel): IpcStore {
+export function ipcStore(channel: Channel<string>): IpcStore {
   return new IpcStore(channel);
 }
 

@@ -4,7 +4,6 @@
 import { after } from "../clock.js";
 import { ServerError } from "../errors.js";
 import type { Channel } from "./channel.js";
-import { isMessage } from "./wire.js";
 
 interface AskMessage {
   readonly sluice: "ask";
@@ -82,6 +81,14 @@ export class Peer {
     }
     this.#channel.send(told);
   }
+}
+
+/** Whether a message is of this kind. */
+function isMessage<M extends { readonly sluice: string }>(
+  kind: M["sluice"],
+  message: unknown,
+): message is M {
+  return (message as { sluice?: unknown } | null)?.sluice === kind;
 }
 
 function gone(id: number): ToldMessage {

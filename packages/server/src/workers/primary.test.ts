@@ -106,8 +106,8 @@ describe("a drain", () => {
     const asked: string[] = [];
     const stops: (() => void)[] = [];
     const fork = () =>
-      new StandWorker(1, (channel) => {
-        const primary = new Peer(channel, {
+      new StandWorker(1, ({ control }) => {
+        const primary = new Peer(control, {
           switches: () => {},
           announceDrain: () => void asked.push("announceDrain"),
           stopListening: () => new Promise<void>((resolve) => stops.push(resolve)),

@@ -15,15 +15,20 @@ import { andThen, isThenable } from "../maybe.js";
 import type { Channel } from "./channel.js";
 import { OpenReceipts } from "./open-receipts.js";
 import {
-  type AnswersMessage,
-  type CallsMessage,
+  type Calls,
+  decodeCalls,
+  encodeAnswers,
   fromWireCharge,
-  isMessage,
+  fromWireMs,
+  HOLDS,
   toWireError,
+  toWireStanding,
+  toWireVerdict,
   type WireAnswer,
   type WireAsk,
   type WireCharge,
-  type WireDecideOptions,
+  type WireHold,
+  type WireOutcome,
   type WireReceipt,
 } from "./wire.js";
 
@@ -33,11 +38,13 @@ export interface ServeStoreOptions {
 }
 
 /** Answers the calls of one worker until the channel is gone. Permits that the worker still holds are free then. */
-export function serveStore(store: Store, channel: Channel, options: ServeStoreOptions): void {
+export function serveStore(
+  store: Store,
+  channel: Channel<string>,
+  options: ServeStoreOptions,
+): void {
   const desk = new StoreDesk(store, channel, options.clock);
-  const stop = channel.listen((message) => {
-    if (isMessage<CallsMessage>("calls", message)) desk.take(message);
-  });
+  const stop = channel.listen((line) => desk.take(decodeCalls(line)));
   channel.onceGone(() => {
     stop();
     desk.close();
@@ -46,21 +53,21 @@ export function serveStore(store: Store, channel: Channel, options: ServeStoreOp
 
 class StoreDesk {
   readonly #store: Store;
-  readonly #channel: Channel;
+  readonly #channel: Channel<string>;
   readonly #clock: Clock;
   readonly #counters = new Map<number, Counter>();
   readonly #receipts: OpenReceipts;
   #answers: WireAnswer[] = [];
   #isClosed = false;
 
-  constructor(store: Store, channel: Channel, clock: Clock) {
+  constructor(store: Store, channel: Channel<string>, clock: Clock) {
     this.#store = store;
     this.#channel = channel;
     this.#clock = clock;
     this.#receipts = new OpenReceipts(clock);
   }
 
-  take({ isAfresh, counters, calls }: CallsMessage): void {
+  take({ isAfresh, counters, calls }: Calls): void {
     if (isAfresh) this.#counters.clear();
     for (const [number, counter] of counters) this.#counters.set(number, Object.freeze(counter));
     for (const [call, ask] of calls) this.#answer(call, ask);
@@ -100,9 +107,9 @@ class StoreDesk {
     this.#answers.push(answer);
     if (this.#answers.length > 1) return;
     atEndOfTurn(() => {
-      const message: AnswersMessage = { sluice: "answers", answers: this.#answers };
+      const line = encodeAnswers(this.#answers);
       this.#answers = [];
-      this.#channel.send(message);
+      this.#channel.send(line);
     });
   }
 
@@ -110,10 +117,13 @@ class StoreDesk {
   #ask(ask: WireAsk): unknown {
     switch (ask[0]) {
       case "decide":
-        return this.#decide(ask[1], ask[2]);
+        return this.#decide(ask[1], ask[2], ask[3]);
       case "peek":
-        return this.#store.peek(this.#toCharges(ask[1]), { blockNowMs: this.#clock.now() });
+        return this.#peek(ask[1]);
       case "debit":
+        return andThen(this.#store.debit(this.#toCharges(ask[1])), (all) =>
+          all.map(toWireStanding),
+        );
       case "refund":
       case "reset":
         return this.#store[ask[0]](this.#toCharges(ask[1]));
@@ -121,7 +131,7 @@ class StoreDesk {
         return this.#settle(ask[1]);
       case "block": {
         const nowMs = this.#clock.now();
-        return this.#store.block(ask[1], ask[2], { untilMs: nowMs + ask[3], nowMs });
+        return this.#store.block(ask[1], ask[2], { untilMs: nowMs + fromWireMs(ask[3]), nowMs });
       }
       case "unblock":
         return this.#store.unblock(ask[1], ask[2]);
@@ -130,8 +140,14 @@ class StoreDesk {
     }
   }
 
-  #decide(list: readonly WireCharge[], { requestId, hold = false }: WireDecideOptions): unknown {
+  #peek(list: readonly WireCharge[]): unknown {
+    const verdicts = this.#store.peek(this.#toCharges(list), { blockNowMs: this.#clock.now() });
+    return andThen(verdicts, (all) => all.map(toWireVerdict));
+  }
+
+  #decide(list: readonly WireCharge[], held: WireHold, requestId: string | undefined): unknown {
     const charges = this.#toCharges(list);
+    const hold = HOLDS[held];
     const outcome = this.#store.decide(charges, {
       hold,
       blockNowMs: this.#clock.now(),
@@ -141,7 +157,7 @@ class StoreDesk {
     return andThen(outcome, (each) => this.#toOutcome(each, charges, isBrief));
   }
 
-  #toOutcome(outcome: Outcome, charges: readonly Charge[], isBrief: boolean): unknown {
+  #toOutcome(outcome: Outcome, charges: readonly Charge[], isBrief: boolean): WireOutcome {
     const receipts = outcome.receipts.map((receipt): WireReceipt => {
       const { counter, key, cost } = receipt;
       const at = charges.findIndex((charge) => charge.counter === counter && charge.key === key);
@@ -149,7 +165,7 @@ class StoreDesk {
     });
     // Decided for a worker that did not live to hear it.
     if (this.#isClosed) this.#freePermits();
-    return { ...outcome, receipts };
+    return [outcome.isAdmitted, outcome.verdicts.map(toWireVerdict), receipts];
   }
 
   /** Receipts that are not known any more count as settled: they were, or are too old to be good. */

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { StandWorker } from "../../test/worker-stand.js";
-import type { Channel } from "./channel.js";
+import type { Channels } from "./channel.js";
 import type { WorkerStart } from "./control.js";
 import { Peer } from "./peer.js";
 import { RESTARTS_MAX, Slot } from "./slot.js";
@@ -20,15 +20,15 @@ const START = {
 } as unknown as WorkerStart;
 
 /** A worker that says what it has to, and opens one door. */
-function politeWorker(channel: Channel): void {
-  const peer = new Peer(channel, { switches: () => {}, rules: () => {} });
+function politeWorker({ control }: Channels): void {
+  const peer = new Peer(control, { switches: () => {}, rules: () => {} });
   void (async () => {
     await peer.ask("hello", undefined, 1_000);
     await peer.ask("opened", [{ name: "gateway", url: "http://127.0.0.1:1" }], 1_000);
   })().catch(() => {});
 }
 
-function standOn(worker: (channel: Channel) => void = politeWorker) {
+function standOn(worker: (channels: Channels) => void = politeWorker) {
   const started: StandWorker[] = [];
   const deaths: (number | undefined)[] = [];
   let nowMs = 0;
@@ -118,8 +118,8 @@ describe("a worker that is let go before its doors are open", () => {
 
 describe("a worker that does not start", () => {
   it("fails the start with what it said", async () => {
-    const { slot, deaths } = standOn((channel) => {
-      void new Peer(channel).ask("failed", "the port is taken", 1_000).catch(() => {});
+    const { slot, deaths } = standOn(({ control }) => {
+      void new Peer(control).ask("failed", "the port is taken", 1_000).catch(() => {});
     });
     await expect(slot.start()).rejects.toThrow("the port is taken");
     expect(deaths).toEqual([]);

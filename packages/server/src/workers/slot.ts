@@ -91,7 +91,7 @@ export class Slot {
       const fail = (seen: string) => reject(new ServerError("SLUICE_WORKER_FAILED", seen));
       const cancel = after(START_MS_MAX, () => fail(`not started within ${START_MS_MAX} ms`));
       let start = this.#options.toStart();
-      const peer = new Peer(worker.channel, {
+      const peer = new Peer(worker.channels.control, {
         hello: () => {
           start = this.#options.toStart();
           return start;

@@ -1,12 +1,15 @@
-// What a worker and the primary tell each other of the store: calls in batches, answers in batches. Lists
-// instead of objects where there are many. Counters are told once and then known by a number.
+// What a worker and the primary tell each other of the store: calls in batches, answers in batches, each batch one line
+// of JSON. Lists instead of objects, since there are many. Counters are told once and then known by a number.
 
+import { deserialize, serialize } from "node:v8";
 import {
   type Charge,
   type Counter,
   errorCatalogue,
   SluiceError,
   type SluiceErrorCode,
+  type Standing,
+  type Verdict,
 } from "sluice";
 
 /** A charge: number of its counter, key, cost, flags, and who asks. */
@@ -15,63 +18,91 @@ export type WireCharge = readonly [
   key: string,
   cost: number,
   flags: number,
-  caller?: string | undefined,
+  caller?: string,
 ];
 
 const IS_FINAL = 1;
 const IS_SHADOW = 2;
 
-/** How a list is decided, as far as that can be told to another process. */
-export interface WireDecideOptions {
-  readonly requestId?: string | undefined;
-  readonly hold?: boolean | "briefly" | undefined;
-}
+/** A time that may never come, which JSON writes as null. */
+export type WireMs = number | null;
 
 /** What is asked of the store. Times are the primary's own: clocks of processes differ. */
 export type WireAsk =
-  | readonly ["decide", readonly WireCharge[], WireDecideOptions]
+  | readonly ["decide", readonly WireCharge[], hold: WireHold, requestId?: string]
   | readonly ["peek" | "debit" | "refund" | "reset", readonly WireCharge[]]
   | readonly ["settle", readonly (readonly [receipt: number, kept: number])[]]
-  | readonly ["block", scope: string, key: string, forMs: number]
+  | readonly ["block", scope: string, key: string, forMs: WireMs]
   | readonly ["unblock", scope: string, key: string]
   | readonly ["prepare", counter: number];
+
+/** Whether a charge is held: an index of {@link HOLDS}. */
+export type WireHold = 0 | 1 | 2;
+/** How charges are held, by their numbers. */
+export const HOLDS = [false, true, "briefly"] as const;
 
 /** A call, by the number under which its answer comes. */
 export type WireCall = readonly [call: number, ask: WireAsk];
 
 /** Calls of one turn of a worker. */
-export interface CallsMessage {
-  readonly sluice: "calls";
-  /** Whether the numbers of counters start anew with this message. */
+export interface Calls {
+  /** Whether the numbers of counters start again with this message. */
   readonly isAfresh: boolean;
   readonly counters: readonly (readonly [number, Counter])[];
   readonly calls: readonly WireCall[];
 }
 
+/** A verdict, and what is in use if it is a standing. */
+export type WireVerdict = readonly [
+  allowed: 0 | 1,
+  limit: number,
+  remaining: number,
+  retryAfterMs: WireMs,
+  resetMs: WireMs,
+  delayMs: number,
+  source: number,
+  used?: number,
+];
+
+const SOURCES = ["memory", "store", "lease", "deny-cache", "fallback"] as const;
+
 /** A receipt: which charge it is of, its number in the primary, its cost. */
 export type WireReceipt = readonly [charge: number, receipt: number, cost: number];
 
-/** An error, by its code if it is one of the library. */
-export interface WireError {
-  readonly code: string | undefined;
-  readonly message: string;
-}
+/** What a decision comes to. */
+export type WireOutcome = readonly [
+  isAdmitted: boolean,
+  verdicts: readonly WireVerdict[],
+  receipts: readonly WireReceipt[],
+];
+
+/** An error: its code, null if it is not one of the library, and its message. */
+export type WireError = readonly [code: string | null, message: string];
 
 /** An answer: its value, or an error. */
 export type WireAnswer = readonly [call: number, value: unknown, error?: WireError];
 
-/** Answers that were there at the end of a turn of the primary. */
-export interface AnswersMessage {
-  readonly sluice: "answers";
-  readonly answers: readonly WireAnswer[];
+/** Calls as one line. */
+export function encodeCalls({ isAfresh, counters, calls }: Calls): string {
+  // Counters come seldom and have what JSON loses.
+  const told = counters.length === 0 ? "" : serialize(counters).toString("base64");
+  return JSON.stringify([isAfresh, told, calls]);
 }
 
-/** Whether a message is of this kind. */
-export function isMessage<M extends { readonly sluice: string }>(
-  kind: M["sluice"],
-  message: unknown,
-): message is M {
-  return (message as { sluice?: unknown } | null)?.sluice === kind;
+/** Reads {@link encodeCalls}. */
+export function decodeCalls(line: string): Calls {
+  const [isAfresh, told, calls] = JSON.parse(line) as [boolean, string, WireCall[]];
+  return { isAfresh, counters: told === "" ? [] : deserialize(Buffer.from(told, "base64")), calls };
+}
+
+/** Answers that were there at the end of a turn of the primary, as one line. */
+export function encodeAnswers(answers: readonly WireAnswer[]): string {
+  return JSON.stringify(answers);
+}
+
+/** Reads {@link encodeAnswers}. */
+export function decodeAnswers(line: string): readonly WireAnswer[] {
+  return JSON.parse(line);
 }
 
 /** A charge as it is sent. */
@@ -94,15 +125,51 @@ export function fromWireCharge(
   return { counter, key, cost, nowMs, isFinal, shadow, caller };
 }
 
+/** A verdict as it is sent. */
+export function toWireVerdict(verdict: Verdict): WireVerdict {
+  const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source } = verdict;
+  const from = SOURCES.indexOf(source);
+  return [allowed ? 1 : 0, limit, remaining, retryAfterMs, resetMs, delayMs, from];
+}
+
+/** Reads {@link toWireVerdict}. */
+export function fromWireVerdict(wire: WireVerdict): Verdict {
+  const [allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source] = wire;
+  return {
+    allowed: allowed === 1,
+    limit,
+    remaining,
+    retryAfterMs: fromWireMs(retryAfterMs),
+    resetMs: fromWireMs(resetMs),
+    delayMs,
+    source: SOURCES[source],
+  };
+}
+
+/** A standing as it is sent. */
+export function toWireStanding(standing: Standing): WireVerdict {
+  return [...toWireVerdict(standing), standing.used] as unknown as WireVerdict;
+}
+
+/** Reads {@link toWireStanding}. */
+export function fromWireStanding(wire: WireVerdict): Standing {
+  return { ...fromWireVerdict(wire), used: wire[7] ?? 0 };
+}
+
+/** A time as the store has it. */
+export function fromWireMs(ms: WireMs): number {
+  return ms ?? Number.POSITIVE_INFINITY;
+}
+
 /** An error as it is sent. */
 export function toWireError(error: unknown): WireError {
-  if (error instanceof SluiceError) return { code: error.code, message: error.message };
-  return { code: undefined, message: error instanceof Error ? error.message : String(error) };
+  if (error instanceof SluiceError) return [error.code, error.message];
+  return [null, error instanceof Error ? error.message : String(error)];
 }
 
 /** An error as the caller sees it: with the code and the words that it had. */
-export function fromWireError({ code, message }: WireError): Error {
-  if (code === undefined || !Object.hasOwn(errorCatalogue, code)) return new Error(message);
+export function fromWireError([code, message]: WireError): Error {
+  if (code === null || !Object.hasOwn(errorCatalogue, code)) return new Error(message);
   const known = code as SluiceErrorCode;
   const summary = `${errorCatalogue[known].summary}: `;
   return new SluiceError(

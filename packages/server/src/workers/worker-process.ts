@@ -4,7 +4,7 @@ import type { Config } from "../config/config.js";
 import { parseConfig } from "../config/load.js";
 import { ServerError } from "../errors.js";
 import type { WorkerStart } from "./control.js";
-import { primaryChannel } from "./fork.js";
+import { primaryChannels } from "./fork.js";
 import { Worker } from "./worker.js";
 
 /** A terminal and systemd send these to everybody; the primary drains and reloads its workers itself. */
@@ -18,7 +18,7 @@ const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 export async function runWorker(config?: Config): Promise<number> {
   const ignore = () => {};
   for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
-  const worker = new Worker(primaryChannel(), (start) => config ?? toConfig(start));
+  const worker = new Worker(primaryChannels(), (start) => config ?? toConfig(start));
   process.on("uncaughtException", (error) => {
     worker.mourn(error);
     process.exit(1);

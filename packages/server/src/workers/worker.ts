@@ -16,7 +16,7 @@ import { sharedOpenersOf } from "../service/openers.js";
 import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create.js";
 import type { TopOptions } from "../telemetry/top-report.js";
-import type { Channel } from "./channel.js";
+import type { Channels } from "./channel.js";
 import {
   ASK_MS_MAX,
   START_MS_MAX,
@@ -35,7 +35,7 @@ export type WorkerConfig = (start: WorkerStart) => Config;
 /** A worker, apart from the process that it runs in. */
 export class Worker {
   readonly #toConfig: WorkerConfig;
-  readonly #channel: Channel;
+  readonly #channels: Channels;
   readonly #primary: Peer;
   /** Resolves with the exit code when it has nothing more to do. */
   readonly ended: Promise<number>;
@@ -43,15 +43,15 @@ export class Worker {
   #core: OwnedCore | undefined;
   #doors: readonly OpenDoor[] = [];
 
-  constructor(channel: Channel, toConfig: WorkerConfig) {
+  constructor(channels: Channels, toConfig: WorkerConfig) {
     this.#toConfig = toConfig;
-    this.#channel = channel;
+    this.#channels = channels;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
     // Whose primary is gone has no counters and no successor: a new one starts its own workers.
-    channel.onceGone(() => void this.#close(1));
-    this.#primary = new Peer(channel, {
+    channels.control.onceGone(() => void this.#close(1));
+    this.#primary = new Peer(channels.control, {
       rules: (written: WrittenRules) => this.#replace(written),
       switches: (switches: Switches) => this.#switch(switches),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
@@ -81,7 +81,7 @@ export class Worker {
     const { keySecret, logLevel } = start;
     const telemetry = createTelemetry({ ...config.telemetry, logLevel }, { keySecret });
     // Not measured: its times are those of a message, and the primary has the store's.
-    const store = resilient(ipcStore(this.#channel), {
+    const store = resilient(ipcStore(this.#channels.store), {
       timeoutMs: STORE_MS_MAX,
       onStoreFailure: config.store.onStoreFailure,
       localShare: 1 / config.workers,

@@ -43,7 +43,7 @@ export class Workers implements OtherProcesses {
     const { inForce, keySecret, written, fork } = options;
     this.#crew = new Crew(config.workers, {
       fork: fork ?? (() => forkWorker(written !== undefined)),
-      serve: ({ channel }) => serveStore(core.store, channel, { clock }),
+      serve: ({ channels }) => serveStore(core.store, channels.store, { clock }),
       toStart: () => ({
         ...inForce(),
         switches: core.policy.switchedOff,
