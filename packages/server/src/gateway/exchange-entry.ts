@@ -84,7 +84,10 @@ export class Entry {
 
   #tellStatus(turn: Turn): void {
     void (async () => this.#host.door.status(new TurnView(turn)))().then(
-      (reply) => this.#answer(turn, reply, ""),
+      (reply) => {
+        if (reply.status !== 200) this.#host.telemetry.refused("gateway", reply.status);
+        this.#answer(turn, reply, "");
+      },
       (error) => this.#fail(turn, error),
     );
   }

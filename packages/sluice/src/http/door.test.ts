@@ -5,8 +5,10 @@ import { concurrency, fixedWindow, tokenBucket } from "../limits.js";
 import { ForwardingStore } from "../stores/forwarding-store.js";
 import { memoryStore } from "../stores/memory/store.js";
 import { ManualClock } from "../testing/manual-clock.js";
+import type { Door } from "./door.js";
 import { type RateLimitOptions, toDoor } from "./options.js";
 import type { Passage } from "./passage.js";
+import type { RequestView } from "./request-view.js";
 
 const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });
@@ -309,6 +311,42 @@ describe("GET /rate_limit", () => {
     });
     expect(ask()).toEqual(ask());
     expect(body).not.toContain("203.0.113.10");
+  });
+
+  it("costs the asker: 20 answers at once, then five a second, whoever else asks", () => {
+    const { door, clock } = doorOf([{ id: "a", limit: three }]);
+    const ask = (peer: string | undefined) => now(door.status(viewOf({ peer }))).status;
+    for (let i = 0; i < 20; i++) expect(ask("203.0.113.10")).toBe(200);
+    const refused = now(door.status(viewOf({ peer: "203.0.113.10" })));
+    expect(refused.status).toBe(429);
+    expect(byName(refused.fields)).toMatchObject({
+      "cache-control": "no-store",
+      "content-type": "application/problem+json",
+      "retry-after": "1",
+    });
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "RATE_LIMIT_EXCEEDED" });
+    expect(ask("203.0.113.11")).toBe(200);
+    clock.advance(200);
+    expect([ask("203.0.113.10"), ask("203.0.113.10")]).toEqual([200, 429]);
+  });
+
+  it("counts askers of one IPv6 network together, and by name where there is no address", () => {
+    const network = doorOf([{ id: "a", limit: three }]).door;
+    const statusOf = (door: Door, view: Partial<RequestView>) =>
+      now(door.status(viewOf(view))).status;
+    for (let i = 0; i < 20; i++) statusOf(network, { peer: `2001:db8::${i}` });
+    expect(statusOf(network, { peer: "2001:db8::ffff" })).toBe(429);
+    expect(statusOf(network, { peer: "2001:db8:0:1::1" })).toBe(200);
+    const identity = { apiKey: { header: "x-api-key" } };
+    const rule = { id: "keys", key: "apiKey", onMissing: "skip", limit: three };
+    const named = doorOf([rule], { identity }).door;
+    const by = (key: string) => ({ peer: undefined, headers: { "x-api-key": key } });
+    for (let i = 0; i < 20; i++) statusOf(named, by("one"));
+    expect([statusOf(named, by("one")), statusOf(named, by("two"))]).toEqual([429, 200]);
+    const keyed = simple({ key: (request) => (request as { id: string }).id });
+    const raw = (id: string) => ({ peer: undefined, raw: { id } });
+    for (let i = 0; i < 20; i++) statusOf(keyed, raw("a"));
+    expect([statusOf(keyed, raw("a")), statusOf(keyed, raw("b"))]).toEqual([429, 200]);
   });
 
   it("has nothing to tell of a request that is skipped", () => {

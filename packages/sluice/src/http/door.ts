@@ -4,6 +4,7 @@
 import { wallMsOf } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { andThen, drop, type MaybePromise, tell } from "../maybe-promise.js";
+import { toClientAddress } from "../rules/address.js";
 import { refuseIfDelayed } from "../rules/charge.js";
 import type { Facts } from "../rules/facts.js";
 import { type Policy, shortWayOf } from "../rules/policy.js";
@@ -15,11 +16,11 @@ import { FieldWriter } from "./headers.js";
 import type { Identity, RequestFacts } from "./identity.js";
 import type { HttpSetup } from "./options.js";
 import { Passage, type PassageHost } from "./passage.js";
-import { toStatusReply } from "./rate-limit-endpoint.js";
+import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
 import { RefusalWriter, type Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 import { type Retry, toRetry } from "./retry-after.js";
-import type { Prepare, SimplePolicy } from "./simple-policy.js";
+import { keyOf, type Prepare, type SimplePolicy } from "./simple-policy.js";
 import { type Wait, WaitingRoom } from "./waiting.js";
 
 // Requests that hold something of a door, and those of them that another door of this process refused: what
@@ -37,6 +38,7 @@ export class Door implements PassageHost {
   readonly #fields: FieldWriter;
   readonly #refusals: RefusalWriter;
   readonly #room: WaitingRoom;
+  readonly #endpoint: RateLimitEndpoint;
   /** Present if the policy is the door's own. */
   readonly #release: (() => void) | undefined;
   /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
@@ -56,6 +58,8 @@ export class Door implements PassageHost {
     this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
     this.#refusals = new RefusalWriter(setup.body, (error) => this.onError(error));
     this.#room = new WaitingRoom(clock, setup.delayedMax);
+    const { retryAfterJitterMs: jitterMsMax, random } = setup;
+    this.#endpoint = new RateLimitEndpoint(clock, { jitterMsMax, random });
   }
 
   /**
@@ -70,7 +74,10 @@ export class Door implements PassageHost {
     );
   }
 
-  /** The answer to `GET /rate_limit`: how the caller stands. Charges nothing; fails as `enter` does. */
+  /**
+   * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
+   * rule; fails as `enter` does.
+   */
   status(view: RequestView): MaybePromise<Reply> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#toStatus(view, undefined);
@@ -80,9 +87,20 @@ export class Door implements PassageHost {
   }
 
   #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
-    const identified = this.#identify(view, this.#identity.read(view), attributes, NO_BODY);
-    const states = andThen(identified, (facts) => this.policy.state(facts));
-    return andThen(states, toStatusReply);
+    const shown = this.#identity.read(view);
+    // Before a token is verified, where that is possible: a refusal costs no more than it has to.
+    const caller = keyOf(attributes) ?? this.#addressOf(shown);
+    const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
+    if (refused !== undefined) return refused;
+    return andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => {
+      const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
+      return late ?? andThen(this.policy.state(facts), toStatusReply);
+    });
+  }
+
+  /** The client's address as rules count it. */
+  #addressOf({ ip }: Facts): string | undefined {
+    return ip === undefined ? undefined : toClientAddress(ip, this.policy.rules);
   }
 
   /** Lets go of the policy, if the door made it. */
@@ -205,6 +223,11 @@ export class Door implements PassageHost {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+/** Who asks, where no address is known: callers without a name share one limit for asking. */
+function namedCaller({ user, apiKey, tenant }: Facts): string {
+  return user ?? apiKey ?? tenant ?? "";
 }
 
 /** Who asks how it stands sends no body. */

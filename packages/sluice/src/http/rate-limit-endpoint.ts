@@ -1,13 +1,59 @@
 // The answer to `GET /rate_limit`: how the caller stands under every rule that could count it and may be
-// told of. Asking costs nothing, and no cache may keep the answer.
+// shown. It charges none of them, so it has a limit of its own, in this process: each answer may be a look
+// at every counter in a shared store, and must not be the cheapest way to keep that busy. No cache may keep
+// the answer.
 
+import type { Clock } from "../clock.js";
+import { createLimiter } from "../limiter.js";
+import type { Limiter } from "../limiter-verbs.js";
+import { tokenBucket } from "../limits.js";
 import type { RuleState } from "../rules/policy-peek.js";
+import { memoryStore } from "../stores/memory/store.js";
+import { PROBLEMS, toProblem } from "./problem.js";
 import { bytesOf, type Reply } from "./refusal.js";
+import { type Jitter, toRetry } from "./retry-after.js";
+
+/** So often may one caller ask. */
+const ASKING = { capacity: 20, refillPerSecond: 5 };
+/** Callers that are counted at a time; those that asked least are forgotten first. */
+const CALLERS_MAX = 10_000;
+
+/** Counts who asks. */
+export class RateLimitEndpoint {
+  readonly #clock: Clock;
+  readonly #jitter: Jitter;
+  /** Made when the first caller asks. */
+  #limiter: Limiter | undefined;
+
+  constructor(clock: Clock, jitter: Jitter) {
+    this.#clock = clock;
+    this.#jitter = jitter;
+  }
+
+  /** Charges a caller for asking; the refusal if it asks too often. */
+  refuse(caller: string): Reply | undefined {
+    this.#limiter ??= createLimiter({
+      limit: tokenBucket(ASKING),
+      store: memoryStore({ keysMax: CALLERS_MAX }),
+      clock: this.#clock,
+    });
+    const { allowed, retryAfterMs } = this.#limiter.check(caller);
+    if (allowed) return undefined;
+    const retry = toRetry(retryAfterMs, this.#jitter);
+    const { status } = PROBLEMS.limit;
+    const body = toProblem(PROBLEMS.limit, [], retry);
+    const fields = toFields("application/problem+json", body);
+    return { status, fields: [...fields, "Retry-After", `${retry.seconds}`], body };
+  }
+}
 
 /** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; what never comes is null. */
 export function toStatusReply(rules: readonly RuleState[]): Reply {
   const body = JSON.stringify({ rules });
-  const type = "application/json; charset=utf-8";
-  const fields = ["Cache-Control", "no-store", "Content-Type", type];
-  return { status: 200, fields: [...fields, "Content-Length", `${bytesOf(body)}`], body };
+  return { status: 200, fields: toFields("application/json; charset=utf-8", body), body };
+}
+
+function toFields(type: string, body: string): readonly string[] {
+  const length = `${bytesOf(body)}`;
+  return ["Cache-Control", "no-store", "Content-Type", type, "Content-Length", length];
 }

@@ -152,6 +152,11 @@ export function toSimplePolicy<Raw>(
   return { policy, prepare, isKeyed: isKeyFound, release };
 }
 
+/** What a key function said of a request; undefined if there is none. */
+export function keyOf(attributes: Attributes | undefined): string | undefined {
+  return attributes?.[KEY] as string | undefined;
+}
+
 function ignore(): void {}
 
 function costOf({ attributes }: Facts): number {

@@ -29,10 +29,16 @@ const hourly = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 3_600_0
 /** Counts the decisions that reach a memory store, and lets a test stand between. */
 class Counting extends ForwardingStore {
   calls = 0;
+  readonly peeked: string[] = [];
 
   override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
     this.calls++;
     return this.answer(super.decide(charges, options));
+  }
+
+  override peek(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
+    this.peeked.push(...charges.map(({ key }) => key));
+    return super.peek(charges);
   }
 
   override decideOne(counter: Counter, key: string, cost: number, nowMs: number, block?: number) {
@@ -128,6 +134,29 @@ describe("a flood of an exhausted key", () => {
       clock,
     });
     expect(numbers.check("key")).toMatchObject({ allowed: true, source: "memory" });
+  });
+});
+
+describe("peek", () => {
+  it("asks the store only about what is not known to be refused", () => {
+    const { inner, store, clock, check } = setUp(hourly);
+    check("key", 10);
+    check("key");
+    const charge = (key: string): Charge => {
+      const counter: Counter = { scope: "default", part: 0, limit: hourly };
+      return { counter, key, cost: 1, nowMs: clock.now() };
+    };
+    const peek = (...keys: string[]) => store.peek(keys.map(charge)) as readonly Verdict[];
+    const asked = inner.peeked;
+    expect(peek("key")).toMatchObject([{ allowed: false, remaining: 0, source: "deny-cache" }]);
+    expect(peek("a", "key", "b").map(({ allowed }) => allowed)).toEqual([true, false, true]);
+    expect(asked).toEqual(["a", "b"]);
+    clock.advance(1_000);
+    expect(peek("key")).toMatchObject([{ allowed: false, source: "memory" }]);
+    // What a look learnt is known to the next check.
+    inner.calls = 0;
+    expect(check("key")).toMatchObject({ allowed: false, source: "deny-cache" });
+    expect(inner.calls).toBe(0);
   });
 });
 

@@ -6,7 +6,7 @@
 import { type Clock, toClock } from "../clock.js";
 import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
 import { asOptions, orDefault, whole } from "../options.js";
 import { isSameCounter, mergeEqual, spreadVerdicts } from "./charges.js";
 import { Denials, isCacheable, type Sending } from "./denials.js";
@@ -17,6 +17,7 @@ import type {
   Counter,
   DecideOptions,
   Outcome,
+  PeekOptions,
   Settling,
   Standing,
   Store,
@@ -118,6 +119,27 @@ export class DenyCacheStore extends ForwardingStore {
     });
   }
 
+  /** What is known to be refused is answered in process; only about the rest is the store asked. */
+  override peek(
+    charges: readonly Charge[],
+    options?: PeekOptions,
+  ): MaybePromise<readonly Verdict[]> {
+    const clockMs = this.#clock.now();
+    const known = charges.map((charge) => this.#find(charge, clockMs));
+    const asked = charges.filter((_, i) => known[i] === undefined);
+    if (asked.length === 0) return known as readonly Verdict[];
+    const sending = { clockMs, clears: this.#denials.clears };
+    const verdicts = this.#learnFrom(super.peek(asked, options), (answers) => {
+      for (const [i, charge] of asked.entries()) {
+        if (!answers[i].allowed) this.#denials.remember(charge, answers[i], sending);
+      }
+    });
+    return andThen(verdicts, (answers) => {
+      let next = 0;
+      return known.map((verdict) => verdict ?? answers[next++]);
+    });
+  }
+
   override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
     return this.#clearAround(charges, () => super.debit(charges));
   }
@@ -155,14 +177,15 @@ export class DenyCacheStore extends ForwardingStore {
 
   #findAny(charges: readonly Charge[], clockMs: number): readonly Verdict[] | undefined {
     if (this.#denials.keys === 0) return undefined;
-    const found = charges.map((charge) => {
-      const { counter, key, cost, nowMs } = charge;
-      return isCacheable(charge)
-        ? this.#denials.find(counter, key, cost, clockMs, nowMs)
-        : undefined;
-    });
+    const found = charges.map((charge) => this.#find(charge, clockMs));
     if (found.every((verdict) => verdict === undefined)) return undefined;
     return found.map((verdict, i) => verdict ?? unknownVerdict(charges[i].counter.limit));
+  }
+
+  #find(charge: Charge, clockMs: number): Verdict | undefined {
+    if (!isCacheable(charge)) return undefined;
+    const { counter, key, cost, nowMs } = charge;
+    return this.#denials.find(counter, key, cost, clockMs, nowMs);
   }
 
   /** Keeps a refusal. What was admitted makes others wait longer than was known. */

@@ -56,6 +56,9 @@ export interface ResilientStats {
 /** An operator's call may take longer than a decision: nobody's request waits for it. */
 const OPERATOR_MS_MIN = 1_000;
 
+/** Looking needs no atomicity: more is asked in parts, between which others have their turn. */
+const PEEK_CHARGES_MAX = 128;
+
 /** A store behind a deadline and a breaker. Made by {@link resilient}. */
 export class ResilientStore extends ForwardingStore {
   readonly #clock: Clock;
@@ -149,6 +152,17 @@ export class ResilientStore extends ForwardingStore {
     charges: readonly Charge[],
     options: PeekOptions = {},
   ): MaybePromise<readonly Verdict[]> {
+    if (charges.length <= PEEK_CHARGES_MAX) return this.#peek(charges, options);
+    const parts: MaybePromise<readonly Verdict[]>[] = [];
+    for (let i = 0; i < charges.length; i += PEEK_CHARGES_MAX) {
+      parts.push(this.#peek(charges.slice(i, i + PEEK_CHARGES_MAX), options));
+    }
+    return parts.some(isThenable)
+      ? Promise.all(parts).then((verdicts) => verdicts.flat())
+      : (parts as (readonly Verdict[])[]).flat();
+  }
+
+  #peek(charges: readonly Charge[], options: PeekOptions): MaybePromise<readonly Verdict[]> {
     return this.#ask(new PeekRequest(this.#around, charges, options), charges[0]?.counter);
   }
 
@@ -162,14 +176,14 @@ export class ResilientStore extends ForwardingStore {
   }
 
   override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
-    return this.#operate(() => this.inner.debit(charges));
+    return this.#operate(() => this.inner.debit(charges), charges.length);
   }
 
   /** Grants in the fallback too, so that a key that was granted something is not left waiting. */
   override refund(charges: readonly Charge[]): MaybePromise<void> {
     this.#mustBeOpen();
     this.#fallback.refund(charges);
-    return this.#operate(() => this.inner.refund(charges));
+    return this.#operate(() => this.inner.refund(charges), charges.length);
   }
 
   /** Blocks in the fallback too: in this process the block holds even if the store never hears of it. */
@@ -192,7 +206,7 @@ export class ResilientStore extends ForwardingStore {
   override reset(charges: readonly Charge[]): MaybePromise<void> {
     this.#mustBeOpen();
     this.#fallback.reset(charges);
-    return this.#operate(() => this.inner.reset(charges));
+    return this.#operate(() => this.inner.reset(charges), charges.length);
   }
 
   /** Closes the store too. Who still waits is answered by the policy; what waits is sent once more. */
@@ -226,9 +240,9 @@ export class ResilientStore extends ForwardingStore {
     return deadlines;
   }
 
-  #operate<T>(call: () => MaybePromise<T>): MaybePromise<T> {
+  #operate<T>(call: () => MaybePromise<T>, size = 1): MaybePromise<T> {
     this.#mustBeOpen();
-    return this.#guard.ask(new OperatorRequest(call), this.#operatorDeadlines);
+    return this.#guard.ask(new OperatorRequest(call, size), this.#operatorDeadlines);
   }
 
   #settle(settlings: readonly Settling[]): MaybePromise<void> {

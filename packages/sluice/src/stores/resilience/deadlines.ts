@@ -7,8 +7,9 @@ import { atEndOfTurn, type CancelTimer, type Clock, startTimer } from "../../clo
 export const PENDING_MAX = 100_000;
 
 /**
- * A timer that is later than this was held up by other work, and so were answers that have come in
- * since: they are read first.
+ * A timer that is later than this was held up by other work, and so was everything else: requests go out at
+ * the end of a turn of the event loop, and answers are read in the next one. Both are let happen first: a
+ * process that is too busy to ask or to read says nothing of the store.
  */
 const HELD_UP_MS = 10;
 
@@ -96,8 +97,8 @@ export class Deadlines {
     const nowMs = this.#clock.now();
     // The timer is believed even where the clock lags behind it: nobody waits for ever.
     const byMs = Math.max(dueMs, nowMs);
-    if (nowMs - dueMs > HELD_UP_MS) atEndOfTurn(() => this.#expireAndGoOn(byMs));
-    else this.#expireAndGoOn(byMs);
+    if (nowMs - dueMs <= HELD_UP_MS) this.#expireAndGoOn(byMs);
+    else atEndOfTurn(() => atEndOfTurn(() => this.#expireAndGoOn(byMs)));
   }
 
   #expireAndGoOn(byMs: number): void {

@@ -16,7 +16,7 @@ import type {
   PeekOptions,
   Settling,
 } from "../store.js";
-import { toUnavailable } from "./store-failure.js";
+import { StoreBusy, toUnavailable } from "./store-failure.js";
 
 /** What is known of the store that does not answer. */
 export interface Absence {
@@ -63,7 +63,7 @@ export class Fallback {
   /** The verdict on one charge. Throws what a caller under `"throw"` has to see. */
   decideOne(charge: Charge, options: PeekOptions, absence: Absence): Verdict {
     const { counter, key, cost, nowMs } = charge;
-    if (this.#policyOf(charge) !== "local")
+    if (this.#policyOf(charge, absence) !== "local")
       return this.decide([charge], options, absence).verdicts[0];
     this.#hasDecided = true;
     const { blockNowMs } = options;
@@ -76,7 +76,7 @@ export class Fallback {
     const isRefused = unasked.some(
       (verdict, i) => verdict?.allowed === false && isEnforced(charges[i]),
     );
-    const local = this.#localsOf(charges);
+    const local = this.#localsOf(charges, absence);
     const outcome = isRefused
       ? { isAdmitted: false, verdicts: this.#peekLocal(local, options), receipts: [] }
       : this.#decideLocal(local, options);
@@ -93,7 +93,7 @@ export class Fallback {
   /** What `decide` would answer. */
   peek(charges: readonly Charge[], options: PeekOptions, absence: Absence): readonly Verdict[] {
     const unasked = this.#answerUnasked(charges, options, absence);
-    return weave(unasked, this.#peekLocal(this.#localsOf(charges), options));
+    return weave(unasked, this.#peekLocal(this.#localsOf(charges, absence), options));
   }
 
   /** Settles what {@link isOfFallback}. */
@@ -130,10 +130,11 @@ export class Fallback {
   #answerUnasked(
     charges: readonly Charge[],
     options: PeekOptions,
-    { failure, retryAfterMs }: Absence,
+    absence: Absence,
   ): readonly (Verdict | undefined)[] {
+    const { failure, retryAfterMs } = absence;
     return charges.map((charge) => {
-      const policy = this.#policyOf(charge);
+      const policy = this.#policyOf(charge, absence);
       if (policy === "local") return undefined;
       if (policy === "open") return this.#toOpen(charge, options);
       if (policy === "throw" && isEnforced(charge)) throw toUnavailable(failure);
@@ -162,12 +163,14 @@ export class Fallback {
     return charges.length === 0 ? [] : this.#memory.peek(charges, options).map(asFallback);
   }
 
-  #policyOf({ counter }: Charge): FailurePolicy {
-    return counter.onStoreFailure ?? this.#options.onStoreFailure;
+  /** A flood that keeps the store busy must not be let pass for it: then `"open"` counts as `"local"`. */
+  #policyOf({ counter }: Charge, absence?: Absence): FailurePolicy {
+    const policy = counter.onStoreFailure ?? this.#options.onStoreFailure;
+    return policy === "open" && absence?.failure instanceof StoreBusy ? "local" : policy;
   }
 
-  #localsOf(charges: readonly Charge[]): readonly Charge[] {
-    const isLocal = (charge: Charge) => this.#policyOf(charge) === "local";
+  #localsOf(charges: readonly Charge[], absence?: Absence): readonly Charge[] {
+    const isLocal = (charge: Charge) => this.#policyOf(charge, absence) === "local";
     return charges.filter(isLocal).map((charge) => this.#toLocal(charge));
   }
 

@@ -12,7 +12,7 @@ it("sends nothing while too many wait, and learns nothing of the store from that
   const deadlines = new Deadlines(clock, 50, (seen) => seen);
   for (let i = 0; i < PENDING_MAX; i++) deadlines.add(nothing);
   let calls = 0;
-  const ask = () => guard.ask(new OperatorRequest(() => ++calls), deadlines);
+  const ask = () => guard.ask(new OperatorRequest(() => ++calls, 1), deadlines);
   await expect(ask()).rejects.toThrow("did not answer: 100000 requests wait for it already");
   expect([calls, guard.failures, guard.breaker.state]).toEqual([0, 0, "closed"]);
   deadlines.expireAll("make room");

@@ -1,18 +1,30 @@
 // What stands between a request and a store that may fail: a breaker that leaves a failing store
-// alone, and a deadline for every answer. It knows nothing of policies: each request brings along
-// what is answered instead.
+// alone, a deadline for every answer, and a bound on what the store has to do at a time, so that a
+// flood waits here and not in front of everybody else's requests. It knows nothing of policies: each
+// request brings along what is answered instead.
 
 import type { Clock } from "../../clock.js";
 import { SluiceError } from "../../errors.js";
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import { Breaker, type BreakerOptions, NO_TICKET } from "./breaker.js";
-import { type Deadlines, PENDING_MAX } from "./deadlines.js";
-import { isMisuse } from "./store-failure.js";
+import { type Deadline, type Deadlines, PENDING_MAX } from "./deadlines.js";
+import { Line } from "./line.js";
+import { isMisuse, StoreBusy } from "./store-failure.js";
+
+/**
+ * Charges that the store has to do at a time: some milliseconds of work for Redis, well within a deadline.
+ * More than the network can keep busy, so that only a flood ever waits for room.
+ */
+export const CHARGES_MAX = 1_024;
 
 /** A request to a store: `Sent` is what the store answers, `Answer` what the caller gets. */
 export abstract class Guarded<Sent, Answer> {
   /** Whether the caller has gone on with what was answered instead. */
   isOver = false;
+  /** How many charges the store has to look at. */
+  abstract readonly size: number;
+  /** Whose request it is: while there is no room, callers take turns. */
+  abstract readonly caller: string;
   /** Asks the store. May throw. */
   abstract send(): MaybePromise<Sent>;
   /** What the caller gets of an answer that came in time. */
@@ -33,12 +45,17 @@ export interface GuardOptions extends BreakerOptions {
 /** Lets requests through to a store, or has them answered without it. */
 export class Guard {
   readonly breaker: Breaker;
+  readonly #clock: Clock;
   readonly #onAnswer: () => void;
+  readonly #line = new Line<InLine>();
+  /** Charges that the store has not answered yet. */
+  #underWay = 0;
   #failures = 0;
   #isClosed = false;
 
   constructor(options: GuardOptions) {
     this.breaker = new Breaker(options);
+    this.#clock = options.clock;
     this.#onAnswer = options.onAnswer;
   }
 
@@ -53,12 +70,21 @@ export class Guard {
    */
   ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {
     if (deadlines.isFull) return answerInstead(request, tooManyPending());
+    // An open breaker answers at once, also those who would have to wait.
+    if (this.breaker.state === "closed" && !this.#hasRoom(request.size)) {
+      return this.#wait(request, deadlines, (wait) => {
+        const { size, caller } = request;
+        this.#line.push(caller, { size, send: () => this.#sendInTurn(wait) });
+      });
+    }
     const ticket = this.breaker.ask();
     if (ticket === NO_TICKET) return answerInstead(request, this.breaker.failure);
     let answer: Answer;
     try {
       const sent = request.send();
-      if (isThenable(sent)) return this.#wait(request, sent, ticket, deadlines);
+      if (isThenable(sent)) {
+        return this.#wait(request, deadlines, (wait) => this.#follow(wait, sent, ticket));
+      }
       answer = request.accept(sent);
     } catch (error) {
       if (this.#isFailure(ticket, error)) return answerInstead(request, error);
@@ -75,34 +101,100 @@ export class Guard {
 
   #wait<Sent, Answer>(
     request: Guarded<Sent, Answer>,
-    sent: Promise<Sent>,
-    ticket: number,
     deadlines: Deadlines,
+    begin: (wait: Wait<Sent, Answer>) => void,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        if (this.#isFailure(ticket, error)) resolve(answerInstead(request, error));
-        else reject(error);
-      };
-      const deadline = deadlines.add((failure) => {
-        request.isOver = true;
-        fail(failure);
-      });
-      const take = (value: Sent) => {
-        if (!deadlines.end(deadline)) return takeLate(request, value);
-        try {
-          resolve(request.accept(value));
-        } catch (error) {
-          // Not what a store may answer: nobody must be left waiting for it.
-          return fail(error);
-        }
-        this.#succeed(ticket);
-      };
-      Promise.resolve(sent).then(take, (error: unknown) => {
-        // Of an error that comes late nobody has to know any more.
-        if (deadlines.end(deadline)) fail(error);
-      });
+      const deadline = deadlines.add((failure) => this.#expire(wait, failure));
+      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET };
+      begin(wait);
     });
+  }
+
+  /** What is larger than the bound goes alone. */
+  #hasRoom(size: number): boolean {
+    return this.#underWay === 0 || this.#underWay + size <= CHARGES_MAX;
+  }
+
+  /** Sends what waited for room, if the store still has time to answer it. */
+  #sendInTurn<Sent, Answer>(wait: Wait<Sent, Answer>): void {
+    const { request, deadlines, deadline } = wait;
+    if (deadline.isOver || this.#isClosed) return;
+    if (deadline.dueMs - this.#clock.now() < deadlines.timeoutMs / 2) {
+      deadlines.end(deadline);
+      this.#fail(wait, new StoreBusy(CHARGES_MAX));
+      return;
+    }
+    const ticket = this.breaker.ask();
+    if (ticket === NO_TICKET) {
+      deadlines.end(deadline);
+      wait.resolve(answerInstead(request, this.breaker.failure));
+      return;
+    }
+    try {
+      this.#follow(wait, Promise.resolve(request.send()), ticket);
+    } catch (error) {
+      deadlines.end(deadline);
+      wait.ticket = ticket;
+      this.#fail(wait, error);
+    }
+  }
+
+  /** Waits for what was sent. */
+  #follow<Sent, Answer>(wait: Wait<Sent, Answer>, sent: Promise<Sent>, ticket: number): void {
+    const { request, deadlines } = wait;
+    wait.ticket = ticket;
+    this.#underWay += request.size;
+    const take = (value: Sent) => {
+      if (!deadlines.end(wait.deadline)) return takeLate(request, value);
+      this.#leave(request.size);
+      try {
+        wait.resolve(request.accept(value));
+      } catch (error) {
+        // Not what a store may answer: nobody must be left waiting for it.
+        return this.#fail(wait, error);
+      }
+      this.#succeed(ticket);
+    };
+    Promise.resolve(sent).then(take, (error: unknown) => {
+      // Of an error that comes late nobody has to know any more.
+      if (!deadlines.end(wait.deadline)) return;
+      this.#leave(request.size);
+      this.#fail(wait, error);
+    });
+  }
+
+  #expire<Sent, Answer>(wait: Wait<Sent, Answer>, failure: unknown): void {
+    const { request, ticket } = wait;
+    request.isOver = true;
+    if (ticket === NO_TICKET) {
+      this.#fail(wait, new StoreBusy(CHARGES_MAX));
+      return;
+    }
+    // Whatever becomes of it, others are not kept waiting for it.
+    this.#leave(request.size);
+    if (request.size > CHARGES_MAX) {
+      // As large as this, it may have taken too long by itself: that says nothing of the store.
+      this.breaker.giveUp(ticket);
+      wait.ticket = NO_TICKET;
+    }
+    this.#fail(wait, failure);
+  }
+
+  /** Makes room, and sends as many of those that wait as there is room for. */
+  #leave(size: number): void {
+    this.#underWay -= size;
+    for (;;) {
+      const next = this.#line.first;
+      if (next === undefined || !this.#hasRoom(next.size)) return;
+      this.#line.shift();
+      next.send();
+    }
+  }
+
+  #fail<Sent, Answer>({ request, ticket, resolve, reject }: Wait<Sent, Answer>, error: unknown) {
+    if (this.#isFailure(ticket, error)) resolve(answerInstead(request, error));
+    else reject(error);
   }
 
   #succeed(ticket: number): void {
@@ -120,6 +212,23 @@ export class Guard {
     this.breaker.fail(ticket, error);
     return true;
   }
+}
+
+/** A request that waits for its answer. */
+interface Wait<Sent, Answer> {
+  readonly request: Guarded<Sent, Answer>;
+  readonly deadlines: Deadlines;
+  readonly deadline: Deadline;
+  readonly resolve: (answer: MaybePromise<Answer>) => void;
+  readonly reject: (error: unknown) => void;
+  /** {@link NO_TICKET} until it is sent: what happens before says nothing of the store. */
+  ticket: number;
+}
+
+/** One that waits for room. */
+interface InLine {
+  readonly size: number;
+  send(): void;
 }
 
 function answerInstead<Answer>(

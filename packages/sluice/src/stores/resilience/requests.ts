@@ -29,6 +29,11 @@ function absenceOf({ breaker }: Surroundings, failure: unknown): Absence {
   return { failure, retryAfterMs: breaker.retryAfterMs };
 }
 
+/** Most requests are about one identity, and those of several are some caller's all the same. */
+function callerOf(charges: readonly Charge[]): string {
+  return charges[0]?.key ?? "";
+}
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A decision. Receipts are always asked for, so that one that comes too late can be given back. */
@@ -45,6 +50,14 @@ abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
     this.around = around;
     this.charges = charges;
     this.options = options;
+  }
+
+  override get size(): number {
+    return this.charges.length;
+  }
+
+  override get caller(): string {
+    return callerOf(this.charges);
   }
 
   /** The policy's answer, and whether the request goes on with it and holds nothing of ours. */
@@ -123,6 +136,7 @@ export class DecideOneRequest extends Deciding<Verdict> {
 
 /** `decideOne` of a store that answers at once. */
 export class PromptRequest extends Guarded<Verdict, Verdict> {
+  override readonly size = 1;
   readonly #around: Surroundings;
   readonly #charge: Charge;
   readonly #blockNowMs: number;
@@ -132,6 +146,10 @@ export class PromptRequest extends Guarded<Verdict, Verdict> {
     this.#around = around;
     this.#charge = charge;
     this.#blockNowMs = blockNowMs;
+  }
+
+  override get caller(): string {
+    return this.#charge.key;
   }
 
   override send(): MaybePromise<Verdict> {
@@ -165,6 +183,14 @@ export class PeekRequest extends Guarded<readonly Verdict[], readonly Verdict[]>
     this.#options = options;
   }
 
+  override get size(): number {
+    return this.#charges.length;
+  }
+
+  override get caller(): string {
+    return callerOf(this.#charges);
+  }
+
   override send(): MaybePromise<readonly Verdict[]> {
     return this.#around.inner.peek(this.#charges, this.#options);
   }
@@ -192,6 +218,14 @@ export class SettleRequest extends Guarded<void, void> {
     this.#settlings = settlings;
   }
 
+  override get size(): number {
+    return this.#settlings.length;
+  }
+
+  override get caller(): string {
+    return this.#settlings[0]?.receipt.key ?? "";
+  }
+
   override send(): MaybePromise<void> {
     return this.#around.inner.settle(this.#settlings);
   }
@@ -207,11 +241,15 @@ export class SettleRequest extends Guarded<void, void> {
 
 /** What an operator asks for: nothing can stand in for it. */
 export class OperatorRequest<T> extends Guarded<T, T> {
+  override readonly size: number;
+  override readonly caller = "";
   readonly #call: () => MaybePromise<T>;
 
-  constructor(call: () => MaybePromise<T>) {
+  /** @param size - How many charges the store has to look at. */
+  constructor(call: () => MaybePromise<T>, size: number) {
     super();
     this.#call = call;
+    this.size = size;
   }
 
   override send(): MaybePromise<T> {

@@ -12,6 +12,13 @@ export function isMisuse(error: unknown): boolean {
   return error instanceof SluiceError && error.code !== UNAVAILABLE;
 }
 
+/** The store is well, and has more to do than it could answer in time: the request was not sent. */
+export class StoreBusy extends SluiceError {
+  constructor(chargesMax: number) {
+    super(UNAVAILABLE, `it has ${chargesMax} charges to decide already`);
+  }
+}
+
 /** What was seen of a failure, on one line of at most 200 characters. */
 export function reasonOf(failure: unknown): string {
   if (!(failure instanceof Error)) return show(failure);
