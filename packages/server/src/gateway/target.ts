@@ -74,32 +74,42 @@ function join(path: string, url: string, question: number): Target | undefined {
 
 /** A path whose escapes are in their one form: none of unreserved characters, the others in upper case. */
 function toUnreserved(path: string): string | undefined {
-  let written = "";
+  const written = Buffer.allocUnsafe(3 * path.length);
+  let length = 0;
   for (let i = 0; i < path.length; i++) {
-    const code = path.charCodeAt(i);
-    const kind = KINDS[code];
-    if (kind === PLAIN || kind === SLASH || kind === DOT) {
-      written += path[i];
-    } else if (kind === TO_ESCAPE) {
-      written += toEscape(code);
-    } else {
-      const byte = kind === ESCAPE ? byteAt(path, i) : -1;
-      if (byte < 0 || isRefused(byte) || isOverlong(byte, byteAt(path, i + 3))) return undefined;
-      written += isUnreserved(byte) ? String.fromCharCode(byte) : toEscape(byte);
+    let byte = path.charCodeAt(i);
+    const kind = KINDS[byte];
+    let isEscaped = kind === TO_ESCAPE;
+    if (kind === ESCAPE) {
+      byte = byteAt(path, i);
+      if (byte < 0 || isRefused(byte)) return undefined;
+      if (byte >= 0xc0 && isOverlong(byte, byteAt(path, i + 3))) return undefined;
+      isEscaped = !isUnreserved(byte);
       i += 2;
-    }
+    } else if (kind !== PLAIN && kind !== SLASH && kind !== DOT && !isEscaped) return undefined;
+    if (isEscaped) {
+      written[length++] = 0x25;
+      written[length++] = HEX.charCodeAt(byte >> 4);
+      written[length++] = HEX.charCodeAt(byte & 15);
+    } else written[length++] = byte;
   }
-  return written;
+  return written.toString("latin1", 0, length);
 }
 
-function toEscape(byte: number): string {
-  return `%${byte < 16 ? "0" : ""}${byte.toString(16).toUpperCase()}`;
-}
+const HEX = "0123456789ABCDEF";
 
 /** The byte that the escape at a place spells; -1 if there is none. */
 function byteAt(path: string, at: number): number {
-  const digits = path.slice(at + 1, at + 3);
-  return path[at] === "%" && /^[\da-f]{2}$/i.test(digits) ? Number.parseInt(digits, 16) : -1;
+  if (path.charCodeAt(at) !== 0x25) return -1;
+  const high = hexDigit(path.charCodeAt(at + 1));
+  const low = hexDigit(path.charCodeAt(at + 2));
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 /** Escaped controls, slashes and backslashes: servers differ about whether they are what they spell. */
@@ -114,8 +124,11 @@ function isOverlong(byte: number, next: number): boolean {
   return byte === 0xc0 || byte === 0xc1 || (byte === 0xf0 && next < 0x90);
 }
 
+/** Letters, digits and `-._~`: escaped or not, they are the same. */
 function isUnreserved(byte: number): boolean {
-  return byte < 0x80 && /[\w.~-]/.test(String.fromCharCode(byte));
+  const letter = byte | 0x20;
+  if ((letter >= 0x61 && letter <= 0x7a) || (byte >= 0x30 && byte <= 0x39)) return true;
+  return byte === 0x2d || byte === 0x2e || byte === 0x5f || byte === 0x7e;
 }
 
 /** The path without dot segments and empty ones. `..` at the root stays there, as RFC 3986 has it. */
@@ -124,7 +137,7 @@ function resolveDots(path: string): string | undefined {
   let endsOpen = true;
   for (const segment of path.split("/")) {
     // Java's servers take `..;x` for a dot segment, others don't.
-    if (/^\.{1,2};/.test(segment)) return undefined;
+    if (segment.startsWith(".") && /^\.{1,2};/.test(segment)) return undefined;
     endsOpen = segment === "" || segment === "." || segment === "..";
     if (segment === "..") kept.pop();
     else if (!endsOpen) kept.push(segment);

@@ -4,7 +4,7 @@
 import { toClientAddress, toSubnet } from "./address.js";
 import { IS_DIGEST } from "./digest.js";
 import { escapeInKey, unescapeValue } from "./escape.js";
-import { DIGEST_MARK, isHashed, toBounded, toKeyValue, toPrefix } from "./key.js";
+import { DIGEST_MARK, isHashed, toBoundedEndpoint, toKeyValue, toPrefix } from "./key.js";
 import { toPattern } from "./pattern.js";
 import type { Dimension } from "./rule.js";
 import { toLoginName, toValue } from "./text.js";
@@ -97,7 +97,9 @@ function toEndpoint(written: string): string | undefined {
   if (path === undefined || rest.length > 0) return undefined;
   try {
     const upper = unescapeValue(method).toUpperCase();
-    return toBounded(`${escapeInKey(upper === "HEAD" ? "GET" : upper)} ${toPattern(path).text}`);
+    return toBoundedEndpoint(
+      `${escapeInKey(upper === "HEAD" ? "GET" : upper)} ${toPattern(path).text}`,
+    );
   } catch {
     return undefined;
   }

@@ -179,6 +179,10 @@ describe("a key", () => {
     expect(keyOf([user], { user: "x".repeat(256) })).toBe(`user:${"x".repeat(256)}`);
     expect(keyOf([user], { user: "x".repeat(257) })).toMatch(/^user:%h[\w-]{22}$/);
     expect(keyOf([user], { user: "%".repeat(86) })).toMatch(/^user:%h[\w-]{22}$/);
+    // As it is written out, one is what the other is: they differ all the same.
+    expect(keyOf([user], { user: "%".repeat(100) })).not.toBe(
+      keyOf([user], { user: "%25".repeat(100) }),
+    );
   });
 
   it("by a secret is another for each half of a surrogate pair", () => {

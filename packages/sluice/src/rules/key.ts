@@ -107,7 +107,7 @@ function toReader(dimension: Dimension): (facts: Facts) => string | undefined {
 function compileEndpoint(prefix: string, patterns: readonly PathPattern[]): KeyOf {
   return ({ method, path }) => {
     const text = toEndpointPath(path, patterns);
-    return prefix + toBounded(`${escapeInKey(method === "HEAD" ? "GET" : method)} ${text}`);
+    return prefix + toBoundedEndpoint(`${escapeInKey(method === "HEAD" ? "GET" : method)} ${text}`);
   };
 }
 
@@ -120,13 +120,14 @@ function toEndpointPath({ segments, others }: ReadPath, patterns: readonly PathP
   return toPathText(segments);
 }
 
-/** A normalised value as it stands in a key. */
+/** A normalised value as it stands in a key, or its digest if it is too long. */
 export function toKeyValue(value: string): string {
-  return toBounded(escapeInKey(value));
+  const text = value.length <= VALUE_LENGTH_MAX ? escapeInKey(value) : value;
+  return text.length <= VALUE_LENGTH_MAX ? text : DIGEST_MARK + toDigest(value);
 }
 
-/** An escaped value, or its digest if it is too long. */
-export function toBounded(text: string): string {
+/** An escaped endpoint, or its digest if it is too long. */
+export function toBoundedEndpoint(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : DIGEST_MARK + toDigest(text);
 }
 

@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { foldCase, toHeaderValue, toLoginName, toValue } from "./text.js";
+import { foldCase, NORMALISED_LENGTH_MAX, toHeaderValue, toLoginName, toValue } from "./text.js";
 
-const text = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
+const short = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
+// Also around the length from which on nothing is normalised, before it or behind it.
+const padded = fc
+  .tuple(short, fc.constantFrom("e\u0301", "\ufdfa", "\u0390", "A"), fc.nat(20))
+  .map(([end, piece, less]) => piece.repeat(NORMALISED_LENGTH_MAX / piece.length - less) + end);
+const marked = fc
+  .tuple(fc.constantFrom("\u0301", "\u0344", "\uff9e"), fc.integer({ min: 25, max: 35 }), short)
+  .map(([mark, count, end]) => `e\u0323${mark.repeat(count)}${end}`);
+const text = fc.oneof({ arbitrary: short, weight: 8 }, padded, marked);
 
 describe("a value", () => {
   it("is a text or a number, trimmed and composed", () => {
@@ -62,6 +70,42 @@ describe("a login name", () => {
     expect(toLoginName("bob")).not.toBe(toLoginName("b0b"));
     expect(toLoginName("bob")).not.toBe(toLoginName("b ob"));
     expect(toLoginName("jose")).not.toBe(toLoginName("josé"));
+  });
+});
+
+describe("a long text", () => {
+  const long = "é".repeat(NORMALISED_LENGTH_MAX + 1);
+
+  it("of 256 characters is the same however they are written", () => {
+    for (const letter of ["é", "ᾧ", "\u1112\u1161\u11ab", "K", "\u{1d400}\u0323"]) {
+      const written = letter.normalize("NFC").repeat(256);
+      expect(toValue(written.normalize("NFD"))).toBe(toValue(written));
+      expect(toLoginName(written.normalize("NFD").toUpperCase())).toBe(toLoginName(written));
+      expect(foldCase(written.normalize("NFD"))).toBe(foldCase(written));
+    }
+  });
+
+  it("is not normalised beyond what a name may be, and stays another than any name", () => {
+    expect(toValue(long.normalize("NFD"))).toBe(long.normalize("NFD"));
+    expect(toLoginName(`É${long}`)).toBe(`É${long}`);
+    const marks = `e${"\u0301".repeat(20)}${"\u0323".repeat(20)}`;
+    expect(toValue(marks)).toBe(marks);
+    expect(foldCase(marks)).toBe(marks);
+  });
+
+  it("of ASCII has no case, however long it is", () => {
+    expect(toLoginName("AbC".repeat(5_000))).toBe("abc".repeat(5_000));
+    expect(foldCase("AbC".repeat(5_000))).toBe("abc".repeat(5_000));
+  });
+
+  it("that is a name with padding is that name", () => {
+    for (const padding of [" ", "\u200b", "\u00ad ", "\u2060\u3000"]) {
+      const many = padding.repeat(NORMALISED_LENGTH_MAX);
+      expect(toLoginName(`${many}JOS\u00c9${many}`)).toBe("josé");
+      expect(toLoginName(`jo${many.trim().replaceAll(/\s/g, "")}se\u0301`)).toBe("josé");
+    }
+    const blanks = " ".repeat(5_000);
+    expect(toValue(`${blanks}e\u0301${blanks}`)).toBe("é");
   });
 });
 

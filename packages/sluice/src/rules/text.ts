@@ -1,17 +1,41 @@
 // Text that callers send, brought to one form, so that no other way of writing a value escapes the
-// rule or the counter that is about it.
+// rule or the counter that is about it. The work grows with the length of the text and no faster: to
+// normalise Unicode takes the square of the marks on one letter, so only what may be a name is
+// normalised, and what is too long or too strange to be one stays as it is.
 
 // Printable ASCII without the space has no other form; without upper case no other case either.
 const IS_FOLDED = /^[!-@[-~]*$/;
 const IS_PLAIN = /^[!-~]*$/;
+const IS_ASCII = /^[\0-\x7f]*$/;
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
+
+/**
+ * The longest text that is normalised, in UTF-16 units. One character is written with four at most, so no
+ * way of writing a name of 256 characters is longer.
+ */
+export const NORMALISED_LENGTH_MAX = 1_024;
+
+/**
+ * More marks on one letter than the Stream-Safe Text Format of Unicode (UAX #15) allows, and any language
+ * has. The last two are letters that become marks in the form of login names.
+ */
+const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
+
+/** Whether a text may be a name, and so has other ways of being written. */
+function isNormalised(text: string): boolean {
+  return text.length <= NORMALISED_LENGTH_MAX && !TOO_MANY_MARKS.test(text);
+}
+
+function normalise(text: string, form: "NFC" | "NFKC"): string {
+  return isNormalised(text) ? text.normalize(form) : text;
+}
 
 /** A text or a number as text, trimmed and in NFC. Undefined if it is empty or anything else. */
 export function toValue(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : toText(value);
   if (text === undefined || text === "") return undefined;
   if (IS_PLAIN.test(text)) return text;
-  return text.normalize("NFC").trim() || undefined;
+  return normalise(text.trim(), "NFC") || undefined;
 }
 
 /** Numbers of JSON bodies and of code; all else is no value to count by. */
@@ -28,8 +52,10 @@ export function toLoginName(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : toText(value);
   if (text === undefined || text === "") return undefined;
   if (IS_FOLDED.test(text)) return text;
-  const visible = text.normalize("NFKC").replace(IGNORABLE, "");
-  return foldCase(visible).normalize("NFKC").trim() || undefined;
+  // Padding that nobody sees makes no name too long to be normalised.
+  const visible = text.replace(IGNORABLE, "").trim();
+  const folded = foldCase(normalise(visible, "NFKC").trim());
+  return normalise(folded, "NFKC").trim() || undefined;
 }
 
 /**
@@ -38,6 +64,8 @@ export function toLoginName(value: unknown): string | undefined {
  */
 export function foldCase(text: string): string {
   if (IS_FOLDED.test(text)) return text;
+  if (IS_ASCII.test(text)) return text.toLowerCase();
+  if (!isNormalised(text)) return text;
   return text.normalize("NFC").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
