@@ -89,7 +89,7 @@ export class DecisionApi {
       this.#take(turn, endpoint, body?.held ?? NOTHING, asking);
       return;
     }
-    if (turn.isExpecting) turn.sendContinue();
+    turn.sendContinue();
     body.whenHeld(this.#bodyBytesMax, (isWhole) => {
       if (isWhole) this.#take(turn, endpoint, body.held, asking);
       // What broke off is answered by the server.

@@ -288,6 +288,32 @@ describe("a request", () => {
     expect(client.text).toMatch(/X-Expect: none/);
   });
 
+  it("whose client waits for leave gets it before the decision, once, if a rule needs the body", async () => {
+    const upstream = await startUpstream((asked, response) => asked.pipe(response));
+    const { url } = await startGateway(upstream, {
+      rules: [
+        {
+          id: "login",
+          key: "body:user",
+          limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
+        },
+      ],
+    });
+    const statuses: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const client = await connectTo(url);
+      onStop(() => client.end());
+      const type = "Content-Type: application/json\r\nContent-Length: 14";
+      client.send(
+        `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${type}\r\nExpect: 100-continue\r\n\r\n`,
+      );
+      await client.until((text) => text === "HTTP/1.1 100 Continue\r\n\r\n");
+      const text = await client.send('{"user":"ann"}').closed();
+      statuses.push(...[...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status));
+    }
+    expect(statuses).toEqual(["100", "200", "100", "429"]);
+  });
+
   it("that is answered before its body is there leaves the client's connection usable", async () => {
     const upstream = await startUpstream((asked, response) => {
       if (asked.url === "/early") response.writeHead(403).end("no");

@@ -226,7 +226,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     const upstream = this.#host.upstreamOf(route);
     this.#upstream = upstream;
     const { body } = turn;
-    if (turn.isExpecting) turn.sendContinue();
+    turn.sendContinue();
     // Where connections are scarce, a client that is slow with its body waits with its own.
     if (body === undefined || !upstream.isCrowded) this.#attempt(upstream.choose());
     else {

@@ -39,6 +39,7 @@ export class TurnView implements RequestView {
     const { body, fields } = this.raw;
     const form = toBodyForm(fields.get("content-type"), fields.get("content-encoding"));
     if (body === undefined || form === undefined || fields.length > bytesMax) return undefined;
+    this.raw.sendContinue();
     return new Promise((resolve) => {
       const cancel = after(arrivalMsMax, () => resolve(undefined));
       body.whenHeld(bytesMax, (isWhole) => {

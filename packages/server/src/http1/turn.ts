@@ -39,6 +39,8 @@ export class Turn {
   flushMsMax: number | undefined = undefined;
   /** Of the response, once its head is written. */
   status: number | undefined = undefined;
+  /** Whether the client may wait for leave: not in HTTP/1.0, and not once it has it. */
+  #mayExpect: boolean;
   #isChunked = false;
   #isEnded = false;
 
@@ -55,6 +57,7 @@ export class Turn {
     this.fields = fields;
     this.body = body;
     this.closes = !fields.isKept;
+    this.#mayExpect = minor > 0;
   }
 
   /** The address at the other end of the connection. */
@@ -84,8 +87,8 @@ export class Turn {
   }
 
   /** Whether the client waits for leave to send its body. */
-  get isExpecting(): boolean {
-    return this.minor > 0 && this.fields.expect !== "" && this.body?.isComplete === false;
+  get #isExpecting(): boolean {
+    return this.#mayExpect && this.fields.expect !== "" && this.body?.isComplete === false;
   }
 
   /** Whether more of the request is to come than is worth reading, or it can't be told how much. */
@@ -93,12 +96,14 @@ export class Turn {
     const { body, fields } = this;
     if (body === undefined || body.isComplete) return false;
     // Who waits for our leave will not send the body now, though it was announced.
-    const isOpen = fields.framing === "chunked" || fields.expect !== "";
+    const isOpen = fields.framing === "chunked" || this.#isExpecting;
     return isOpen || fields.length > UNREAD_BYTES_MAX;
   }
 
-  /** Lets a client that waits for it send its body. */
+  /** Lets the client send its body, if it waits for that. To be called before the body is waited for. */
   sendContinue(): void {
+    if (!this.#isExpecting) return;
+    this.#mayExpect = false;
     this.connection.write("HTTP/1.1 100 Continue\r\n\r\n");
   }
 

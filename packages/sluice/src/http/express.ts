@@ -98,7 +98,7 @@ function pass(
   response: Response,
   next: NextFunction,
 ): MaybePromise<void> {
-  const view = new ExpressView(request, setup.knowsProxies);
+  const view = new ExpressView(request, response, setup.knowsProxies);
   const { answer } = setup;
   const passed =
     answer === undefined
@@ -150,5 +150,5 @@ async function tell(
   request: Request,
   response: Response,
 ): Promise<void> {
-  sendReply(response, await door.status(new ExpressView(request, setup.knowsProxies)));
+  sendReply(response, await door.status(new ExpressView(request, response, setup.knowsProxies)));
 }

@@ -2,11 +2,12 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { describeFramework } from "../../test/http/framework-cases.js";
-import type {
-  CaseReply,
-  CaseRequest,
-  FrameworkHarness,
-  RunningServer,
+import {
+  type CaseReply,
+  type CaseRequest,
+  type FrameworkHarness,
+  type RunningServer,
+  takeExpecting,
 } from "../../test/http/framework-harness.js";
 import { type FastifyRateLimit, rateLimit } from "./fastify.js";
 
@@ -20,6 +21,7 @@ const harness: FrameworkHarness = {
     app.get("/rate_limit", { config: { rateLimit: false } }, limit.status);
     app.register(limit);
     app.all("*", async (request, reply) => answer(reply, await handle(toRequest(request))));
+    takeExpecting(app.server);
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     return { url, close: () => app.close() };
   },

@@ -16,6 +16,8 @@ const fetchHandler: FrameworkHarness = {
   without: {
     "adds its fields to the framework's response to an error":
       "the runtime makes that response after the handler has thrown",
+    "lets a client that waits for leave send the body that a rule needs":
+      "it is the runtime that gives leave: a Request has no way to",
   },
   start: ([first, second], handle) => {
     const limit = rateLimit(first as never, second as never);

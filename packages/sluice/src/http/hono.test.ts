@@ -16,6 +16,10 @@ import { rateLimit } from "./hono.js";
 
 const hono: FrameworkHarness = {
   name: "Hono on Node",
+  without: {
+    "lets a client that waits for leave send the body that a rule needs":
+      "it is the runtime that gives leave: a Request has no way to",
+  },
   start: ([first, second], handle) => {
     const app = new Hono();
     app.onError((_error, c) => c.text("Internal Server Error", 500));

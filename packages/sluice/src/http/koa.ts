@@ -96,6 +96,6 @@ class KoaView implements RequestView {
   readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw.request as { body?: unknown };
     if (body !== undefined) return toFields(body);
-    return readNodeBody(this.raw.req, bounds);
+    return readNodeBody(this.raw.req, bounds, this.raw.res);
   }
 }

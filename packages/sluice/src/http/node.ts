@@ -100,7 +100,7 @@ function passOn(
 ): void {
   let passed: MaybePromise<Passage | undefined>;
   try {
-    passed = passNode(door, new NodeView(request), response);
+    passed = passNode(door, new NodeView(request, response), response);
   } catch (error) {
     fail(error, response);
     return;

@@ -56,7 +56,10 @@ interface Stage {
 }
 
 /** Sends a request to the server of the case. */
-type Caller = (path?: string, init?: RequestInit) => Promise<Response>;
+interface Caller {
+  (path?: string, init?: RequestInit): Promise<Response>;
+  readonly url: string;
+}
 
 type Case = readonly [name: string, run: (stage: Stage) => Promise<void>];
 
@@ -86,12 +89,13 @@ function toStage(harness: FrameworkHarness, running: RunningServer[]): Stage {
       return handle(request);
     });
     running.push(server);
-    return (path = "/", init = {}) => {
+    const call = (path = "/", init = {}) => {
       const answered = fetch(`${server.url}${path}`, init);
       // A case that fails early leaves requests behind, which end with their server.
       answered.catch(() => {});
       return answered;
     };
+    return Object.assign(call, { url: server.url });
   };
   return {
     clock,
@@ -135,6 +139,23 @@ function untilFree(call: Caller, path = "/"): Promise<void> {
 function post(body: object): RequestInit {
   const headers = { "content-type": "application/json" };
   return { method: "POST", headers, body: JSON.stringify(body) };
+}
+
+/** Posts JSON once the server says that it may come; all that was answered. */
+function sendAfterLeave(url: string, body: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("latin1");
+  const type = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+  socket.write(
+    `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\n${type}\r\n\r\n`,
+  );
+  let text = "";
+  return new Promise((resolve, reject) => {
+    socket.on("data", (piece) => {
+      if (text === "") socket.write(body);
+      text += piece;
+    });
+    socket.on("error", reject).on("end", () => resolve(text));
+  });
 }
 
 async function statuses(call: Caller, paths: readonly string[]): Promise<number[]> {
@@ -501,6 +522,18 @@ const cases: readonly Case[] = [
       expect((await call("/", post({ account: "bob" }))).status).toBe(200);
       expect((await call("/", post({ account: "ann" }))).status).toBe(429);
       expect(seen).toHaveLength(2);
+    },
+  ],
+  [
+    "lets a client that waits for leave send the body that a rule needs",
+    async ({ serveRules }) => {
+      const call = await serveRules(
+        [{ id: "account", key: "body:account", limit: one() }],
+        async (request) => ({ body: await request.text() }),
+      );
+      const body = '{"account":"ann"}';
+      const statusOf = async () => /\b[2-5]\d\d\b/.exec(await sendAfterLeave(call.url, body))?.[0];
+      expect([await statusOf(), await statusOf()]).toEqual(["200", "429"]);
     },
   ],
   [

@@ -65,8 +65,22 @@ export interface Listener {
   closeAllConnections?(): void;
 }
 
+/**
+ * Takes requests with `Expect: 100-continue` as others, as applications do that listen for 'checkContinue': Node
+ * then leaves it to them to let the client send its body.
+ */
+export function takeExpecting(server: Emitter): void {
+  server.on("checkContinue", (...exchange) => server.emit("request", ...exchange));
+}
+
+interface Emitter {
+  on(event: string, listener: (...values: unknown[]) => void): unknown;
+  emit(event: string, ...values: unknown[]): unknown;
+}
+
 /** Listens on a free port of 127.0.0.1. */
-export async function listen(server: Listener): Promise<RunningServer> {
+export async function listen(server: Listener & Emitter): Promise<RunningServer> {
+  takeExpecting(server);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
   return {

@@ -2,7 +2,7 @@
 // a pipeline, a plain listener) still finds every byte of it. The bytes have to be back before the
 // stream says that it ended: it never does so while it holds any, and an empty one is left unread.
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { startTimer } from "../../clock.js";
 import type { MaybePromise } from "../../maybe-promise.js";
 import { type BodyBounds, type BodyFields, parseBody, toBodyForm, toFields } from "../body.js";
@@ -15,10 +15,14 @@ const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefi
  * is taken as it is. Undefined, and nothing lost for who reads it next, if there is none, it is not
  * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `arrivalMsMax`, or if
  * somebody else is reading it or the client is gone.
+ *
+ * @param response - Lets a client that waits for leave to send the body (`Expect: 100-continue`) go on, where a
+ * listener for 'checkContinue' has left that open. Without it such a body is waited for in vain.
  */
 export function readNodeBody(
   request: IncomingMessage,
   bounds: BodyBounds,
+  response?: ServerResponse,
 ): MaybePromise<BodyFields | undefined> {
   const { body } = request as { body?: unknown };
   if (body !== undefined) return toFields(body);
@@ -28,6 +32,7 @@ export function readNodeBody(
   const form = toBodyForm(headers["content-type"], headers["content-encoding"]);
   if (form === undefined || !isThere(request, bounds.bytesMax) || isTaken(request))
     return undefined;
+  if (response !== undefined) sendContinue(request, response);
   const fields = readAhead(request, bounds).then((bytes) =>
     bytes === undefined ? undefined : parseBody(form, bytes),
   );
@@ -51,6 +56,13 @@ function isTaken(request: IncomingMessage): boolean {
     request.destroyed ||
     (request.complete && request.readableLength === 0)
   );
+}
+
+/** Node does so by itself, unless somebody listens for 'checkContinue'. */
+function sendContinue({ headers, complete }: IncomingMessage, response: ServerResponse): void {
+  if (complete || headers.expect?.toLowerCase() !== "100-continue") return;
+  const { _sent100: isSent } = response as { _sent100?: boolean };
+  if (isSent !== true && !response.headersSent) response.writeContinue();
 }
 
 /** All bytes of the body, which are back in the stream by then; undefined if they don't come. */

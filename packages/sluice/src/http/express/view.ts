@@ -1,7 +1,7 @@
 // A request of Express as doors see it: with the path that the client asked for, wherever the middleware
 // is mounted, and the address that the app's own `trust proxy` setting finds.
 
-import type { Application, Request } from "express";
+import type { Application, Request, Response } from "express";
 import { SluiceError } from "../../errors.js";
 import { toBareAddress } from "../../rules/address.js";
 import { NodeView } from "../node/exchange.js";
@@ -13,8 +13,8 @@ export class ExpressView extends NodeView {
   readonly #knowsProxies: boolean;
 
   /** @param knowsProxies - Whether `identity.trustedProxies` walks the proxies, so Express must not. */
-  constructor(request: Request, knowsProxies: boolean) {
-    super(request);
+  constructor(request: Request, response: Response, knowsProxies: boolean) {
+    super(request, response);
     this.#knowsProxies = knowsProxies;
   }
 

@@ -41,7 +41,7 @@ export function applyLimit(exchange: FastifyExchange): void {
 function enter(exchange: FastifyExchange, door: Door | undefined): MaybePromise<void> {
   if (door === undefined) return exchange.done();
   const { limit, request, reply } = exchange;
-  const entered = door.enter(new FastifyView(request, limit.knowsProxies));
+  const entered = door.enter(new FastifyView(request, reply, limit.knowsProxies));
   if (entered instanceof Passage) return goOn(exchange, door, entered);
   return entered.then((passage) => {
     if (!isGone(reply.raw)) return goOn(exchange, door, passage);
@@ -105,7 +105,7 @@ export function tellStatus(
 ): MaybePromise<void> {
   return andThen(limit.doorOf(request), (door) => {
     if (door === undefined) return void reply.code(204).send();
-    return andThen(door.status(new FastifyView(request, limit.knowsProxies)), (told) =>
+    return andThen(door.status(new FastifyView(request, reply, limit.knowsProxies)), (told) =>
       send(reply, told, limit.hidden.passed),
     );
   });

@@ -1,6 +1,6 @@
 // A request of Fastify as doors see it, with the address that the app's own `trustProxy` finds.
 
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MaybePromise } from "../../maybe-promise.js";
 import { readNodeBody } from "../body/node.js";
 import { type BodyBounds, type BodyFields, toFields } from "../body.js";
@@ -10,11 +10,13 @@ import { addressOf } from "./address.js";
 /** A request of Fastify. */
 export class FastifyView implements RequestView {
   readonly raw: FastifyRequest;
+  readonly #reply: FastifyReply;
   readonly #knowsProxies: boolean;
 
   /** @param knowsProxies - Whether `identity.trustedProxies` walks the proxies, so Fastify must not. */
-  constructor(request: FastifyRequest, knowsProxies: boolean) {
+  constructor(request: FastifyRequest, reply: FastifyReply, knowsProxies: boolean) {
     this.raw = request;
+    this.#reply = reply;
     this.#knowsProxies = knowsProxies;
   }
 
@@ -41,6 +43,6 @@ export class FastifyView implements RequestView {
   readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw;
     if (body !== undefined) return toFields(body);
-    return readNodeBody(this.raw.raw, bounds);
+    return readNodeBody(this.raw.raw, bounds, this.#reply.raw);
   }
 }

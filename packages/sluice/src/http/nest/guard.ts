@@ -47,8 +47,8 @@ export class RateLimitGuard implements CanActivate {
     if (this.#reflector.getAllAndOverride<boolean | undefined>(SKIPPED, places) === true)
       return true;
     const own = this.#reflector.getAllAndOverride<OwnLimit | undefined>(OWN_LIMIT, places);
-    const view = new NestView(exchange.req);
     const response = toRaw<ServerResponse>(exchange.res);
+    const view = new NestView(exchange.req, response);
     const passed = passNode(this.#limits.doorOf(own), view, response, refuse);
     return andThen(passed, (passage) => {
       if (passage === undefined) return false;
@@ -84,9 +84,11 @@ function toRaw<T>(outer: object): T {
 export class NestView implements RequestView {
   readonly raw: object;
   readonly #request: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
 
-  constructor(request: object) {
+  constructor(request: object, response?: ServerResponse) {
     this.raw = request;
+    this.#response = response;
     this.#request = toRaw(request);
   }
 
@@ -109,6 +111,6 @@ export class NestView implements RequestView {
   readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw as { body?: unknown };
     if (body !== undefined && body !== null) return toFields(body);
-    return readNodeBody(this.#request, bounds);
+    return readNodeBody(this.#request, bounds, this.#response);
   }
 }

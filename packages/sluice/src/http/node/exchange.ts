@@ -22,9 +22,12 @@ export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
 /** A `node:http` request as doors see it. */
 export class NodeView implements RequestView {
   readonly raw: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
 
-  constructor(request: IncomingMessage) {
+  /** @param response - As for {@link readNodeBody}. */
+  constructor(request: IncomingMessage, response?: ServerResponse) {
     this.raw = request;
+    this.#response = response;
   }
 
   get method(): string {
@@ -44,7 +47,7 @@ export class NodeView implements RequestView {
   }
 
   readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
-    return readNodeBody(this.raw, bounds);
+    return readNodeBody(this.raw, bounds, this.#response);
   }
 }
 
