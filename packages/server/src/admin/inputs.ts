@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { ServerError, show } from "../errors.js";
+import { GrowingBuffer } from "../http/growing-buffer.js";
 import { mustBeJson, parseJson } from "../http/json.js";
 
 /** Bytes of a body. */
@@ -84,14 +85,12 @@ function sayIssue({ path, message, code }: z.core.$ZodIssue, value: unknown): st
 function readBody(request: IncomingMessage): Promise<Buffer> {
   mustBeJson(request.headers["content-type"]);
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    let bytes = 0;
+    const body = new GrowingBuffer();
     request.on("data", (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
+      if (body.length + piece.length <= BODY_BYTES_MAX) body.add(piece);
       else reject(new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${BODY_BYTES_MAX} bytes`));
     });
-    request.on("end", () => resolve(Buffer.concat(pieces)));
+    request.on("end", () => resolve(body.bytes));
     request.on("error", reject);
   });
 }

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Server as NetServer } from "node:net";
 import { atEndOfTurn, every } from "../clock.js";
 import type { ListenConfig } from "../config/config.js";
+import { GrowingBuffer } from "../http/growing-buffer.js";
 import { listenAt } from "../http/listen.js";
 import { isLoopback } from "../http/loopback.js";
 import { inTurn } from "../http/turns.js";
@@ -132,12 +133,10 @@ function send(
 
 /** The whole body; rejects if it is too large or does not come. */
 async function readBody(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let length = 0;
+  const body = new GrowingBuffer();
   for await (const piece of request as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (length > MESSAGE_BYTES_MAX) throw new Error("too large");
-    pieces.push(piece);
+    if (body.length + piece.length > MESSAGE_BYTES_MAX) throw new Error("too large");
+    body.add(piece);
   }
-  return Buffer.concat(pieces).toString("utf8");
+  return body.bytes.toString("utf8");
 }

@@ -14,6 +14,9 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
+/** Pieces of a body that are kept apart: one of a single byte takes as much memory as a hundred. */
+export const PIECES_MAX = 64;
+
 /** A form of body that has fields. */
 export type BodyForm = "json" | "form";
 

@@ -2,10 +2,13 @@
 // same bound.
 
 import { gunzipSync, inflateSync } from "node:zlib";
+import { GrowingBuffer } from "../../http/growing-buffer.js";
 import { PREFIX_BYTES, STATUS, type Status } from "./answers.js";
 
 /** The most bytes of a message, decompressed too. Envoy's have some hundred. */
 export const MESSAGE_BYTES_MAX = 65_536;
+/** The most bytes that calls of one connection hold together: sixteen messages of the largest size. */
+export const CONNECTION_BYTES_MAX = 16 * MESSAGE_BYTES_MAX;
 
 /** Why a call has no message that can be read. */
 export class FrameError extends Error {
@@ -18,35 +21,67 @@ export class FrameError extends Error {
   }
 }
 
-/** Gathers the pieces of a call's body. */
-export class Body {
-  #first: Buffer | undefined;
-  #more: Buffer[] | undefined;
-  #length = 0;
+/** The bytes that the calls of one connection hold together while their messages arrive. */
+export class HeldBytes {
+  #bytes = 0;
 
-  /** Whether more came than a message may have. */
-  get isTooLarge(): boolean {
-    return this.#length > PREFIX_BYTES + MESSAGE_BYTES_MAX;
+  /** Holds so many more, or fewer, if the connection may. */
+  change(bytes: number): boolean {
+    if (this.#bytes + bytes > CONNECTION_BYTES_MAX) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+}
+
+/** Gathers the body of a call. */
+export class Body {
+  readonly #held: HeldBytes;
+  #buffer: GrowingBuffer | undefined = new GrowingBuffer();
+  #heldBytes = 0;
+
+  constructor(held: HeldBytes) {
+    this.#held = held;
   }
 
-  /** Adds a piece, and returns whether the whole is still within its bound. What is beyond is dropped. */
-  add(piece: Buffer): boolean {
-    this.#length += piece.length;
-    if (this.isTooLarge) return false;
-    if (this.#first === undefined) this.#first = piece;
-    else if (this.#more === undefined) this.#more = [this.#first, piece];
-    else this.#more.push(piece);
-    return true;
+  /** Whether more came than may be held, or the call is over: nothing is held any more. */
+  get isDropped(): boolean {
+    return this.#buffer === undefined;
+  }
+
+  /** Adds a piece. Returns why the call has to be refused if it does not fit; it is dropped then. */
+  add(piece: Buffer): string | undefined {
+    const buffer = this.#buffer;
+    if (buffer === undefined) return undefined;
+    if (buffer.length + piece.length > PREFIX_BYTES + MESSAGE_BYTES_MAX) {
+      this.drop();
+      return "the message is too large";
+    }
+    buffer.add(piece);
+    const { capacity } = buffer;
+    if (capacity === this.#heldBytes || this.#held.change(capacity - this.#heldBytes)) {
+      this.#heldBytes = capacity;
+      return undefined;
+    }
+    this.drop();
+    return "the calls of this connection wait with too many bytes";
+  }
+
+  /** Lets go of what is held. */
+  drop(): void {
+    this.#buffer = undefined;
+    this.#held.change(-this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   /**
-   * The message.
+   * The message; the body lets go of it.
    *
    * @param encoding - What `grpc-encoding` said, which counts if the message says that it is compressed.
    * @throws FrameError if there is none, or more than one.
    */
-  message(encoding: unknown): Buffer {
-    const bytes = this.#more === undefined ? this.#first : Buffer.concat(this.#more);
+  takeMessage(encoding: unknown): Buffer {
+    const bytes = this.#buffer?.bytes;
+    this.drop();
     if (bytes === undefined || bytes.length < PREFIX_BYTES) {
       throw new FrameError(STATUS.invalidArgument, "the call has no message");
     }

@@ -6,8 +6,10 @@ import { connect as connectSocket } from "node:net";
 import { deflateSync, gzipSync } from "node:zlib";
 import { expect, it, vi } from "vitest";
 import { later } from "../../../test/envoy-harness.js";
+import { connectFrames } from "../../../test/http2-frames.js";
+import { memoryInUse } from "../../../test/memory-in-use.js";
 import { fail, reply, STATUS } from "./answers.js";
-import { MESSAGE_BYTES_MAX } from "./message.js";
+import { CONNECTION_BYTES_MAX, MESSAGE_BYTES_MAX } from "./message.js";
 import { GrpcServer, type Method } from "./server.js";
 
 const methods = new Map<string, Method>([
@@ -171,6 +173,44 @@ it("resets a call whose message does not come, and no other", async () => {
   expect(slow.rstCode).toBe(8);
   expect(server.waitingCount).toBe(0);
   expect(await ask(session, hello)).toMatchObject({ status: 0 });
+});
+
+it("holds messages that come byte by byte in little more memory than they have bytes", async () => {
+  const { server, port } = await open();
+  const client = await connectFrames(port);
+  later(() => client.socket.destroy());
+  const before = memoryInUse();
+  for (let stream = 1; stream < 16; stream += 2) {
+    client.begin(stream, "/echo");
+    await client.sendBytes(stream, 60_000);
+  }
+  await vi.waitUntil(() => server.waitingCount === 8, { timeout: 20_000 });
+  expect(memoryInUse() - before).toBeLessThan(3_000_000);
+});
+
+it("bounds what the calls of one connection hold together, and no other connection", async () => {
+  const { session, port } = await open();
+  const message = frame(Buffer.alloc(MESSAGE_BYTES_MAX - 10_000));
+  const fits = Math.floor(CONNECTION_BYTES_MAX / MESSAGE_BYTES_MAX);
+  const calls = Array.from({ length: fits + 4 }, () => begin(session));
+  const answers = calls.map((call) => read(call));
+  let refusals = 0;
+  for (const call of calls) {
+    call.on("response", () => refusals++);
+    call.write(message.subarray(0, -1));
+  }
+  await vi.waitUntil(() => refusals >= 4, { timeout: 20_000 });
+  const other = connect(`http://127.0.0.1:${port}`);
+  later(() => other.destroy());
+  expect(await ask(other, hello)).toMatchObject({ status: 0 });
+  for (const call of calls) call.end(message.subarray(-1));
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([STATUS.ok, STATUS.resourceExhausted]));
+  expect(statuses.filter((status) => status === STATUS.ok).length).toBeLessThanOrEqual(fits);
+  // All was given back: as much fits again.
+  for (let i = 0; i < fits + 1; i++) {
+    expect(await ask(session, message)).toMatchObject({ status: 0 });
+  }
 });
 
 it("forgets calls that are reset and connections that are cut", async () => {

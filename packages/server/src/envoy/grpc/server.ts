@@ -5,6 +5,7 @@ import { once } from "node:events";
 import {
   createServer,
   type Http2Server,
+  type Http2Session,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -14,7 +15,7 @@ import { every } from "../../clock.js";
 import type { ListenConfig } from "../../config/config.js";
 import { listenAt } from "../../http/listen.js";
 import { fail, refuse, STATUS } from "./answers.js";
-import { Body, FrameError } from "./message.js";
+import { Body, FrameError, HeldBytes } from "./message.js";
 
 /** Answers a call, at once or later, with what answers.ts has. */
 export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;
@@ -32,7 +33,8 @@ const CANCEL = 8;
 export class GrpcServer {
   readonly #server: Http2Server;
   readonly #methods: ReadonlyMap<string, Method>;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Those that are open, and what the calls on each hold. */
+  readonly #sessions = new Map<ServerHttp2Session, HeldBytes>();
   /** Calls whose message is not there yet, by the period in which they began. */
   readonly #waiting = new Map<ServerHttp2Stream, number>();
   #period = 0;
@@ -71,9 +73,9 @@ export class GrpcServer {
 
   /** Takes no more connections and calls, and resolves when the last call has ended. */
   async drain(): Promise<void> {
-    const closed = [...this.#sessions].map((session) => once(session, "close"));
+    const closed = [...this.#sessions.keys()].map((session) => once(session, "close"));
     this.stopListening();
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
     await Promise.all(closed);
     this.#stopSweeping();
   }
@@ -82,35 +84,42 @@ export class GrpcServer {
   close(): void {
     this.#stopSweeping();
     this.stopListening();
-    for (const session of this.#sessions) session.destroy();
+    for (const session of this.#sessions.keys()) session.destroy();
   }
 
   #keep(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
+    this.#sessions.set(session, new HeldBytes());
     session.on("close", () => this.#sessions.delete(session));
   }
 
   #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     stream.on("error", ignore);
     this.#waiting.set(stream, this.#period);
+    const body = new Body(this.#heldOn(stream.session));
     // A call that is reset has no end.
-    stream.on("close", () => this.#waiting.delete(stream));
+    stream.on("close", () => {
+      this.#waiting.delete(stream);
+      body.drop();
+    });
     const method = this.#methodOf(stream, headers);
     // What is not read would keep the stream open.
     if (method === undefined) stream.resume();
-    else this.#receive(stream, method, headers["grpc-encoding"]);
+    else this.#receive(stream, body, method, headers["grpc-encoding"]);
   }
 
-  #receive(stream: ServerHttp2Stream, method: Method, encoding: unknown): void {
-    const body = new Body();
+  #heldOn(session: Http2Session | undefined): HeldBytes {
+    return this.#sessions.get(session as ServerHttp2Session) ?? new HeldBytes();
+  }
+
+  #receive(stream: ServerHttp2Stream, body: Body, method: Method, encoding: unknown): void {
     stream.on("data", (piece: Buffer) => {
-      if (body.add(piece)) return;
+      const why = body.add(piece);
       // Whoever goes on sending is reset with those that are slow.
-      fail(stream, STATUS.resourceExhausted, "the message is too large");
+      if (why !== undefined) fail(stream, STATUS.resourceExhausted, why);
     });
     stream.on("end", () => {
       this.#waiting.delete(stream);
-      if (!body.isTooLarge) answer(stream, method, body, encoding);
+      if (!body.isDropped) answer(stream, method, body, encoding);
     });
   }
 
@@ -139,7 +148,7 @@ export class GrpcServer {
 
 function answer(stream: ServerHttp2Stream, method: Method, body: Body, encoding: unknown): void {
   try {
-    method(stream, body.message(encoding));
+    method(stream, body.takeMessage(encoding));
   } catch (error) {
     if (error instanceof FrameError) fail(stream, error.status, error.message);
     else fail(stream, STATUS.internal, "the call could not be answered");

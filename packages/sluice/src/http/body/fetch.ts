@@ -2,7 +2,7 @@
 
 import { startTimer } from "../../clock.js";
 import type { MaybePromise } from "../../maybe-promise.js";
-import { type BodyBounds, type BodyFields, parseBody, toBodyForm } from "../body.js";
+import { type BodyBounds, type BodyFields, PIECES_MAX, parseBody, toBodyForm } from "../body.js";
 
 // Two doors on one way read the body once; the request holds its own entry.
 const bodiesRead = new WeakMap<Request, Promise<BodyFields | undefined>>();
@@ -36,7 +36,7 @@ async function readBounded(
   { bytesMax, arrivalMsMax, clock }: BodyBounds,
 ): Promise<Uint8Array | undefined> {
   const reader = stream.getReader();
-  const chunks: Uint8Array[] = [];
+  let chunks: Uint8Array[] = [];
   let bytes = 0;
   let isLate = false;
   // To cancel one copy leaves the other as it is, and ends the read that waits.
@@ -56,6 +56,7 @@ async function readBounded(
         cancel();
         return undefined;
       }
+      if (chunks.length > PIECES_MAX) chunks = [join(chunks, bytes)];
     }
   } catch {
     return undefined;

@@ -5,7 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { startTimer } from "../../clock.js";
 import type { MaybePromise } from "../../maybe-promise.js";
-import { type BodyBounds, type BodyFields, parseBody, toBodyForm, toFields } from "../body.js";
+import {
+  type BodyBounds,
+  type BodyFields,
+  PIECES_MAX,
+  parseBody,
+  toBodyForm,
+  toFields,
+} from "../body.js";
 
 // Two doors on one way read the body once; the request holds its own entry.
 const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefined>>();
@@ -71,7 +78,7 @@ function readAhead(
   { bytesMax, arrivalMsMax, clock }: BodyBounds,
 ): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let bytes = 0;
     const cancelTimer = startTimer(clock, arrivalMsMax, () => stop(false));
     // A stream that is not being read when somebody listens reads by itself a moment later. If it has
@@ -87,6 +94,7 @@ function readAhead(
         chunks.push(chunk);
         bytes += chunk.length;
       }
+      if (chunks.length > PIECES_MAX) chunks = [Buffer.concat(chunks, bytes)];
       if (bytes > bytesMax) stop(false);
       else if (hasAll(request)) stop(true);
     }
