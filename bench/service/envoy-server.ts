@@ -13,17 +13,19 @@ import { makeFolder } from "sluice-test-servers";
 export const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
-const FILE = `
+const toFile = (limit: number) => `
 domain: bench
 descriptors:
   - key: remote_address
-    rate_limit: { unit: year, requests_per_unit: 4294967295 }
+    rate_limit: { unit: year, requests_per_unit: ${limit} }
 `;
 
-const sides = { echo: serveEcho, sluice: serveSluice } as const satisfies Record<
-  string,
-  () => Promise<number>
->;
+const sides = {
+  echo: serveEcho,
+  sluice: () => serveSluice(4_294_967_295),
+  /** Refuses all but the first call of each address. */
+  refusing: () => serveSluice(1),
+} as const satisfies Record<string, () => Promise<number>>;
 
 /** The name of a side. */
 export type EnvoySide = keyof typeof sides;
@@ -51,10 +53,10 @@ function serveEcho(): Promise<number> {
   });
 }
 
-async function serveSluice(): Promise<number> {
+async function serveSluice(limit: number): Promise<number> {
   const folder = makeFolder("bench");
   const file = join(folder, "ratelimit.yaml");
-  writeFileSync(file, FILE);
+  writeFileSync(file, toFile(limit));
   const { doors } = await startService(toConfig(file));
   const envoy = doors.find(({ name }) => name === "envoy");
   if (envoy === undefined) throw new Error("the service has no door for Envoy");

@@ -16,7 +16,7 @@ const ROUNDS = effort({ full: 9, quick: 1 });
 // By calls, not by time: on a busy machine a short while is not enough for the compiler.
 const WARM_UP_CALLS = effort({ full: 40_000, quick: 10_000 });
 const ROUND_CALLS = effort({ full: 20_000, quick: 10_000 });
-const SIDES: readonly EnvoySide[] = ["sluice", "echo"];
+const SIDES: readonly EnvoySide[] = ["sluice", "echo", "refusing"];
 
 /** Calls per second of processor time of each side, one figure for each round. */
 type Rates = readonly (readonly number[])[];
@@ -27,7 +27,7 @@ export const envoy: Bench<Rates> = {
   bound: { is: "at least", bar: 0.8, goal: 1 },
   parts: ["all"],
   runPart: takeTurns,
-  conclude: ([[sluice, echo]]) => [
+  conclude: ([[sluice, echo, refusing]]) => [
     toRatioFinding(
       {
         subject: "ShouldRateLimit, one descriptor, memory",
@@ -37,6 +37,14 @@ export const envoy: Bench<Rates> = {
       sluice,
       echo,
     ),
+    {
+      ...toRatioFinding(
+        { subject: "refusals", reference: "admissions, both of Sluice" },
+        refusing,
+        sluice,
+      ),
+      isJudged: false,
+    },
   ],
 };
 

@@ -1,20 +1,21 @@
 // What several processes cost: decisions for each second of processor time of a primary and two workers together, over
 // those of one process that does the same alone. Below 1 is the price of using a second core.
 
-import type { Bench, Finding } from "../bench.js";
-import { median, spreadOf } from "../harness.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
+import { effort } from "../effort.js";
+import { inTurn } from "../harness.js";
 import { start, tell } from "../service/envoy.js";
 import { askProxy, LOAD_CPU, type RunningProxy, startProxies } from "../service/proxies-load.js";
 import { startServed } from "./service.js";
 
-const ROUNDS = 7;
+const ROUNDS = effort({ full: 7, quick: 1 });
 /** Two workers, and one process. */
 const SIDES = [2, 1] as const;
 /** Of the service's processor time. Each process has a compiler of its own to warm up. */
-const ROUND_SECONDS = 1.5;
-const WARM_UP_SECONDS = 2;
-const WARM_UP_CALLS = 40_000;
-const ROUND_CALLS = 40_000;
+const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
+const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
+const WARM_UP_CALLS = effort({ full: 40_000, quick: 10_000 });
+const ROUND_CALLS = effort({ full: 40_000, quick: 10_000 });
 const NEVER_REACHED = 1_000_000_000;
 
 /** Decisions per second of processor time of each side, one figure for each round. */
@@ -55,24 +56,17 @@ export const workersEnvoy: Bench<Rates> = {
 };
 
 function toFinding(what: string, [several, one]: Rates): Finding {
-  const ratio = median(several) / median(one);
-  return {
-    subject: `${what}, two workers`,
-    reference: "one process",
-    subjectPerSec: median(several),
-    referencePerSec: median(one),
-    ratio,
-    value: ratio,
-    spread: spreadOf(several.map((perSec, round) => perSec / one[round])),
-  };
+  return toRatioFinding(
+    { subject: `${what}, two workers`, reference: "one process" },
+    several,
+    one,
+  );
 }
 
 async function takeTurns(measure: Measure): Promise<Rates> {
   const rates = SIDES.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
-    // Neither side is always the one that runs after the other.
-    const order = [...SIDES.keys()];
-    for (const i of round % 2 === 0 ? order : order.toReversed()) {
+    for (const i of inTurn([...SIDES.keys()], round)) {
       rates[i].push(await measure(SIDES[i]));
     }
   }

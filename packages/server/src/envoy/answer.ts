@@ -10,6 +10,7 @@ import {
   type RateLimitResponse,
   UINT32_MAX,
 } from "./messages.js";
+import type { EnvoyRule } from "./rules.js";
 
 const NO_LIMIT: DescriptorStatus = {
   code: CODE.ok,
@@ -38,10 +39,42 @@ export function toResponse(
   isRefused: boolean,
   nowMs: number,
 ): RateLimitResponse {
+  if (isRefused && asks.length === 1) return toRefusal(asks[0], verdicts[0], nowMs);
   const statuses = asks.map((ask, i) => toStatus(ask, verdicts[i], nowMs));
   if (!isRefused) return { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
-  const responseHeaders = toRetryAfter(asks, verdicts);
-  return { overallCode: CODE.overLimit, statuses, responseHeaders };
+  return toOverLimit(statuses, toWaitMs(asks, verdicts));
+}
+
+/** What a rule said when it last refused a request of one descriptor. */
+interface Refusal {
+  readonly remaining: number;
+  readonly resetSeconds: number | undefined;
+  readonly waitMs: number;
+  readonly response: RateLimitResponse;
+}
+
+const refusals = new WeakMap<EnvoyRule, Refusal>();
+
+/**
+ * The refusal of the only descriptor. For a second at a time all that are refused under one limit get the same: a
+ * flood is answered with an object that was made, and written, before.
+ */
+function toRefusal(ask: Ask, verdict: Verdict | undefined, nowMs: number): RateLimitResponse {
+  const { rule } = ask;
+  const status = toStatus(ask, verdict, nowMs);
+  const { remaining, resetSeconds } = status;
+  const waitMs = toWholeSeconds(toWaitMs([ask], [verdict]));
+  const last = rule === undefined ? undefined : refusals.get(rule);
+  const isSame =
+    last?.remaining === remaining && last.resetSeconds === resetSeconds && last.waitMs === waitMs;
+  if (isSame) return last.response;
+  const response = toOverLimit([status], waitMs);
+  if (rule !== undefined) refusals.set(rule, { remaining, resetSeconds, waitMs, response });
+  return response;
+}
+
+function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): RateLimitResponse {
+  return { overallCode: CODE.overLimit, statuses, responseHeaders: toRetryAfter(waitMs) };
 }
 
 /** What metrics are told of a decision. */
@@ -75,7 +108,7 @@ function toResetSeconds(unitMs: number, resetMs: number, nowMs: number): number 
 }
 
 /** When it would pass: the longest wait of those that all must pass, else the shortest of the others. */
-function toRetryAfter(asks: readonly Ask[], verdicts: Verdicts): readonly HeaderValue[] {
+function toWaitMs(asks: readonly Ask[], verdicts: Verdicts): number {
   let longestMs = 0;
   let shortestMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < asks.length; i++) {
@@ -84,7 +117,15 @@ function toRetryAfter(asks: readonly Ask[], verdicts: Verdicts): readonly Header
     if (isEnforced(asks[i])) longestMs = Math.max(longestMs, verdict.retryAfterMs);
     else if (isAnyOf(asks[i])) shortestMs = Math.min(shortestMs, verdict.retryAfterMs);
   }
-  const waitMs = longestMs > 0 ? longestMs : shortestMs;
+  return longestMs > 0 ? longestMs : shortestMs;
+}
+
+function toRetryAfter(waitMs: number): readonly HeaderValue[] {
   if (!Number.isFinite(waitMs)) return NO_HEADERS;
-  return [{ key: "retry-after", value: String(Math.max(1, Math.ceil(waitMs / 1_000))) }];
+  return [{ key: "retry-after", value: String(toWholeSeconds(waitMs) / 1_000) }];
+}
+
+/** Rounded up to whole seconds, at least one. */
+function toWholeSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000)) * 1_000;
 }

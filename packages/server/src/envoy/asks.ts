@@ -45,6 +45,11 @@ export function isTaken(ask: Ask): boolean {
   return isCounted(ask) && ask.hits > 0 && !ask.isRefund;
 }
 
+/** Whether its hits are charged, and were spent before they were asked about. */
+export function isSpent(ask: Ask): boolean {
+  return ask.isSpent && isTaken(ask);
+}
+
 /** Whether it only asks how its counter stands. */
 export function isLookedAt(ask: Ask): boolean {
   return isCounted(ask) && ask.hits === 0;

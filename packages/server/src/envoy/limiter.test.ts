@@ -4,6 +4,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { descriptor, limiterOf, rulesOf, START_MS } from "../../test/envoy-harness.js";
 import type { Descriptor, RateLimitResponse } from "./messages.js";
+import { decodeResponse, encodeResponse } from "./wire/response.js";
 
 /** A limiter for descriptors of a file, and a way to ask it. */
 function makeLimiter(descriptors: string, { startMs = START_MS } = {}) {
@@ -395,5 +396,35 @@ describe("other rules", () => {
     expect(left(await ask({ user: "a" }))).toEqual([2]);
     limiter.replace(rulesOf(toText(TWO), limiter.rules));
     expect(codes(await ask({ user: "a" }))).toEqual([2, [2]]);
+  });
+});
+
+describe("a flood under one limit", () => {
+  it("is refused with one and the same answer for a second, whoever asks", async () => {
+    const { ask, clock } = makeLimiter(TWO);
+    for (const ip of ["a", "b"]) expect(codes(await ask({ ip }))).toEqual([1, [1]]);
+    const first = await ask({ ip: "a" });
+    expect(first.responseHeaders).toEqual([{ key: "retry-after", value: "60" }]);
+    expect(first.statuses).toMatchObject([{ code: 2, remaining: 0, resetSeconds: 60 }]);
+    expect(await ask({ ip: "b" })).toBe(first);
+    clock.advance(1_000);
+    const next = await ask({ ip: "a" });
+    expect(next.responseHeaders).toEqual([{ key: "retry-after", value: "59" }]);
+    expect(next.statuses).toMatchObject([{ code: 2, remaining: 0, resetSeconds: 59 }]);
+    expect(encodeResponse(next)).toBe(encodeResponse(await ask({ ip: "b" })));
+    expect(decodeResponse(encodeResponse(next))).toEqual(next);
+  });
+
+  it("says of each descriptor how it stands where there are several, and what is left of a larger cost", async () => {
+    const { ask, askFor } = makeLimiter(TWO);
+    await ask({ ip: "a" });
+    const refused = await ask({ user: "x" }, { ip: "a" });
+    expect([codes(refused), left(refused)]).toEqual([
+      [2, [1, 2]],
+      [5, 0],
+    ]);
+    expect(left(await askFor(6, { user: "x" }))).toEqual([5]);
+    expect(left(await askFor(3, { user: "x" }))).toEqual([2]);
+    expect(left(await askFor(3, { user: "x" }))).toEqual([2]);
   });
 });

@@ -14,6 +14,7 @@ import {
   isNoneOf,
   isPlain,
   isRefunded,
+  isSpent,
   isTaken,
   NOTHING,
   type Verdicts,
@@ -179,10 +180,10 @@ export class EnvoyLimiter {
   ): MaybePromise<RateLimitResponse> {
     this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
     const response = toResponse(asks, verdicts, isRefused, nowMs);
-    if (!isRefused) return response;
+    if (!isRefused || !asks.some(isSpent)) return response;
     const spent = asks.flatMap((ask, i): Ask[] => {
       const left = verdicts[i]?.remaining ?? 0;
-      if (!isTaken(ask) || !ask.isSpent || left === 0) return [];
+      if (!isSpent(ask) || left === 0) return [];
       return [{ ...ask, hits: Math.min(ask.hits, left) }];
     });
     if (spent.length === 0) return response;

@@ -11,6 +11,9 @@ const SERIES_MAX = 2_000;
 export class Counts {
   readonly #names: readonly string[];
   readonly #values = new Map<string, { labels: Record<string, string>; value: number }>();
+  // Of a flood all are counted alike.
+  #lastValues: readonly string[] = [];
+  #last: { value: number } | undefined;
 
   /** @param names - The labels, in the order in which their values are given. */
   constructor(names: readonly string[]) {
@@ -35,6 +38,13 @@ export class Counts {
   }
 
   #series(values: readonly string[]): { value: number } | undefined {
+    if (this.#last !== undefined && isSame(values, this.#lastValues)) return this.#last;
+    this.#last = this.#find(values);
+    this.#lastValues = values;
+    return this.#last;
+  }
+
+  #find(values: readonly string[]): { value: number } | undefined {
     const id = values.length === 1 ? values[0] : values.join("\n");
     const known = this.#values.get(id);
     if (known !== undefined || this.#values.size >= SERIES_MAX) return known;
@@ -43,6 +53,11 @@ export class Counts {
     this.#values.set(id, series);
     return series;
   }
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return a.length === b.length;
 }
 
 /** Whether the shared store is left alone, how often it was and for how long. */

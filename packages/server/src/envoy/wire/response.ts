@@ -1,11 +1,12 @@
 // RateLimitResponse on the wire, both ways: the service writes it, clients in tests read it.
 
-import type {
-  Code,
-  CurrentLimit,
-  DescriptorStatus,
-  HeaderValue,
-  RateLimitResponse,
+import {
+  CODE,
+  type Code,
+  type CurrentLimit,
+  type DescriptorStatus,
+  type HeaderValue,
+  type RateLimitResponse,
 } from "../messages.js";
 import { WIRE, WireReader } from "./reader.js";
 import { WireWriter } from "./writer.js";
@@ -13,8 +14,23 @@ import { WireWriter } from "./writer.js";
 const { varint, bytes } = WIRE;
 const writer = new WireWriter();
 
+/** Refusals that were written: all of a flood are the same object for a second. */
+const written = new WeakMap<RateLimitResponse, Buffer>();
+
 /** Writes a response. */
 export function encodeResponse(response: RateLimitResponse): Buffer {
+  // Those of several descriptors are each their own.
+  if (response.overallCode !== CODE.overLimit || response.statuses.length > 1) {
+    return write(response);
+  }
+  const known = written.get(response);
+  if (known !== undefined) return known;
+  const bytes = write(response);
+  written.set(response, bytes);
+  return bytes;
+}
+
+function write(response: RateLimitResponse): Buffer {
   writer.start();
   writer.number(1, response.overallCode);
   for (const status of response.statuses) writeStatus(status);
