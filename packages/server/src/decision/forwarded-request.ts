@@ -35,22 +35,37 @@ export function toIdentity(variant: Variant, identity: IdentityOptions): Identit
 /** A request behind a proxy, as doors see it. */
 export class ForwardedRequest implements RequestView {
   readonly raw: Turn;
-  readonly headers: HeaderValues;
   readonly method: string;
   readonly target: string;
+  readonly #host: HeaderValues[string];
+  #headers: HeaderValues | undefined = undefined;
 
   /** @throws ServerError that says which field is missing or can't be used. */
   constructor(raw: Turn, variant: Variant, clientAddress: AddressSource) {
     const fields = FIELDS[variant];
-    const { values: headers } = raw.fields;
     this.raw = raw;
-    this.method = readMethod(headers, fields.method);
-    this.target = readTarget(headers, fields.target);
-    mustHaveClient(headers, variant === "nginx" ? REAL_IP : clientAddress);
-    // The Host of this request is ours; rules are about that of the client's.
-    const host = headers[fields.host];
-    const isTold = typeof host === "string" && host !== "";
-    this.headers = isTold ? { ...headers, host } : headers;
+    // What the proxy says of the request is read whatever Connection names: a client may have written that.
+    this.method = readMethod(this.received, fields.method);
+    this.target = readTarget(this.received, fields.target);
+    mustHaveClient(this.received, variant === "nginx" ? REAL_IP : clientAddress);
+    this.#host = this.received[fields.host];
+  }
+
+  /** Of the client's own fields those that are about more than one connection. */
+  get headers(): HeaderValues {
+    this.#headers ??= this.#toHeaders();
+    return this.#headers;
+  }
+
+  get received(): HeaderValues {
+    return this.raw.fields.values;
+  }
+
+  /** The Host of this request is ours; rules are about that of the client's. */
+  #toHeaders(): HeaderValues {
+    const headers = this.raw.fields.passedValues(true);
+    const host = this.#host;
+    return typeof host === "string" && host !== "" ? { ...headers, host } : headers;
   }
 
   get peer(): string | undefined {

@@ -55,7 +55,7 @@ export class Entry {
     const startMs = readMs();
     let entered: Passage | Promise<Passage>;
     try {
-      entered = this.#host.door.enter(new TurnView(turn));
+      entered = this.#host.door.enter(new TurnView(turn, this.#host));
     } catch (error) {
       this.#fail(turn, error);
       return;
@@ -83,7 +83,7 @@ export class Entry {
   }
 
   #tellStatus(turn: Turn): void {
-    void (async () => this.#host.door.status(new TurnView(turn)))().then(
+    void (async () => this.#host.door.status(new TurnView(turn, this.#host)))().then(
       (reply) => {
         if (reply.status !== 200) this.#host.telemetry.refused("gateway", reply.status);
         this.#answer(turn, reply, "");

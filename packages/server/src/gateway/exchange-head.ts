@@ -2,8 +2,8 @@
 // upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
 
 import { toLines } from "sluice/http";
+import { isRateLimit } from "../http1/field-names.js";
 import type { ResponseHead } from "../upstream/response-head.js";
-import { isRateLimit } from "./field-names.js";
 import { toClientFields } from "./forwarding.js";
 
 /** What a client gets of a head: all fields but those that frame the body. */

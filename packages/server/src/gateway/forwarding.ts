@@ -3,8 +3,9 @@
 // added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
 
 import type { RouteConfig } from "../config/config.js";
+import * as kind from "../http1/field-names.js";
+import { toPassedFields } from "../http1/passed-fields.js";
 import type { BodyFraming } from "../http1/request-fields.js";
-import * as kind from "./field-names.js";
 
 /** What the fields of a request are made of, beside those of the client. */
 export interface UpstreamFieldsOptions {
@@ -30,10 +31,14 @@ export interface UpstreamFieldsOptions {
  */
 export function toUpstreamFields(raw: readonly string[], options: UpstreamFieldsOptions): string {
   const seen = new Seen();
-  let fields = keepFields(raw, options.isPeerTrusted, seen, undefined);
-  const names = seen.connection === "" ? undefined : kind.namesIn(seen.connection);
-  if (names !== undefined) {
-    fields = keepFields(raw, options.isPeerTrusted, new Seen(), names);
+  seen.takesTrailers = takesTrailers(raw);
+  const passed = toPassedFields(raw, options.isPeerTrusted);
+  let fields = "";
+  for (let i = 0; i < passed.length; i += 2) {
+    const known = kind.kindOf(passed[i]);
+    if (known === kind.HOST) seen.host = passed[i + 1];
+    else if (known === kind.CONTENT_LENGTH) seen.length = passed[i + 1];
+    else fields += toLine(known, passed[i], passed[i + 1], seen);
   }
   const host = `Host: ${toHost(seen, options)}\r\n`;
   return `${host}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
@@ -41,7 +46,6 @@ export function toUpstreamFields(raw: readonly string[], options: UpstreamFields
 
 /** What the inbound fields said that we write anew. */
 class Seen {
-  connection = "";
   host = "";
   forwardedFor = "";
   hasProto = false;
@@ -50,32 +54,17 @@ class Seen {
   length = "";
 }
 
-/** The fields that go on, a line for each. */
-function keepFields(
-  raw: readonly string[],
-  isPeerTrusted: boolean,
-  seen: Seen,
-  dropped: ReadonlySet<string> | undefined,
-): string {
-  let kept = "";
+/** Of `TE`, which ends here, `trailers` is said again. */
+function takesTrailers(raw: readonly string[]): boolean {
   for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i];
-    const value = raw[i + 1];
-    const known = kind.kindOf(name);
-    if (known === kind.KEPT) {
-      if (dropped?.has(name.toLowerCase()) !== true) kept += `${name}: ${value}\r\n`;
-    } else if (known >= kind.FORWARDED_FOR && known <= kind.FROM_TRUSTED) {
-      // `Connection` does not reach these: what a trusted peer says of the client is not the client's.
-      if (isPeerTrusted) kept += keepForwarded(known, name, value, seen);
-    } else {
-      note(known, value, seen);
-    }
+    const isTe = kind.kindOf(raw[i]) === kind.TE;
+    if (isTe && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(raw[i + 1])) return true;
   }
-  return kept;
+  return false;
 }
 
-/** The line of a field from a trusted peer; that of addresses is written later, with one more. */
-function keepForwarded(known: number, name: string, value: string, seen: Seen): string {
+/** The line of a field; that of addresses is written later, with one more. */
+function toLine(known: number, name: string, value: string, seen: Seen): string {
   if (known === kind.FORWARDED_FOR) {
     if (value !== "") seen.forwardedFor += `${value}, `;
     return "";
@@ -83,15 +72,6 @@ function keepForwarded(known: number, name: string, value: string, seen: Seen): 
   if (known === kind.FORWARDED_PROTO) seen.hasProto = true;
   else if (known === kind.FORWARDED_HOST) seen.hasHost = true;
   return `${name}: ${value}\r\n`;
-}
-
-function note(known: number, value: string, seen: Seen): void {
-  if (known === kind.CONNECTION) {
-    seen.connection = seen.connection === "" ? value : `${seen.connection},${value}`;
-  } else if (known === kind.HOST) seen.host = value;
-  else if (known === kind.CONTENT_LENGTH) seen.length = value;
-  else if (known === kind.TE)
-    seen.takesTrailers ||= /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value);
 }
 
 function toHost({ host }: Seen, { route, targetHost }: UpstreamFieldsOptions): string {

@@ -9,13 +9,16 @@ import {
 } from "sluice/http";
 import { after } from "../clock.js";
 import type { Turn } from "../http1/turn.js";
+import type { ClientTrust } from "./exchange-request.js";
 
 /** A turn, as doors see it. */
 export class TurnView implements RequestView {
   readonly raw: Turn;
+  readonly #trust: Pick<ClientTrust, "isPeerTrusted">;
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, trust: Pick<ClientTrust, "isPeerTrusted">) {
     this.raw = turn;
+    this.#trust = trust;
   }
 
   get method(): string {
@@ -26,7 +29,13 @@ export class TurnView implements RequestView {
     return this.raw.target;
   }
 
+  /** What the upstream sees too. */
   get headers(): RequestView["headers"] {
+    const { fields, peer } = this.raw;
+    return fields.passedValues(this.#trust.isPeerTrusted(peer));
+  }
+
+  get received(): RequestView["headers"] {
     return this.raw.fields.values;
   }
 
@@ -37,7 +46,8 @@ export class TurnView implements RequestView {
   /** Waits for the body, which stays where it is. */
   readBody({ bytesMax, arrivalMsMax }: BodyBounds): Promise<BodyFields | undefined> | undefined {
     const { body, fields } = this.raw;
-    const form = toBodyForm(fields.get("content-type"), fields.get("content-encoding"));
+    const { "content-type": type, "content-encoding": encoding } = this.headers;
+    const form = toBodyForm(type, encoding);
     if (body === undefined || form === undefined || fields.length > bytesMax) return undefined;
     this.raw.sendContinue();
     return new Promise((resolve) => {

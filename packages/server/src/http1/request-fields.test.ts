@@ -194,3 +194,31 @@ describe("fields that come again", () => {
     expect(read(long)).not.toBe(read(long));
   });
 });
+
+describe("values that are passed on", () => {
+  it("tell of an upgrade to a WebSocket, and of no other", () => {
+    const passedOf = (protocol: string) =>
+      new RequestFields([...HOST, "Connection", "Upgrade", "Upgrade", protocol], 1).passedValues(
+        false,
+      );
+    expect({ ...passedOf("WebSocket") }).toEqual({ host: "example.com", upgrade: "websocket" });
+    expect({ ...passedOf("h2c") }).toEqual({ host: "example.com" });
+  });
+
+  it("are those that a trusted peer says, too", () => {
+    const raw = [
+      ...HOST,
+      "X-Forwarded-For",
+      "203.0.113.7",
+      "Connection",
+      "X-A, x-forwarded-for",
+      "x-a",
+      "1",
+    ];
+    expect({ ...new RequestFields(raw, 1).passedValues(true) }).toEqual({
+      host: "example.com",
+      "x-forwarded-for": "203.0.113.7",
+    });
+    expect({ ...new RequestFields(raw, 1).passedValues(false) }).toEqual({ host: "example.com" });
+  });
+});

@@ -4,6 +4,7 @@
 
 import { BrokenMessage } from "./broken.js";
 import { mustBePlain, readFields, readValue } from "./fields.js";
+import { toPassedFields } from "./passed-fields.js";
 
 /** How the end of a body is known. */
 export type BodyFraming = "none" | "length" | "chunked";
@@ -32,6 +33,7 @@ export class RequestFields {
   /** What a reader has made of them, so that it need not be made again. */
   memo: object | undefined = undefined;
   #values: HeaderValues | undefined = undefined;
+  #passedValues: HeaderValues | undefined = undefined;
 
   /** @throws BrokenMessage if they leave a doubt about the end of the request, or about its host. */
   constructor(raw: readonly string[], minor: number) {
@@ -56,6 +58,22 @@ export class RequestFields {
   get values(): HeaderValues {
     this.#values ??= toValues(this.raw);
     return this.#values;
+  }
+
+  /**
+   * Those that go on to whoever is asked next, by name; see {@link toPassedFields}. A client's fields are its
+   * connection's, so its peer is always trusted or never.
+   */
+  passedValues(isPeerTrusted: boolean): HeaderValues {
+    this.#passedValues ??= this.#toPassedValues(isPeerTrusted);
+    return this.#passedValues;
+  }
+
+  #toPassedValues(isPeerTrusted: boolean): HeaderValues {
+    const passed = toPassedFields(this.raw, isPeerTrusted);
+    // The one protocol that is asked for again, in these words.
+    if (this.upgrade === "websocket") passed.push("upgrade", this.upgrade);
+    return toValues(passed);
   }
 
   /** A field by lower-case name; of several lines what {@link values} makes of them, as one text. */
@@ -174,12 +192,15 @@ const FIRST_COUNTS: ReadonlySet<string> = new Set([
 
 function toValues(raw: readonly string[]): HeaderValues {
   const values: Record<string, string | string[]> = Object.create(null);
+  const setCookies: string[] = [];
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i].toLowerCase();
     const before = values[name];
     const value = raw[i + 1];
-    if (name === "set-cookie") values[name] = before === undefined ? [value] : [...before, value];
-    else if (before === undefined) values[name] = value;
+    if (name === "set-cookie") {
+      setCookies.push(value);
+      values[name] = setCookies;
+    } else if (before === undefined) values[name] = value;
     else if (!FIRST_COUNTS.has(name)) {
       values[name] = `${before}${name === "cookie" ? "; " : ", "}${value}`;
     }

@@ -4,13 +4,24 @@
 import type { MaybePromise } from "../maybe-promise.js";
 import type { BodyBounds, BodyFields } from "./body.js";
 
+/** Fields of a request. */
+type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 /** What a framework knows of a request before anything was decided. */
 export interface RequestView {
   readonly method: string;
   /** The request target as it was sent: path and query, or a whole URL. */
   readonly target: string;
-  /** By lower-case name; several lines of one field joined by commas or as a list. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /**
+   * What rules may count by, and so what the application sees: by lower-case name; several lines of one
+   * field joined by commas or as a list.
+   */
+  readonly headers: RequestHeaders;
+  /**
+   * All fields as they came in, where `headers` leaves out those that end at a proxy. Only the client's
+   * address is read here, which a proxy writes. Absent: the same as `headers`.
+   */
+  readonly received?: RequestHeaders;
   /** The address at the other end of the connection: the client, or the last proxy. */
   readonly peer: string | undefined;
   /** The framework's own request, for functions in code. */

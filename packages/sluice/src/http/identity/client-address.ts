@@ -80,18 +80,18 @@ export class ClientAddresses {
       if (this.#looksLeft > 0) this.#look(peer, view);
       return peer;
     }
+    const headers = receivedBy(view);
     if (source === "x-forwarded-for") {
-      return this.#walk(peer, joined(view.headers[source]), readListed);
+      return this.#walk(peer, joined(headers[source]), readListed);
     }
-    if (source === "forwarded")
-      return this.#walk(peer, joined(view.headers[source]), readForwardedFor);
-    return toBareAddress(joined(view.headers[source.header])) ?? peer;
+    if (source === "forwarded") return this.#walk(peer, joined(headers[source]), readForwardedFor);
+    return toBareAddress(joined(headers[source.header])) ?? peer;
   }
 
   /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
-  #look(peer: string | undefined, { headers }: RequestView): void {
+  #look(peer: string | undefined, view: RequestView): void {
     this.#looksLeft--;
-    if (peer === undefined || headers["x-forwarded-for"] === undefined) return;
+    if (peer === undefined || receivedBy(view)["x-forwarded-for"] === undefined) return;
     if (!NEIGHBOURS.has(peer)) return;
     this.#looksLeft = 0;
     warn("SLUICE_PROXY_UNTRUSTED", `${peer} sends X-Forwarded-For; see identity.trustedProxies`);
@@ -136,6 +136,10 @@ function toAnswered(answer: unknown): string | undefined {
   // Its type only: what it is may be nobody's business.
   const seen = `identity.clientAddress must return a text or undefined, at once, got ${typeof answer}`;
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
+
+function receivedBy(view: RequestView): RequestView["headers"] {
+  return view.received ?? view.headers;
 }
 
 /** All lines of a field as one. Reading only the first of them would read what a client wrote. */

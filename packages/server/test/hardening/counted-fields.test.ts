@@ -1,0 +1,144 @@
+// What is counted is what is forwarded: a field that ends at the gateway, or was said by a peer that is not
+// trusted, can't give a client a new key for each request.
+
+import { afterEach, describe, expect, it } from "vitest";
+import { openTestDoor, type TestDoor } from "../decision-door.js";
+import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { exchange } from "../raw-client.js";
+
+const IDENTITY = {
+  apiKey: { header: "x-api-key", scheme: "key" },
+  user: { header: "x-user", trust: "anyone" },
+  attributes: { country: { header: "x-country", trust: "anyone" } },
+} as const;
+
+function toRule(key: string) {
+  return { id: "two", key, limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } } };
+}
+
+/** What is counted by, and a field that says something else in each request. */
+const NAMED: readonly [key: string, name: string, toValue: (i: number) => string][] = [
+  ["apiKey", "x-api-key", (i) => `junk${i}`],
+  ["apiKey", "authorization", (i) => `Key junk${i}`],
+  ["cookie:session", "cookie", (i) => `session=junk${i}`],
+  ["header:x-plan", "x-plan", (i) => `junk${i}`],
+  ["user", "x-user", (i) => `junk${i}`],
+  ["attribute:country", "x-country", (i) => `junk${i}`],
+];
+
+describe("through the gateway", () => {
+  let stand: GatewayStand;
+  afterEach(() => stand.close());
+
+  async function statusesOf(key: string, toRequest: (i: number) => string): Promise<string[]> {
+    stand = await startStand({ rules: [toRule(key)], config: { identity: IDENTITY } });
+    const statuses: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      statuses.push((await exchange(stand.url, toRequest(i))).slice(9, 12));
+    }
+    return statuses;
+  }
+
+  function toHead(lines: string): string {
+    return `GET / HTTP/1.1\r\nHost: example.com\r\n${lines}\r\n`;
+  }
+
+  it.each(NAMED)("%s is not read from a %s that Connection names", async (key, name, toValue) => {
+    const statuses = await statusesOf(key, (i) =>
+      toHead(`Connection: close, ${name.toUpperCase()}\r\n${name}: ${toValue(i)}\r\n`),
+    );
+    expect(statuses).toEqual(["200", "200", "429"]);
+    expect(stand.upstream.seen.map(({ headers }) => headers[name])).toEqual([undefined, undefined]);
+  });
+
+  it.each(NAMED)("%s is read from a %s that is forwarded", async (key, name, toValue) => {
+    const statuses = await statusesOf(key, (i) =>
+      toHead(`Connection: close\r\n${name}: ${toValue(i)}\r\n`),
+    );
+    expect(statuses).toEqual(["200", "200", "200"]);
+    expect(stand.upstream.seen.map(({ headers }) => headers[name])).toEqual([0, 1, 2].map(toValue));
+  });
+
+  it.each([
+    "keep-alive",
+    "te",
+    "upgrade",
+    "proxy-authorization",
+    "proxy-connection",
+    "forwarded",
+    "x-real-ip",
+    "x-forwarded-for",
+    "x-forwarded-user",
+    "x-original-url",
+  ])("%s of a stranger is not counted by", async (name) => {
+    const statuses = await statusesOf(`header:${name}`, (i) =>
+      toHead(`Connection: close\r\n${name}: junk${i}\r\n`),
+    );
+    expect(statuses).toEqual(["200", "200", "429"]);
+  });
+
+  it("a body is read as the upstream reads it, whatever Connection hides", async () => {
+    const body = JSON.stringify({ username: "bob" });
+    const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    const hidden = "Connection: close, Content-Encoding\r\nContent-Encoding: gzip\r\n";
+    const rule = { ...toRule("body:username"), onMissing: "skip" };
+    stand = await startStand({ rules: [rule] });
+    const head = `POST / HTTP/1.1\r\nHost: example.com\r\n${fields}${hidden}\r\n`;
+    for (const status of ["200", "200", "429"]) {
+      expect((await exchange(stand.url, head + body)).slice(9, 12)).toBe(status);
+    }
+    expect(stand.upstream.seen[0].headers["content-encoding"]).toBeUndefined();
+  });
+
+  it("the address that a trusted proxy names is read, whatever Connection names", async () => {
+    const identity = { trustedProxies: ["loopback"], clientAddress: { header: "x-client" } };
+    stand = await startStand({ rules: [toRule("ip")], config: { identity } });
+    for (const [client, status] of [
+      ["203.0.113.1", "200"],
+      ["203.0.113.1", "200"],
+      ["203.0.113.1", "429"],
+      ["203.0.113.2", "200"],
+    ]) {
+      const head = toHead(`Connection: close, x-client\r\nX-Client: ${client}\r\n`);
+      expect((await exchange(stand.url, head)).slice(9, 12)).toBe(status);
+    }
+  });
+});
+
+describe("by forward-auth", () => {
+  let test: TestDoor;
+  afterEach(() => test.close());
+
+  const asked = [
+    "X-Forwarded-Method: GET",
+    "X-Forwarded-Uri: /a",
+    "X-Forwarded-For: 203.0.113.10",
+    "X-Original-Method: GET",
+    "X-Original-URI: /a",
+    "X-Real-IP: 203.0.113.10",
+  ].join("\r\n");
+
+  async function statusesAt(path: string, key: string, toLines: (i: number) => string) {
+    test = await openTestDoor({
+      rules: [toRule(key)],
+      config: { identity: { ...IDENTITY, trustedProxies: ["loopback"] } },
+    });
+    const statuses: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const head = `GET ${path} HTTP/1.1\r\nHost: example.com\r\n${asked}\r\n${toLines(i)}\r\n`;
+      statuses.push((await exchange(test.door.url, head)).slice(9, 12));
+    }
+    return statuses;
+  }
+
+  it.each(NAMED)("%s is not read from a %s that Connection names", async (key, name, toValue) => {
+    const toLines = (i: number) => `Connection: close, ${name}\r\n${name}: ${toValue(i)}\r\n`;
+    expect(await statusesAt("/check", key, toLines)).toEqual(["204", "204", "429"]);
+  });
+
+  it("what the proxy says is read, whatever Connection names", async () => {
+    const named = "X-Original-Method, X-Original-URI, X-Real-IP";
+    const toLines = () => `Connection: close, ${named}\r\n`;
+    expect(await statusesAt("/check/nginx", "ip", toLines)).toEqual(["204", "204", "403"]);
+  });
+});
