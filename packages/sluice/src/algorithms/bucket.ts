@@ -28,11 +28,34 @@ export const bucket: Algorithm<BucketState, BucketLimit> = {
   carry,
 };
 
-/** The debt at `nowMs`. A clock that stepped back adds to it, but never beyond a full bucket's. */
+/** How often debt beyond full is told by its doubling; beyond that it may grow as it will. */
+export const DOUBLINGS_MAX = 17;
+
+/**
+ * How often a full bucket's debt has to be doubled to hold this one. A store that keeps nothing but the
+ * instant of being full keeps this beside it, so that it can tell a clock that stepped back.
+ */
+export function doublingsOf(debtTicks: number, { fullTicks }: BucketLimit): number {
+  let doublings = 0;
+  while (doublings < DOUBLINGS_MAX && debtTicks > fullTicks * 2 ** doublings) doublings++;
+  return doublings;
+}
+
+/** The most that a debt can become by a clock that stepped back: that of a full bucket, doubled. */
+export function debtTicksAfterStep(doublings: number, limit: BucketLimit): number {
+  if (doublings === DOUBLINGS_MAX) return limit.debtTicksMax;
+  return Math.min(limit.fullTicks * 2 ** doublings, limit.debtTicksMax);
+}
+
+/**
+ * The debt at `nowMs`. A clock that stepped back adds to it, but never beyond a full bucket's, or twice
+ * itself where it was more than that. A bucket that was full stays full.
+ */
 function debtAt(state: BucketState, limit: BucketLimit, nowMs: number): number {
   const debt = state.debtTicks - (nowMs - state.atMs) * limit.ticksPerMs;
+  if (state.debtTicks === 0) return 0;
   if (nowMs >= state.atMs) return Math.max(0, debt);
-  return Math.max(state.debtTicks, Math.min(limit.fullTicks, debt));
+  return Math.min(debt, debtTicksAfterStep(doublingsOf(state.debtTicks, limit), limit));
 }
 
 function charge(
@@ -92,9 +115,10 @@ function giveBack(
 ): BucketState {
   const { receipt, kept } = settlement;
   const debt = debtAt(state, limit, nowMs);
-  if (delays(limit) && !isLastInQueue(state, limit, receipt)) return state;
+  if (delays(limit) && !isLastInQueue(debt, limit, receipt, nowMs)) return state;
   const unusedTicks = (receipt.cost - kept) * limit.ticksPerUnit;
   const backTicks = Math.min(unusedTicks, standsFor(receipt, bucket.measure(limit), nowMs));
+  if (backTicks === 0) return state;
   return { debtTicks: Math.max(0, debt - backTicks), atMs: nowMs };
 }
 
@@ -104,9 +128,14 @@ function ticksAfter(receipt: Receipt, limit: BucketLimit): number {
 }
 
 /** Whether nobody queued behind the charge: whoever did has been told when to leave already. */
-function isLastInQueue(state: BucketState, limit: BucketLimit, receipt: Receipt): boolean {
-  const passedTicks = (state.atMs - receipt.atMs) * limit.ticksPerMs;
-  return state.debtTicks === ticksAfter(receipt, limit) - passedTicks;
+function isLastInQueue(
+  debtTicks: number,
+  limit: BucketLimit,
+  receipt: Receipt,
+  nowMs: number,
+): boolean {
+  const passedTicks = (nowMs - receipt.atMs) * limit.ticksPerMs;
+  return debtTicks === ticksAfter(receipt, limit) - passedTicks;
 }
 
 function grant(state: BucketState, limit: BucketLimit, cost: number, nowMs: number): BucketState {

@@ -22,7 +22,8 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   force,
   giveBack,
   grant,
-  inUse: (state, limit, mark, nowMs) => (mark === state.window ? usedAt(state, limit, nowMs) : 0),
+  inUse: (state, limit, mark, nowMs) =>
+    mark === windowAt(limit, nowMs) ? usedAt(state, limit, nowMs) : 0,
   measure: () => IN_UNITS,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
@@ -80,10 +81,12 @@ function giveBack(
   settlement: Settlement,
   nowMs: number,
 ): WindowState {
-  const { receipt } = settlement;
-  // What was charged to a window that has ended is gone with it.
-  if (receipt.mark !== state.window || state.window < windowAt(limit, nowMs)) return state;
-  return { window: state.window, used: Math.max(0, state.used - unitsBack(settlement)) };
+  const window = windowAt(limit, nowMs);
+  const back = unitsBack(settlement);
+  // What was charged to a window that has ended is gone with it, and so is what was charged to one
+  // that is yet to come: the clock stepped back.
+  if (settlement.receipt.mark !== window || back === 0) return state;
+  return { window, used: Math.max(0, usedIn(state, window) - back) };
 }
 
 function grant(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {

@@ -51,7 +51,9 @@ export function lowerReceipts(
     const stood = standsFor(receipt, measure, nowMs);
     const stands = Math.min(stood, left);
     left -= Math.min(stands, receipt.cost * measure.perUnit);
-    receipt.lowered += stood - stands;
+    // What has come to nothing stays so, also if the clock steps back.
+    if (stands === 0) receipt.lowered = receipt.before + receipt.cost * measure.perUnit;
+    else receipt.lowered += stood - stands;
   }
 }
 

@@ -110,13 +110,14 @@ function giveBack(
   const { receipt } = settlement;
   const counts = slideTo(state, limit, nowMs);
   const back = unitsBack(settlement);
+  if (back === 0) return state;
   if (receipt.mark === counts.window) {
     return { ...counts, current: Math.max(0, counts.current - back) };
   }
   if (receipt.mark === counts.window - 1) {
     return { ...counts, previous: Math.max(0, counts.previous - back) };
   }
-  return counts;
+  return state;
 }
 
 function grant(

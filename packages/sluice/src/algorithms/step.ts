@@ -62,7 +62,10 @@ export interface Algorithm<State, L> {
   charge(state: State, limit: L, cost: number, nowMs: number): Step<State>;
   /** Charges without asking: the excess of a commit becomes debt. */
   force(state: State, limit: L, cost: number, nowMs: number): State;
-  /** Gives back the unused part of an earlier charge: never more than had it not happened. */
+  /**
+   * Gives back the unused part of an earlier charge: never more than had it not happened. The same
+   * state if that is nothing.
+   */
   giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
   /** An operator's grant of `cost` units, capped at full. */
   grant(state: State, limit: L, cost: number, nowMs: number): State;

@@ -9,6 +9,7 @@ const smallStore = () => memoryStore({ keysMax: 10_000 });
 const group = {
   tables: "the step tables hold",
   traces: "random traces are answered as the pure functions answer them",
+  stepping: "random traces on a clock that steps back are answered as by the pure functions",
   refusals: "a refusal costs nothing",
   several: "several limits are charged all or none",
   shadows: "a shadow charge is counted if it passes and never refuses",
@@ -136,6 +137,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["never refunds", group.traces, "quota", () => ({ refund: () => {} })],
   ["never resets", group.resets, "all of it, of that key alone", () => ({ reset: () => {} })],
   ["takes on peek", group.traces, "concurrency", takesOnPeek],
+  ["goes by the latest time that it saw", group.stepping, "slidingWindowCounter", neverGoesBack],
   ["debits nothing", group.debits, "from idle it uses its cost", onDebits({ cost: () => 0 })],
   ["debits 1 at least", group.debits, "a cost of nothing only tells", onDebits({ cost: atLeast1 })],
   ["refuses to be in debt", group.debits, "beyond the limit it is debt", debitsIfAllowed],
@@ -308,6 +310,15 @@ function onCharges(change: ChargeChange): Break {
     refund: (charges) => inner.refund(charges.map(misread)),
     reset: (charges) => inner.reset(charges.map(misread)),
   });
+}
+
+function neverGoesBack(inner: Store): Partial<Store> {
+  let latestMs = 0;
+  const nowMs = (ms: number) => {
+    latestMs = Math.max(latestMs, ms);
+    return latestMs;
+  };
+  return onCharges({ nowMs })(inner);
 }
 
 type VerdictChange = { [Field in keyof Verdict]?: (value: Verdict[Field]) => Verdict[Field] };

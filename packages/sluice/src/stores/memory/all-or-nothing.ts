@@ -77,7 +77,7 @@ export class AllOrNothing {
       const charge = charges[i];
       const { cells } = at.placements[i];
       const step = isPermit(cells) ? startLater(weighed, delayMs) : weighed;
-      if (charge.cost > 0) keep(charge, at, i, step);
+      keep(charge, at, i, step);
       if (isHeld(charge, hold)) receipts.push(this.#toReceipt(charge, at, i, step, hold));
     }
     return receipts;
@@ -123,7 +123,7 @@ function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: nu
   const step = cells.weigh(slot, charges[i].cost, nowMs, countAlike(charges, cells));
   at.steps[i] = step;
   at.isAnyWeighed = true;
-  if (slot >= 0 && !step.allowed) cells.keepRefused(slot, step, nowMs);
+  if (slot >= 0 && !step.allowed) cells.keepStanding(slot, charges[i].cost, nowMs);
   const verdict = toVerdict(step, cells.limit.limit);
   return blockedMs > 0 ? toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs) : verdict;
 }
@@ -157,6 +157,10 @@ function keep({ cost, nowMs }: Charge, at: Columns, i: number, step: AnyStep): v
   const { table } = cells;
   // Claiming a slot for an earlier charge of this request may have moved this one's.
   const found = table.find(at.lows[i], at.highs[i]);
+  if (cost === 0) {
+    if (found >= 0) cells.keepStanding(found, cost, at.timesMs[i]);
+    return;
+  }
   // By the time that all keys share: what others' loss costs is not told by this key's own.
   const slot = found >= 0 ? found : table.claim(at.lows[i], at.highs[i], cells.id, nowMs);
   cells.keep(slot, step, cost, found < 0, at.timesMs[i]);

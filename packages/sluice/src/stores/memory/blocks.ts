@@ -1,5 +1,6 @@
 // Keys that are blocked until a certain time, in a bounded table of their own, so that no flood
-// of ordinary keys can push a block out. When it is full, one that ends soon goes first.
+// of ordinary keys can push a block out. When it is full, one that ends soon goes first. A block knows
+// its end and its length: a clock that steps back makes none longer than it was meant to be.
 
 import type { Placement } from "./placements.js";
 import { Table } from "./table.js";
@@ -34,16 +35,17 @@ export class Blocks {
     if (this.isEmpty) return 0;
     const blockLow = low ^ placement.saltLow ^ placement.blockSaltLow;
     const blockHigh = high ^ placement.saltHigh ^ placement.blockSaltHigh;
-    return Math.max(0, this.untilMs(blockLow, blockHigh, nowMs) - nowMs);
+    return this.#leftMs(blockLow, blockHigh, nowMs);
   }
 
-  /** Until when the fingerprint is blocked; 0 if it is not. */
-  untilMs(low: number, high: number, nowMs: number): number {
+  #leftMs(low: number, high: number, nowMs: number): number {
     const table = this.#table;
     const slot = table === undefined ? -1 : table.find(low, high);
     if (table === undefined || slot < 0) return 0;
-    const untilMs = table.doubles[table.stateAt(slot)];
-    if (untilMs > nowMs) return untilMs;
+    const at = table.stateAt(slot);
+    const leftMs = table.doubles[at] - nowMs;
+    if (leftMs > 0) return Math.min(leftMs, table.doubles[at + 1]);
+    // A block that was seen to have ended does not come back with the clock.
     table.free(slot);
     return 0;
   }
@@ -53,7 +55,9 @@ export class Blocks {
     const table = this.#table;
     const found = table.find(low, high);
     const slot = found >= 0 ? found : table.claim(low, high, BLOCK_ID, time.nowMs);
-    table.doubles[table.stateAt(slot)] = time.untilMs;
+    const at = table.stateAt(slot);
+    table.doubles[at] = time.untilMs;
+    table.doubles[at + 1] = time.untilMs - time.nowMs;
   }
 
   delete(low: number, high: number): void {
@@ -63,7 +67,7 @@ export class Blocks {
 
   #newTable(): Table {
     const table: Table = new Table(
-      { keysMax: this.#blocksMax, stateDoubles: 1 },
+      { keysMax: this.#blocksMax, stateDoubles: 2 },
       {
         share: (slot, _id, nowMs) => Math.max(0, table.doubles[table.stateAt(slot)] - nowMs),
         forget: (slot, _id, nowMs) => {

@@ -38,15 +38,19 @@ export interface Cells {
   /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
-  giveBack(slot: number, settlement: Settlement, nowMs: number): void;
+  /** Whether it brought anything; if not, nothing has changed. */
+  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean;
   grant(slot: number, cost: number, nowMs: number): void;
   /** What is in use of the window or entry with this mark, in the algorithm's own measure. */
   inUse(slot: number, mark: number, nowMs: number): number;
   share(slot: number, nowMs: number): number;
   /** Lets go of what the slot holds outside itself. */
   clear(slot: number): void;
-  /** Keeps what a refusal led to: the same use, counted anew after the clock stepped back. */
-  keepRefused(slot: number, step: AnyStep, nowMs: number): void;
+  /**
+   * Keeps what a charge leads to that takes nothing, refused or of no cost: the same use, counted from
+   * now if the clock stepped back.
+   */
+  keepStanding(slot: number, cost: number, nowMs: number): void;
   /** Takes over what `from` kept of the same key, in this or another table. */
   adopt(slot: number, from: Cells, fromSlot: number, times: CarryTimes): void;
 }
@@ -85,8 +89,8 @@ export class ValueCells implements Cells {
     return toVerdict(step, limit.limit);
   }
 
-  keepRefused(slot: number, step: AnyStep): void {
-    this.#write(slot, step.state);
+  keepStanding(slot: number, cost: number, nowMs: number): void {
+    this.decide(slot, cost, nowMs);
   }
 
   keep(slot: number, step: AnyStep): void {
@@ -99,9 +103,12 @@ export class ValueCells implements Cells {
     this.#write(slot, algorithm.force(state, this.limit, cost, nowMs));
   }
 
-  giveBack(slot: number, settlement: Settlement, nowMs: number): void {
+  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean {
     const state = this.#read(slot, nowMs);
-    this.#write(slot, this.#codec.algorithm.giveBack(state, this.limit, settlement, nowMs));
+    const after = this.#codec.algorithm.giveBack(state, this.limit, settlement, nowMs);
+    if (after === state) return false;
+    this.#write(slot, after);
+    return true;
   }
 
   grant(slot: number, cost: number, nowMs: number): void {

@@ -2,7 +2,12 @@
 // packed into fewer doubles without losing anything: a bucket into the instant at which it will
 // be full, a window and its count into one whole number. Otherwise each number has a double.
 
-import { type BucketState, bucket } from "../../algorithms/bucket.js";
+import {
+  type BucketState,
+  bucket,
+  debtTicksAfterStep,
+  doublingsOf,
+} from "../../algorithms/bucket.js";
 import { type WindowState, window } from "../../algorithms/fixed-window.js";
 import { type CounterState, slidingCounter } from "../../algorithms/sliding-window-counter.js";
 import type { Algorithm } from "../../algorithms/step.js";
@@ -45,25 +50,40 @@ function chooseCodec(limit: ValueLimit): unknown {
   }
 }
 
-// The theoretical arrival time in ticks. Debt beyond full is marked by a negative sign: without
-// it, a distance of more than a full bucket can only come from a clock that stepped back.
+// The theoretical arrival time in ticks, 0 for a bucket that was full. How far it lay beyond full when
+// it was written is told by the exponent: what is farther away than that can only come from a clock
+// that stepped back. Scaling by a power of two loses nothing.
+const DOUBLING_SCALE = 2 ** 54;
+
 const compactBucket: Codec<BucketState, BucketLimit> = {
   algorithm: bucket,
   stateDoubles: 1,
   read: (doubles, at, limit, nowMs) => {
     const nowTicks = nowMs * limit.ticksPerMs;
     const arrivalTicks = doubles[at];
-    if (arrivalTicks < 0) return { debtTicks: Math.max(0, -arrivalTicks - nowTicks), atMs: nowMs };
     const debtTicks = arrivalTicks > nowTicks ? arrivalTicks - nowTicks : 0;
     if (debtTicks <= limit.fullTicks) return { debtTicks, atMs: nowMs };
-    // Written by a clock that was ahead: a millisecond is enough for the algorithm to notice.
-    return { debtTicks: limit.fullTicks, atMs: nowMs + 1 };
+    return readBeyondFull(arrivalTicks, limit, nowMs);
   },
   write: (doubles, at, limit, state) => {
-    const arrivalTicks = state.atMs * limit.ticksPerMs + state.debtTicks;
-    doubles[at] = state.debtTicks > limit.fullTicks ? -arrivalTicks : arrivalTicks;
+    const { debtTicks, atMs } = state;
+    const arrivalTicks = debtTicks === 0 ? 0 : atMs * limit.ticksPerMs + debtTicks;
+    doubles[at] =
+      debtTicks <= limit.fullTicks
+        ? arrivalTicks
+        : arrivalTicks * DOUBLING_SCALE ** doublingsOf(debtTicks, limit);
   },
 };
+
+function readBeyondFull(scaled: number, limit: BucketLimit, nowMs: number): BucketState {
+  let [arrivalTicks, doublings] = [scaled, 0];
+  for (; arrivalTicks >= DOUBLING_SCALE; doublings++) arrivalTicks /= DOUBLING_SCALE;
+  const debtTicks = Math.max(0, arrivalTicks - nowMs * limit.ticksPerMs);
+  const debtTicksMax = debtTicksAfterStep(doublings, limit);
+  if (debtTicks <= debtTicksMax) return { debtTicks, atMs: nowMs };
+  // Written by a clock that was ahead: a millisecond is enough for the algorithm to notice.
+  return { debtTicks: debtTicksMax, atMs: nowMs + 1 };
+}
 
 const wideBucket: Codec<BucketState, BucketLimit> = {
   algorithm: bucket,

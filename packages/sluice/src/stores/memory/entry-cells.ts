@@ -99,7 +99,7 @@ export class EntryCells implements Cells {
     this.#insert(slot, list, step.mark, cost);
   }
 
-  keepRefused(slot: number, _step: AnyStep, nowMs: number): void {
+  keepStanding(slot: number, _cost: number, nowMs: number): void {
     this.#live(slot, nowMs);
   }
 
@@ -113,10 +113,13 @@ export class EntryCells implements Cells {
     this.#insert(slot, list, nowMs + lifeMs(this.limit), forcedCost(list, cost));
   }
 
-  giveBack(slot: number, settlement: Settlement, nowMs: number): void {
+  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean {
+    const back = unitsBack(settlement);
+    if (back === 0) return false;
     const list = this.#live(slot, nowMs);
-    this.#shelf.arena.remove(list, settlement.receipt.mark, unitsBack(settlement));
+    this.#shelf.arena.remove(list, settlement.receipt.mark, back);
     this.#save(slot, list);
+    return true;
   }
 
   grant(slot: number, cost: number, nowMs: number): void {

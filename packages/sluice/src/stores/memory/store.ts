@@ -205,8 +205,9 @@ export class MemoryStore implements SyncStore {
     const at = isPermit ? this.#locator.locatePermit(charge) : this.#locator.locate(charge);
     // Locating it may have shown that the receipt tells of other numbers.
     if (at === undefined || at.slot < 0 || open.state !== "open") return;
-    at.placement.cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
-    this.#open.settleGiven(open, at);
+    const { cells } = at.placement;
+    const isGiven = cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+    if (isGiven) this.#open.settleGiven(open, at);
   }
 
   refund(charges: readonly Charge[]): void {

@@ -33,6 +33,7 @@ export interface ReferenceOutcome {
 export class Reference {
   readonly #limits: readonly Limit[];
   readonly #cells = new Map<string, readonly Cell[]>();
+  readonly #blocks = new Map<string, { readonly untilMs: number; readonly forMs: number }>();
 
   constructor(limits: readonly Limit[]) {
     this.#limits = limits;
@@ -48,7 +49,14 @@ export class Reference {
   /** Charges what is settled later. */
   hold(key: string, cost: number, nowMs: number): ReferenceOutcome {
     const weighed = this.#cellsOf(key).map((cell) => ({ cell, step: weigh(cell, cost, nowMs) }));
-    const decision = combine(weighed.map(({ cell, step }) => toDecision(cell, step)));
+    const blockedMs = this.#blockedMs(key, nowMs);
+    const decision = combine(
+      weighed.map(({ cell, step }) =>
+        blockedMs > 0
+          ? toBlocked(toStanding(cell, step, nowMs), blockedMs)
+          : toDecision(cell, step),
+      ),
+    );
     // What a refusal keeps differs only on a clock that went back: the same use, counted from now.
     if (!decision.allowed) {
       for (const { cell, step } of weighed) if (!step.allowed) cell.state = step.state;
@@ -64,12 +72,27 @@ export class Reference {
   }
 
   peek(key: string, cost: number, nowMs: number): Decision {
+    const blockedMs = this.#blockedMs(key, nowMs);
     return combine(
-      this.#cellsOf(key).map((cell) => {
-        const { remaining, resetMs } = weigh(cell, 0, nowMs);
-        return toDecision(cell, { ...weigh(cell, cost, nowMs), remaining, resetMs });
-      }),
+      this.#cellsOf(key).map((cell) =>
+        toBlocked(toStanding(cell, weigh(cell, cost, nowMs), nowMs), blockedMs),
+      ),
     );
+  }
+
+  /** Refuses a key for so long; 0 ends that. */
+  block(key: string, forMs: number, nowMs: number): void {
+    if (forMs > 0) this.#blocks.set(key, { untilMs: nowMs + forMs, forMs });
+    else this.#blocks.delete(key);
+  }
+
+  /** For how long a key is still blocked: never longer than it was to be, whatever the clock does. */
+  #blockedMs(key: string, nowMs: number): number {
+    const block = this.#blocks.get(key);
+    if (block === undefined) return 0;
+    // A block that was seen to have ended does not come back with the clock.
+    if (block.untilMs <= nowMs) this.#blocks.delete(key);
+    return Math.max(0, Math.min(block.untilMs - nowMs, block.forMs));
   }
 
   settle(held: readonly Held[], kept: number, nowMs: number): void {
@@ -80,9 +103,8 @@ export class Reference {
       if (kept > receipt.cost) {
         cell.state = algorithmOf(limit).force(state, limit, kept - receipt.cost, atMs);
       } else if (kept < receipt.cost) {
-        const after = algorithmOf(limit).giveBack(state, limit, { receipt, kept }, atMs);
-        cell.open.delete(one);
-        give(cell, after, atMs);
+        cell.state = algorithmOf(limit).giveBack(state, limit, { receipt, kept }, atMs);
+        if (cell.state !== state) lowerYounger(one, atMs);
       }
       cell.open.delete(one);
     }
@@ -92,13 +114,15 @@ export class Reference {
     for (const cell of this.#cellsOf(key)) {
       const { limit } = cell;
       const atMs = nowMs + cell.offsetMs;
-      give(cell, algorithmOf(limit).grant(cell.state, limit, cost, atMs), atMs);
+      cell.state = algorithmOf(limit).grant(cell.state, limit, cost, atMs);
+      lowerAll(cell, atMs);
     }
   }
 
   reset(key: string, nowMs: number): void {
     for (const cell of this.#cellsOf(key)) {
-      give(cell, algorithmOf(cell.limit).idle, nowMs + cell.offsetMs);
+      cell.state = algorithmOf(cell.limit).idle;
+      lowerAll(cell, nowMs + cell.offsetMs);
     }
   }
 
@@ -125,21 +149,53 @@ function toReceipt(
   return { cost, atMs, mark, before, lowered: 0 };
 }
 
-/** Something is given back: open charges may stand for less now. */
-function give(cell: Cell, after: unknown, nowMs: number): void {
-  const { limit } = cell;
-  const algorithm = algorithmOf(limit);
+/**
+ * Something was given back: it leaves older charges more room than before, so that only younger ones
+ * may stand for less now.
+ */
+function lowerYounger(given: Held, nowMs: number): void {
+  const open = [...given.cell.open];
+  const younger = open.slice(open.indexOf(given) + 1);
+  const alike = younger.filter(({ receipt }) => receipt.mark === given.receipt.mark);
+  lower(given.cell, alike, nowMs);
+}
+
+/** Something was granted: any open charge may stand for less now. */
+function lowerAll(cell: Cell, nowMs: number): void {
   const open = [...cell.open];
   for (const mark of new Set(open.map(({ receipt }) => receipt.mark))) {
-    const alike = open.filter(({ receipt }) => receipt.mark === mark);
-    const inUse = algorithm.inUse(after, limit, mark, nowMs);
-    lowerReceipts(alike, 0, { inUse, measure: algorithm.measure(limit), nowMs });
+    lower(
+      cell,
+      open.filter(({ receipt }) => receipt.mark === mark),
+      nowMs,
+    );
   }
-  cell.state = after;
+}
+
+/** Open charges of one mark stand for no more than what is in use of it. */
+function lower(cell: Cell, alike: readonly Held[], nowMs: number): void {
+  if (alike.length === 0) return;
+  const { limit, state } = cell;
+  const algorithm = algorithmOf(limit);
+  const inUse = algorithm.inUse(state, limit, alike[0].receipt.mark, nowMs);
+  lowerReceipts(alike, 0, { inUse, measure: algorithm.measure(limit), nowMs });
 }
 
 function weigh(cell: Cell, cost: number, nowMs: number): Step<unknown> {
   return algorithmOf(cell.limit).charge(cell.state, cell.limit, cost, nowMs + cell.offsetMs);
+}
+
+/** The answer to a charge that is not taken. */
+function toStanding(cell: Cell, step: Step<unknown>, nowMs: number): Decision {
+  const { remaining, resetMs } = weigh(cell, 0, nowMs);
+  return toDecision(cell, { ...step, remaining, resetMs });
+}
+
+function toBlocked(decision: Decision, blockedMs: number): Decision {
+  if (blockedMs === 0) return decision;
+  const retryAfterMs = Math.max(blockedMs, decision.retryAfterMs);
+  const resetMs = Math.max(blockedMs, decision.resetMs);
+  return { ...decision, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
 }
 
 function toDecision(cell: Cell, step: Step<unknown>): Decision {

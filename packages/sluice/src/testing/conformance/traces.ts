@@ -1,6 +1,7 @@
 // Random traces: requests, settlements, grants and resets on several keys, at times that favour
 // borders (exactly at retryAfterMs, one millisecond before). After every step the store has to
-// answer what the pure functions answer. Each trace is drawn from the seed and its number alone.
+// answer what the pure functions answer, also on a clock that steps back and forth. Each trace is drawn
+// from the seed and its number alone.
 
 import { TIME_MS_MAX } from "../../clock.js";
 import type { Decision } from "../../decision.js";
@@ -13,26 +14,34 @@ import { Reference, type ReferenceOutcome } from "./reference.js";
 import { type Claim, isHeld, limiterOn, type Stand } from "./stand.js";
 
 const GROUP = "random traces are answered as the pure functions answer them";
+const STEPPING_GROUP =
+  "random traces on a clock that steps back are answered as by the pure functions";
 const STEPS = 50;
 const KEYS = ["a", "b", "user:42"];
 const START_MS = Date.UTC(1971, 0, 1);
 const COST_MAX = Number.MAX_SAFE_INTEGER;
 
-/** One claim for each algorithm, and one for several limits at once. */
-export const traceClaims: readonly Claim[] = [
-  ...(Object.keys(drawLimit) as Limit["algorithm"][]).map((algorithm) =>
-    traceClaim(algorithm, (random) => [drawLimit[algorithm](random)]),
-  ),
-  traceClaim("several limits at once", drawSeveral),
-];
-
 type Draw = (random: Random) => readonly Limit[];
 
-function traceClaim(title: string, draw: Draw): Claim {
+const draws: Readonly<Record<string, Draw>> = {
+  ...Object.fromEntries(
+    Object.entries(drawLimit).map(([algorithm, draw]) => [algorithm, (random) => [draw(random)]]),
+  ),
+  "several limits at once": drawSeveral,
+};
+
+/** For each kind of clock one claim for each algorithm, and one for several limits at once. */
+export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) =>
+  Object.entries(draws).map(([title, draw]) => traceClaim(group, title, draw)),
+);
+
+function traceClaim(group: string, title: string, draw: Draw): Claim {
   const check = async (stand: Stand) => {
-    for (let trace = 0; trace < stand.traces; trace++) await runTrace(stand, title, trace, draw);
+    for (let number = 0; number < stand.traces; number++) {
+      await runTrace(stand, { group, title, number, draw });
+    }
   };
-  return { group: GROUP, title, check };
+  return { group, title, check };
 }
 
 function drawSeveral(random: Random): readonly Limit[] {
@@ -41,11 +50,19 @@ function drawSeveral(random: Random): readonly Limit[] {
   return Array.from({ length: random.between(2, 3) }, () => random.pick(draws)(random));
 }
 
-async function runTrace(stand: Stand, title: string, number: number, draw: Draw): Promise<void> {
+interface TraceName {
+  readonly group: string;
+  readonly title: string;
+  readonly number: number;
+  readonly draw: Draw;
+}
+
+async function runTrace(stand: Stand, { group, title, number, draw }: TraceName): Promise<void> {
   const random = new Random(`${stand.seed}/${title}/${number}`);
   const limits = draw(random);
   const limiter = limiterOn(stand, limits, `${title} ${number}`);
-  const trace = new Trace(stand, random, limits, limiter);
+  const stepsBack = group === STEPPING_GROUP;
+  const trace = new Trace(stand, random, { limits, limiter, stepsBack });
   stand.clock.set(random.between(START_MS, TIME_MS_MAX));
   for (let step = 0; step < STEPS; step++) {
     try {
@@ -66,9 +83,17 @@ interface Pending {
   settle(kept: number): unknown;
 }
 
+interface TraceSubject {
+  readonly limits: readonly Limit[];
+  readonly limiter: Limiter<false>;
+  /** Whether the clock also goes back. */
+  readonly stepsBack: boolean;
+}
+
 class Trace {
   readonly #stand: Stand;
   readonly #random: Random;
+  readonly #stepsBack: boolean;
   readonly #limiter: Limiter<false>;
   readonly #reference: Reference;
   readonly #verbs: readonly (() => Promise<void>)[];
@@ -77,9 +102,10 @@ class Trace {
   readonly #pending: Pending[] = [];
   #latest: Decision | undefined;
 
-  constructor(stand: Stand, random: Random, limits: readonly Limit[], limiter: Limiter<false>) {
+  constructor(stand: Stand, random: Random, { limits, limiter, stepsBack }: TraceSubject) {
     this.#stand = stand;
     this.#random = random;
+    this.#stepsBack = stepsBack;
     this.#limiter = limiter;
     this.#reference = new Reference(limits);
     this.#verbs = this.#verbsOf(limits);
@@ -89,7 +115,9 @@ class Trace {
 
   async step(): Promise<void> {
     const { clock } = this.#stand;
-    clock.set(Math.min(TIME_MS_MAX, clock.now() + this.#drawPauseMs()));
+    const isBack = this.#stepsBack && this.#random.chance(0.3);
+    const pauseMs = isBack ? -this.#drawStepBackMs() : this.#drawPauseMs();
+    clock.set(Math.max(START_MS, Math.min(TIME_MS_MAX, clock.now() + pauseMs)));
     await this.#random.pick(this.#verbs)();
   }
 
@@ -100,12 +128,14 @@ class Trace {
     const settle = () => this.#settle();
     const refund = () => this.#refund();
     const reset = () => this.#reset();
+    const block = () => this.#block();
+    const others = [peek, settle, settle, reset, block];
     if (isHeld(limits)) {
       const acquire = () => this.#acquire();
-      return [acquire, acquire, acquire, acquire, peek, settle, settle, reset];
+      return [acquire, acquire, acquire, acquire, ...others];
     }
     const reserve = () => this.#reserve();
-    return [check, check, check, check, reserve, reserve, settle, settle, peek, refund, reset];
+    return [check, check, check, check, reserve, reserve, refund, ...others];
   }
 
   async #check(): Promise<void> {
@@ -158,6 +188,14 @@ class Trace {
     await this.#peek(key, 1, "reset, then ");
   }
 
+  async #block(): Promise<void> {
+    const [key, forMs] = [this.#drawKey(), this.#drawBlockMs()];
+    if (forMs === 0) await this.#limiter.unblock(key);
+    else await this.#limiter.block(key, forMs);
+    this.#reference.block(key, forMs, this.#stand.clock.now());
+    await this.#peek(key, 1, `block for ${forMs} ms, then `);
+  }
+
   async #peek(key: string, cost: number, after = ""): Promise<void> {
     const nowMs = this.#stand.clock.now();
     const seen = await this.#limiter.peek(key, { cost });
@@ -196,6 +234,25 @@ class Trace {
 
   #drawExcess(): number {
     return this.#random.between(1, this.#unitsMin);
+  }
+
+  /** Short beside the limits, so that most of a trace is decided by them; 0 ends a block. */
+  #drawBlockMs(): number {
+    const random = this.#random;
+    return random.pick([0, 1, random.between(1, Math.ceil(this.#recoveryMsMax / 8))]);
+  }
+
+  #drawStepBackMs(): number {
+    const random = this.#random;
+    const { resetMs = 0 } = this.#latest ?? {};
+    const stepMs = Number.isFinite(resetMs) ? resetMs : 0;
+    return random.pick([
+      1,
+      stepMs,
+      stepMs + 1,
+      random.between(0, Math.ceil(this.#recoveryMsMax / 4)),
+      random.between(0, 3 * this.#recoveryMsMax),
+    ]);
   }
 
   #drawPauseMs(): number {

@@ -19,13 +19,12 @@ local function left_of(finish, length, now)
 end
 
 -- Takes a value apart: what is behind the mark or nothing, a mark anew for a value that is kept until
--- then, for how long the block lasts, and until when the value is kept.
+-- then, for how long the block lasts (0: it has ended), and until when the value is kept.
 local function unmark(value, now)
   if not is_marked(value) then return value, nil, 0, 0 end
   local _, finish, length, kept_until_ms = struct.unpack(MARK, value)
   local rest = #value > MARK_LENGTH and string.sub(value, MARK_LENGTH + 1) or false
   local left = left_of(finish, length, now)
-  if left == 0 then return rest, nil, 0, kept_until_ms end
   local function mark_until(until_ms) return struct.pack(MARK, "x", finish, length, until_ms) end
   return rest, mark_until, left, kept_until_ms
 end

@@ -9,7 +9,7 @@ local key, slack_ms, length = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local value = redis.call("GET", key)
 local rest, _, _, kept_until_ms = unmark(value, now)
 if value and not is_marked(value) then kept_until_ms = now + redis.call("PTTL", key) end
-local kept_ms = rest and kept_until_ms - now or 0
+local kept_ms = rest and max(1, kept_until_ms - now) or 0
 if length < 0 then
   if is_marked(value) and kept_ms > 0 then redis.call("SET", key, rest, "PX", text(kept_ms + slack_ms))
   elseif is_marked(value) then redis.call("DEL", key) end

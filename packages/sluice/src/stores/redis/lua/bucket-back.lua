@@ -3,28 +3,30 @@
 -- @include bucket
 
 function bucket.force(c, limit, cost, now)
-  local debt = debt_of(c, limit.ticksPerMs, limit.fullTicks, now) + cost * limit.ticksPerUnit
+  local debt = debt_of(c, limit, now) + cost * limit.ticksPerUnit
   c.debt, c.at, c.dirty = min(debt, limit.debtTicksMax), now, true
 end
 
 function bucket.give_back(c, limit, receipt, kept, now, stands)
-  local debt = debt_of(c, limit.ticksPerMs, limit.fullTicks, now)
+  local debt = debt_of(c, limit, now)
   if limit.delays then
     -- The shaper gives back only its last slot: who queued behind has been told when to leave.
     local after = receipt.before + receipt.cost * limit.ticksPerUnit - receipt.lowered
-    if c.debt ~= after - (c.at - receipt.at) * limit.ticksPerMs then return end
+    if debt ~= after - (now - receipt.at) * limit.ticksPerMs then return end
   end
   local back = min((receipt.cost - kept) * limit.ticksPerUnit, stands)
+  if back == 0 then return end
   c.debt, c.at, c.dirty = max(0, debt - back), now, true
+  return true
 end
 
 function bucket.grant(c, limit, cost, now)
-  local debt = debt_of(c, limit.ticksPerMs, limit.fullTicks, now) - cost * limit.ticksPerUnit
+  local debt = debt_of(c, limit, now) - cost * limit.ticksPerUnit
   c.debt, c.at, c.dirty = max(0, debt), now, true
 end
 
 function bucket.in_use(c, limit, _, now)
-  return debt_of(c, limit.ticksPerMs, limit.fullTicks, now)
+  return debt_of(c, limit, now)
 end
 
 function bucket.measure(limit)

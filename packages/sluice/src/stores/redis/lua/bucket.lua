@@ -7,12 +7,27 @@
 
 local bucket = {}
 
-local function debt_of(c, rate, full, now)
+local DOUBLINGS_MAX = 17
+
+-- The most that a debt can become by a clock that stepped back: that of a full bucket, doubled until it
+-- holds it.
+local function debt_after_step(debt, full, most)
+  local doublings = 0
+  while doublings < DOUBLINGS_MAX and debt > full * 2 ^ doublings do doublings = doublings + 1 end
+  if doublings == DOUBLINGS_MAX then return most end
+  return min(full * 2 ^ doublings, most)
+end
+
+local function debt_under(c, rate, full, most, now)
   local debt = c.debt
-  if now == c.at then return debt end
+  if now == c.at or debt == 0 then return debt end
   local left = debt - (now - c.at) * rate
   if now > c.at then return left > 0 and left or 0 end
-  return max(debt, min(full, left))
+  return min(left, debt_after_step(debt, full, most))
+end
+
+local function debt_of(c, limit, now)
+  return debt_under(c, limit.ticksPerMs, limit.fullTicks, limit.debtTicksMax, now)
 end
 
 local function letter_of(limit)
@@ -42,7 +57,7 @@ function bucket.read(c, value, limit, now)
     c.debt, c.at = debt, now
     if debt > limit.fullTicks then
       -- Fewer units than before, or a clock that stepped back: the debt counts from now.
-      c.debt, c.dirty = limit.fullTicks, true
+      c.debt, c.behind = limit.fullTicks, true
     end
     return
   end
@@ -50,14 +65,14 @@ function bucket.read(c, value, limit, now)
   local _, debt, at, rate, unit, full = struct.unpack(FIVE, value)
   c.debt, c.at = debt, at
   if rate ~= limit.ticksPerMs or unit ~= limit.ticksPerUnit or full ~= limit.fullTicks then
-    return carry(c, debt_of(c, rate, full, now), unit, limit, now)
+    return carry(c, debt_under(c, rate, full, limit.debtTicksMax, now), unit, limit, now)
   end
-  if now < c.at then c.debt, c.at, c.dirty = debt_of(c, rate, full, now), now, true end
+  if now < c.at then c.debt, c.at, c.behind = debt_of(c, limit, now), now, true end
 end
 
 function bucket.write(c, limit, now)
   local rate = limit.ticksPerMs
-  local ttl = ceil(debt_of(c, rate, limit.fullTicks, now) / rate)
+  local ttl = ceil(debt_of(c, limit, now) / rate)
   if rate == 1 and c.debt <= limit.fullTicks and limit.kind == "tokenBucket" then
     local full_at = c.at + c.debt
     local packed = pack(full_at, limit.ticksPerUnit)
@@ -69,7 +84,7 @@ end
 
 function bucket.weigh(c, limit, cost, now)
   local full, rate, unit = limit.fullTicks, limit.ticksPerMs, limit.ticksPerUnit
-  local debt = debt_of(c, rate, full, now)
+  local debt = debt_of(c, limit, now)
   local after = debt + cost * unit
   if after <= full then return true, floor((full - after) / unit), 0, ceil(after / rate), debt, 0 end
   local retry = cost <= limit.limit and ceil((after - full) / rate) or -1

@@ -26,9 +26,9 @@ local weighed, admitted = {}, true
 
 local function weigh(w, at)
   local limit, cost = limit_at(at), numbers[at + 3]
+  w.blocked = blocked_ms(numbers[at + 1])
   load(w, numbers[at], limit, 0)
   w.limit, w.cost = limit, cost
-  w.blocked = blocked_ms(numbers[at + 1])
   w.allowed, w.remaining, w.retry, w.reset, w.before = limit.algorithm.weigh(w, limit, cost, now)
   if not w.allowed or w.blocked ~= 0 then admitted = false end
 end
@@ -40,7 +40,7 @@ local function answer(w)
   elseif w.allowed then
     remaining, reset = as_it_stands(w, limit)
   end
-  save(w, limit)
+  if admitted or not w.allowed then save_standing(w, limit) else save(w, limit) end
   local waits = w.allowed and w.cost > 0 and w.before or 0
   add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
 end

@@ -14,14 +14,20 @@ local kinds = {
   slidingWindowCounter = sliding,
 }
 
--- Reads the counter at a place into the table `c`, brought to the numbers of this limit.
+-- Reads the counter at a place into the table `c`, brought to the numbers of this limit. `carried`: it
+-- was written under others. `behind`: by a clock that is ahead of now, and reads as of now.
 local function load(c, place, limit, shift)
   local algorithm = kinds[limit.kind]
   limit.algorithm = algorithm
-  c.place, c.key, c.shift, c.dirty, c.carried = place, KEYS[place], shift, false, false
+  c.place, c.key, c.shift, c.dirty, c.carried, c.behind = place, KEYS[place], shift, false, false, false
   local value
   value, c.block_mark, c.block_ms = unmark(values[place], now)
   algorithm.read(c, value, limit, now)
+end
+
+-- For how long a value with a mark is kept, that of a block that has ended until somebody sees it.
+local function kept_ms_of(block_ms, ttl)
+  return block_ms < 0 and MARK_MS_MAX or max(ttl, block_ms, 1)
 end
 
 -- Keeps what became of a counter: later charges of this call see it, the end writes it.
@@ -33,14 +39,25 @@ local function save(c, limit)
   if c.block_mark then
     if type(value) == "number" then value = text(value) end
     value = c.block_mark(now + ttl) .. (ttl > 0 and value or "")
-    ttl = c.block_ms < 0 and MARK_MS_MAX or max(ttl, c.block_ms)
+    ttl = kept_ms_of(c.block_ms, ttl)
   end
   -- What is not kept is not there, for those that come behind it in this call either.
   values[c.place], ttls[c.place] = ttl > 0 and value, ttl
 end
 
--- For how long the key is still blocked, by the limiter's first value; -1 is forever.
+-- Keeps a counter as it reads now, though nothing was taken of it: after a clock that stepped back the
+-- same use counts from now, or it would lock out.
+local function save_standing(c, limit)
+  c.dirty = c.dirty or c.behind
+  save(c, limit)
+end
+
+-- For how long the key is still blocked, by the limiter's first value; -1 is forever. A block that was
+-- seen to have ended does not come back with the clock. To be asked before the counter is loaded.
 local function blocked_ms(place)
-  local _, _, left = unmark(values[place], now)
+  local value = values[place]
+  if not is_marked(value) then return 0 end
+  local rest, _, left, kept_until_ms = unmark(value, now)
+  if left == 0 then values[place], ttls[place] = rest, rest and max(1, kept_until_ms - now) or 0 end
   return left
 end

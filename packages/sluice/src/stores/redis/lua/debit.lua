@@ -13,11 +13,12 @@ local reply, c = { now }, {}
 local numbers = cjson.decode(ARGV[4])
 for at = 1, #numbers, CHARGE_FIELDS do
   local limit, cost = limits[numbers[at + 2]], numbers[at + 3]
+  local blocked = blocked_ms(numbers[at + 1])
   load(c, numbers[at], limit, numbers[at + 4])
   local algorithm = limit.algorithm
   if cost > 0 then algorithm.force(c, limit, cost, now) end
   local _, remaining, retry, reset, before = algorithm.weigh(c, limit, 0, now)
-  add_verdict(reply, limit, remaining, retry, reset, 0, blocked_ms(numbers[at + 1]))
+  add_verdict(reply, limit, remaining, retry, reset, 0, blocked)
   reply[#reply + 1] = algorithm.standing and algorithm.standing(c, limit, now) or before
   save(c, limit)
 end

@@ -32,8 +32,9 @@ local function weigh(i, has_more)
   at = at + 4
   local shadow, shift = 0, 0
   if has_more then shadow, shift, w.open = next_number(), next_number(), next_number() end
+  w.blocked = blocked_ms(first)
   load(w, place, limit, shift)
-  w.limit, w.cost, w.shadow, w.blocked = limit, cost, shadow == 1, blocked_ms(first)
+  w.limit, w.cost, w.shadow = limit, cost, shadow == 1
   w.allowed, w.remaining, w.retry, w.reset, w.before, w.mark =
     limit.algorithm.weigh(w, limit, cost, now)
   w.passes = w.allowed and w.blocked == 0
@@ -62,9 +63,10 @@ local function decide(reply, count, has_more, tells, name, keep_ms)
   for i = 1, count do
     local w = weighed[i]
     local limit, remaining, reset = w.limit, w.remaining, w.reset
-    if admitted and w.passes then take(w, delay, name, keep_ms)
+    local is_taken = admitted and w.passes
+    if is_taken then take(w, delay, name, keep_ms)
     elseif w.allowed then remaining, reset = as_it_stands(w, limit) end
-    save(w, limit)
+    if is_taken or not w.allowed then save_standing(w, limit) else save(w, limit) end
     local waits = w.allowed and w.cost > 0 and w.before or 0
     add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
     if tells then reply[#reply + 1] = w.mark reply[#reply + 1] = w.before end

@@ -36,18 +36,28 @@ local function add(c, expiry, cost)
   c.last, c.last_cost = expiry, whole
 end
 
--- Takes members out and returns what they counted for.
-local function remove(c, members)
+local function cost_of_all(members)
   local cost = 0
-  for _, member in ipairs(members) do
-    cost = cost + cost_of(member)
-    redis.call("ZREM", c.key, member)
-  end
-  c.used, c.dirty = c.used - cost, true
+  for _, member in ipairs(members) do cost = cost + cost_of(member) end
   return cost
 end
 
+-- Takes out what has expired, and lets what would expire too late do it in time: until here it was only
+-- read so. A peek leaves the list as it is.
+local function bring(c)
+  if not c.behind then return end
+  c.behind, c.dirty = false, true
+  if c.gone > 0 then redis.call("ZREMRANGEBYSCORE", c.key, "-inf", c.now) end
+  if c.latest then
+    -- From the latest instant up to the total, which stands at infinity.
+    redis.call("ZREMRANGEBYSCORE", c.key, c.latest, "(+inf")
+    redis.call("ZADD", c.key, c.latest, text(c.last_cost) .. "@" .. text(c.latest))
+  end
+  c.gone, c.latest = 0, nil
+end
+
 local function drop_oldest(c, cost)
+  bring(c)
   local left = cost
   while left > 0 and c.used > 0 do
     local member = redis.call("ZRANGE", c.key, 0, 0)[1]
@@ -60,6 +70,7 @@ end
 
 function entries.read(c, _, limit, now)
   c.used, c.last, c.last_cost, c.total = 0, 0, 0, nil
+  c.now, c.gone, c.latest = now, 0, nil
   local tail = redis.call("ZRANGE", c.key, -2, -1)
   if #tail == 0 then return end
   local kind, used, under = string.match(tail[#tail], "^(%a+):(%d+):(%d+)$")
@@ -68,17 +79,16 @@ function entries.read(c, _, limit, now)
   c.total, c.used = tail[#tail], tonumber(used)
   if #tail == 2 then c.last, c.last_cost = expiry_of(tail[1]), cost_of(tail[1]) end
   local gone = redis.call("ZRANGEBYSCORE", c.key, "-inf", now)
-  if #gone > 0 then remove(c, gone) end
+  c.gone, c.used = #gone, c.used - cost_of_all(gone)
   if c.used == 0 then c.last, c.last_cost = 0, 0 end
-  if limit.kind == "concurrency" then return end
   -- Entries beyond a window from now were written before the clock stepped back, and expire then.
   local latest_ms = now + limit.lifeMs
-  if c.last > latest_ms then
-    local late = redis.call("ZRANGEBYSCORE", c.key, "(" .. text(latest_ms), "(+inf")
-    local cost = remove(c, late)
-    latest(c)
-    add(c, latest_ms, cost)
+  if limit.kind ~= "concurrency" and c.last > latest_ms then
+    c.latest, c.last = latest_ms, latest_ms
+    c.last_cost = cost_of_all(redis.call("ZRANGEBYSCORE", c.key, latest_ms, "(+inf"))
   end
+  c.behind = c.gone > 0 or c.latest ~= nil
+  if limit.kind == "concurrency" then return end
   if tonumber(under) ~= limit.limit and c.used > limit.limit and not c.keeps_all then
     drop_oldest(c, c.used - limit.limit)
   end
@@ -86,6 +96,7 @@ end
 
 -- Writes the total behind the entries, and until when they count.
 function entries.flush(c, limit, now)
+  bring(c)
   if c.total then redis.call("ZREM", c.key, c.total) end
   if c.used <= 0 then return redis.call("DEL", c.key) end
   c.total = limit.kind .. ":" .. text(c.used) .. ":" .. text(limit.limit)
@@ -96,14 +107,14 @@ end
 local function wait_of(c, limit, cost, now)
   if cost > limit.limit then return -1 end
   local excess = c.used + cost - limit.limit
-  local from = 0
+  local from = c.gone
   while true do
     local chunk = redis.call("ZRANGE", c.key, from, from + CHUNK - 1)
     for _, member in ipairs(chunk) do
       local expiry = expiry_of(member)
       if not expiry then return -1 end
       excess = excess - cost_of(member)
-      if excess <= 0 then return expiry - now end
+      if excess <= 0 then return min(expiry, c.latest or expiry) - now end
     end
     if #chunk < CHUNK then return -1 end
     from = from + CHUNK
@@ -112,7 +123,7 @@ end
 
 local function cost_at(c, expiry)
   if c.last == expiry then return c.last_cost end
-  if c.last < expiry then return 0 end
+  if c.last < expiry or expiry <= c.now then return 0 end
   local member = redis.call("ZRANGEBYSCORE", c.key, expiry, expiry)[1]
   return member and cost_of(member) or 0
 end
@@ -129,18 +140,23 @@ function entries.weigh(c, limit, cost, now)
 end
 
 function entries.take(c, _, cost, _, _, mark)
+  bring(c)
   add(c, mark, cost)
 end
 
 function entries.force(c, limit, cost, now)
+  bring(c)
   local room = 2 * limit.unitsMax - c.used
   if room > 0 then add(c, now + limit.lifeMs, min(cost, room)) end
 end
 
-function entries.give_back(c, _, receipt, kept, now, stands)
-  if receipt.mark <= now then return end
-  local back = min(receipt.cost - kept, stands, cost_at(c, receipt.mark))
+function entries.give_back(c, _, receipt, kept, _, stands)
+  local back = min(receipt.cost - kept, stands)
+  if back == 0 then return end
+  bring(c)
+  back = min(back, cost_at(c, receipt.mark))
   if back > 0 then add(c, receipt.mark, -back) end
+  return true
 end
 
 function entries.grant(c, _, cost)

@@ -17,10 +17,10 @@ for at = 1, #numbers, CHARGE_FIELDS do
     local _, mark_until, left = unmark(values[place], now)
     redis.call("DEL", KEYS[place])
     values[place] = mark_until and mark_until(now) or false
-    ttls[place] = mark_until and (left < 0 and MARK_MS_MAX or left)
+    ttls[place] = mark_until and kept_ms_of(left, 0)
   end
   load(c, place, limit, shift)
-  if cost > 0 then limit.algorithm.grant(c, limit, cost, now) end
+  if cost >= 0 then limit.algorithm.grant(c, limit, cost, now) end
   receipts.lower_all(open, c, limit, now)
   save(c, limit)
 end

@@ -66,7 +66,9 @@ local function lower(list, first, in_use, per_unit, per_ms, now)
     local stood = stands_for(receipt, per_unit, per_ms, now)
     local stands = min(stood, left)
     left = left - min(stands, receipt.cost * per_unit)
-    receipt.lowered = receipt.lowered + stood - stands
+    -- What has come to nothing stays so, also if the clock steps back.
+    if stands == 0 then receipt.lowered = receipt.before + receipt.cost * per_unit
+    else receipt.lowered = receipt.lowered + stood - stands end
   end
 end
 

@@ -9,11 +9,12 @@ end
 
 function sliding.give_back(c, limit, receipt, kept, _, stands)
   local back = min(receipt.cost - kept, stands)
-  if receipt.mark == c.finish then
-    c.current, c.dirty = max(0, c.current - back), true
-  elseif receipt.mark == c.finish - limit.windowMs then
-    c.previous, c.dirty = max(0, c.previous - back), true
-  end
+  if back == 0 then return end
+  if receipt.mark == c.finish then c.current = max(0, c.current - back)
+  elseif receipt.mark == c.finish - limit.windowMs then c.previous = max(0, c.previous - back)
+  else return end
+  c.dirty = true
+  return true
 end
 
 function sliding.grant(c, _, cost)

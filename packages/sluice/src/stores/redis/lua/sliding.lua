@@ -14,7 +14,7 @@ end
 local function slide(c, width, finish)
   if c.finish > finish then
     -- A window from the future counts as this one: a clock that stepped back locks nobody out.
-    c.dirty = true
+    c.behind = true
   elseif c.finish == finish - width then
     c.previous, c.current = c.current, 0
   elseif c.finish < finish then
