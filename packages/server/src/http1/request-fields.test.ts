@@ -26,6 +26,11 @@ describe("framing", () => {
     expect(framing([...HOST, "Transfer-Encoding", "Chunked"])).toBe("chunked");
   });
 
+  it("is refused with two credentials: servers differ in which they take", () => {
+    expect(framing([...HOST, "Authorization", "Key a"])).toBe("none");
+    expect(framing([...HOST, "Authorization", "Key a", "authorization", "Key b"])).toBeUndefined();
+  });
+
   it.each([
     [["Content-Length", "1", "Content-Length", "1"]],
     [["Content-Length", "1", "content_length", "1"]],

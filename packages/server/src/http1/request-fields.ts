@@ -88,6 +88,7 @@ class Seen {
   host: string | undefined = undefined;
   length: string | undefined = undefined;
   coding: string | undefined = undefined;
+  authorization: string | undefined = undefined;
   expect = "";
   connection = "";
   upgrade = "";
@@ -110,6 +111,10 @@ class Seen {
         break;
       case 10:
         if (isNamed(name, "connection")) this.connection = joined(this.connection, value);
+        break;
+      case 13:
+        // Servers differ in which of several they take, so nobody knows who asks.
+        if (isNamed(name, "authorization")) this.authorization = once(this.authorization, value);
         break;
       case 14:
         if (isFraming(name, "content-length")) this.length = once(this.length, value);
@@ -171,7 +176,6 @@ function isHost(host: string): boolean {
 /** Of these the first line counts, as it does for Node. */
 const FIRST_COUNTS: ReadonlySet<string> = new Set([
   "age",
-  "authorization",
   "content-length",
   "content-type",
   "etag",
