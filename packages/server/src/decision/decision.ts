@@ -6,10 +6,11 @@ import type { Core, OpenDoor } from "../core.js";
 import { toRawProblem } from "../http/problem.js";
 import { Http1Server } from "../http1/server.js";
 import { DecisionApi } from "./api.js";
-import { ForwardAuth, variantAt } from "./forward-auth.js";
+import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";
 
 const BOUNDS = {
-  headBytesMax: 32_768,
+  // What nginx takes of a client by default, 32 KiB, and the target once more, which it sends along.
+  headBytesMax: 65_536,
   fieldsMax: 1_000,
   headMsMax: 10_000,
   requestMsMax: 30_000,
@@ -51,7 +52,11 @@ class DecisionDoor implements OpenDoor {
         if (variant === undefined) api.answer(turn, path);
         else forwardAuth?.answer(turn, variant);
       },
-      toRefusal: (status) => toRawProblem({ status, code: "SLUICE_REQUEST_INVALID" }),
+      toRefusal: (status, target) => {
+        const problem = { status, code: "SLUICE_REQUEST_INVALID" };
+        const variant = forwardAuth && variantAt(pathOf(target));
+        return variant === undefined ? toRawProblem(problem) : toRawAnswer(problem, variant);
+      },
     });
   }
 

@@ -1,5 +1,6 @@
 // What proxies get when they ask whether a request may pass, and whom they are believed to ask for.
 
+import type { RuleState } from "sluice/rules";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
@@ -7,6 +8,7 @@ import {
   openTestDoor,
   type TestDoor,
 } from "../../test/decision-door.js";
+import { connectTo, exchange } from "../../test/raw-client.js";
 
 let test: TestDoor | undefined;
 afterEach(async () => {
@@ -163,8 +165,10 @@ describe("a proxy that does not say enough", () => {
   ])("at %s is told with 400 (%o, without %s)", async (path, fields, left, told) => {
     const { get } = await open();
     const { [left as keyof typeof fields]: _, ...headers } = fields;
-    const { status, body } = await get(path, { headers });
-    expect(status).toBe(400);
+    const { status, headers: answered, body } = await get(path, { headers });
+    // nginx takes anything but 403 for a failure of Sluice.
+    expect(status).toBe(path === "/check" ? 400 : 403);
+    expect(answered.get("x-sluice-status")).toBe("400");
     expect(body.detail).toContain(told);
   });
 
@@ -180,6 +184,66 @@ describe("a proxy that does not say enough", () => {
     expect(body.detail).toContain(value);
   });
 });
+
+describe("a request that can't be read", () => {
+  it.each([
+    ["a control character", "X-A: a\x01b\r\n", 400],
+    ["a name that some servers read as Content-Length", "Content_Length: 5\r\n", 400],
+    ["too many fields", "a:1\r\n".repeat(1_001), 431],
+    ["too long a head", `X-A: ${"a".repeat(70_000)}\r\n`, 431],
+  ])("for %s is refused in a way that proxies pass on", async (_, fields, status) => {
+    const { door } = await open();
+    const send = (path: string) =>
+      exchange(door.url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`);
+    const told = new RegExp(`\r\nX-Sluice-Status: ${status}\r\n`);
+    const [check, nginx] = [await send("/check?page=2"), await send("/check/nginx")];
+    expect(check).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(nginx).toMatch(/^HTTP\/1.1 403 /);
+    expect([check, nginx].map((text) => told.test(text))).toEqual([true, true]);
+    expect(await send("/v1/check")).not.toMatch(told);
+  });
+
+  it("is answered as one, however its bytes arrive", async () => {
+    const { door } = await open();
+    const client = await connectTo(door.url);
+    for (const piece of [
+      "GET /che",
+      "ck/nginx HTTP/1.1\r",
+      "\nHost: localhost\r\nX-A: ",
+      "a\x01\r\n\r\n",
+    ]) {
+      client.send(piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await client.closed()).toMatch(/^HTTP\/1.1 403 /);
+  });
+});
+
+describe("on this machine, a page that had its name lead here", () => {
+  it.each(["/check", "/check/nginx"])("can't ask at %s", async (path) => {
+    const { door, core } = await open();
+    const ask = async (host: string) => {
+      const fields = Object.entries({ ...asked, ...askedByNginx }).map((pair) => pair.join(": "));
+      const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...fields, "Connection: close"];
+      return (await exchange(door.url, `${lines.join("\r\n")}\r\n\r\n`)).slice(9, 12);
+    };
+    for (const host of [
+      "rebound.example.com",
+      "rebound.example.com:8082",
+      "127.0.0.1.example.com",
+    ]) {
+      expect(await ask(host)).toBe("403");
+    }
+    const [{ remaining }] = (await core.policy.state(toFacts())) as readonly RuleState[];
+    expect(remaining).toBe(2);
+    // An address, as Traefik, Caddy and HAProxy are told to; the name of nginx's upstream.
+    expect([await ask("127.0.0.1:8082"), await ask("sluice")]).toEqual(["204", "204"]);
+  });
+});
+
+function toFacts() {
+  return { method: "GET", path: "/api/items", ip: "203.0.113.10" };
+}
 
 describe("a peer that is not trusted", () => {
   it.each(["/check", "/check/nginx"])(

@@ -1,14 +1,17 @@
 // Forward-auth: other proxies ask whether a request may pass before they pass it on. 204 lets it pass, 429 with
-// a problem body refuses it, and both carry the RateLimit fields. nginx knows no refusal but 403, so at its
-// path every refusal is one, with the real status beside it.
+// a problem body refuses it, and both carry the RateLimit fields. Everything but 204 is a refusal, requests that
+// can't be understood included, and carries its status in a field besides: by that a proxy tells it from an
+// error of its own, and nginx, which knows no refusal but 403, what it means.
 
 import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
 import type { Policy } from "sluice/rules";
 import { readMs } from "../clock.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
-import { toProblemBody } from "../http/problem.js";
+import { isLoopback } from "../http/loopback.js";
+import { type Problem, toProblemBody, toRawProblem } from "../http/problem.js";
 import { TrustedPeers } from "../http/trusted-peers.js";
+import { isUpstreamHost } from "../http/web-page.js";
 import { sendReply } from "../http1/send-reply.js";
 import type { Turn } from "../http1/turn.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
@@ -19,13 +22,21 @@ const VARIANTS: ReadonlyMap<string, Variant> = new Map([
   ["/check/nginx", "nginx"],
 ]);
 
-/** What nginx can't be told by the status. */
+/** On everything but 204. */
 const STATUS_FIELD = "X-Sluice-Status";
 const NGINX_DENIED = 403;
 
 /** The variant that is asked for at a path; undefined if none is. */
 export function variantAt(path: string): Variant | undefined {
   return VARIANTS.get(path);
+}
+
+/** The whole response to a question that can't be understood. */
+export function toRawAnswer(problem: Problem, variant: Variant): string {
+  return toRawProblem(
+    { ...problem, status: statusFor(problem.status, variant) },
+    statusLine(problem),
+  );
 }
 
 /** Answers proxies. */
@@ -57,6 +68,7 @@ export class ForwardAuth {
     let view: ForwardedRequest | undefined;
     try {
       this.#mustBeTrusted(turn.peer);
+      this.#mustBeAProxy(turn);
       view = new ForwardedRequest(turn, variant, this.#clientAddress);
       const passed = this.#doors[variant].enter(view);
       if (passed instanceof Passage) finish(passed);
@@ -81,12 +93,26 @@ export class ForwardAuth {
       return;
     }
     telemetry.refused("forward-auth", refusal.status);
-    sendReply(turn, variant === "nginx" ? toNginxReply(refusal) : refusal, lines);
+    sendReply(turn, toReply(refusal, variant), lines);
   }
 
   #mustBeTrusted(peer: string | undefined): void {
     if (this.#trusted.has(peer)) return;
-    const seen = `${show(peer)} asks, which is not among identity.trustedProxies`;
+    this.#forbid(`${show(peer)} asks, which is not among identity.trustedProxies`);
+  }
+
+  /**
+   * A page that had its name lead to this machine asks from here too, with any field but one: a browser writes
+   * Host itself. Origin tells nothing: a proxy passes on that of its client.
+   */
+  #mustBeAProxy({ peer, fields: { host } }: Turn): void {
+    if (isUpstreamHost(host) || (peer !== undefined && !isLoopback(peer))) return;
+    const fix =
+      "a proxy on this machine must ask with an address, localhost or a name without dots as Host";
+    this.#forbid(`${fix}, got ${show(host)}`);
+  }
+
+  #forbid(seen: string): never {
     if (!this.#hasWarned) this.#core.telemetry.log.warn(`forward-auth: ${seen}`);
     this.#hasWarned = true;
     throw new ServerError("SLUICE_FORBIDDEN", seen);
@@ -97,11 +123,24 @@ export class ForwardAuth {
       this.#core.telemetry.trouble("forward-auth: a request failed", error);
     }
     const problem = toToldProblem(error);
-    const lines = variant === "nginx" ? `${STATUS_FIELD}: ${problem.status}\r\n` : "";
-    if (!turn.isGone) sendJson(turn, problem.status, toProblemBody(problem), lines);
+    if (turn.isGone) return;
+    const status = statusFor(problem.status, variant);
+    sendJson(turn, status, toProblemBody({ ...problem, status }), statusLine(problem));
   }
 }
 
-function toNginxReply({ status, fields, body }: Reply): Reply {
-  return { status: NGINX_DENIED, fields: [...fields, STATUS_FIELD, `${status}`], body };
+function toReply({ status, fields, body }: Reply, variant: Variant): Reply {
+  return {
+    status: statusFor(status, variant),
+    fields: [...fields, STATUS_FIELD, `${status}`],
+    body,
+  };
+}
+
+function statusFor(status: number, variant: Variant): number {
+  return variant === "nginx" ? NGINX_DENIED : status;
+}
+
+function statusLine({ status }: Problem): string {
+  return `${STATUS_FIELD}: ${status}\r\n`;
 }

@@ -3,10 +3,11 @@
 
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { type ProxyProcess, startHaproxy, startNginx } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
+import { exchange } from "../../test/raw-client.js";
 
 let app: Server;
 let seen: { url: string; body: string }[] = [];
@@ -64,13 +65,18 @@ function withPorts(text: string, ports: { port?: number; sluice: string }): stri
     .replaceAll("127.0.0.1:3000", `127.0.0.1:${appPort}`);
 }
 
-function nginx(change: (config: string) => string = (config) => config): Promise<ProxyProcess> {
+function nginx(
+  change: (config: string) => string = (config) => config,
+  sluice = test.door.url,
+): Promise<ProxyProcess> {
   const text = change(example("nginx.conf"));
-  return startNginx({ config: (port) => withPorts(text, { port, sluice: test.door.url }) });
+  return startNginx({ config: (port) => withPorts(text, { port, sluice }) });
 }
 
-function haproxy(change: (script: string) => string = (script) => script): Promise<ProxyProcess> {
-  const sluice = test.door.url;
+function haproxy(
+  change: (script: string) => string = (script) => script,
+  sluice = test.door.url,
+): Promise<ProxyProcess> {
   return startHaproxy({
     config: (port) => withPorts(example("haproxy.cfg"), { port, sluice }),
     files: { "sluice.lua": withPorts(change(example("sluice.lua")), { sluice }) },
@@ -143,11 +149,19 @@ describe.each(proxies)("%s", (_, start) => {
   });
 });
 
-describe("failing open", () => {
-  it.each([
-    ["nginx", () => nginx((config) => config.replace("#error_page 500", "error_page 500"))],
-    ["HAProxy", () => haproxy((lua) => lua.replace("FAIL_OPEN = false", "FAIL_OPEN = true"))],
-  ])("%s lets everybody in while Sluice is down, and only then", async (_, start) => {
+const openProxies: [string, (sluice?: string) => Promise<ProxyProcess>][] = [
+  [
+    "nginx",
+    (sluice) => nginx((config) => config.replace("#error_page 502", "error_page 502"), sluice),
+  ],
+  [
+    "HAProxy",
+    (sluice) => haproxy((lua) => lua.replace("FAIL_OPEN = false", "FAIL_OPEN = true"), sluice),
+  ],
+];
+
+describe.each(openProxies)("%s, failing open", (_, start) => {
+  it("lets everybody in while Sluice is down, and only then", async () => {
     proxy = await start();
     for (let i = 0; i < 2; i++) await ask("/api/items");
     expect((await ask("/api/items")).status).toBe(429);
@@ -157,4 +171,70 @@ describe("failing open", () => {
     expect(seen.at(-1)).toEqual({ url: "/api/items", body: "posted" });
     expect(seen).toHaveLength(3);
   });
+
+  it("lets everybody in while Sluice takes too long", async () => {
+    const { url, close } = await startFake(() => {});
+    proxy = await start(url);
+    expect((await ask("/api/items")).status).toBe(200);
+    close();
+  });
+
+  it.each([
+    ["does not know the path", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"],
+    ["can't read the question", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"],
+    ["finds the question too long", "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n"],
+    ["fails", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"],
+    ["answers nothing and hangs up", ""],
+  ])("lets nobody in where Sluice %s", async (__, answer) => {
+    const { url, close } = await startFake((socket) => socket.end(answer));
+    proxy = await start(url);
+    expect((await ask("/api/items")).status).toBeGreaterThanOrEqual(400);
+    expect(seen).toEqual([]);
+    close();
+  });
+
+  it.each([
+    ["a control character in a field", "X-A: a\x01b\r\n"],
+    ["a name that some servers read as Content-Length", "Content_Length: 5\r\n"],
+    ["a field without a colon", "X-A\r\n"],
+    ["a blank before the colon", "X-A : b\r\n"],
+    ["a byte that is no text", "X-A: \xff\x7f\r\n"],
+    ["two different lengths", "Content-Length: 5\r\nContent-Length: 6\r\n"],
+    ["two hosts", "Host: b\r\n"],
+    ["two ways of saying the address", "X-Real-IP: a\r\nX-Forwarded-For: b\r\n"],
+    ["more fields than Sluice reads", "a:1\r\n".repeat(1_500)],
+    ["one long field", `X-A: ${"a".repeat(7_000)}\r\n`],
+    ["as long a head as the proxy takes", `X-A: ${"a".repeat(7_000)}\r\n`.repeat(4)],
+  ])("lets no exhausted client in by a request with %s", async (__, fields) => {
+    proxy = await start();
+    for (let i = 0; i < 2; i++) await ask("/api/items");
+    for (const path of ["/api/items", `/api/${"i".repeat(7_000)}`]) {
+      const status = await sendRaw(`GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}`);
+      expect(status).toBeGreaterThanOrEqual(400);
+    }
+    expect(seen).toHaveLength(2);
+  });
 });
+
+/** Something that answers in the place of Sluice. */
+async function startFake(
+  answer: (socket: Socket) => void,
+): Promise<{ url: string; close: () => void }> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).once("data", () => answer(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+/** Sends a head to the proxy as it is, and returns the status. */
+async function sendRaw(head: string): Promise<number> {
+  const text = await exchange(proxy?.url ?? "", `${head}Connection: close\r\n\r\n`);
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+}

@@ -32,10 +32,14 @@ export function toProblemBody({ status, code, detail, field }: Problem): string 
 export const PROBLEM_LINES =
   "Cache-Control: no-store\r\nContent-Type: application/problem+json\r\n";
 
-/** The whole response to what is no request, after which its connection is closed. */
-export function toRawProblem(problem: Problem): string {
+/**
+ * The whole response to what is no request, after which its connection is closed.
+ *
+ * @param lines - Further fields, each with the end of its line.
+ */
+export function toRawProblem(problem: Problem, lines = ""): string {
   const body = toProblemBody(problem);
   const { status } = problem;
   const head = `HTTP/1.1 ${status} ${titleOf(status)}\r\nConnection: close\r\n${PROBLEM_LINES}`;
-  return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return `${head}${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLocalHost, isOfPage } from "./web-page.js";
+import { isLocalHost, isOfPage, isUpstreamHost } from "./web-page.js";
 
 describe("isOfPage", () => {
   it.each([
@@ -41,5 +41,15 @@ describe("isLocalHost", () => {
     "127.1",
   ])("refuses %s, by which a page can be reached", (host) => {
     expect(isLocalHost(host)).toBe(false);
+  });
+});
+
+describe("isUpstreamHost", () => {
+  it.each(["sluice", "Sluice_1:8082", "localhost", "127.0.0.1", "[::1]:1"])("takes %s", (host) => {
+    expect(isUpstreamHost(host)).toBe(true);
+  });
+
+  it.each([undefined, "", "example.com", "sluice.", "a.b:80"])("does not take %s", (host) => {
+    expect(isUpstreamHost(host)).toBe(false);
   });
 });

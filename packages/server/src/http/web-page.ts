@@ -17,6 +17,18 @@ export function isOfPage({ origin, "sec-fetch-site": site }: IncomingHttpHeaders
 /** Whether a Host field is an address or `localhost`, which no page on the Internet can be served from. */
 export function isLocalHost(host: string | undefined): boolean {
   if (host === undefined) return false;
-  const name = host.replace(/:\d*$/, "").toLowerCase();
+  const name = nameOf(host);
   return name === "localhost" || isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
+}
+
+/**
+ * The same, or a name of one label: what nginx calls its upstream (`sluice`), and nobody can register as a
+ * domain.
+ */
+export function isUpstreamHost(host: string | undefined): boolean {
+  return isLocalHost(host) || (host !== undefined && /^[a-z\d_-]+$/.test(nameOf(host)));
+}
+
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase();
 }

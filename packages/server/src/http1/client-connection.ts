@@ -23,8 +23,12 @@ export interface ConnectionServer {
   /** What a connection that stays open is told about that. */
   readonly keepAliveLines: string;
   dateLine(): string;
-  /** The whole response to what can't be understood; its connection is closed. */
-  toRefusal(status: RefusalStatus): string;
+  /**
+   * The whole response to what can't be understood; its connection is closed.
+   *
+   * @param target - What its first line asks for; empty if that can't be understood either.
+   */
+  toRefusal(status: RefusalStatus, target: string): string;
   onTurn(turn: Turn): void;
   onClosed(connection: ClientConnection): void;
 }
@@ -270,7 +274,7 @@ export class ClientConnection {
       this.#breakBody(status);
       return;
     }
-    this.#socket.write(this.server.toRefusal(status), "latin1");
+    this.#socket.write(this.server.toRefusal(status, this.#heads.target), "latin1");
     this.#closeGently();
   }
 

@@ -35,6 +35,11 @@ export class HeadReader {
   /** Bytes of its last line. */
   #lineBytes = 0;
   #hasLine = false;
+  /**
+   * What the first line of the latest head asks for, also if the rest of that head is refused; empty if it
+   * could not be read.
+   */
+  target = "";
 
   constructor(bytesMax: number, fieldsMax: number) {
     this.#bytesMax = bytesMax;
@@ -52,6 +57,7 @@ export class HeadReader {
 
   /** All of it at once, which is how nearly all heads come. */
   #glance(bytes: Buffer, from: number): RequestHead | undefined {
+    this.target = "";
     const start = skipEmptyLines(bytes, from);
     const text = bytes.toString("latin1", start, Math.min(bytes.length, start + GLANCE_BYTES));
     const near = text.indexOf(HEAD_END);
@@ -79,7 +85,7 @@ export class HeadReader {
         return this.#read(text, text.length - HEAD_END.length, at + 1);
       }
       this.#hasLine = true;
-      readRequestLine(text, text.length - LINE_END.length);
+      this.target = readRequestLine(text, text.length - LINE_END.length).target;
     }
     this.#hold(bytes.subarray(from));
     return undefined;
@@ -119,9 +125,10 @@ export class HeadReader {
 
   /** @param end - Where the last line ends in the text. */
   #read(text: string, end: number, pushedEnd: number): RequestHead {
-    this.#mustFit(end);
     const lineEnd = text.indexOf(LINE_END);
     const line = readRequestLine(text, lineEnd);
+    this.target = line.target;
+    this.#mustFit(end);
     const rest = text.slice(lineEnd + LINE_END.length, end + LINE_END.length);
     return { line, fields: this.#fields.read(rest, line.minor, this.#fieldsMax), end: pushedEnd };
   }

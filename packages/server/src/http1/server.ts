@@ -31,8 +31,8 @@ export interface Http1Bounds {
 export interface Http1Handler {
   /** A request whose turn it is. What is thrown is nobody's: catch it. */
   onTurn(turn: Turn): void;
-  /** The whole response to what can't be understood; its connection is closed. */
-  toRefusal(status: RefusalStatus): string;
+  /** As {@link ConnectionServer.toRefusal}. */
+  toRefusal(status: RefusalStatus, target: string): string;
 }
 
 const TICK_MS = 100;
@@ -126,8 +126,8 @@ export class Http1Server implements ConnectionServer {
     return this.#date;
   }
 
-  toRefusal(status: RefusalStatus): string {
-    return this.#handler.toRefusal(status);
+  toRefusal(status: RefusalStatus, target: string): string {
+    return this.#handler.toRefusal(status, target);
   }
 
   onTurn(turn: Turn): void {
