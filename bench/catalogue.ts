@@ -11,7 +11,7 @@ import { churn } from "./memory/churn.js";
 import { floor } from "./memory/floor.js";
 import { heap } from "./memory/heap.js";
 import { pause } from "./memory/pause.js";
-import { overExpress, overFlexible, overMap } from "./memory/speed.js";
+import { fewKeys, overExpress, overFlexible, overMap } from "./memory/speed.js";
 import { bytes } from "./redis/bytes.js";
 import { cpu } from "./redis/cpu.js";
 import { eventual } from "./redis/eventual.js";
@@ -31,6 +31,7 @@ import { workersEnvoy, workersGateway, workersRefuse } from "./workers/workers.j
 
 export const benches: readonly Bench[] = [
   overMap,
+  fewKeys,
   overFlexible,
   overExpress,
   churn,

@@ -16,7 +16,7 @@ const IDS = 10_000_000;
 export const churn: Bench<Comparison> = {
   id: "memory/churn",
   unit: "ratio",
-  bound: { is: "at least", bar: 8, goal: 20 },
+  bound: { is: "at least", bar: 4, goal: 8 },
   parts: ["all"],
   heapMbMax: 4096,
   runPart: () =>

@@ -23,6 +23,16 @@ export const overMap: Bench<Comparison> = {
   conclude: (parts) => parts.map(toFinding),
 };
 
+/** Over a Map of counters, few keys: all is in the cache, and what is left is the work itself. */
+export const fewKeys: Bench<Comparison> = {
+  id: "memory/few",
+  unit: "ratio",
+  bound: { is: "at least", goal: 1 },
+  parts: ["all"],
+  runPart: () => race(bareMap(1_000), { keys: 1_000, operations: 1_000_000 }),
+  conclude: (parts) => parts.map(toFinding),
+};
+
 /** Over the limiter most used in Node. */
 export const overFlexible: Bench<Comparison> = {
   id: "memory/rlf",

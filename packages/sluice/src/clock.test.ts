@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { countedMsOf, systemClock, TIME_MS_MAX, toWholeMs, wallMsOf } from "./clock.js";
 import { createLimiter } from "./limiter.js";
+import type { Limiter } from "./limiter-verbs.js";
 import {
   concurrency,
   fixedWindow,
@@ -107,5 +108,84 @@ describe("ManualClock", () => {
     expect(clock.now()).toBe(15);
     clock.set(3);
     expect(clock.now()).toBe(3);
+  });
+});
+
+describe("the time of a burst of decisions", () => {
+  const BURST = 1_000;
+
+  /** A limiter, and time that stands still until it is moved. */
+  function standStill() {
+    let elapsedMs = performance.now();
+    const read = vi.spyOn(performance, "now").mockImplementation(() => elapsedMs);
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 1000 });
+    const limiter = createLimiter({ limit });
+    const advance = (ms: number) => {
+      elapsedMs += ms;
+    };
+    return { limiter, read, advance };
+  }
+
+  async function startBurst(limiter: Limiter): Promise<void> {
+    await Promise.resolve();
+    for (let i = 0; i < BURST; i++) limiter.check(`random:${i}`);
+  }
+
+  it("is read for at least every sixteenth of them, and for few more", async () => {
+    const { limiter, read } = standStill();
+    await startBurst(limiter);
+    expect(read.mock.calls.length).toBeGreaterThanOrEqual(BURST / 16);
+    expect(read.mock.calls.length).toBeLessThan(BURST / 16 + 40);
+  });
+
+  it("is at most fifteen decisions old in synchronous code, and never ahead", async () => {
+    const { limiter, advance } = standStill();
+    await startBurst(limiter);
+    limiter.check("k");
+    advance(1);
+    const refusals = Array.from({ length: 16 }, () => limiter.check("k")).findIndex(
+      (d) => d.allowed,
+    );
+    expect(refusals).toBeGreaterThanOrEqual(0);
+  });
+
+  it("is never older than the callback or microtask that asks", async () => {
+    const { limiter, advance } = standStill();
+    for (const nextPiece of [() => Promise.resolve(), () => new Promise(setImmediate)]) {
+      await startBurst(limiter);
+      limiter.check("k");
+      advance(1);
+      await nextPiece();
+      expect(limiter.check("k").allowed).toBe(true);
+    }
+  });
+
+  it("is never behind what another verb has read", async () => {
+    const { limiter, advance } = standStill();
+    await startBurst(limiter);
+    limiter.check("k");
+    advance(1);
+    expect(limiter.peek("k").allowed).toBe(true);
+    expect(limiter.check("k").allowed).toBe(true);
+  });
+
+  it("is read for each decision below 32 of a millisecond", async () => {
+    const { limiter, read, advance } = standStill();
+    await Promise.resolve();
+    for (let i = 0; i < BURST; i++) {
+      if (i % 30 === 0) advance(1);
+      limiter.check(`random:${i}`);
+    }
+    expect(read).toHaveBeenCalledTimes(BURST);
+  });
+
+  it("is read for each decision of a clock that was passed", () => {
+    const now = vi.fn(() => 1_000_000);
+    const limiter = createLimiter({
+      limit: tokenBucket({ capacity: 1, refillPerSecond: 1 }),
+      clock: { now },
+    });
+    for (let i = 0; i < BURST; i++) limiter.check(`random:${i}`);
+    expect(now).toHaveBeenCalledTimes(BURST);
   });
 });

@@ -9,6 +9,11 @@ const REQUEST_ID_LENGTH_MAX = 256;
 
 export function toKey(key: unknown): string {
   if (typeof key === "string" && key.length > 0 && key.length <= KEY_LENGTH_MAX) return key;
+  refuseKey(key);
+}
+
+// By itself: a check of each request must be short, or it is not compiled into what calls it.
+function refuseKey(key: unknown): never {
   const seen = typeof key === "string" && key.length > 0 ? `${key.length} characters` : show(key);
   throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);
 }

@@ -2,7 +2,14 @@
 // once. A verb and its form with an explicit time are one line each over a private method: without
 // a time, each limit reads its own clock.
 
-import { type AtTime, type Clock, countedMsOf, toTime, toWholeMs } from "./clock.js";
+import {
+  type AtTime,
+  type Clock,
+  countedMsOf,
+  toDecisionClock,
+  toTime,
+  toWholeMs,
+} from "./clock.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
 import { toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
@@ -48,8 +55,16 @@ class StoreLimiter implements Limiter<false> {
     for (const { limit } of setup.counters) setup.store.prepare?.(limit);
   }
 
+  // Most checks have no options. Theirs is written out, short enough to be compiled in one piece with
+  // the look-up of the key (bench memory/few).
   check(key: string, options?: RequestOptions): MaybePromise<Decision> {
-    return this.#check(key, options);
+    const only = this.#only;
+    if (options !== undefined || only === undefined || only.isQuota) {
+      return this.#check(key, options);
+    }
+    this.#mustBeOpen();
+    const nowMs = only.nowMs();
+    return only.store.decideOne(only.counter, toKey(key), 1, nowMs, nowMs);
   }
 
   checkAt(key: string, options: RequestOptions & AtTime): MaybePromise<Decision> {
@@ -130,9 +145,9 @@ class StoreLimiter implements Limiter<false> {
     }
     this.#mustBeOpen();
     const cost = options === undefined ? 1 : toCost(costOf(options));
-    const atMs = nowMs ?? this.#nowMs(only.counter);
-    const blockNowMs = only.isQuota ? (nowMs ?? this.#clockNowMs()) : atMs;
-    return only.store.decideOne(only.counter, toKey(key), cost, atMs, blockNowMs);
+    const clockNowMs = nowMs ?? only.nowMs();
+    const atMs = only.isQuota ? (nowMs ?? this.#nowMs(only.counter)) : clockNowMs;
+    return only.store.decideOne(only.counter, toKey(key), cost, atMs, clockNowMs);
   }
 
   #peek(key: string, options?: PeekRequest, nowMs?: number): MaybePromise<Decision> {
@@ -264,15 +279,16 @@ interface Moment {
 interface ShortWay {
   readonly counter: Counter;
   readonly isQuota: boolean;
+  readonly nowMs: () => number;
   readonly store: Store & Required<Pick<Store, "decideOne">>;
 }
 
-function toShortWay({ counters, store }: LimiterSetup): ShortWay | undefined {
+function toShortWay({ counters, store, clock }: LimiterSetup): ShortWay | undefined {
   const [counter] = counters;
   const hasIt = (candidate: Store): candidate is ShortWay["store"] =>
     candidate.decideOne !== undefined;
   if (counters.length > 1 || !hasIt(store)) return undefined;
-  return { counter, isQuota: isQuota(counter), store };
+  return { counter, isQuota: isQuota(counter), nowMs: toDecisionClock(clock), store };
 }
 
 function isQuota(counter: Counter): boolean {

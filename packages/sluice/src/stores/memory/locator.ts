@@ -97,12 +97,14 @@ export class Locator {
     if (slot < 0) {
       return placement.tables.length > 1 ? this.#fetch(placement, low, high, key, nowMs) : -1;
     }
-    const id = cells.table.idOf(slot);
-    if (id !== cells.id) {
-      this.#renumber(cells, slot, this.#placements.cellsById(id), slot, key, nowMs);
-      cells.table.setId(slot, cells.id);
-    }
+    if (cells.table.idOf(slot) !== cells.id) this.#renumberInPlace(cells, slot, key, nowMs);
     return slot;
+  }
+
+  #renumberInPlace(cells: Cells, slot: number, key: string, nowMs: number): void {
+    const { table } = cells;
+    this.#renumber(cells, slot, this.#placements.cellsById(table.idOf(slot)), slot, key, nowMs);
+    table.setId(slot, cells.id);
   }
 
   /** Where the key's state is, under whatever numbers it was written, and nothing changed. */

@@ -18,7 +18,7 @@ import type {
 } from "../store.js";
 import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
 import { Blocks } from "./blocks.js";
-import { toVerdict } from "./cells.js";
+import { type Cells, toVerdict } from "./cells.js";
 import { KeyHash } from "./hash.js";
 import { Locator, timeFor } from "./locator.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
@@ -95,7 +95,8 @@ export class MemoryStore implements SyncStore {
     this.#placements.prepare(limit);
   }
 
-  // The way of `locate` and `decide` for one charge, without allocating anything on it.
+  // The way of `locate` and `decide` for one charge, without allocating anything on it. What few charges
+  // need is in functions of its own: the compiler makes one piece of so much code and no more.
   decideOne(
     counter: Counter,
     key: string,
@@ -106,20 +107,27 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     const placement = this.#locator.placementOf(counter);
     const { cells } = placement;
-    const atMs = timeFor(cells, key, nowMs);
-    this.#hash.hash(key);
-    const low = this.#hash.low ^ placement.saltLow;
-    const high = this.#hash.high ^ placement.saltHigh;
+    const hash = this.#hash;
+    hash.hash(key);
+    const low = hash.low ^ placement.saltLow;
+    const high = hash.high ^ placement.saltHigh;
     if (!this.#blocks.isEmpty && this.#blocks.leftMs(placement, low, high, blockNowMs) > 0) {
-      return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
+      return this.#refuseBlocked(counter, key, cost, nowMs, blockNowMs);
     }
     const slot = this.#locator.find(placement, low, high, key, nowMs);
-    if (slot >= 0) return cells.decide(slot, cost, atMs);
-    const step = cells.weigh(slot, cost, atMs, 1);
-    if (step.allowed && cost > 0) {
-      cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
-    }
-    return toVerdict(step, cells.limit.limit);
+    const atMs = timeFor(cells, key, nowMs);
+    if (slot < 0) return decideNew(cells, low, high, cost, nowMs, atMs);
+    return cells.decide(slot, cost, atMs);
+  }
+
+  #refuseBlocked(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number,
+  ): Verdict {
+    return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
   }
 
   decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
@@ -265,6 +273,22 @@ export class MemoryStore implements SyncStore {
   #mustBeOpen(): void {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this memory store");
   }
+}
+
+/** Decides a charge on a key without a slot, which gets one if there is something to keep. */
+function decideNew(
+  cells: Cells,
+  low: number,
+  high: number,
+  cost: number,
+  nowMs: number,
+  atMs: number,
+): Verdict {
+  const step = cells.weigh(-1, cost, atMs, 1);
+  if (step.allowed && cost > 0) {
+    cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
+  }
+  return toVerdict(step, cells.limit.limit);
 }
 
 /** A store in the memory of this process, bounded by `keysMax`; see {@link MemoryStoreOptions}. */

@@ -50,6 +50,8 @@ export class Table {
   readonly #sets: number;
   /** The first sets are the front; 0 in a table that is small as a whole. */
   readonly #frontSets: number;
+  /** Up to so many keys the front comes first; -1 in a table without one. */
+  readonly #frontKeysMax: number;
   readonly #owner: SlotOwner;
   readonly #occupancy: Occupancy;
   /** The set at which the next search for a key at rest goes on. */
@@ -65,6 +67,7 @@ export class Table {
     this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);
     this.#sets = Math.ceil((shape.keysMax * SLOTS_PER_KEY) / WAYS);
     this.#frontSets = this.#sets > FRONTS_MIN * FRONT_SETS ? FRONT_SETS : 0;
+    this.#frontKeysMax = this.#frontSets > 0 ? FRONT_KEYS_MAX : -1;
     this.#owner = owner;
     this.#occupancy = new Occupancy(shape.keysMax);
     this.words = new Int32Array((this.slots + 1) * this.#wordsPerSlot);
@@ -132,14 +135,17 @@ export class Table {
 
   /** The slot of a fingerprint, or -1. */
   find(low: number, high: number): number {
-    if (this.#frontSets === 0) return this.#findBehind(low, high);
+    if (this.#occupancy.keys > this.#frontKeysMax) return this.#findAmongMany(low, high);
     const front = this.#frontSet(high);
-    if (this.#occupancy.keys > FRONT_KEYS_MAX) {
-      const slot = this.#findBehind(low, high);
-      return slot >= 0 ? slot : this.#findIn(front, low, high);
-    }
     const slot = this.#findIn(front, low, high);
     return slot >= 0 || this.#hasSpilled[front] === 0 ? slot : this.#findBehind(low, high);
+  }
+
+  #findAmongMany(low: number, high: number): number {
+    const slot = this.#findBehind(low, high);
+    return slot >= 0 || this.#frontSets === 0
+      ? slot
+      : this.#findIn(this.#frontSet(high), low, high);
   }
 
   /**
