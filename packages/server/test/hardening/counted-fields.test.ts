@@ -125,7 +125,7 @@ describe("by forward-auth", () => {
     });
     const statuses: string[] = [];
     for (let i = 0; i < 3; i++) {
-      const head = `GET ${path} HTTP/1.1\r\nHost: example.com\r\n${asked}\r\n${toLines(i)}\r\n`;
+      const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${asked}\r\n${toLines(i)}\r\n`;
       statuses.push((await exchange(test.door.url, head)).slice(9, 12));
     }
     return statuses;
