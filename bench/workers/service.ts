@@ -36,14 +36,20 @@ export async function startServed(served: Served): Promise<RunningProxy> {
   writeFileSync(file, JSON.stringify(toFile(served)));
   const args = ["-c", PROXY_CPU, process.execPath, command, "serve", "--config", file];
   const child = spawn("taskset", args, { stdio: ["ignore", "pipe", 2] });
-  child.once("exit", () => removeFolder(folder));
+  // It has no channel to this process that would end it too.
+  const stop = () => child.kill("SIGTERM");
+  process.once("exit", stop);
+  child.once("exit", () => {
+    process.off("exit", stop);
+    removeFolder(folder);
+  });
   const name = `${served.door}, ${served.workers} processes`;
   const port = await Promise.race([portOf(child, served.door), failure(child, name)]);
   return {
     name,
     port,
     cpuSeconds: () => pidsOf(child).reduce((sum, pid) => sum + readCpuSeconds(pid), 0),
-    stop: () => child.kill("SIGTERM"),
+    stop,
   };
 }
 

@@ -3,7 +3,7 @@
 
 import { Agent } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
+import { RulesFile, reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
 import { ask } from "../../test/lifecycle/load.js";
 import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
 import { standFork } from "../../test/worker-stand.js";
@@ -18,11 +18,14 @@ afterEach(async () => {
 
 const TEN = { fixedWindow: { limit: 10, windowMs: 30 * 86_400_000 } };
 
+function rulesOf(rule: object): object {
+  return { version: 1, rules: [{ id: "everybody", key: "global", limit: TEN, ...rule }] };
+}
+
 /** A service of two workers under one rule of ten for everybody. */
-async function stand(rule: object = {}) {
+async function stand(rules: object = rulesOf({})) {
   const upstream = await startUpstream();
   closing.push(upstream);
-  const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: TEN, ...rule }] };
   const config = toGatewayConfig(upstream.url, rules, { server: { workers: 2 } });
   const { fork, started } = standFork(config);
   const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });
@@ -41,7 +44,7 @@ async function stand(rule: object = {}) {
     expect(response.status).toBe(200);
   };
   const sentCount = () => started.reduce((sum, worker) => sum + worker.sentCount, 0);
-  return { askGateway, exhaust, post, sentCount };
+  return { service, askGateway, exhaust, post, sentCount };
 }
 
 describe("a flood of an exhausted key", () => {
@@ -49,7 +52,7 @@ describe("a flood of an exhausted key", () => {
     ["a rule that workers lease", {}],
     ["a rule that says strict", { consistency: "strict" }],
   ])("under %s sends the primary a few messages a second", async (_, rule) => {
-    const { askGateway, exhaust, sentCount } = await stand(rule);
+    const { askGateway, exhaust, sentCount } = await stand(rulesOf(rule));
     await exhaust();
     const startMs = performance.now();
     const before = sentCount();
@@ -60,6 +63,15 @@ describe("a flood of an exhausted key", () => {
 });
 
 describe("what an operator does at the primary", () => {
+  it("counts immediately where it is a larger limit: refusals are those of the numbers before", async () => {
+    const file = new RulesFile(10);
+    const { service, askGateway, exhaust } = await stand({ file: file.path });
+    await exhaust();
+    file.say(20);
+    await service.reload();
+    expect(await askGateway()).toBe(200);
+  });
+
   it("ends refusals in workers within a second: refund, reset and unblock", async () => {
     const { askGateway, exhaust, post } = await stand();
     const admitsWithin = async (ms: number) =>
