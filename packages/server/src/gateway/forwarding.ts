@@ -57,7 +57,7 @@ class Seen {
 /** Of `TE`, which ends here, `trailers` is said again. */
 function takesTrailers(raw: readonly string[]): boolean {
   for (let i = 0; i < raw.length; i += 2) {
-    const isTe = kind.kindOf(raw[i]) === kind.TE;
+    const isTe = raw[i].length === 2 && kind.kindOf(raw[i]) === kind.TE;
     if (isTe && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(raw[i + 1])) return true;
   }
   return false;

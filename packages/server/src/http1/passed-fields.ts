@@ -33,7 +33,7 @@ function goesOn(known: number, isPeerTrusted: boolean): boolean {
 function namedByConnection(raw: readonly string[]): ReadonlySet<string> | undefined {
   let connection = "";
   for (let i = 0; i < raw.length; i += 2) {
-    if (kind.kindOf(raw[i]) !== kind.CONNECTION) continue;
+    if (raw[i].length !== 10 || kind.kindOf(raw[i]) !== kind.CONNECTION) continue;
     connection = connection === "" ? raw[i + 1] : `${connection},${raw[i + 1]}`;
   }
   return connection === "" ? undefined : kind.namesIn(connection);
