@@ -3,7 +3,7 @@
 // result, --markdown the tables of docs/benchmarks.md, and --write puts the results into the page.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Result } from "./bench.js";
+import type { Bench, Result } from "./bench.js";
 import { benches, selectBenches } from "./catalogue.js";
 import { type BenchOptions, readOptions } from "./options.js";
 import { describeMachine, readCommit, toSections, writeResults } from "./page.js";
@@ -11,6 +11,7 @@ import { runBench } from "./processes.js";
 import { toJsonLine, toText } from "./report.js";
 
 const PAGE = "docs/benchmarks.md";
+const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const options = readArguments();
@@ -21,11 +22,7 @@ const results: Result[] = [];
 for (const bench of selectBenches(options.names)) {
   console.error(`running ${bench.id} …`);
   const benchStartMs = performance.now();
-  for (const result of await runBench(bench)) {
-    results.push(result);
-    if (options.json) console.log(toJsonLine(result));
-    else if (!options.markdown) console.log(`${toText(result)}\n`);
-  }
+  results.push(...(await runOrReport(bench)));
   console.error(`${bench.id} took ${secondsSince(benchStartMs)} s`);
 }
 console.error(`all took ${secondsSince(startMs)} s`);
@@ -35,6 +32,22 @@ if (options.write) {
   const ids = benches.map(({ id }) => id);
   writeFileSync(PAGE, writeResults(readFileSync(PAGE, "utf8"), results, { ...origin, ids }));
   console.error(`wrote ${PAGE}`);
+}
+
+/** Runs a benchmark and prints what it found. One that fails must not cost the results of the others. */
+async function runOrReport(bench: Bench): Promise<readonly Result[]> {
+  try {
+    const found = await runBench(bench);
+    for (const result of found) {
+      if (options.json) console.log(toJsonLine(result));
+      else if (!options.markdown) console.log(`${toText(result)}\n`);
+    }
+    return found;
+  } catch (error) {
+    console.error(`${bench.id} failed: ${(error as Error).message}`);
+    process.exitCode = EXIT_FAILED;
+    return [];
+  }
 }
 
 function readArguments(): BenchOptions {

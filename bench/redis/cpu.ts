@@ -9,8 +9,8 @@ import { type Contender, inTurn, median, summarise } from "../harness.js";
 import { flexibleConsumes, strictChecks } from "./contenders.js";
 import { readCpuSeconds, withRedis } from "./server.js";
 
-const KEYS = 100_000;
-const OPERATIONS = 50_000;
+const KEYS = effort({ full: 100_000, quick: 20_000 });
+const OPERATIONS = effort({ full: 50_000, quick: 20_000 });
 const ROUNDS = effort({ full: 9, quick: 3 });
 const WARM_UP_ROUNDS = 1;
 

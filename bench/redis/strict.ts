@@ -4,11 +4,12 @@
 import { fixedWindow, slidingWindowCounter } from "sluice";
 import { type Bench, toFinding } from "../bench.js";
 import { generousBucket } from "../contenders.js";
+import { effort } from "../effort.js";
 import { type Comparison, compare } from "../harness.js";
 import { flexibleConsumes, strictChecks } from "./contenders.js";
 import { withRedis } from "./server.js";
 
-const KEYS = 100_000;
+const KEYS = effort({ full: 100_000, quick: 20_000 });
 const OPERATIONS = 50_000;
 const GENEROUS_WINDOW = { limit: 100_000, windowMs: 3_600_000 };
 
