@@ -27,6 +27,7 @@ import { decide } from "./service/decide.js";
 import { envoy } from "./service/envoy.js";
 import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gateway.js";
 import { gatewayLatency } from "./service/gateway-latency.js";
+import { rulesBytes, rulesScale } from "./service/rules-scale.js";
 import { workersEnvoy, workersGateway, workersRefuse } from "./workers/workers.js";
 
 export const benches: readonly Bench[] = [
@@ -61,6 +62,8 @@ export const benches: readonly Bench[] = [
   gatewayNginx,
   reject,
   gatewayLatency,
+  rulesScale,
+  rulesBytes,
   refusalBytes,
   decide,
   batch,

@@ -81,7 +81,7 @@ async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
       stop();
     }
     function ask(i: number, seconds: number): Promise<number> {
-      return askProxy(proxies[i], seconds, names[i] === "refusing");
+      return askProxy(proxies[i], seconds, { isRefused: names[i] === "refusing" });
     }
   }
   return rates;

@@ -36,6 +36,8 @@ export interface RunningProxy {
   readonly port: number;
   /** Seconds of processor time that it has used. */
   cpuSeconds(): number;
+  /** Memory that it has now, in bytes. */
+  residentBytes(): number;
   stop(): void;
 }
 
@@ -72,6 +74,14 @@ export async function startProxies(names: readonly ProxyName[]): Promise<Running
   return { proxies: started.slice(1), upstream, stop };
 }
 
+/** What a proxy is asked, and how it answers. */
+export interface Asking {
+  /** Every answer has to be a refusal, instead of none. */
+  readonly isRefused?: boolean;
+  /** A script of wrk that makes the requests; default: `GET /`. */
+  readonly script?: string;
+}
+
 /**
  * Requests for each second of a proxy's processor time, asked until it has used so much of it: on a machine
  * that is busy otherwise, seconds on the clock would be too few to warm up in.
@@ -79,19 +89,21 @@ export async function startProxies(names: readonly ProxyName[]): Promise<Running
 export async function askProxy(
   { name, port, cpuSeconds }: RunningProxy,
   seconds: number,
-  isRefused = false,
+  { isRefused = false, script }: Asking = {},
 ): Promise<number> {
   const before = cpuSeconds();
   let requests = 0;
   for (let slices = 0; slices < SLICES_MAX && cpuSeconds() - before < seconds; slices++) {
-    const output = await askFor(SLICE_SECONDS, port);
+    const output = await askFor(SLICE_SECONDS, port, script);
     requests += readRequests(isRefused ? withoutRefusals(output, name) : output, name);
   }
   return requests / (cpuSeconds() - before);
 }
 
-async function askFor(seconds: number, port: number): Promise<string> {
-  const load = ["wrk", "-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, `http://${HOST}:${port}/`];
+async function askFor(seconds: number, port: number, script: string | undefined): Promise<string> {
+  const how = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`];
+  if (script !== undefined) how.push("-s", script);
+  const load = ["wrk", ...how, `http://${HOST}:${port}/`];
   const { stdout } = await run("taskset", ["-c", LOAD_CPU, ...load]).catch((error: Error) => {
     throw new Error(`wrk did not run; on Debian: apt-get install wrk (${error.message})`);
   });
@@ -171,8 +183,21 @@ function toRunning(
   stop: () => void,
 ): RunningProxy {
   // `taskset` becomes the program that it starts, so this is the program's own.
-  const { pid } = child;
-  return { name, port, cpuSeconds: () => readCpuSeconds(pid as number), stop };
+  const pid = child.pid as number;
+  return {
+    name,
+    port,
+    cpuSeconds: () => readCpuSeconds(pid),
+    residentBytes: () => readResidentBytes(pid),
+    stop,
+  };
+}
+
+/** Memory that a process has now, in bytes. */
+export function readResidentBytes(pid: number): number {
+  const [, kilobytes] =
+    /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) * 1_024;
 }
 
 /** Seconds of processor time that a process has used. */

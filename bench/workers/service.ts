@@ -7,10 +7,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { makeFolder, removeFolder } from "sluice-test-servers";
-import { failure, PROXY_CPU, type RunningProxy, readCpuSeconds } from "../service/proxies-load.js";
+import {
+  failure,
+  PROXY_CPU,
+  type RunningProxy,
+  readCpuSeconds,
+  readResidentBytes,
+} from "../service/proxies-load.js";
 
 const command = fileURLToPath(new URL("./cli/main.js", import.meta.resolve("sluice-server")));
 const LISTEN = "127.0.0.1:0";
+const RULES_FILE = "rules.yaml";
 const ENVOY_FILE = `
 domain: bench
 descriptors:
@@ -26,6 +33,8 @@ export interface Served {
   readonly limit: number;
   /** Where the gateway leads. */
   readonly upstreamPort?: number;
+  /** A file of rules, as text, instead of one rule with the limit. */
+  readonly rules?: string;
 }
 
 /** Starts the service and waits until it listens. */
@@ -34,6 +43,7 @@ export async function startServed(served: Served): Promise<RunningProxy> {
   const file = join(folder, "sluice.yaml");
   writeFileSync(join(folder, "envoy.yaml"), ENVOY_FILE.replace("LIMIT", `${served.limit}`));
   writeFileSync(file, JSON.stringify(toFile(served)));
+  if (served.rules !== undefined) writeFileSync(join(folder, RULES_FILE), served.rules);
   const args = ["-c", PROXY_CPU, process.execPath, command, "serve", "--config", file];
   const child = spawn("taskset", args, { stdio: ["ignore", "pipe", 2] });
   // It has no channel to this process that would end it too.
@@ -48,12 +58,13 @@ export async function startServed(served: Served): Promise<RunningProxy> {
   return {
     name,
     port,
-    cpuSeconds: () => pidsOf(child).reduce((sum, pid) => sum + readCpuSeconds(pid), 0),
+    cpuSeconds: () => sumOf(pidsOf(child), readCpuSeconds),
+    residentBytes: () => sumOf(pidsOf(child), readResidentBytes),
     stop,
   };
 }
 
-function toFile({ workers, door, limit, upstreamPort }: Served): object {
+function toFile({ workers, door, limit, upstreamPort, rules }: Served): object {
   const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
   const common = {
     server: { workers },
@@ -66,7 +77,7 @@ function toFile({ workers, door, limit, upstreamPort }: Served): object {
     gateway: { listen: LISTEN },
     upstreams: { app: { targets: [`http://127.0.0.1:${upstreamPort}`] } },
     routes: [{ path: "/*", upstream: "app" }],
-    rules: { version: 1, rules: [rule] },
+    rules: rules === undefined ? { version: 1, rules: [rule] } : { file: RULES_FILE },
   };
 }
 
@@ -79,6 +90,10 @@ function portOf({ stdout }: ChildProcess, door: string): Promise<number> {
       if (msg === "listening" && name === door) resolve(Number(new URL(url ?? "").port));
     });
   });
+}
+
+function sumOf(pids: readonly number[], read: (pid: number) => number): number {
+  return pids.reduce((sum, pid) => sum + read(pid), 0);
 }
 
 /** A process and those that it started. */

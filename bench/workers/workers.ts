@@ -94,8 +94,8 @@ async function overGateway(limit: number): Promise<Rates> {
       const served = { workers, door: "gateway", limit, upstreamPort: upstream.port } as const;
       const service = await startServed(served);
       return {
-        warmUp: () => askProxy(service, WARM_UP_SECONDS * workers, isRefused),
-        ask: () => askProxy(service, ROUND_SECONDS, isRefused),
+        warmUp: () => askProxy(service, WARM_UP_SECONDS * workers, { isRefused }),
+        ask: () => askProxy(service, ROUND_SECONDS, { isRefused }),
         stop: service.stop,
       };
     });

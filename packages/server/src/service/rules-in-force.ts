@@ -8,6 +8,7 @@ import { after, type CancelTimer } from "../clock.js";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { POLL_MS } from "../watch-files.js";
+import { collectAfterReading } from "./collect-garbage.js";
 
 /** Rules as they were written, before anything is read out of them: what is told to other processes. */
 export type WrittenRules =
@@ -23,6 +24,7 @@ export function readWritten(source: RulesSource): WrittenRules {
 /** Parses written rules; throws an error that has the line of each problem. */
 export function parseWritten(written: WrittenRules): RuleSet {
   if ("inline" in written) return parseRules(written.inline);
+  collectAfterReading(written.text);
   return parseRules(written.text, { file: written.file });
 }
 

@@ -83,8 +83,6 @@ export class CompiledRules {
   readonly isOn: boolean;
   /** By id, those that are switched off included. */
   readonly byId: ReadonlyMap<string, CompiledRule>;
-  /** Counters by what they say. */
-  readonly counters = new Map<string, Counter>();
   /** Rules that need to know who the caller is, or what its body says. */
   readonly late: Matcher<CompiledRule>;
   /** Those of them that need the body. */
@@ -99,7 +97,8 @@ export class CompiledRules {
     // Charges of one step reach their store together.
     const stepOf = (rule: Rule) => `${options.lanes.of(rule).order}/${isLate(rule)}`;
     const delays = new LongestDelays(ruleSet.rules, stepOf);
-    const context = { delays, ruleSet, options, samples: new SampleBudget() };
+    const keys = new Map<string, KeyOf>();
+    const context = { delays, ruleSet, options, keys, samples: new SampleBudget() };
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
     const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
     this.ruleSet = ruleSet;
@@ -138,6 +137,7 @@ export class CompiledRules {
 
   #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
     const { options, ruleSet } = context;
+    const before = countersOf(options.before?.byId.get(rule.id));
     const each = (
       lists: ReadonlyMap<string, readonly Limit[]>,
       from: RuleLimit["from"],
@@ -148,7 +148,7 @@ export class CompiledRules {
         : new Map(
             [...lists].map(([name, limits]) => [
               name,
-              this.#limits(limits, { rule, from, scope: toScope(name), ...context }),
+              this.#limits(limits, { rule, from, scope: toScope(name), before, ...context }),
             ]),
           );
     return {
@@ -156,8 +156,8 @@ export class CompiledRules {
       order,
       match: rule.match,
       lane: options.lanes.of(rule),
-      keyOf: compileKey(rule.key, rule.match.paths),
-      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, ...context }),
+      keyOf: toKeyOf(rule, context.keys),
+      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
       tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
@@ -172,7 +172,7 @@ export class CompiledRules {
 
   #limits(
     limits: readonly Limit[],
-    { rule, from, scope, delays, options }: CompileContext & LimitContext,
+    { rule, from, scope, before, delays, options }: CompileContext & LimitContext,
   ): readonly RuleLimit[] {
     const extraPermitMs = delays.before(rule);
     return limits.map((limit, part): RuleLimit => {
@@ -180,7 +180,7 @@ export class CompiledRules {
       const isPermit = limit.algorithm === "concurrency";
       const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
       return {
-        counter: this.#counter({ scope, part, limit: counted }, rule, options),
+        counter: toCounter({ scope, part, limit: counted }, rule, before, options),
         limit,
         from,
         isQuota: limit.algorithm === "quota",
@@ -191,26 +191,6 @@ export class CompiledRules {
       };
     });
   }
-
-  /** The counter that says this, the one in use so far if there is one. */
-  #counter(
-    bare: Pick<Counter, "scope" | "part" | "limit">,
-    rule: Rule,
-    options: CompileOptions,
-  ): Counter {
-    const { scope, part, limit } = bare;
-    const onStoreFailure = rule.onStoreFailure ?? options.onStoreFailure;
-    const timeoutMs = rule.timeoutMs ?? options.timeoutMs;
-    const counter: Counter =
-      timeoutMs === undefined
-        ? { scope, part, limit, onStoreFailure }
-        : { scope, part, limit, onStoreFailure, timeoutMs };
-    const name = JSON.stringify(counter);
-    const known = options.before?.counters.get(name) ?? counter;
-    if (known === counter) options.lanes.of(rule).store.prepare?.(limit);
-    this.counters.set(name, known);
-    return known;
-  }
 }
 
 interface CompileContext {
@@ -218,12 +198,55 @@ interface CompileContext {
   readonly delays: LongestDelays;
   readonly options: CompileOptions;
   readonly samples: SampleBudget;
+  /** What makes keys, by their dimensions: what many rules share stays in the processor's cache. */
+  readonly keys: Map<string, KeyOf>;
 }
 
 interface LimitContext {
   readonly rule: Rule;
   readonly from: RuleLimit["from"];
   readonly scope: string;
+  /** The counters of the rule so far. */
+  readonly before: KnownCounters;
+}
+
+/** Counters by what they say. */
+type KnownCounters = ReadonlyMap<string, Counter>;
+
+const NO_COUNTERS: KnownCounters = new Map();
+
+/** The counters of a rule by what they say: made when rules are replaced, so that nothing is kept for it. */
+function countersOf(rule: CompiledRule | undefined): KnownCounters {
+  if (rule === undefined) return NO_COUNTERS;
+  const limits = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()].flat();
+  return new Map(limits.map(({ counter }) => [JSON.stringify(counter), counter]));
+}
+
+/** The counter that says this, the one in use so far if there is one. */
+function toCounter(
+  { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
+  rule: Rule,
+  before: KnownCounters,
+  options: CompileOptions,
+): Counter {
+  const onStoreFailure = rule.onStoreFailure ?? options.onStoreFailure;
+  const timeoutMs = rule.timeoutMs ?? options.timeoutMs;
+  const counter: Counter =
+    timeoutMs === undefined
+      ? { scope, part, limit, onStoreFailure }
+      : { scope, part, limit, onStoreFailure, timeoutMs };
+  const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
+  if (known === undefined) options.lanes.of(rule).store.prepare?.(limit);
+  return known ?? counter;
+}
+
+/** What makes the keys of a rule. That of an endpoint depends on the rule's paths, any other is shared. */
+function toKeyOf({ key, match }: Rule, keys: Map<string, KeyOf>): KeyOf {
+  if (key.some(({ kind }) => kind === "endpoint")) return compileKey(key, match.paths);
+  const text = JSON.stringify(key);
+  const keyOf = keys.get(text) ?? compileKey(key);
+  keys.set(text, keyOf);
+  return keyOf;
 }
 
 function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {

@@ -73,6 +73,36 @@ describe("a rule that says only what it must", () => {
   });
 });
 
+describe("rules that many share something with", () => {
+  const text = `version: 1
+rules:
+  - { id: a, limit: 5/minute }
+  - { id: b, limit: { slidingWindowLog: { limit: 5, windowMs: 1m } } }
+  - { id: c, limit: 6/minute, tiers: { free: 5/minute } }
+`;
+
+  it("have one limit where they say the same, and one for nothing at all", () => {
+    const [a, b, c] = parseRules(text).rules;
+    expect(b.limits[0]).toBe(a.limits[0]);
+    expect(c.tiers.get("free")?.[0]).toBe(a.limits[0]);
+    expect(c.limits[0]).not.toBe(a.limits[0]);
+    expect(b.match.headers).toBe(a.match.attributes);
+    expect(b.exempt).toBe(a.exempt);
+  });
+
+  it("a text that was read last is not read again", () => {
+    const rules = parseRules(text, { file: "a.yaml" });
+    expect(parseRules(`${text} `.slice(0, -1), { file: "a.yaml" })).toBe(rules);
+    expect(parseRules(text, { file: "b.yaml" })).not.toBe(rules);
+    expect(parseRules(text.replace("id: a", "id: d"), { file: "b.yaml" }).rules[0].id).toBe("d");
+    expect(parseRules(text, { file: "b.yaml" }).rules[0].place).toBe("b.yaml:3");
+  });
+
+  it("a text that can't be used is complained of each time", () => {
+    for (let i = 0; i < 2; i++) expect(() => parseRules("version: 7")).toThrow("version");
+  });
+});
+
 describe("limit", () => {
   it.each([
     ["100/minute", slidingWindowLog({ limit: 100, windowMs: 60_000 })],

@@ -35,18 +35,30 @@ export function parseRules(source: string | object, options: ParseOptions = {}):
   if (file !== undefined && typeof file !== "string") {
     refuse(SITE, `file must be a text, got ${show(file)}`);
   }
-  const read: Source =
-    typeof source === "string"
-      ? toSource(source, file)
-      : { value: source, file, locate: () => undefined };
-  return readRuleSet(read);
+  if (typeof source !== "string") {
+    return readRuleSet({ value: source, file, locate: () => undefined });
+  }
+  const known = latest?.text === source && latest.file === file ? latest.rules.deref() : undefined;
+  if (known !== undefined) return known;
+  const rules = readRuleSet(toSource(source, file));
+  latest = { text: source, file, rules: new WeakRef(rules) };
+  return rules;
 }
+
+/**
+ * The text that was read last. A service reads one file several times when it starts or reloads: to check it, to
+ * put it in force and to watch it; and reading leaves a hundred times its size to the garbage collector.
+ */
+let latest:
+  | { readonly text: string; readonly file: string | undefined; readonly rules: WeakRef<RuleSet> }
+  | undefined;
 
 function readRuleSet(source: Source): RuleSet {
   const problems = new Problems(source);
   try {
     const ipv6Prefix = peekIpv6Prefix(source);
-    const ruleSet = toRuleSet(source.value, new Spot({ problems, valueCount: 0, ipv6Prefix }));
+    const reading = { problems, valueCount: 0, ipv6Prefix, limits: new Map() };
+    const ruleSet = toRuleSet(source.value, new Spot(reading));
     problems.throwIfAny();
     if (ruleSet !== undefined) return ruleSet;
   } catch (error) {
@@ -76,7 +88,8 @@ function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
  */
 function peekIpv6Prefix(source: Source): number {
   const { shape, byDefault } = fileFields.fields.ipv6Prefix;
-  const aside = new Spot({ problems: new Problems(source), valueCount: 0, ipv6Prefix: 0 });
+  const reading = { valueCount: 0, ipv6Prefix: 0, limits: new Map() };
+  const aside = new Spot({ problems: new Problems(source), ...reading });
   const given = isRecord(source.value) ? source.value.ipv6Prefix : undefined;
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }

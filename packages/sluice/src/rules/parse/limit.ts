@@ -197,7 +197,11 @@ const written = either(LIMIT, [
 /** One limit. */
 export const limit: Shape<Limit> = {
   schema: { $ref: "#/$defs/limit" },
-  read: (value, spot) => (isLimit(value) ? value : written.read(value, spot)),
+  read: (value, spot) => {
+    if (isLimit(value)) return value;
+    const read = written.read(value, spot);
+    return read === undefined ? undefined : spot.share(read);
+  },
 };
 
 /** What `limit.schema` refers to. */

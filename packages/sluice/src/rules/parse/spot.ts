@@ -1,6 +1,7 @@
 // Where the reader of a file is: a value's path, and the problems that are told about it.
 
 import { SluiceError, show } from "../../errors.js";
+import type { Limit } from "../../limits.js";
 import { type Path, type Problems, toPlace } from "./problems.js";
 
 /** The most values that a set of rules may hold; names that stand for large parts count each time. */
@@ -16,6 +17,8 @@ export interface Reading {
   valueCount: number;
   /** How many bits of an IPv6 address are one client, by which keys are written. */
   readonly ipv6Prefix: number;
+  /** Limits by what they say: rules with the same one share it. */
+  readonly limits: Map<string, Limit>;
 }
 
 /** A place in what is read. */
@@ -52,6 +55,15 @@ export class Spot {
   /** How many bits of an IPv6 address are one client, by which keys are written. */
   get ipv6Prefix(): number {
     return this.#reading.ipv6Prefix;
+  }
+
+  /** The first limit of this reading that says the same: one for ten thousand rules, not ten thousand. */
+  share(limit: Limit): Limit {
+    const { limits } = this.#reading;
+    const text = JSON.stringify(limit);
+    const known = limits.get(text);
+    if (known === undefined) limits.set(text, limit);
+    return known ?? limit;
   }
 
   /** How many problems were told so far, anywhere. */

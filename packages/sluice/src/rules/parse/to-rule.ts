@@ -15,6 +15,10 @@ type GivenMatch = ReadFields<typeof matchFields.fields>;
 /** `exempt` as it was read. */
 export type GivenExempt = ReadFields<typeof exemptFields.fields>;
 
+// Of most rules, and so shared: an empty map takes as much memory as the rest of a rule's match.
+const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>();
+const NOBODY: Exempt = { ips: undefined, ranges: [], keys: new Set() };
+
 /** A rule, every default filled in, and checked for what its fields say together. */
 export const rule: Shape<Rule> = as(ruleFields, toRule);
 
@@ -30,7 +34,10 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     onMissing: given.onMissing,
     limits: toLimits(given.limit),
     tiers: toEach(given.tiers, toLimits),
-    overrides: withRuleKeys(toEach(given.overrides, toLimits), given, spot.in("overrides")),
+    overrides:
+      given.overrides === undefined
+        ? NO_ENTRIES
+        : withRuleKeys(toEach(given.overrides, toLimits), given, spot.in("overrides")),
     cost: given.cost,
     settle: given.settle,
     when: given.when,
@@ -55,8 +62,8 @@ function toMatch({ path, methods, host, headers, attributes }: GivenMatch): Matc
     paths: path ?? [],
     methods: methods ?? [],
     hosts: host ?? [],
-    headers: headers ?? new Map(),
-    attributes: attributes ?? new Map(),
+    headers: headers ?? NO_ENTRIES,
+    attributes: attributes ?? NO_ENTRIES,
   };
 }
 
@@ -64,7 +71,8 @@ function toEach<T>(
   entries: ReadonlyMap<string, T> | undefined,
   toValue: (value: T) => T,
 ): ReadonlyMap<string, T> {
-  return new Map([...(entries ?? [])].map(([name, value]) => [name, toValue(value)]));
+  if (entries === undefined) return NO_ENTRIES;
+  return new Map([...entries].map(([name, value]) => [name, toValue(value)]));
 }
 
 /** Fixed windows aligned by key; anything else has no windows that all keys begin together. */
@@ -82,8 +90,9 @@ export function toExempt(
   toKey: (text: string, spot: Spot) => string | undefined,
   spot: Spot,
 ): Exempt {
-  const ranges = given?.ips ?? [];
-  const keys = (given?.keys ?? []).map((text, i) => toKey(text, spot.in("keys").in(i)));
+  if (given === undefined) return NOBODY;
+  const ranges = given.ips ?? [];
+  const keys = (given.keys ?? []).map((text, i) => toKey(text, spot.in("keys").in(i)));
   return {
     ips: toRanges(ranges, spot.in("ips")),
     ranges,
