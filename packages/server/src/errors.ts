@@ -34,10 +34,6 @@ export const serverErrorCatalogue = {
     status: 422,
     summary: "the Idempotency-Key was used before with another request",
   },
-  SLUICE_LIMITS_EXHAUSTED: {
-    status: 503,
-    summary: "no more different limits can be counted",
-  },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
   SLUICE_FAULT: { status: 500, summary: "the service failed" },
 } as const satisfies Record<string, CatalogueEntry>;

@@ -134,8 +134,11 @@ class StoreLimiter implements Limiter<false> {
   }
 
   close(): MaybePromise<void> {
+    if (this.#isClosed) return undefined;
     this.#isClosed = true;
-    return this.#ownsStore ? this.#store.close() : undefined;
+    if (this.#ownsStore) return this.#store.close();
+    for (const counter of this.#counters) this.#store.forget?.(counter);
+    return undefined;
   }
 
   #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {

@@ -20,7 +20,7 @@ import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
 import { sendJson, toProblem, toToldProblem } from "./reply.js";
-import { NO_CALL, Verbs } from "./verbs.js";
+import { type Call, Verbs } from "./verbs.js";
 
 const ALIVE = '{"alive":true}';
 
@@ -104,22 +104,22 @@ export class DecisionApi {
     if (known !== undefined) return known;
     const token = this.#auth.admit(toCredentials(turn));
     mustBeJson(fields.get("content-type"));
-    const asking = { token, idempotencyKey: fields.get("idempotency-key") };
+    const asking = { call: { token }, idempotencyKey: fields.get("idempotency-key") };
     fields.memo = asking;
     return asking;
   }
 
   #take(turn: Turn, endpoint: Endpoint, body: Buffer, asking: Asking): void {
-    if (asking.idempotencyKey === undefined) this.#run(turn, endpoint, body);
-    else void this.#runOnce(turn, endpoint, body, asking.token, asking.idempotencyKey);
+    if (asking.idempotencyKey === undefined) this.#run(turn, endpoint, body, asking);
+    else void this.#runOnce(turn, endpoint, body, asking.call.token, asking.idempotencyKey);
   }
 
   /** Makes no closure for what is answered at once (bench service/decide). */
-  #run(turn: Turn, endpoint: Endpoint, body: Buffer): void {
+  #run(turn: Turn, endpoint: Endpoint, body: Buffer, { call }: Asking): void {
     const startMs = readMs();
     let answer: MaybePromise<string>;
     try {
-      answer = endpoint.run(body, NO_CALL);
+      answer = endpoint.run(body, call);
     } catch (error) {
       this.#fail(turn, error);
       return;
@@ -157,7 +157,7 @@ export class DecisionApi {
       }
       keyed = asked;
       // Other processes don't know the answer: with the id, at least the store counts the request once.
-      const text = await endpoint.run(body, { requestId: asked.print });
+      const text = await endpoint.run(body, { requestId: asked.print, token });
       this.#idempotency.end(keyed, { status: 200, body: text });
       this.#send(turn, text, startMs);
     } catch (error) {
@@ -188,8 +188,8 @@ export class DecisionApi {
 
 /** What the fields of a request say, once it is let in. */
 interface Asking {
-  /** The place of its token. */
-  readonly token: number;
+  /** What every request with these fields is put as, unless it says a key. */
+  readonly call: Call;
   readonly idempotencyKey: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import { AlikeRequests } from "./alike.js";
 import { answerBatch } from "./batch.js";
 import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./inputs.js";
 import type { Shape } from "./shape.js";
-import { type Call, NO_CALL, type Verbs } from "./verbs.js";
+import type { Call, Verbs } from "./verbs.js";
 
 /** What an endpoint answers with, by the name of its schema. */
 export type AnswerName = "Answer" | "AnswerOrAnswers" | "Done" | "Explanation";
@@ -47,7 +47,7 @@ export function toEndpoints(
         batch: { requests: [{ facts }, own] },
       },
       decide: (request, call) => verbs.check(request, call),
-      together: (decide) => verbs.together(decide),
+      together: (call, decide) => verbs.together(call, decide),
       onError,
     }),
     oneOrMany("/v1/peek", "What check would answer; charges nothing.", inputs, {
@@ -56,8 +56,8 @@ export function toEndpoints(
         limit: { limit: "100/minute", key: "user:42" },
         batch: { requests: [{ facts }, own] },
       },
-      decide: (request) => verbs.peek(request),
-      together: (decide) => decide(NO_CALL),
+      decide: (request, call) => verbs.peek(request, call),
+      together: (call, decide) => decide(call),
       onError,
     }),
     endpoint("/v1/reserve", "Charges now what is settled later.", inputs.reserve, {
@@ -88,22 +88,22 @@ export function toEndpoints(
     endpoint("/v1/refund", "Grants units, at most what was used.", inputs.refund, {
       answer: "Done",
       examples: { rule: { ...byRule, cost: 2 }, limit: { ...own, cost: 5 } },
-      run: (request) => verbs.refund(request),
+      run: (request, call) => verbs.refund(request, call),
     }),
     endpoint("/v1/block", "Refuses a key for a time.", inputs.block, {
       answer: "Done",
       examples: { rule: { ...byRule, forMs: 60_000 }, limit: { ...own, forMs: null } },
-      run: (request) => verbs.block(request),
+      run: (request, call) => verbs.block(request, call),
     }),
     endpoint("/v1/unblock", "Ends a block.", inputs.target, {
       answer: "Done",
       examples: { rule: byRule, limit: own },
-      run: (request) => verbs.unblock(request),
+      run: (request, call) => verbs.unblock(request, call),
     }),
     endpoint("/v1/reset", "Forgets what a key used. Blocks stay.", inputs.target, {
       answer: "Done",
       examples: { rule: byRule, limit: own },
-      run: (request) => verbs.reset(request),
+      run: (request, call) => verbs.reset(request, call),
     }),
     endpoint("/v1/explain", "Why a request would be answered as it would.", inputs.explain, {
       answer: "Explanation",
@@ -122,7 +122,10 @@ function oneOrMany(
     readonly examples: Readonly<Record<string, unknown>>;
     readonly decide: (request: FactsRequest | LimitRequest, call: Call) => MaybePromise<string>;
     /** Decides a batch. */
-    readonly together: (decideAll: (call: Call) => MaybePromise<string>) => MaybePromise<string>;
+    readonly together: (
+      call: Call,
+      decideAll: (call: Call) => MaybePromise<string>,
+    ) => MaybePromise<string>;
     readonly onError: (error: unknown) => void;
   },
 ): Endpoint {
@@ -131,17 +134,23 @@ function oneOrMany(
   const run = (body: Buffer, call: Call): MaybePromise<string> => {
     const read = alike.read(body);
     if (read === undefined) return runUnlike(body, call);
-    return isMany(read) ? runMany(read.length, (place) => read[place]) : decide(read, call);
+    return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
   const runUnlike = (body: Buffer, call: Call): MaybePromise<string> => {
     const read = input.read(parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
     // Each is read when its turn comes: a bad one fails alone.
-    return runMany(requests.length, (place) => shape.read(requests[place]));
+    return runMany(requests.length, (place) => shape.read(requests[place]), call);
   };
-  const runMany = (count: number, requestAt: (place: number) => FactsRequest | LimitRequest) =>
-    together((call) => answerBatch(count, (place) => decide(requestAt(place), call), onError));
+  const runMany = (
+    count: number,
+    requestAt: (place: number) => FactsRequest | LimitRequest,
+    whole: Call,
+  ) =>
+    together(whole, (call) =>
+      answerBatch(count, (place) => decide(requestAt(place), call), onError),
+    );
   return { path, summary, input, answer: "AnswerOrAnswers", examples, run };
 }
 

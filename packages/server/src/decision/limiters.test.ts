@@ -2,11 +2,14 @@
 
 import { memoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";
-import { expect, it } from "vitest";
-import { Limiters } from "./limiters.js";
+import { describe, expect, it } from "vitest";
+import { LIMITS_MAX, Limiters } from "./limiters.js";
 
 function limitersOf(): Limiters {
-  return new Limiters({ store: memoryStore(), clock: new ManualClock(Date.UTC(2026, 0, 1)) });
+  return new Limiters({
+    store: memoryStore({ keysMax: 20_000 }),
+    clock: new ManualClock(Date.UTC(2026, 0, 1)),
+  });
 }
 
 const bucket = (capacity: number) => ({ tokenBucket: { capacity, refillPerSecond: 1 } });
@@ -55,16 +58,45 @@ it("knows how long permits last", () => {
   expect(limiters.of(both).permitMs).toBe(10_000);
 });
 
-it("keeps a thousand, those that were used last, and goes on counting under one that it forgot", () => {
-  const limiters = limitersOf();
-  const first = limiters.of(bucket(5), "first");
-  const second = limiters.of(bucket(5), "second");
-  second.limiter.check("k", { cost: 2 });
-  for (let i = 0; i < 999; i++) {
-    limiters.of(bucket(5), `name-${i}`);
-    expect(limiters.of(bucket(5), "first")).toBe(first);
-  }
-  const again = limiters.of(bucket(5), "second");
-  expect(again).not.toBe(second);
-  expect(again.limiter.peek("k")).toMatchObject({ remaining: 3 });
+describe("limits that a caller makes up", () => {
+  const [CALLER, OTHER] = [0, 1];
+  const oneOf = (limiters: Limiters, i: number) =>
+    limiters.of({ fixedWindow: { limit: i + 1, windowMs: 1_000 } }, "made up", CALLER).limiter;
+
+  it("take the room of none but that caller's own that it used least, and are never refused", () => {
+    const limiters = limitersOf();
+    const [mine, theirs] = [CALLER, OTHER].map((token) =>
+      limiters.of(bucket(6), `of ${token}`, token),
+    );
+    mine.limiter.check("k", { cost: 2 });
+    theirs.limiter.check("k", { cost: 2 });
+    for (let i = 0; i < LIMITS_MAX + 3_000; i++) {
+      expect(oneOf(limiters, i).check("k")).toMatchObject({ allowed: true });
+      if (i % 1_000 === 0) expect(limiters.of(bucket(6), `of ${CALLER}`, CALLER)).toBe(mine);
+    }
+    expect(limiters.of(bucket(6), `of ${CALLER}`, CALLER)).toBe(mine);
+    // Not used since, and yet there: its caller has far fewer.
+    expect(limiters.of(bucket(6), `of ${OTHER}`, OTHER)).toBe(theirs);
+    expect(theirs.limiter.peek("k")).toMatchObject({ remaining: 4 });
+  });
+
+  it("count on if they are asked for again soon after they lost their room", () => {
+    const limiters = limitersOf();
+    const first = oneOf(limiters, 8);
+    first.check("k", { cost: 4 });
+    for (let i = 10; i < LIMITS_MAX + 20; i++) oneOf(limiters, i);
+    const again = oneOf(limiters, 8);
+    expect(again).not.toBe(first);
+    expect(again.peek("k")).toMatchObject({ remaining: 5 });
+  });
+
+  it("count for each of the limits that come in one list", () => {
+    const limiters = limitersOf();
+    const first = oneOf(limiters, 0);
+    for (let i = 0; i < LIMITS_MAX / 8; i++) {
+      const list = Array.from({ length: 8 }, (_, n) => bucket(8 * i + n + 1));
+      limiters.of(list, "lists", CALLER);
+    }
+    expect(oneOf(limiters, 0)).not.toBe(first);
+  });
 });

@@ -1,17 +1,14 @@
 // Limiters for limits that requests bring along, one for each name and numbers, kept while they are in use.
-// Counters live in the store and not here: a limiter that is forgotten and made again goes on counting.
+// There is room for so many; beyond it the caller that has most of them, by its token, loses the one that it
+// has not used for longest. So nobody who makes up limits takes the room of others.
 
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
 import type { Core } from "../core.js";
-import { ServerError } from "../errors.js";
 import { InputError } from "./input-error.js";
 
-/** Limiters at once; the one that was not used for longest goes first. */
-const LIMITERS_MAX = 1_000;
-
-/** Different numbers in the life of the process: a memory store keeps a place for each. */
-const LIMITS_MAX = 10_000;
+/** Limits of all limiters together: a memory store keeps a place for each. */
+export const LIMITS_MAX = 10_000;
 
 /** Apart from the counters of rules, whose ids have no colon. */
 const SCOPE = "inline:";
@@ -20,17 +17,38 @@ const DEFAULT_NAME = "default";
 /** A limiter, and what its limits say. */
 export interface InlineLimiter {
   readonly limiter: Limiter<false>;
+  /** How many limits it has. */
+  readonly limits: number;
   /** How long the longest permit lasts, in milliseconds; 0 if it has none. */
   readonly permitMs: number;
   /** Whether it has a quota, which goes by the wall clock and by no time of the other. */
   readonly isCalendar: boolean;
 }
 
+/** A limiter that is kept, between those that its caller used before and after it. */
+interface Kept {
+  readonly inline: InlineLimiter;
+  readonly key: string;
+  readonly caller: Caller;
+  older: Kept | undefined;
+  newer: Kept | undefined;
+}
+
+/** The limiters that came with one token, in the order in which they were used last. */
+interface Caller {
+  /** How many limits they have. */
+  limits: number;
+  oldest: Kept | undefined;
+  newest: Kept | undefined;
+}
+
 /** Finds or makes limiters. */
 export class Limiters {
   readonly #core: Pick<Core, "store" | "clock">;
-  readonly #byKey = new Map<string, InlineLimiter>();
-  readonly #limitsSeen = new Set<string>();
+  readonly #byKey = new Map<string, Kept>();
+  /** By the place of its token. */
+  readonly #callers: Caller[] = [];
+  #limits = 0;
   // Most callers ask for the limiter of the call before.
   #latestLimit: unknown;
   #latestName = "";
@@ -40,39 +58,82 @@ export class Limiters {
     this.#core = core;
   }
 
-  /** @throws InputError if the limit can't hold. */
-  of(limit: unknown, name: string = DEFAULT_NAME): InlineLimiter {
+  /**
+   * @param token - The place of the token that the request came with.
+   * @throws InputError if the limit can't hold.
+   */
+  of(limit: unknown, name: string = DEFAULT_NAME, token = 0): InlineLimiter {
     const latest = this.#latest;
     if (latest !== undefined && name === this.#latestName && isSame(limit, this.#latestLimit)) {
       return latest;
     }
     const key = `${name}\n${toText(limit)}`;
-    const found = this.#byKey.get(key) ?? this.#make(limit, name);
-    // A map is in the order of insertion: who is used goes to its end.
-    this.#byKey.delete(key);
-    this.#byKey.set(key, found);
-    const [oldest] = this.#byKey.keys();
-    if (this.#byKey.size > LIMITERS_MAX) this.#byKey.delete(oldest);
+    const found = this.#byKey.get(key) ?? this.#add(key, this.#make(limit, name), token);
+    unlink(found);
+    link(found);
     this.#latestLimit = limit;
     this.#latestName = name;
-    this.#latest = found;
-    return found;
+    this.#latest = found.inline;
+    return found.inline;
+  }
+
+  #add(key: string, inline: InlineLimiter, token: number): Kept {
+    this.#callers[token] ??= { limits: 0, oldest: undefined, newest: undefined };
+    this.#limits += inline.limits;
+    while (this.#limits > LIMITS_MAX) this.#evict();
+    const kept: Kept = {
+      inline,
+      key,
+      caller: this.#callers[token],
+      older: undefined,
+      newer: undefined,
+    };
+    this.#byKey.set(key, kept);
+    link(kept);
+    return kept;
+  }
+
+  /** There are as many callers as tokens: few. */
+  #evict(): void {
+    let most: Caller | undefined;
+    for (const caller of this.#callers) {
+      if (caller !== undefined && caller.limits > (most?.limits ?? 0)) most = caller;
+    }
+    const { oldest } = most as Caller & { oldest: Kept };
+    unlink(oldest);
+    this.#limits -= oldest.inline.limits;
+    this.#byKey.delete(oldest.key);
+    void oldest.inline.limiter.close();
   }
 
   #make(limit: unknown, name: string): InlineLimiter {
     const limits = readLimits(limit);
-    // As they were read: however they were written, the same limits are one.
-    const numbers = JSON.stringify(limits);
-    if (!this.#limitsSeen.has(numbers) && this.#limitsSeen.size >= LIMITS_MAX) {
-      throw new ServerError("SLUICE_LIMITS_EXHAUSTED", `${LIMITS_MAX} were asked for before`);
-    }
-    this.#limitsSeen.add(numbers);
     const { store, clock } = this.#core;
     const limiter = createLimiter({ limit: limits, store, clock, name: `${SCOPE}${name}` });
     const permits = limits.map((one) => (one.algorithm === "concurrency" ? one.permitMs : 0));
     const isCalendar = limits.some(({ algorithm }) => algorithm === "quota");
-    return { limiter, permitMs: Math.max(...permits), isCalendar };
+    return { limiter, limits: limits.length, permitMs: Math.max(...permits), isCalendar };
   }
+}
+
+function link(kept: Kept): void {
+  const { caller } = kept;
+  kept.older = caller.newest;
+  if (caller.newest === undefined) caller.oldest = kept;
+  else caller.newest.newer = kept;
+  caller.newest = kept;
+  caller.limits += kept.inline.limits;
+}
+
+function unlink(kept: Kept): void {
+  const { caller, older, newer } = kept;
+  if (older === undefined) caller.oldest = newer;
+  else older.newer = newer;
+  if (newer === undefined) caller.newest = older;
+  else newer.older = older;
+  kept.older = undefined;
+  kept.newer = undefined;
+  caller.limits -= kept.inline.limits;
 }
 
 function toText(limit: unknown): string {

@@ -34,10 +34,9 @@ export interface Call {
   readonly requestId?: string | undefined;
   /** When, by the clock of the core, for what is asked for at one instant; undefined: when its turn comes. */
   readonly nowMs?: number | undefined;
+  /** The place of the token that it came with. */
+  readonly token: number;
 }
-
-/** A call that says nothing. */
-export const NO_CALL: Call = {};
 
 /** The verbs. */
 export class Verbs {
@@ -62,22 +61,24 @@ export class Verbs {
    * Decides many by `decide`, all at one instant, before it returns: to read clocks for each of them would be a
    * tenth of a decision (bench service/batch).
    */
-  together<T>(decide: (call: Call) => T): T {
-    const call = { nowMs: this.#core.clock.now() };
+  together<T>({ token }: Call, decide: (call: Call) => T): T {
+    const call = { nowMs: this.#core.clock.now(), token };
     return this.#core.telemetry.together(() => decide(call));
   }
 
   /** What `check` would answer. */
-  peek(request: FactsRequest | LimitRequest): MaybePromise<string> {
+  peek(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const { facts, cost, results = false } = request;
       const decided = this.#policy.peek(facts, { cost });
       return andThen(decided, (decision) => toPolicyAnswer(decision, { hasResults: results }));
     }
-    const { limiter } = this.#limiters.of(request.limit, request.name);
-    return andThen(limiter.peek(request.key, toOptions(request.cost, NO_CALL)), (decision) =>
-      toAnswer(decision),
+    const { cost } = request;
+    const peeked = this.#limiterOf(request, call).peek(
+      request.key,
+      cost === undefined ? {} : { cost },
     );
+    return andThen(peeked, (decision) => toAnswer(decision));
   }
 
   /** Charges what is settled later. */
@@ -87,7 +88,7 @@ export class Verbs {
       const decided = this.#policy.admit(request.facts, options);
       return andThen(decided, (decision) => this.#tell(decision, request, toReservation(decision)));
     }
-    const { limiter } = this.#limiters.of(request.limit, request.name);
+    const limiter = this.#limiterOf(request, call);
     const reserved = limiter.reserve(request.key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
@@ -110,7 +111,7 @@ export class Verbs {
 
   /** Takes a permit of a concurrency limit. */
   acquire(request: LimitRequest, call: Call): MaybePromise<string> {
-    const { limiter, permitMs } = this.#limiters.of(request.limit, request.name);
+    const { limiter, permitMs } = this.#limiters.of(request.limit, request.name, call.token);
     const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
       const hold: Hold = { kind: "permit", release: held.release };
@@ -127,44 +128,48 @@ export class Verbs {
   /** Grants units. */
   refund(
     target: (RuleTarget & { cost?: number | undefined }) | LimitRequest,
+    call: Call,
   ): MaybePromise<string> {
     const { key, cost = 1 } = target;
     return andThen(
       isRuleTarget(target)
         ? this.#policy.refund(target.rule, key, cost)
-        : this.#limiterOf(target).refund(key, cost),
+        : this.#limiterOf(target, call).refund(key, cost),
       done,
     );
   }
 
   /** Refuses a key for so long. */
-  block(target: (RuleTarget | LimitRequest) & { forMs: number | null }): MaybePromise<string> {
+  block(
+    target: (RuleTarget | LimitRequest) & { forMs: number | null },
+    call: Call,
+  ): MaybePromise<string> {
     const { key } = target;
     const forMs = target.forMs ?? Number.POSITIVE_INFINITY;
     return andThen(
       isRuleTarget(target)
         ? this.#policy.block(target.rule, key, forMs)
-        : this.#limiterOf(target).block(key, forMs),
+        : this.#limiterOf(target, call).block(key, forMs),
       done,
     );
   }
 
   /** Ends a block. */
-  unblock(target: RuleTarget | LimitRequest): MaybePromise<string> {
+  unblock(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
       isRuleTarget(target)
         ? this.#policy.unblock(target.rule, target.key)
-        : this.#limiterOf(target).unblock(target.key),
+        : this.#limiterOf(target, call).unblock(target.key),
       done,
     );
   }
 
   /** Forgets what a key used. */
-  reset(target: RuleTarget | LimitRequest): MaybePromise<string> {
+  reset(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
       isRuleTarget(target)
         ? this.#policy.reset(target.rule, target.key)
-        : this.#limiterOf(target).reset(target.key),
+        : this.#limiterOf(target, call).reset(target.key),
       done,
     );
   }
@@ -181,7 +186,7 @@ export class Verbs {
   }
 
   #check(request: LimitRequest, call: Call): MaybePromise<string> {
-    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name);
+    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
     const options = toOptions(request.cost, call);
     const decided =
       isAtTime(options) && !isCalendar
@@ -192,8 +197,8 @@ export class Verbs {
       : this.#tellInline(decided, request);
   }
 
-  #limiterOf({ limit, name }: LimitRequest) {
-    return this.#limiters.of(limit, name).limiter;
+  #limiterOf({ limit, name }: LimitRequest, { token }: Call) {
+    return this.#limiters.of(limit, name, token).limiter;
   }
 
   #keep(isAllowed: boolean, hold: Hold, forMs: number): string | undefined {
@@ -237,14 +242,17 @@ export class Verbs {
   }
 }
 
-function toOptions(cost: number | undefined, call: Call): RequestOptions & Call {
-  if (cost === undefined) return call as RequestOptions & Call;
+/** What a call says to a limiter or a policy. */
+type CallOptions = RequestOptions & Omit<Call, "token">;
+
+function toOptions(cost: number | undefined, call: Call): CallOptions {
+  if (cost === undefined) return call as CallOptions;
   // Field by field: to spread a call that has a time takes longer than the decision.
   const { requestId, nowMs } = call;
-  return { cost, requestId, nowMs } as RequestOptions & Call;
+  return { cost, requestId, nowMs } as CallOptions;
 }
 
-function isAtTime(options: RequestOptions & Call): options is RequestOptions & AtTime {
+function isAtTime(options: CallOptions): options is RequestOptions & AtTime {
   return options.nowMs !== undefined;
 }
 

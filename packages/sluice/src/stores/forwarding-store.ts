@@ -76,6 +76,10 @@ export class ForwardingStore implements Store {
     this.inner.prepare?.(limit);
   }
 
+  forget(counter: Counter): void {
+    this.inner.forget?.(counter);
+  }
+
   refund(charges: readonly Charge[]): MaybePromise<void> {
     return this.inner.refund(charges);
   }

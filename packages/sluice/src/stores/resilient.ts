@@ -209,6 +209,11 @@ export class ResilientStore extends ForwardingStore {
     return this.#operate(() => this.inner.reset(charges), charges.length);
   }
 
+  override forget(counter: Counter): void {
+    this.#fallback.forget(counter);
+    super.forget(counter);
+  }
+
   /** Closes the store too. Who still waits is answered by the policy; what waits is sent once more. */
   override close(): MaybePromise<void> {
     if (this.#isClosed) return undefined;

@@ -103,6 +103,11 @@ export interface Store {
    * there is nothing to set aside.
    */
   prepare?(limit: Limit): void;
+  /**
+   * Lets go of a counter that will not be decided by any more, and in time of what was counted under it: for
+   * limits that come and go. Default: there is nothing to let go of.
+   */
+  forget?(counter: Counter): void;
   /** An operator's grant, capped at full. */
   refund(charges: readonly Charge[]): MaybePromise<void>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */

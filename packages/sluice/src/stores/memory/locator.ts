@@ -40,9 +40,21 @@ export class Locator {
   placementOf(counter: Counter): Placement {
     if (counter === this.#lastCounter && this.#lastPlacement !== undefined)
       return this.#lastPlacement;
-    this.#lastPlacement = this.#placements.of(counter);
-    this.#lastCounter = counter;
-    return this.#lastPlacement;
+    return this.#lookUp(counter);
+  }
+
+  // Apart, so that the compiler has the short way in one piece.
+  #lookUp(counter: Counter): Placement {
+    const placement = this.#placements.of(counter);
+    this.#lastPlacement = placement;
+    this.#lastCounter = placement.isKept ? counter : undefined;
+    return placement;
+  }
+
+  /** Lets go of a counter. */
+  forget(counter: Counter): void {
+    if (counter === this.#lastCounter) this.#lastCounter = undefined;
+    this.#placements.forget(counter);
   }
 
   locate(charge: Charge): Located {

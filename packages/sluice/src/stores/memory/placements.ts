@@ -23,6 +23,14 @@ export interface Placement {
   readonly blockSaltHigh: number;
   /** Every table in which the counter has had state, under these or other numbers. */
   readonly tables: readonly Table[];
+  /** Whether it stays as it is: that of a counter which was forgotten holds for the call at hand only. */
+  readonly isKept: boolean;
+}
+
+/** Who knows what slots mean. */
+export interface PlacementOwner extends SlotOwner {
+  /** Told just before a slot is freed because no counter uses its limit any more. */
+  drop(slot: number, id: number): void;
 }
 
 /** Bounds of the tables and arenas. */
@@ -37,6 +45,9 @@ const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
 /** Beyond so many counters new ones share an id, and what it may fill of a table, by their numbers. */
 const IDS_OWN_MAX = 16_384;
 
+/** So many ids that no counter uses any more are taken back in one walk over the tables. */
+const UNUSED_MAX = 1_024;
+
 /** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
 const NAMES_MAX = 65_536;
 
@@ -44,14 +55,22 @@ export class Placements {
   readonly tables = new Map<string, Table>();
   readonly #bounds: PlacementBounds;
   readonly #saltHash: KeyHash;
-  readonly #owner: SlotOwner;
+  readonly #owner: PlacementOwner;
   readonly #cells = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
+  /** How many counters use an id, and the name of its cells. */
+  readonly #usersOf: number[] = [];
+  readonly #nameOf: string[] = [];
+  /** Ids that no counter uses; a counter of the same name finds what was counted until they are taken back. */
+  readonly #unused = new Set<number>();
+  readonly #freeIds: number[] = [];
+  #lastId = 0;
   readonly #byCounter = new WeakMap<Counter, Placement>();
+  readonly #forgotten = new WeakSet<Counter>();
   readonly #tablesByName = new Map<string, Table[]>();
   readonly #shelves = new Map<string, EntryShelf>();
 
-  constructor(bounds: PlacementBounds, saltHash: KeyHash, owner: SlotOwner) {
+  constructor(bounds: PlacementBounds, saltHash: KeyHash, owner: PlacementOwner) {
     this.#bounds = bounds;
     this.#saltHash = saltHash;
     this.#owner = owner;
@@ -76,9 +95,42 @@ export class Placements {
   of(counter: Counter): Placement {
     const known = this.#byCounter.get(counter);
     if (known !== undefined) return known;
-    const placement = this.#open(counter);
-    this.#byCounter.set(counter, placement);
+    const isKept = !this.#forgotten.has(counter);
+    const placement = this.#open(counter, isKept);
+    const { id } = placement.cells;
+    if (isKept) {
+      this.#byCounter.set(counter, placement);
+      this.#usersOf[id]++;
+      this.#unused.delete(id);
+    } else if (this.#usersOf[id] === 0) this.#unused.add(id);
     return placement;
+  }
+
+  /**
+   * Lets go of a counter that is not decided by any more; what is out can still be settled. Its id goes to
+   * another one some time after the last counter that used it, and its keys with it.
+   */
+  forget(counter: Counter): void {
+    this.#forgotten.add(counter);
+    const placement = this.#byCounter.get(counter);
+    if (placement === undefined) return;
+    this.#byCounter.delete(counter);
+    const { id } = placement.cells;
+    this.#usersOf[id]--;
+    if (this.#usersOf[id] > 0) return;
+    this.#unused.add(id);
+    if (this.#unused.size >= UNUSED_MAX) this.#takeBack();
+  }
+
+  #takeBack(): void {
+    for (const table of this.tables.values()) {
+      table.freeAll(this.#unused, (slot, id) => this.#owner.drop(slot, id));
+    }
+    for (const id of this.#unused) {
+      this.#cells.delete(this.#nameOf[id]);
+      this.#freeIds.push(id);
+    }
+    this.#unused.clear();
   }
 
   /**
@@ -90,7 +142,7 @@ export class Placements {
     return { low: this.#saltHash.low, high: this.#saltHash.high };
   }
 
-  #open(counter: Counter): Placement {
+  #open(counter: Counter, isKept: boolean): Placement {
     const { scope, part, limit } = counter;
     const cells = this.#cellsOf(counter);
     const salt = this.salt("counter", scope, part, limit.algorithm);
@@ -102,6 +154,7 @@ export class Placements {
       blockSaltLow: blockSalt.low,
       blockSaltHigh: blockSalt.high,
       tables: this.#addTable(JSON.stringify([scope, part, limit.algorithm]), cells.table),
+      isKept,
     };
   }
 
@@ -122,12 +175,20 @@ export class Placements {
     const name = isOwn ? own : JSON.stringify(limit);
     const known = this.#cells.get(name);
     if (known !== undefined) return known;
-    const id = this.#cells.size + 1;
-    if (id > ID_MAX) throw new SluiceError("SLUICE_TOO_MANY_LIMITS", `got ${id}`);
+    const id = this.#newId();
     const cells = this.#newCells(limit, id);
     this.#cells.set(name, cells);
     this.#cellsById[id] = cells;
+    this.#usersOf[id] = 0;
+    this.#nameOf[id] = name;
     return cells;
+  }
+
+  #newId(): number {
+    const id = this.#freeIds.pop() ?? this.#lastId + 1;
+    if (id > ID_MAX) throw new SluiceError("SLUICE_TOO_MANY_LIMITS", `got ${id}`);
+    this.#lastId = Math.max(this.#lastId, id);
+    return id;
   }
 
   #newCells(limit: Limit, id: number): Cells {

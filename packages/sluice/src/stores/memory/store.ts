@@ -69,6 +69,7 @@ export class MemoryStore implements SyncStore {
     this.#placements = new Placements(bounds, new KeyHash({ low: ~low, high: high ^ low }), {
       share: (slot, id, nowMs) => this.#placements.cellsById(id).share(slot, nowMs),
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
+      drop: (slot, id) => this.#drop(slot, id),
     });
     this.#locator = new Locator(this.#hash, this.#placements, this.#open);
     this.#lists = new AllOrNothing(this.#locator, this.#blocks, this.#open);
@@ -93,6 +94,11 @@ export class MemoryStore implements SyncStore {
   prepare(limit: Limit): void {
     this.#mustBeOpen();
     this.#placements.prepare(limit);
+  }
+
+  forget(counter: Counter): void {
+    this.#mustBeOpen();
+    this.#locator.forget(counter);
   }
 
   // The way of `locate` and `decide` for one charge, without allocating anything on it. What few charges
@@ -266,6 +272,11 @@ export class MemoryStore implements SyncStore {
       this.#evictions++;
       this.#debtGivenUp += share;
     }
+    this.#drop(slot, id);
+  }
+
+  #drop(slot: number, id: number): void {
+    const cells = this.#placements.cellsById(id);
     cells.clear(slot);
     this.#open.loseKey(cells.table.tagOf(slot));
   }

@@ -172,6 +172,17 @@ export class Table {
     this.words[last * stride + 1] = 0;
   }
 
+  /** Frees all slots that were written under these ids, each after `drop`, in one walk over the table. */
+  freeAll(ids: ReadonlySet<number>, drop: (slot: number, id: number) => void): void {
+    for (let slot = 0; slot < this.slots; slot++) {
+      // Another one of the set moves to where a slot was freed.
+      for (let id = this.idOf(slot); ids.has(id); id = this.idOf(slot)) {
+        drop(slot, id);
+        this.free(slot);
+      }
+    }
+  }
+
   // The upper bits of `low` choose the first set, its lower 16 and all of `high` are the tag.
   #firstSet(low: number): number {
     return this.#setAt((low >>> 0) * 2 ** -32);

@@ -113,6 +113,11 @@ export class Fallback {
     if (this.#hasDecided) this.#memory.reset(this.#localsOf(charges));
   }
 
+  forget(counter: Counter): void {
+    const local = this.#locals.get(counter);
+    if (local !== undefined) this.#memory.forget(local);
+  }
+
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void {
     this.#hasBlocks = true;
     this.#memory.block(scope, key, until);

@@ -1,0 +1,81 @@
+// Counters that come and go: what a memory store set aside for one that is forgotten goes to others.
+
+import { describe, expect, it } from "vitest";
+import { fixedWindow, slidingWindowLog, tokenBucket } from "../../limits.js";
+import type { Counter } from "../store.js";
+import { type MemoryStore, memoryStore } from "./store.js";
+
+describe("a counter that is forgotten", () => {
+  const START = 1_000_000;
+  const counterOf = (i: number): Counter => ({
+    scope: `made up ${i}`,
+    part: 0,
+    limit:
+      i % 2 === 0
+        ? fixedWindow({ limit: 5, windowMs: 1_000 })
+        : tokenBucket({ capacity: 5, refillPerSecond: 1 }),
+  });
+  const check = (store: MemoryStore, counter: Counter, key = "k", cost = 1) =>
+    store.decideOne(counter, key, cost, START);
+
+  it("makes room for others, so that any number of them can come and go", () => {
+    const store = memoryStore({ keysMax: 5_000 });
+    const kept = counterOf(0);
+    for (let n = 0; n < 5; n++) check(store, kept);
+    for (let i = 1; i < 150_000; i++) {
+      const counter = counterOf(i);
+      expect(check(store, counter)).toMatchObject({ allowed: true, remaining: 4 });
+      store.forget(counter);
+    }
+    expect(check(store, kept).allowed).toBe(false);
+    expect(store.stats.keys).toBeLessThan(2_000);
+  });
+
+  it("leaves what others of its name count, and those that come soon after it go on", () => {
+    const store = memoryStore();
+    const [first, second] = [counterOf(1), counterOf(1)];
+    check(store, first, "k", 2);
+    check(store, second, "k", 1);
+    store.forget(first);
+    for (let i = 2; i < 3_000; i++) {
+      const other = counterOf(i);
+      check(store, other);
+      store.forget(other);
+    }
+    expect(store.peek([{ counter: second, key: "k", cost: 1, nowMs: START }])[0].remaining).toBe(2);
+    store.forget(second);
+    expect(check(store, counterOf(1))).toMatchObject({ remaining: 1 });
+  });
+
+  it("can be settled for as long as it is remembered, and holds no room by that", () => {
+    const store = memoryStore();
+    const counter = counterOf(1);
+    const charge = { counter, key: "k", cost: 3, nowMs: START };
+    const { receipts } = store.decide([charge], { hold: true });
+    store.forget(counter);
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 1, nowMs: START })));
+    expect(check(store, counterOf(1))).toMatchObject({ remaining: 3 });
+    const late = counterOf(3);
+    const held = store.decide([{ ...charge, counter: late }], { hold: true }).receipts;
+    store.forget(late);
+    for (let i = 4; i < 3_000; i++) {
+      const other = counterOf(i);
+      check(store, other);
+      store.forget(other);
+    }
+    store.settle(held.map((receipt) => ({ receipt, kept: 4, nowMs: START })));
+    store.settle(held.map((receipt) => ({ receipt, kept: 0, nowMs: START })));
+    expect(check(store, counterOf(3))).toMatchObject({ remaining: 3 });
+  });
+
+  it("gives back the room of its logs and permits", () => {
+    const store = memoryStore({ logEntriesMax: 2_000 });
+    for (let i = 0; i < 10_000; i++) {
+      const limit = slidingWindowLog({ limit: 5, windowMs: 3_600_000 });
+      const counter = { scope: `log ${i}`, part: 0, limit };
+      expect(check(store, counter).allowed).toBe(true);
+      store.forget(counter);
+    }
+    expect(store.stats.arenaRefusals).toBe(0);
+  });
+});
