@@ -5,6 +5,7 @@
  */
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
+export { BoundedMap } from "./bounded-map.js";
 export { type AtTime, type Clock, systemClock } from "./clock.js";
 export type { Decision, Source, Verdict } from "./decision.js";
 export {

@@ -2,7 +2,7 @@
 // are released. Who never comes back leaves its cost spent and its permit to expire; what is kept here for it
 // goes after a while.
 
-import type { MaybePromise } from "sluice";
+import { BoundedMap, type MaybePromise } from "sluice";
 import { ServerError, show } from "../errors.js";
 
 /** Open at once; beyond it the oldest is forgotten, as if its caller had never come back. */
@@ -36,7 +36,7 @@ export interface HoldsOptions {
 /** Everything that is held, by id. */
 export class Holds {
   readonly #options: HoldsOptions;
-  readonly #byId = new Map<string, Kept>();
+  readonly #byId = new BoundedMap<string, Kept>(HOLDS_MAX);
 
   constructor(options: HoldsOptions) {
     this.#options = options;
@@ -76,10 +76,10 @@ export class Holds {
     this.#byId.set(id, { hold, untilMs: this.#options.nowMs() + RESERVATION_MS });
   }
 
-  /** Forgets what has expired, from the oldest on, and the oldest if there are too many. */
+  /** Forgets what has expired, from the oldest on. */
   #sweep(nowMs: number): void {
     for (const [id, { untilMs }] of this.#byId) {
-      if (untilMs > nowMs && this.#byId.size < HOLDS_MAX) return;
+      if (untilMs > nowMs) return;
       this.#byId.delete(id);
     }
   }

@@ -3,6 +3,7 @@
 // not kept, so that it can be tried again.
 
 import { createHash } from "node:crypto";
+import { BoundedMap } from "sluice";
 import { ServerError, show } from "../errors.js";
 
 /** Answers kept at once; beyond it the oldest goes. */
@@ -35,7 +36,7 @@ export interface KeyedRequest {
 /** Kept answers. */
 export class Idempotency {
   readonly #nowMs: () => number;
-  readonly #answers = new Map<string, Entry>();
+  readonly #answers = new BoundedMap<string, Entry>(ANSWERS_MAX);
   // As many as there are requests under way.
   readonly #underWay = new Map<string, string>();
   #length = 0;
@@ -72,11 +73,11 @@ export class Idempotency {
     this.#underWay.delete(owner);
     if (status >= 500) return;
     this.#forget(owner);
-    this.#answers.set(owner, { print, status, body, untilMs: this.#nowMs() + ANSWER_MS });
-    this.#length += body.length;
-    for (const [oldest, entry] of this.#answers) {
-      const isFull = this.#answers.size > ANSWERS_MAX || this.#length > ANSWERS_LENGTH_MAX;
-      if (!isFull && this.#isFresh(entry)) break;
+    const entry = { print, status, body, untilMs: this.#nowMs() + ANSWER_MS };
+    const evicted = this.#answers.set(owner, entry);
+    this.#length += body.length - (evicted?.body.length ?? 0);
+    for (const [oldest, kept] of this.#answers) {
+      if (this.#length <= ANSWERS_LENGTH_MAX && this.#isFresh(kept)) break;
       this.#forget(oldest);
     }
   }

@@ -1,6 +1,7 @@
 // The connections to one target: kept alive and used again, the latest first so that those too many grow old
 // and close; never more than a bound, and whoever finds none free waits in a line that has a bound too.
 
+import { BoundedMap } from "sluice";
 import type { UpstreamConfig } from "../config/config.js";
 import { type Caller, type FailureKind, notSent } from "./caller.js";
 import { Connection, type ConnectionHost, type Timing } from "./connection.js";
@@ -29,7 +30,7 @@ export class Pool implements ConnectionHost {
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
   /** In the order in which they came, each with the tick at which it has waited too long. */
-  readonly #waiting = new Map<Caller, number>();
+  readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
 
   constructor(host: string, port: number, config: PoolConfig) {

@@ -2,7 +2,7 @@
 // it to; workers know it by a number. Nobody says of a receipt that it will never come back, so the oldest
 // give way: those held for a moment after 15 seconds, others when there are too many.
 
-import type { ChargeReceipt, Clock } from "sluice";
+import { BoundedMap, type ChargeReceipt, type Clock } from "sluice";
 
 /** Bounds of {@link OpenReceipts}. */
 export interface ReceiptBounds {
@@ -22,14 +22,17 @@ interface BriefReceipt {
 /** The receipts that one worker may present. */
 export class OpenReceipts {
   readonly #clock: Clock;
-  readonly #bounds: Required<ReceiptBounds>;
-  readonly #held = new Map<number, ChargeReceipt>();
-  readonly #brief = new Map<number, BriefReceipt>();
+  readonly #briefMs: number;
+  readonly #held: BoundedMap<number, ChargeReceipt>;
+  readonly #brief: BoundedMap<number, BriefReceipt>;
   #last = 0;
 
   constructor(clock: Clock, bounds: ReceiptBounds = {}) {
+    const { heldMax = 100_000, briefMax = 20_000, briefMs = 15_000 } = bounds;
     this.#clock = clock;
-    this.#bounds = { heldMax: 100_000, briefMax: 20_000, briefMs: 15_000, ...bounds };
+    this.#briefMs = briefMs;
+    this.#held = new BoundedMap(heldMax);
+    this.#brief = new BoundedMap(briefMax);
   }
 
   get size(): number {
@@ -40,10 +43,7 @@ export class OpenReceipts {
   add(receipt: ChargeReceipt, isBrief: boolean): number {
     this.#last++;
     if (isBrief) this.#addBrief(receipt);
-    else {
-      this.#held.set(this.#last, receipt);
-      if (this.#held.size > this.#bounds.heldMax) this.#held.delete(firstOf(this.#held));
-    }
+    else this.#held.set(this.#last, receipt);
     return this.#last;
   }
 
@@ -64,10 +64,10 @@ export class OpenReceipts {
 
   #addBrief(receipt: ChargeReceipt): void {
     const nowMs = this.#clock.now();
-    this.#brief.set(this.#last, { receipt, untilMs: nowMs + this.#bounds.briefMs });
+    this.#brief.set(this.#last, { receipt, untilMs: nowMs + this.#briefMs });
     // In order of time: the first that is still good ends the search.
     for (const [number, { untilMs }] of this.#brief) {
-      if (untilMs > nowMs && this.#brief.size <= this.#bounds.briefMax) break;
+      if (untilMs > nowMs) break;
       this.#brief.delete(number);
     }
   }
@@ -76,8 +76,4 @@ export class OpenReceipts {
 /** Permits are never held briefly: they last as long as their request. */
 function isPermit({ counter }: ChargeReceipt): boolean {
   return counter.limit.algorithm === "concurrency";
-}
-
-function firstOf(map: ReadonlyMap<number, unknown>): number {
-  return map.keys().next().value as number;
 }

@@ -4,6 +4,7 @@
 // or repeats, and makes periods tile time: no gap, no overlap, and none that begins twice.
 // Zone data comes from Intl alone.
 
+import { BoundedMap } from "../bounded-map.js";
 import { SluiceError, show } from "../errors.js";
 
 /** How long a quota lasts before it starts anew. */
@@ -57,7 +58,7 @@ const ANCHOR_RANGES = {
 const GAP_HALVINGS_MAX = 27;
 // A formatter holds about 25 KiB and takes some 75 µs to make.
 const FORMATTERS_MAX = 128;
-const formatters = new Map<string, Intl.DateTimeFormat>();
+const formatters = new BoundedMap<string, Intl.DateTimeFormat>(FORMATTERS_MAX);
 
 /** Validates options; throws `SLUICE_LIMIT_INVALID`, with what was seen, for any that cannot hold. */
 export function toCalendar(options: CalendarOptions): Calendar {
@@ -159,8 +160,6 @@ function formatterOf(timeZone: string): Intl.DateTimeFormat {
   const date = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
   const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
   const formatter = new Intl.DateTimeFormat("en-US", { timeZone, ...date, ...time });
-  const oldest = formatters.keys().next().value;
-  if (oldest !== undefined && formatters.size >= FORMATTERS_MAX) formatters.delete(oldest);
   formatters.set(timeZone, formatter);
   return formatter;
 }

@@ -35,18 +35,16 @@ export function standsFor(receipt: Receipt, measure: Measure, nowMs: number): nu
 }
 
 /**
- * Lowers the open receipts of one key and mark from `first` on, the oldest first, after something
- * was given back: all of them together stand for no more than what is in use. The youngest are
- * served first, since the oldest debt is the first to be paid. In place, because a busy key may
- * have thousands.
+ * Lowers open receipts of one key and mark, the oldest first in the list, after something was given
+ * back: all of them together stand for no more than what is in use. The youngest are served first,
+ * since the oldest debt is the first to be paid. In place, because a busy key may have thousands.
  */
 export function lowerReceipts(
   holders: readonly ReceiptHolder[],
-  first: number,
   { inUse, measure, nowMs }: UseAfter,
 ): void {
   let left = inUse;
-  for (let i = holders.length - 1; i >= first; i--) {
+  for (let i = holders.length - 1; i >= 0; i--) {
     const { receipt } = holders[i];
     const stood = standsFor(receipt, measure, nowMs);
     const stands = Math.min(stood, left);

@@ -2,6 +2,7 @@
 // each window. Where a function chooses the numbers for each request, each pair of numbers is a rule of
 // its own: one caller under two of them has two counters, and neither clips what the other one counted.
 
+import { BoundedMap } from "../bounded-map.js";
 import { show } from "../errors.js";
 import { fixedWindow } from "../limits.js";
 import { type OptionSite, refuse } from "../options.js";
@@ -43,7 +44,7 @@ const DOORS_MAX = 1_000;
 export class WindowDoors<Raw> {
   readonly #site: OptionSite;
   readonly #options: WindowOptions<Raw>;
-  readonly #doors = new Map<string, Door>();
+  readonly #doors = new BoundedMap<string, Door>(DOORS_MAX);
 
   constructor(site: OptionSite, options: WindowOptions<Raw>) {
     this.#site = site;
@@ -58,16 +59,12 @@ export class WindowDoors<Raw> {
     if (known !== undefined) return known;
     const name = toRuleId(`${this.#options.name ?? "default"}-${numbers}`);
     const door = toWindowDoor(this.#site, { ...this.#options, name }, size);
-    for (const [oldest] of this.#doors) {
-      if (this.#doors.size < DOORS_MAX) break;
-      this.#doors.delete(oldest);
-    }
     this.#doors.set(numbers, door);
     return door;
   }
 
   /** Lets go of all doors. */
   async close(): Promise<void> {
-    await Promise.all([...this.#doors.values()].map((door) => door.close()));
+    await Promise.all([...this.#doors].map(([, door]) => door.close()));
   }
 }

@@ -4,6 +4,7 @@
 // refused: under other numbers nothing is known.
 
 import { divideDown } from "../algorithms/whole.js";
+import { BoundedMap } from "../bounded-map.js";
 import type { Verdict } from "../decision.js";
 import type { Limit } from "../limits.js";
 import { KeyHash } from "./memory/hash.js";
@@ -38,19 +39,17 @@ const CLEARED_MAX = 1_024;
 
 /** The refusals that are known, of at most `keysMax` keys. */
 export class Denials {
-  readonly #keysMax: number;
   readonly #lifeMsMax: number;
   readonly #prints = new KeyPrints();
-  /** The latest written is the last. */
-  readonly #byPrint = new Map<number, readonly Denial[]>();
+  readonly #byPrint: BoundedMap<number, readonly Denial[]>;
   /** What was cleared while requests were under way, and the number of that clearing. */
-  readonly #clearedByPrint = new Map<number, number>();
+  readonly #clearedByPrint = new BoundedMap<number, number>(CLEARED_MAX);
   #clears = 0;
   /** Nothing that was sent before this clearing is kept, whatever its key. */
   #clearsOfAll = 0;
 
   constructor(bounds: { keysMax: number; lifeMsMax: number }) {
-    this.#keysMax = bounds.keysMax;
+    this.#byPrint = new BoundedMap(bounds.keysMax);
     this.#lifeMsMax = bounds.lifeMsMax;
   }
 
@@ -98,9 +97,7 @@ export class Denials {
       (other) => other.cost < cost || !isUnder(other, counter),
     );
     const latest = { part, limit, cost, verdict, clockMs, nowMs, lifeMs };
-    this.#byPrint.delete(print);
     this.#byPrint.set(print, [...others.slice(1 - DENIALS_MAX), latest]);
-    if (this.#byPrint.size > this.#keysMax) this.#byPrint.delete(firstOf(this.#byPrint));
   }
 
   /** Forgets a key that was charged: what was known of its waits is too short now. */
@@ -112,12 +109,8 @@ export class Denials {
   clear(scope: string, key: string): void {
     const print = this.#prints.of(scope, key);
     this.#byPrint.delete(print);
-    this.#clearedByPrint.delete(print);
-    this.#clearedByPrint.set(print, ++this.#clears);
-    if (this.#clearedByPrint.size <= CLEARED_MAX) return;
-    const oldest = firstOf(this.#clearedByPrint);
-    this.#clearsOfAll = this.#clearedByPrint.get(oldest) ?? this.#clears;
-    this.#clearedByPrint.delete(oldest);
+    const forgotten = this.#clearedByPrint.set(print, ++this.#clears);
+    if (forgotten !== undefined) this.#clearsOfAll = forgotten;
   }
 
   /** Forgets all, and what requests under way will bring. */
@@ -158,11 +151,6 @@ class KeyPrints {
     const high = this.#keyHash.high ^ this.#scopeHash.high;
     return (high >>> 0) * 2 ** 21 + (low >>> 11);
   }
-}
-
-function firstOf(map: ReadonlyMap<number, unknown>): number {
-  const [first] = map.keys();
-  return first;
 }
 
 function isUnder(denial: Denial, { part, limit }: Counter): boolean {

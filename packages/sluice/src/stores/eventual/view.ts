@@ -4,6 +4,7 @@
 // the next exchange confirms it or takes it back.
 
 import type { Limit } from "../../limits.js";
+import { NO_PLACE } from "../../linked-list.js";
 import type { MemoryStore } from "../memory/store.js";
 import type { Charge, Counter, Standing } from "../store.js";
 
@@ -19,6 +20,8 @@ export class View {
   /** Under the numbers that were asked for last. */
   counter: Counter;
   readonly key: string;
+  /** Where it is among all views. */
+  place: number = NO_PLACE;
   /** Admitted here and not yet told; below zero: given back. */
   deltaUnits = 0;
   /** Told in the exchange that is under way. */

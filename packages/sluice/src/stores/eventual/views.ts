@@ -3,6 +3,7 @@
 
 import { SluiceError } from "../../errors.js";
 import type { Limit } from "../../limits.js";
+import { LinkedList } from "../../linked-list.js";
 import { isLeasable } from "../lease/leasable.js";
 import type { Counter } from "../store.js";
 import { View } from "./view.js";
@@ -25,7 +26,7 @@ export class Views {
   // The counter asked for last: a limiter with one limit asks for the same one each time.
   #lastCounter: Counter | undefined;
   #lastGroup: Group | undefined;
-  #size = 0;
+  readonly #all = new LinkedList<View>();
   #unitsGivenUp = 0;
 
   constructor(keysMax: number) {
@@ -33,7 +34,7 @@ export class Views {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#all.size;
   }
 
   /** Units that were never told, because their view had to go. */
@@ -58,12 +59,13 @@ export class Views {
     const { name, views } = this.#groupFor(view.counter);
     if (views.get(view.key) !== view) return;
     views.delete(view.key);
-    this.#size--;
+    this.#all.remove(view.place);
     if (views.size === 0) this.#groups.delete(name);
   }
 
+  /** All views, the oldest first. Meanwhile the one at hand may be deleted, and nothing else changed. */
   *[Symbol.iterator](): IterableIterator<View> {
-    for (const { views } of this.#groups.values()) yield* views.values();
+    for (const place of this.#all.places()) yield this.#all.at(place);
   }
 
   #viewsOf(counter: Counter): Map<string, View> {
@@ -86,13 +88,13 @@ export class Views {
   }
 
   #add(counter: Counter, key: string): View {
-    if (this.#size >= this.#keysMax) this.#giveUpOne();
+    if (this.size >= this.#keysMax) this.#giveUpOne();
     const group = this.#register(counter);
     const known = group.views.get(key);
     if (known !== undefined) return known;
     const view = new View(counter, key);
     group.views.set(key, view);
-    this.#size++;
+    view.place = this.#all.add(view);
     return view;
   }
 

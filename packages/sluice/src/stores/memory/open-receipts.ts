@@ -5,6 +5,7 @@
 import { algorithmOf } from "../../algorithms/index.js";
 import { lowerReceipts, type OpenReceiptNumbers, standsFor } from "../../algorithms/receipts.js";
 import type { Receipt } from "../../algorithms/step.js";
+import { LinkedList, NO_PLACE } from "../../linked-list.js";
 import type { Located } from "./locator.js";
 
 /** A receipt that is out, as it reads now. Copies of the receipt a caller has share it. */
@@ -14,20 +15,22 @@ export interface OpenReceipt {
   readonly low: number;
   readonly high: number;
   readonly receipt: OpenReceiptNumbers;
+  /** Its place among all that are known; {@link NO_PLACE} if it is not. */
+  place: number;
+  /** Its neighbours among those of its key, which are in the order of their marks and then of age. */
+  previous: OpenReceipt | undefined;
+  next: OpenReceipt | undefined;
   /** The request that made it, if it has a name. */
-  requestName?: string;
+  requestName: string | undefined;
   /** Settled receipts are closed and count no more; so are lost ones. */
   state: "open" | "settled" | "lost";
 }
 
-/** The open receipts of one key by what was charged, the oldest first. */
-type ReceiptsByMark = Map<number, OpenReceipt[]>;
-
 export class OpenReceipts {
   readonly #receiptsMax: number;
-  readonly #byKey = new Map<number, ReceiptsByMark>();
-  // A Set iterates in the order of insertion: its first entry is the oldest.
-  readonly #all = new Set<OpenReceipt>();
+  readonly #all = new LinkedList<OpenReceipt>();
+  /** The last one of each key. */
+  readonly #lastByKey = new Map<number, OpenReceipt>();
   #sequence = 0;
 
   constructor(receiptsMax: number) {
@@ -39,24 +42,39 @@ export class OpenReceipts {
     { low, high }: Pick<Located, "low" | "high">,
     { cost, atMs, mark, before }: Receipt,
   ): OpenReceipt {
-    const sequence = this.#sequence++;
-    const receipt = { cost, atMs, mark, before, lowered: 0 };
-    return { sequence, low, high, receipt, state: "open" };
+    return {
+      sequence: this.#sequence++,
+      low,
+      high,
+      receipt: { cost, atMs, mark, before, lowered: 0 },
+      place: NO_PLACE,
+      previous: undefined,
+      next: undefined,
+      requestName: undefined,
+      state: "open",
+    };
   }
 
   add(open: OpenReceipt): void {
-    if (this.#all.size >= this.#receiptsMax) this.#loseOldest();
-    this.#all.add(open);
-    const byMark = this.#byKey.get(toIndex(open)) ?? new Map<number, OpenReceipt[]>();
-    this.#byKey.set(toIndex(open), byMark);
-    const alike = byMark.get(open.receipt.mark);
-    if (alike === undefined) byMark.set(open.receipt.mark, [open]);
-    else alike.push(open);
+    if (this.#all.size >= this.#receiptsMax) this.#close(this.#all.at(this.#all.oldest), "lost");
+    open.place = this.#all.add(open);
+    const index = toIndex(open);
+    let previous = this.#lastByKey.get(index);
+    let next: OpenReceipt | undefined;
+    // Marks are times, or numbers of windows: nearly always the latest one is the largest.
+    while (previous !== undefined && previous.receipt.mark > open.receipt.mark) {
+      next = previous;
+      previous = previous.previous;
+    }
+    open.previous = previous;
+    open.next = next;
+    if (previous !== undefined) previous.next = open;
+    if (next !== undefined) next.previous = open;
+    else this.#lastByKey.set(index, open);
   }
 
   /** Closes a receipt. */
   settle(open: OpenReceipt): void {
-    this.#remove(open);
     this.#close(open, "settled");
   }
 
@@ -65,17 +83,19 @@ export class OpenReceipts {
    * only those that are younger may stand for less now.
    */
   settleGiven(open: OpenReceipt, at: Located): void {
-    const alike = this.#byKey.get(toIndex(open))?.get(open.receipt.mark) ?? [];
-    const place = placeOf(open, alike);
+    // One that was held briefly has no neighbours.
+    const younger = open.place === NO_PLACE ? this.#youngerThan(open) : alikeAfter(open);
     this.settle(open);
-    // What came after it has moved up into its place.
-    if (place < alike.length) this.#lower(alike, place, at);
+    if (younger.length > 0) this.#lower(younger, at);
   }
 
   /** An operator granted something on this key: any of its open receipts may stand for less now. */
   lowerAll(at: Located): void {
-    for (const alike of [...(this.#byKey.get(toIndex(at))?.values() ?? [])]) {
-      this.#lower(alike, 0, at);
+    let last = this.#lastByKey.get(toIndex(at));
+    while (last !== undefined) {
+      const alike = alikeUpTo(last);
+      last = alike[0].previous;
+      this.#lower(alike, at);
       this.#dropSpent(alike, at);
     }
   }
@@ -83,75 +103,76 @@ export class OpenReceipts {
   /** The key was given up or renumbered: its open receipts bring nothing any more. */
   loseKey(tag: { low: number; high: number }): void {
     if (this.#all.size === 0) return;
-    for (const alike of this.#byKey.get(toIndex(tag))?.values() ?? []) {
-      for (const open of alike) this.#close(open, "lost");
+    const index = toIndex(tag);
+    for (let last = this.#lastByKey.get(index); last !== undefined; ) {
+      this.#close(last, "lost");
+      last = this.#lastByKey.get(index);
     }
-    this.#byKey.delete(toIndex(tag));
   }
 
-  /** Lowers the receipts of one key and mark from `first` on. */
-  #lower(alike: readonly OpenReceipt[], first: number, at: Located): void {
+  /** The younger ones with the key and mark of a receipt that is not among them, the oldest first. */
+  #youngerThan(other: OpenReceipt): OpenReceipt[] {
+    const { mark } = other.receipt;
+    let last = this.#lastByKey.get(toIndex(other));
+    while (last !== undefined && last.receipt.mark > mark) last = last.previous;
+    const alike = last?.receipt.mark === mark ? alikeUpTo(last) : [];
+    return alike.filter(({ sequence }) => sequence > other.sequence);
+  }
+
+  /** Lowers receipts of one key and mark, the oldest first. */
+  #lower(alike: readonly OpenReceipt[], at: Located): void {
     const { cells } = at.placement;
     // Looked up anew: a reset has freed the slot.
     const slot = cells.table.find(at.low, at.high);
-    const { mark } = alike[first].receipt;
-    const inUse = slot < 0 ? 0 : cells.inUse(slot, mark, at.nowMs);
+    const inUse = slot < 0 ? 0 : cells.inUse(slot, alike[0].receipt.mark, at.nowMs);
     const measure = algorithmOf(cells.limit).measure(cells.limit);
-    lowerReceipts(alike, first, { inUse, measure, nowMs: at.nowMs });
+    lowerReceipts(alike, { inUse, measure, nowMs: at.nowMs });
   }
 
   /** What can bring nothing any more need not be known, nor looked at again. */
-  #dropSpent(alike: OpenReceipt[], at: Located): void {
+  #dropSpent(alike: readonly OpenReceipt[], at: Located): void {
     const { limit } = at.placement.cells;
     const measure = algorithmOf(limit).measure(limit);
-    const isSpent = ({ receipt }: OpenReceipt) => standsFor(receipt, measure, at.nowMs) === 0;
-    const rest = alike.filter((open) => !isSpent(open));
-    for (const open of alike) if (isSpent(open)) this.#close(open, "lost");
-    this.#replace(alike[0], rest);
-  }
-
-  #loseOldest(): void {
-    for (const oldest of this.#all) {
-      this.#lose(oldest);
-      return;
+    for (const open of alike) {
+      if (standsFor(open.receipt, measure, at.nowMs) === 0) this.#close(open, "lost");
     }
   }
 
-  #lose(open: OpenReceipt): void {
-    this.#remove(open);
-    this.#close(open, "lost");
+  #close(open: OpenReceipt, state: "settled" | "lost"): void {
+    open.state = state;
+    if (open.place !== NO_PLACE) this.#remove(open);
   }
 
   #remove(open: OpenReceipt): void {
-    if (!this.#all.has(open)) return;
-    const alike = this.#byKey.get(toIndex(open))?.get(open.receipt.mark) ?? [];
-    alike.splice(placeOf(open, alike), 1);
-    if (alike.length === 0) this.#replace(open, alike);
-  }
-
-  /** Puts other receipts in the place of those with the key and mark of `open`. */
-  #replace(open: OpenReceipt, alike: OpenReceipt[]): void {
-    const byMark = this.#byKey.get(toIndex(open));
-    if (alike.length > 0) byMark?.set(open.receipt.mark, alike);
-    else byMark?.delete(open.receipt.mark);
-    if (byMark?.size === 0) this.#byKey.delete(toIndex(open));
-  }
-
-  #close(open: OpenReceipt, state: "settled" | "lost"): void {
-    this.#all.delete(open);
-    open.state = state;
+    this.#all.remove(open.place);
+    open.place = NO_PLACE;
+    const { previous, next } = open;
+    if (previous !== undefined) previous.next = next;
+    if (next !== undefined) next.previous = previous;
+    else if (previous !== undefined) this.#lastByKey.set(toIndex(open), previous);
+    else this.#lastByKey.delete(toIndex(open));
+    // A receipt may be kept for long by whoever has it: its neighbours should not be, with it.
+    open.previous = undefined;
+    open.next = undefined;
   }
 }
 
-/** Where a receipt is among its like, which are in the order of their numbers. */
-function placeOf(open: OpenReceipt, alike: readonly OpenReceipt[]): number {
-  let [low, high] = [0, alike.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (alike[middle].sequence < open.sequence) low = middle + 1;
-    else high = middle;
+/** The younger ones with the key and mark of an open receipt, the oldest first. */
+function alikeAfter(open: OpenReceipt): OpenReceipt[] {
+  const alike: OpenReceipt[] = [];
+  let { next } = open;
+  for (; next?.receipt.mark === open.receipt.mark; next = next.next) alike.push(next);
+  return alike;
+}
+
+/** An open receipt and the older ones with its key and mark, the oldest first. */
+function alikeUpTo(youngest: OpenReceipt): OpenReceipt[] {
+  const alike = [youngest];
+  let { previous } = youngest;
+  for (; previous?.receipt.mark === youngest.receipt.mark; previous = previous.previous) {
+    alike.push(previous);
   }
-  return low;
+  return alike.reverse();
 }
 
 /** The 48 bits of a fingerprint that a slot tells. */

@@ -2,6 +2,7 @@
 // the same size and whose recovery takes a similar time, since only among those it is fair to
 // compare what forgetting costs: a flood under a short limit can't flush monthly counters.
 
+import { BoundedMap } from "../../bounded-map.js";
 import { SluiceError } from "../../errors.js";
 import type { EntryLimit, Limit } from "../../limits.js";
 import type { Counter } from "../store.js";
@@ -67,7 +68,7 @@ export class Placements {
   #lastId = 0;
   readonly #byCounter = new WeakMap<Counter, Placement>();
   readonly #forgotten = new WeakSet<Counter>();
-  readonly #tablesByName = new Map<string, Table[]>();
+  readonly #tablesByName = new BoundedMap<string, Table[]>(NAMES_MAX);
   readonly #shelves = new Map<string, EntryShelf>();
 
   constructor(bounds: PlacementBounds, saltHash: KeyHash, owner: PlacementOwner) {
@@ -163,8 +164,6 @@ export class Placements {
     const tables = this.#tablesByName.get(name) ?? [];
     if (!tables.includes(table)) tables.push(table);
     this.#tablesByName.set(name, tables);
-    const [oldest] = this.#tablesByName.keys();
-    if (this.#tablesByName.size > NAMES_MAX) this.#tablesByName.delete(oldest);
     return tables;
   }
 

@@ -2,6 +2,7 @@
 // admissions are kept, for a bounded time and in bounded number, the oldest going first. What a
 // request was about is kept as fingerprints: no key stays readable.
 
+import { BoundedMap } from "../../bounded-map.js";
 import { SluiceError, show } from "../../errors.js";
 import type { Charge, ChargeReceipt, Outcome } from "../store.js";
 import type { Located } from "./locator.js";
@@ -30,14 +31,12 @@ interface Admission {
 }
 
 export class Requests {
-  readonly #requestsMax: number;
   readonly #keepMs: number;
-  // A Map iterates in the order of insertion: its first entry is the oldest.
-  readonly #admissions = new Map<string, Admission>();
+  readonly #admissions: BoundedMap<string, Admission>;
 
   constructor(options: { requestsMax: number; idempotencyMs: number }) {
-    this.#requestsMax = options.requestsMax;
     this.#keepMs = options.idempotencyMs;
+    this.#admissions = new BoundedMap(options.requestsMax);
   }
 
   /** The outcome of the same request before, if it was admitted and is still remembered. */
@@ -55,9 +54,6 @@ export class Requests {
   record(request: NamedRequest, outcome: Outcome): string {
     const { nowMs } = request;
     const name = toName(request);
-    this.#admissions.delete(name);
-    const [oldest] = this.#admissions.keys();
-    if (this.#admissions.size >= this.#requestsMax) this.#admissions.delete(oldest);
     this.#admissions.set(name, { request, outcome, expiresAtMs: nowMs + this.#keepMs });
     return name;
   }

@@ -328,6 +328,25 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(7);
   });
 
+  it("gives nothing back for what a charge that was held briefly has paid for", () => {
+    const { clock, store, limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
+    const counter = {
+      scope: "default",
+      part: 0,
+      limit: tokenBucket({ capacity: 10, refillPerSecond: 1 }),
+    };
+    const charge = { counter, key: "k", cost: 5, nowMs: clock.now() };
+    const { receipts } = store.decide([charge], { hold: "briefly" });
+    const reservation = limiter.reserve("k", { cost: 5 });
+    expect(reservation.remaining).toBe(0);
+    store.settle([{ receipt: receipts[0], kept: 0, nowMs: clock.now() }]);
+    // By now the reservation has been paid off by refill, and another spends.
+    clock.advance(5_000);
+    expect(limiter.check("k", { cost: 5 }).remaining).toBe(5);
+    reservation.cancel();
+    expect(limiter.peek("k").remaining).toBe(5);
+  });
+
   it("gives nothing back for the oldest of more than receiptsMax receipts out at once", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }), { receiptsMax: 2 });
     const reservations = [1, 2, 3].map((cost) => limiter.reserve("k", { cost }));

@@ -1,19 +1,18 @@
 // Request ids whose answer was not waited for. Sent again, such a request may be answered out of the
 // charge that its first sending made: that charge is then in use and must not be given back.
 
+import { BoundedMap } from "../../bounded-map.js";
+
 /** Beyond so many the oldest is forgotten, and its charge stays. */
 const IDS_MAX = 10_000;
 
 /** The ids of requests that were given up and not yet sent again. */
 export class LateIds {
-  // A Set iterates in the order of insertion: its first entry is the oldest.
-  readonly #ids = new Set<string>();
+  readonly #ids = new BoundedMap<string, true>(IDS_MAX);
 
   /** A request of this id is given up. */
   add(requestId: string): void {
-    const [oldest] = this.#ids;
-    if (this.#ids.size >= IDS_MAX && oldest !== undefined) this.#ids.delete(oldest);
-    this.#ids.add(requestId);
+    this.#ids.set(requestId, true);
   }
 
   /** Forgets an id; whether it was there: given up, and not sent again since. */

@@ -1,6 +1,7 @@
 // Settlings that a store did not take: they are kept, in bounded number, until it is back. A receipt
 // counts once however often it is sent, so what may have arrived is sent again without harm.
 
+import { LinkedList } from "../../linked-list.js";
 import { andThen, isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { Settling } from "../store.js";
 
@@ -15,7 +16,7 @@ export type Resend = (settlings: readonly Settling[]) => MaybePromise<boolean>;
 /** A queue of settlings. Full, it gives the oldest up and counts them. */
 export class Unsettled {
   readonly #settlingsMax: number;
-  #waiting: Settling[] = [];
+  readonly #waiting = new LinkedList<Settling>();
   #givenUp = 0;
   #isResending = false;
   #restUntilMs = 0;
@@ -26,7 +27,7 @@ export class Unsettled {
 
   /** How many wait. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#waiting.size;
   }
 
   /** How many were given up for good. */
@@ -36,14 +37,13 @@ export class Unsettled {
 
   /** Adds settlings behind those that wait. */
   add(settlings: readonly Settling[]): void {
-    for (const settling of settlings) this.#waiting.push(settling);
-    const tooMany = this.#waiting.length - this.#settlingsMax;
-    if (tooMany > 0) this.#givenUp += this.#waiting.splice(0, tooMany).length;
+    for (const settling of settlings) this.#waiting.add(settling);
+    this.#givenUp += this.#take(this.size - this.#settlingsMax).length;
   }
 
   /** Takes out all that wait. */
   takeAll(): readonly Settling[] {
-    return this.#waiting.splice(0);
+    return this.#take(this.size);
   }
 
   /** Counts all that wait as lost. */
@@ -55,7 +55,7 @@ export class Unsettled {
   resend(nowMs: number, send: Resend): void {
     if (this.#isResending || nowMs < this.#restUntilMs || this.size === 0) return;
     this.#isResending = true;
-    const batch = this.#waiting.splice(0, RESENT_MAX);
+    const batch = this.#take(RESENT_MAX);
     const end = (isTaken: boolean) => {
       this.#isResending = false;
       if (isTaken) this.resend(nowMs, send);
@@ -72,5 +72,16 @@ export class Unsettled {
     } catch {
       lose();
     }
+  }
+
+  /** Takes out the oldest, at most so many. */
+  #take(countMax: number): readonly Settling[] {
+    const taken: Settling[] = [];
+    for (const place of this.#waiting.places()) {
+      if (taken.length >= countMax) break;
+      taken.push(this.#waiting.at(place));
+      this.#waiting.remove(place);
+    }
+    return taken;
   }
 }

@@ -178,7 +178,7 @@ function lower(cell: Cell, alike: readonly Held[], nowMs: number): void {
   const { limit, state } = cell;
   const algorithm = algorithmOf(limit);
   const inUse = algorithm.inUse(state, limit, alike[0].receipt.mark, nowMs);
-  lowerReceipts(alike, 0, { inUse, measure: algorithm.measure(limit), nowMs });
+  lowerReceipts(alike, { inUse, measure: algorithm.measure(limit), nowMs });
 }
 
 function weigh(cell: Cell, cost: number, nowMs: number): Step<unknown> {
