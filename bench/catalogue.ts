@@ -3,6 +3,7 @@
 
 import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
+import { evict } from "./bounded/evict.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
@@ -41,6 +42,7 @@ export const benches: readonly Bench[] = [
   heap,
   pause,
   adversarial,
+  evict,
   algorithms,
   floor,
   slidingCounter,
