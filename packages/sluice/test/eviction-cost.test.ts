@@ -83,18 +83,24 @@ const subjects: Record<string, Subject> = {
 describe("giving up the oldest of many", () => {
   for (const [name, subject] of Object.entries(subjects)) {
     it(`costs a full bound of ${LARGE} about what it costs one of ${SMALL}: ${name}`, () => {
-      const runs = [SMALL, LARGE].map((bound) => full(subject, bound));
-      // In turns, by processor time, and the medians compared: a busy machine does not matter.
-      const rounds = Array.from({ length: ROUNDS }, () => runs.map((run) => run()));
-      const [small, large] = runs.map((_, i) => median(rounds.map((round) => round[i])));
-      expect(large / small).toBeLessThan(RATIO_MAX);
+      const [small, large] = [SMALL, LARGE].map((bound) => full(subject(bound), bound));
+      expect(ratio(large, small)).toBeLessThan(RATIO_MAX);
     });
   }
+
+  it("costs a full arena, which refuses, no more than one with room, which admits", () => {
+    const limit = concurrency({ limit: 10, permitMs: 60_000 });
+    const [none, enough] = [SMALL, 2 * LARGE].map((permitsMax) => {
+      const store = memoryStore({ permitsMax, keysMax: permitsMax });
+      const limiter = createLimiter({ limit, store, clock });
+      return full((n) => limiter.acquire(`user:${n}`), SMALL);
+    });
+    expect(ratio(none, enough)).toBeLessThan(3);
+  });
 });
 
 /** Fills a structure beyond its bound; returns what measures a round of further callers, in microseconds. */
-function full(subject: Subject, bound: number): () => number {
-  const act = subject(bound);
+function full(act: (n: number) => void, bound: number): () => number {
   let n = 0;
   while (n < bound * 1.5) act(n++);
   return () => {
@@ -103,6 +109,13 @@ function full(subject: Subject, bound: number): () => number {
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
+}
+
+/** In turns, by processor time, and the medians compared: a busy machine does not matter. */
+function ratio(...runs: readonly (() => number)[]): number {
+  const rounds = Array.from({ length: ROUNDS }, () => runs.map((run) => run()));
+  const [subject, reference] = runs.map((_, i) => median(rounds.map((round) => round[i])));
+  return subject / reference;
 }
 
 function median(values: readonly number[]): number {

@@ -26,6 +26,8 @@ export const ENTRY_STATE_DOUBLES = 2;
 const SWEEP_SLOTS_MAX = 512;
 /** And how many with each new entry once less than a quarter of it is left. */
 const SWEEP_SLOTS_AHEAD = 8;
+/** After all slots were looked through, how long at most until the next look. */
+const SWEEP_REST_MS_MAX = 1_000;
 
 /** An arena and all the cells that keep their lists in it. */
 export class EntryShelf {
@@ -36,6 +38,11 @@ export class EntryShelf {
   readonly #tables: Table[] = [];
   #sweepTable = 0;
   #sweepSlot = 0;
+  /** The earliest that anything expires, of what was seen since the first slot. */
+  #earliestMs = Number.POSITIVE_INFINITY;
+  /** When all slots were looked through, and until when nothing can be found again. */
+  #sweptAtMs = 0;
+  #restsUntilMs = 0;
 
   constructor(arena: Arena) {
     this.arena = arena;
@@ -50,6 +57,9 @@ export class EntryShelf {
   hasRoom(entries: number, nowMs: number): boolean {
     const { arena } = this;
     if (arena.room > arena.entriesMax / 4) return true;
+    // A flood must not pay for looking again and again through what has not expired yet.
+    const isResting = nowMs >= this.#sweptAtMs && nowMs < this.#restsUntilMs;
+    if (isResting) return arena.room >= entries;
     for (let i = 0; i < SWEEP_SLOTS_AHEAD; i++) this.#sweepOne(nowMs);
     for (let i = 0; arena.room < entries && i < SWEEP_SLOTS_MAX; i++) this.#sweepOne(nowMs);
     return arena.room >= entries;
@@ -57,11 +67,21 @@ export class EntryShelf {
 
   #sweepOne(nowMs: number): void {
     const table = this.#tables[this.#sweepTable];
-    this.#cellsById.get(table.idOf(this.#sweepSlot))?.sweep(this.#sweepSlot, nowMs);
+    const cells = this.#cellsById.get(table.idOf(this.#sweepSlot));
+    const expiresAtMs = cells?.sweep(this.#sweepSlot, nowMs) ?? Number.POSITIVE_INFINITY;
+    this.#earliestMs = Math.min(this.#earliestMs, expiresAtMs);
     this.#sweepSlot++;
     if (this.#sweepSlot < table.slots) return;
     this.#sweepSlot = 0;
     this.#sweepTable = (this.#sweepTable + 1) % this.#tables.length;
+    if (this.#sweepTable === 0) this.#rest(nowMs);
+  }
+
+  /** All slots were looked through: what is added later, or has moved meanwhile, is found a little later. */
+  #rest(nowMs: number): void {
+    this.#sweptAtMs = nowMs;
+    this.#restsUntilMs = Math.min(this.#earliestMs, nowMs + SWEEP_REST_MS_MAX);
+    this.#earliestMs = Number.POSITIVE_INFINITY;
   }
 }
 
@@ -103,9 +123,10 @@ export class EntryCells implements Cells {
     this.#live(slot, nowMs);
   }
 
-  /** Lets go of what has expired. */
-  sweep(slot: number, nowMs: number): void {
-    this.#live(slot, nowMs);
+  /** Lets go of what has expired. Returns when the next of it will; Infinity if nothing is left. */
+  sweep(slot: number, nowMs: number): number {
+    const list = this.#live(slot, nowMs);
+    return list.used === 0 ? Number.POSITIVE_INFINITY : list.firstExpiresAtMs;
   }
 
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void {
