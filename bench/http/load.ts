@@ -16,11 +16,18 @@ const CONNECTIONS = "32";
 const serverPath = fileURLToPath(new URL("server.js", import.meta.url));
 const run = promisify(execFile);
 
+/** What a server did. */
+export interface Work {
+  readonly requests: number;
+  /** Of processor time. */
+  readonly cpuSeconds: number;
+}
+
 /** One side of a benchmark, ready to be asked. */
 export interface RunningSide {
   readonly side: Side;
-  /** Requests for each second of processor time, asked for so long. Throws if any was refused. */
-  ask(seconds: number): Promise<number>;
+  /** Asks for so long. Throws if any request was refused. */
+  ask(seconds: number): Promise<Work>;
   stop(): void;
 }
 
@@ -39,7 +46,7 @@ export async function startSide(side: Side): Promise<RunningSide> {
     ask: async (seconds) => {
       const before = await readCpuSeconds(child);
       const requests = await ask(side, `http://127.0.0.1:${port}/`, seconds);
-      return requests / ((await readCpuSeconds(child)) - before);
+      return { requests, cpuSeconds: (await readCpuSeconds(child)) - before };
     },
     stop: () => child.disconnect(),
   };

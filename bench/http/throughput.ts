@@ -1,6 +1,6 @@
 // What a limiter costs a server: requests per processor second with it, beside the same server without, in short
 // rounds that take turns. For a framework the figure is the share of throughput lost, over the share
-// that its usual limiter loses in the same rounds.
+// that its usual limiter loses in the same run.
 
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
@@ -8,9 +8,11 @@ import { inTurn, median, summarise } from "../harness.js";
 import { type RunningSide, startSide } from "./load.js";
 import type { Side } from "./server.js";
 
-const ROUNDS = effort({ full: 11, quick: 1 });
-const ROUND_SECONDS = effort({ full: 2, quick: 1 });
+const ROUNDS = effort({ full: 12, quick: 1 });
 const WARM_UP_SECONDS = effort({ full: 2, quick: 1 });
+/** Of a second each: all sides have one before any has its next. */
+const SLICES = effort({ full: 3, quick: 1 });
+const SLICE_SECONDS = 1;
 
 /** Requests per second of each side, one figure for each round. */
 type Rates = readonly (readonly number[])[];
@@ -49,20 +51,17 @@ function compareLosses(framework: "express" | "fastify", peer: string): Bench<Ra
   };
 }
 
-function toFinding(framework: string, peer: string, rates: Rates): Finding {
-  const [ours, theirs, bare] = rates.map(median);
-  const losses = rates[2].map((perSec, round) => ({
-    ours: 1 - rates[0][round] / perSec,
-    theirs: 1 - rates[1][round] / perSec,
-  }));
-  const lost = { ours: 1 - ours / bare, theirs: 1 - theirs / bare };
+/** Held against the median loss of the peer: the losses of single rounds are too small to be divided by. */
+function toFinding(framework: string, peer: string, [ours, theirs, bare]: Rates): Finding {
+  const lossesOf = (rates: readonly number[]) => rates.map((perSec, i) => 1 - perSec / bare[i]);
+  const lost = { ours: median(lossesOf(ours)), theirs: median(lossesOf(theirs)) };
   return {
     subject: `sluice/${framework}`,
     reference: peer,
-    subjectPerSec: ours,
-    referencePerSec: theirs,
-    ...summarise(losses.map((loss) => loss.ours / loss.theirs)),
-    note: `lost ${toPercent(lost.ours)} and ${toPercent(lost.theirs)} of ${Math.round(bare)} requests/s; nothing refused`,
+    subjectPerSec: median(ours),
+    referencePerSec: median(theirs),
+    ...summarise(lossesOf(ours).map((loss) => loss / lost.theirs)),
+    note: `lost ${toPercent(lost.ours)} and ${toPercent(lost.theirs)} of ${Math.round(median(bare))} requests/s; nothing refused`,
   };
 }
 
@@ -72,7 +71,8 @@ function toPercent(share: number): string {
 
 /**
  * Each round has processes of its own: a server keeps the luck of its first collections and of how its code
- * came to lie in memory, which is worth more than what is measured here.
+ * came to lie in memory, which is worth more than what is measured here. And in each the sides take turns second
+ * by second, since a machine that others share is not as fast in one second as in the next.
  */
 async function takeTurns(names: readonly Side[]): Promise<Rates> {
   const rates = names.map((): number[] => []);
@@ -82,7 +82,15 @@ async function takeTurns(names: readonly Side[]): Promise<Rates> {
     try {
       for (const i of turns) sides[i] = await startSide(names[i]);
       for (const i of turns) await sides[i].ask(WARM_UP_SECONDS);
-      for (const i of turns) rates[i].push(await sides[i].ask(ROUND_SECONDS));
+      const work = names.map(() => ({ requests: 0, cpuSeconds: 0 }));
+      for (let slice = 0; slice < SLICES; slice++) {
+        for (const i of inTurn(turns, slice)) {
+          const { requests, cpuSeconds } = await sides[i].ask(SLICE_SECONDS);
+          work[i].requests += requests;
+          work[i].cpuSeconds += cpuSeconds;
+        }
+      }
+      for (const i of turns) rates[i].push(work[i].requests / work[i].cpuSeconds);
     } finally {
       for (const side of sides) side?.stop();
     }
