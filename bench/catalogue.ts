@@ -28,6 +28,7 @@ import { decide } from "./service/decide.js";
 import { envoy } from "./service/envoy.js";
 import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gateway.js";
 import { gatewayLatency } from "./service/gateway-latency.js";
+import { ramp } from "./service/ramp.js";
 import { rulesBytes, rulesScale } from "./service/rules-scale.js";
 import { workersEnvoy, workersGateway, workersRefuse } from "./workers/workers.js";
 
@@ -67,6 +68,7 @@ export const benches: readonly Bench[] = [
   rulesScale,
   rulesBytes,
   refusalBytes,
+  ramp,
   decide,
   batch,
   envoy,

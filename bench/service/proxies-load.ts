@@ -91,18 +91,38 @@ export async function askProxy(
   seconds: number,
   { isRefused = false, script }: Asking = {},
 ): Promise<number> {
+  const options = script === undefined ? [] : ["-s", script];
   const before = cpuSeconds();
   let requests = 0;
   for (let slices = 0; slices < SLICES_MAX && cpuSeconds() - before < seconds; slices++) {
-    const output = await askFor(SLICE_SECONDS, port, script);
+    const output = await askFor(SLICE_SECONDS, port, CONNECTIONS, options);
     requests += readRequests(isRefused ? withoutRefusals(output, name) : output, name);
   }
   return requests / (cpuSeconds() - before);
 }
 
-async function askFor(seconds: number, port: number, script: string | undefined): Promise<string> {
-  const how = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`];
-  if (script !== undefined) how.push("-s", script);
+/** The 99th percentile of waits, in milliseconds, of so many connections that open at once and ask for so long. */
+export async function askForWaits(
+  { name, port }: RunningProxy,
+  connections: number,
+  seconds: number,
+): Promise<number> {
+  const output = await askFor(seconds, port, `${connections}`, ["--latency"]);
+  const line = /^\s*99%\s+([\d.]+)(us|ms|s)\s*$/m.exec(output);
+  if (line === null) throw new Error(`${name}: no percentile in the output of wrk: ${output}`);
+  const [, figure, unit] = line as unknown as [string, string, keyof typeof MS];
+  return Number(figure) * MS[unit];
+}
+
+const MS = { us: 0.001, ms: 1, s: 1_000 };
+
+async function askFor(
+  seconds: number,
+  port: number,
+  connections: string,
+  options: readonly string[],
+): Promise<string> {
+  const how = ["-t1", `-c${connections}`, `-d${seconds}s`, ...options];
   const load = ["wrk", ...how, `http://${HOST}:${port}/`];
   const { stdout } = await run("taskset", ["-c", LOAD_CPU, ...load]).catch((error: Error) => {
     throw new Error(`wrk did not run; on Debian: apt-get install wrk (${error.message})`);

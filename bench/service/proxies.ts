@@ -51,6 +51,8 @@ const UPSTREAM = {
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
   upstream: () => listen(createNetServer({ noDelay: true }, answerAtOnce)),
+  /** No proxy at all: the smallest server that node:http can be. */
+  hello: () => listen(createServer((_request, response) => response.end(BODY))),
   node: (upstream: number) => listen(proxyByNode(upstream)),
   gateway: (upstream: number) => serve(upstream, 1_000_000_000, "problem"),
   refusing: (upstream: number) => serve(upstream, 1, "problem"),

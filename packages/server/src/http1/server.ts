@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { atEndOfTurn, type CancelTimer, every, wallMs } from "../clock.js";
 import type { ListenConfig } from "../config/config.js";
 import { listenAt } from "../http/listen.js";
+import { Arrivals } from "./arrivals.js";
 import {
   ClientConnection,
   type ClientTiming,
@@ -65,12 +66,14 @@ export class Http1Server implements ConnectionServer {
     this.timing = toTiming(bounds);
     this.keepAliveLines = toKeepAliveLines(bounds.keepAliveMs);
     this.#handler = handler;
-    this.#server = server ?? createServer({ noDelay: true });
+    this.#server = server ?? createServer({ noDelay: true, pauseOnConnect: true });
     this.#server.maxConnections = bounds.connectionsMax;
     this.#server.on("connection", (socket: Socket) => this.#keep(socket));
-    this.#server.on(server === undefined ? "connection" : "secureConnection", (socket: Socket) => {
-      this.#connections.add(new ClientConnection(socket, this));
-    });
+    const serve = (socket: Socket) => this.#serve(socket);
+    if (server === undefined) {
+      const arrivals = new Arrivals(serve);
+      this.#server.on("connection", (socket: Socket) => arrivals.add(socket));
+    } else this.#server.on("secureConnection", serve);
     this.#closed = new Promise((resolve) => {
       this.#server.once("close", () => {
         this.#stopTicks();
@@ -136,6 +139,12 @@ export class Http1Server implements ConnectionServer {
 
   onClosed(connection: ClientConnection): void {
     this.#connections.delete(connection);
+  }
+
+  #serve(socket: Socket): void {
+    if (socket.destroyed) return;
+    this.#connections.add(new ClientConnection(socket, this));
+    socket.resume();
   }
 
   #keep(socket: Socket): void {

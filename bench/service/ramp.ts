@@ -1,0 +1,51 @@
+// A burst of new connections: 500 clients connect in the same instant to a process that has just started, and send
+// one request after the other. What counts is the 99th percentile of their waits in the first two seconds, beside
+// a bare server of node:http in the same round.
+
+import type { Bench, Finding } from "../bench.js";
+import { effort } from "../effort.js";
+import { inTurn, median, summarise } from "../harness.js";
+import { askForWaits, type ProxyName, startProxies } from "./proxies-load.js";
+
+const ROUNDS = effort({ full: 9, quick: 1 });
+const CONNECTIONS = 500;
+const SECONDS = 2;
+
+const SIDES = ["gateway", "refusing", "hello"] as const satisfies readonly ProxyName[];
+
+/** The 99th percentile of each side in milliseconds, one figure for each round. */
+type Waits = readonly (readonly number[])[];
+
+export const ramp: Bench<Waits> = {
+  id: "service/ramp",
+  unit: "ratio",
+  bound: { is: "at most", bar: 0.5, goal: 0.1 },
+  parts: ["all"],
+  runPart: measure,
+  conclude: ([[through, refused, bare]]) => [
+    toFinding("p99, requests through the gateway", through, bare),
+    { ...toFinding("p99, refusals of the gateway", refused, bare), isJudged: false },
+  ],
+};
+
+function toFinding(subject: string, ours: readonly number[], bare: readonly number[]): Finding {
+  const { value, spread } = summarise(ours.map((ms, round) => ms / bare[round]));
+  const note = `${median(ours).toFixed(0)} over ${median(bare).toFixed(0)} ms`;
+  return { subject, reference: "node:http hello", ratio: value, value, spread, note };
+}
+
+/** Each side of a round has a process of its own, in which nothing is warm. */
+async function measure(): Promise<Waits> {
+  const waits = SIDES.map((): number[] => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const i of inTurn([...SIDES.keys()], round)) {
+      const { proxies, stop } = await startProxies([SIDES[i]]);
+      try {
+        waits[i].push(await askForWaits(proxies[0], CONNECTIONS, SECONDS));
+      } finally {
+        stop();
+      }
+    }
+  }
+  return waits;
+}
