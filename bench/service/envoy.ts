@@ -87,13 +87,15 @@ export function start(cpu: string, script: string, ...more: readonly string[]): 
 
 /** Sends something, if anything, and waits for the number that comes back. */
 export async function tell(child: ChildProcess, message?: string | number): Promise<number> {
+  const answered = new AbortController();
   const answer = once(child, "message");
-  const failure = once(child, "exit").then(([code]) => {
+  const failure = once(child, "exit", { signal: answered.signal }).then(([code]) => {
     throw new Error(`${child.spawnargs.slice(-2).join(" ")} ended with ${code}`);
   });
   if (message !== undefined) child.send(message);
   const [number] = (await Promise.race([answer, failure])) as [number];
   // The process ends one day, and then nobody waits for it.
   failure.catch(() => {});
+  answered.abort();
   return number;
 }
