@@ -10,6 +10,7 @@ import type { Facts } from "../rules/facts.js";
 import { type Policy, shortWayOf } from "../rules/policy.js";
 import { chargesOf, PolicyDecision } from "../rules/policy-decision.js";
 import type { AdmitOptions, Needs } from "../rules/policy-request.js";
+import { ShortAnswer } from "../rules/short-way.js";
 import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { PartitionKey } from "./headers/partition-key.js";
 import { FieldWriter } from "./headers.js";
@@ -134,13 +135,20 @@ export class Door implements PassageHost {
   }
 
   /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
-  #admitShortly(view: RequestView): Passage | undefined {
+  #admitShortly(view: RequestView): MaybePromise<Passage> | undefined {
     const way = shortWayOf(this.policy);
     if (way === undefined || this.#setup.requestId !== undefined) return undefined;
     const ip = this.#identity.addressOf(view);
     const answer = ip === undefined ? undefined : way.decide(ip);
     if (answer === undefined) return undefined;
-    if (!answer.verdict.allowed) return this.#toPassage(view, answer.toDecision());
+    if (answer instanceof ShortAnswer) return this.#toShortPassage(view, answer);
+    return answer.then((late) => this.#toShortPassage(view, late));
+  }
+
+  #toShortPassage(view: RequestView, answer: ShortAnswer): Passage {
+    const { allowed, source } = answer.verdict;
+    // A fallback says less of how a limit stands than the short form of its fields shows.
+    if (!allowed || source === "fallback") return this.#toPassage(view, answer.toDecision());
     return new Passage(this, view.raw, answer, this.#fields.writeOne(answer), undefined, undefined);
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { doorOf, START_MS } from "../../test/door-stand.js";
+import { doorOf, START_MS, viewOf } from "../../test/door-stand.js";
+import { RemoteStore } from "../../test/remote-store.js";
 import {
   concurrency,
   fixedWindow,
@@ -69,6 +70,41 @@ describe("the short way of one rule by address", () => {
       short.clock.advance(130 * (i % 5));
       long.clock.advance(130 * (i % 5));
     }
+  });
+
+  it.each([
+    ["strict", "local"],
+    ["strict", "open"],
+    ["strict", "closed"],
+    ["leased", "open"],
+    ["eventual", "local"],
+    ["local", "local"],
+  ] as const)(
+    "answers as the long one does over a shared store, also while that fails: %s, %s",
+    async (consistency, onStoreFailure) => {
+      const rules = [{ id: "r", limit: three, consistency, onStoreFailure }];
+      const [shortStore, longStore] = [new RemoteStore(), new RemoteStore()];
+      const short = doorOf(rules, {}, { store: shortStore });
+      const long = doorOf(rules, {}, { store: longStore, ...LONG });
+      expect(shortWayOf(short.door.policy)).toBeDefined();
+      for (let i = 0; i < 120; i++) {
+        if (i === 60) for (const store of [shortStore, longStore]) store.failing.add("decide");
+        const view = viewOf({ peer: PEERS[(i * 7) % PEERS.length] });
+        expect(seen(await short.door.enter(view))).toEqual(seen(await long.door.enter(view)));
+        short.clock.advance(230 * (i % 7));
+        long.clock.advance(230 * (i % 7));
+      }
+      expect(shortStore.calls.decide).toBe(longStore.calls.decide);
+    },
+  );
+
+  it("hands on what a store throws, where the rule says so", async () => {
+    const store = new RemoteStore();
+    store.failing.add("decide");
+    const rules = [{ id: "r", limit: three, onStoreFailure: "throw" }];
+    const { door } = doorOf(rules, {}, { store });
+    expect(shortWayOf(door.policy)).toBeDefined();
+    await expect((async () => door.enter(viewOf()))()).rejects.toThrow();
   });
 
   it("leaves to the long one what an address does not decide", () => {

@@ -1,11 +1,11 @@
-// The short way through a policy: that of one rule which is about every request, counts by address and is
-// decided in memory at once. Of such a request nothing is made but what was answered to it; the decision
-// only if somebody looks at it (bench http/node).
+// The short way through a policy: that of one rule which is about every request and counts by address. Of
+// such a request nothing is made but what was answered to it; the decision only if somebody looks at it
+// (benches http/node, workers/refuse).
 
 import { toWholeMs } from "../clock.js";
 import type { Verdict } from "../decision.js";
-import { MemoryStore } from "../stores/memory/store.js";
-import type { Counter } from "../stores/store.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Counter, Store } from "../stores/store.js";
 import { toClientAddress } from "./address.js";
 import { noteVerdict, toPlainCharge } from "./charge.js";
 import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
@@ -14,12 +14,15 @@ import type { RequestContext } from "./policy-request.js";
 import { watchKey } from "./policy-sample.js";
 import type { Match } from "./rule.js";
 
+/** A store that decides one charge without a list. */
+type OneByOne = Store & Required<Pick<Store, "decideOne">>;
+
 /** Decides under the one rule of a policy. */
 export class ShortWay {
   readonly rule: CompiledRule;
   readonly limit: RuleLimit;
   readonly version: string;
-  readonly #store: MemoryStore;
+  readonly #store: OneByOne;
   readonly #context: RequestContext;
   readonly #ipv6Prefix: number;
   // Most requests come from the address of the one before them.
@@ -31,12 +34,12 @@ export class ShortWay {
     const { only } = compiled;
     if (only === undefined || !isShort(only)) return undefined;
     const { store } = only.lane;
-    return store instanceof MemoryStore ? new ShortWay(only, store, compiled, context) : undefined;
+    return decidesOne(store) ? new ShortWay(only, store, compiled, context) : undefined;
   }
 
   private constructor(
     rule: CompiledRule,
-    store: MemoryStore,
+    store: OneByOne,
     { ruleSet }: CompiledRules,
     context: RequestContext,
   ) {
@@ -49,7 +52,7 @@ export class ShortWay {
   }
 
   /** Charges an address. Undefined if it is none, and nothing is charged. */
-  decide(ip: string): ShortAnswer | undefined {
+  decide(ip: string): MaybePromise<ShortAnswer> | undefined {
     if (ip !== this.#latestIp && !this.#read(ip)) return undefined;
     const nowMs = toWholeMs(this.#context.clock.now());
     const key = this.#latestKey;
@@ -58,7 +61,8 @@ export class ShortWay {
     }
     const { counter } = this.limit;
     const verdict = this.#store.decideOne(counter, key, this.rule.units, nowMs, nowMs);
-    return new ShortAnswer(this, key, nowMs, verdict);
+    if (!isThenable(verdict)) return new ShortAnswer(this, key, nowMs, verdict);
+    return Promise.resolve(verdict).then((late) => new ShortAnswer(this, key, nowMs, late));
   }
 
   #read(ip: string): boolean {
@@ -102,6 +106,10 @@ export class ShortAnswer {
     noteVerdict(charge, this.verdict, 0);
     return new PolicyDecision(this.way.version, [charge], undefined);
   }
+}
+
+function decidesOne(store: Store): store is OneByOne {
+  return store.decideOne !== undefined;
 }
 
 /** Whether a rule is about every request, shown on all responses and settled at once, by address alone. */
