@@ -1,7 +1,7 @@
 -- Asks Sluice about each request of HAProxy: the action lua.sluice lets it pass or answers in its place.
 local SLUICE = "http://127.0.0.1:8082/check"
 local ASK_MS_MAX = 250
--- Whether requests pass while Sluice can't be reached or does not answer in time. What it answers always decides.
+-- Whether requests pass while Sluice can't be reached or does not answer in time. An answer always counts.
 local FAIL_OPEN = false
 -- More does not fit into HAProxy's buffer (tune.bufsize), where it would look like no answer.
 local ASK_BYTES_MAX = 14000
@@ -45,8 +45,8 @@ local function refuse(txn, status, answer)
   txn:done(reply)
 end
 
--- HAProxy's own client says 503 if there is no connection and 504 if no answer came in time. Whatever is of
--- Sluice and not a 204 carries X-Sluice-Status.
+-- HAProxy's own client reports 503 if there is no connection and 504 if no answer came in time. Every answer of
+-- Sluice but a 204 carries X-Sluice-Status.
 local function isUnanswered(answer)
   local status = answer and answer.status or 0
   return status == 0 or ((status == 503 or status == 504) and not answer.headers["x-sluice-status"])
