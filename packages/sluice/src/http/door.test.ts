@@ -147,6 +147,59 @@ describe("a door", () => {
   });
 });
 
+describe("a refusal for want of a permit", () => {
+  const limit = concurrency({ limit: 1, permitMs: 3_600_000 });
+  const told = ({ fields, refusal }: Passage) => byName([...fields, ...(refusal?.fields ?? [])]);
+
+  it("says no time as long as no permit was released, and never when one expires", () => {
+    const { enter } = doorOf([{ id: "busy", limit }]);
+    expect(told(enter())["x-ratelimit-reset"]).toBeUndefined();
+    const refused = enter();
+    const fields = told(refused);
+    expect(fields.ratelimit).toBe('"busy";r=0');
+    expect([fields["retry-after"], fields["x-ratelimit-reset"]]).toEqual([undefined, undefined]);
+    expect(JSON.parse(refused.refusal?.body ?? "")).toMatchObject({
+      status: 429,
+      detail: "The rate limit is exceeded. Try again when a request has ended.",
+      retryAfterMs: null,
+    });
+  });
+
+  it("says how long permits of the rule were held lately", () => {
+    const { enter, clock } = doorOf([{ id: "busy", limit }]);
+    for (let i = 0; i < 20; i++) {
+      const passage = enter();
+      clock.advance(4_300);
+      passage.finish({ status: 200 });
+    }
+    enter();
+    const refused = enter();
+    const fields = told(refused);
+    expect([fields["retry-after"], fields.ratelimit]).toEqual(["5", '"busy";r=0;t=5']);
+    expect(refused.refusal?.retryAfterMs).toBe(4_300);
+    expect(refused.decision.retryAfterMs).toBe(3_600_000);
+  });
+
+  it("says at least a second, and no less than a rate limit that refuses too", () => {
+    const rate = fixedWindow({ limit: 2, windowMs: 60_000 });
+    const { enter, clock } = doorOf([
+      { id: "busy", limit },
+      { id: "rate", limit: rate },
+    ]);
+    const first = enter();
+    clock.advance(300);
+    first.finish({ status: 200 });
+    enter();
+    expect(told(enter())["retry-after"]).toBe("60");
+    const { enter: again, clock: time } = doorOf([{ id: "busy", limit }]);
+    const short = again();
+    time.advance(300);
+    short.finish({ status: 200 });
+    again();
+    expect(told(again())["retry-after"]).toBe("1");
+  });
+});
+
 describe("a passage", () => {
   it("is the info that handlers know from elsewhere", () => {
     const { enter } = doorOf([{ id: "r", limit: three }]);

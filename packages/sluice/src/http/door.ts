@@ -181,7 +181,7 @@ export class Door implements PassageHost {
 
   #toPassage(view: RequestView, decision: PolicyDecision): Passage {
     if (decision.allowed && decision.delayMs === 0) return this.#passNow(view, decision);
-    if (!decision.allowed) return this.#refuse(view, decision, decision.retryAfterMs);
+    if (!decision.allowed) return this.#refuse(view, decision, decision.waitMs);
     const wait = this.#room.enter(decision.delayMs);
     if (wait === undefined) return this.#turnAway(view, decision);
     return this.#passNow(view, decision, wait);
@@ -207,10 +207,10 @@ export class Door implements PassageHost {
     return this.#refuse(view, decision, delayMs);
   }
 
-  #refuse(view: RequestView, decision: PolicyDecision, retryAfterMs: number): Passage {
+  #refuse(view: RequestView, decision: PolicyDecision, waitMs: number | undefined): Passage {
     const { raw } = view;
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
-    const retry: Retry = toRetry(retryAfterMs, { jitterMsMax, random });
+    const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, raw);
     const passage = new Passage(this, raw, decision, lines, refusal, undefined);

@@ -3,8 +3,8 @@
 // themselves are in none, and of a limit whose state is not known only what it promises is told.
 
 import { type Clock, wallMsOf } from "../clock.js";
-import type { Verdict } from "../decision.js";
 import type { RuleCharge } from "../rules/charge.js";
+import { waitMsOf } from "../rules/hold-times.js";
 import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
 import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers/limit.js";
 import type { PartitionKey } from "./headers/partition-key.js";
@@ -31,9 +31,9 @@ interface FieldOptions {
 const SAME_TIME_MS_MAX = 50;
 
 /** The limit whose numbers are told. */
-type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit">;
+type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
 /** One that a request passed. */
-type Answered = Bound & Pick<RuleCharge, "rule" | "counter" | "key">;
+type Answered = Bound & Pick<RuleCharge, "rule" | "key">;
 
 /** Writes the fields of responses. */
 export class FieldWriter {
@@ -65,7 +65,7 @@ export class FieldWriter {
       if (!isKnown(result)) continue;
       if (this.#isNamed) {
         if (states !== "") states += ", ";
-        states += toState(texts, result.verdict, retry) + pk;
+        states += toState(texts, result, retry) + pk;
       }
       if (bound !== undefined && !bindsMore(result.verdict, bound.verdict)) continue;
       bound = result;
@@ -83,7 +83,7 @@ export class FieldWriter {
     const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";
     let lines = "";
     if (this.#isNamed) {
-      const state = toState(texts, answer.verdict, undefined);
+      const state = toState(texts, answer, undefined);
       lines = `RateLimit-Policy: ${texts.namedPolicy}${pk}\r\nRateLimit: ${state}${pk}\r\n`;
     } else if (this.#options.headers !== "none") {
       lines = `RateLimit-Policy: ${texts.policy}\r\n`;
@@ -96,7 +96,7 @@ export class FieldWriter {
     const { verdict } = bound;
     const { headers, legacyReset } = this.#options;
     const remaining = clip(verdict.remaining);
-    const waitMs = waitMsOf(verdict, retry);
+    const waitMs = shownMsOf(bound, retry);
     const seconds = waitMs === undefined ? undefined : toSeconds(waitMs);
     let lines = "";
     if (headers === "draft-7") {
@@ -137,24 +137,23 @@ function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
   return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
 }
 
-function toState(texts: LimitTexts, verdict: Verdict, retry: Retry | undefined): string {
-  const state = texts.namedState + clip(verdict.remaining);
-  // Nobody can tell when a permit comes back.
-  const waitMs = texts.isPermit ? undefined : waitMsOf(verdict, retry);
+function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
+  const state = texts.namedState + clip(bound.verdict.remaining);
+  const waitMs = shownMsOf(bound, retry);
   return waitMs === undefined ? state : `${state};t=${toSeconds(waitMs)}`;
 }
 
 /**
  * Until there is more: of a limit that refused until it would pass, of others until the full quota is
- * back. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if
- * never.
+ * back, which nobody can say of permits. The refusal's own time where it is that limit's, so that all
+ * fields say the same. Undefined if never, or if it is not known.
  */
-function waitMsOf(verdict: Verdict, retry: Retry | undefined): number | undefined {
-  if (verdict.allowed) return verdict.resetMs;
-  if (verdict.retryAfterMs === Number.POSITIVE_INFINITY) return undefined;
-  return verdict.retryAfterMs === retry?.decidedMs
-    ? retry.toldMs
-    : Math.max(1, verdict.retryAfterMs);
+function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {
+  const { verdict, ruleLimit } = bound;
+  if (verdict.allowed) return ruleLimit.isPermit ? undefined : verdict.resetMs;
+  const waitMs = waitMsOf(bound);
+  if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return undefined;
+  return waitMs === retry?.decidedMs ? retry.toldMs : Math.max(1, waitMs);
 }
 
 function toSeconds(ms: number): number {

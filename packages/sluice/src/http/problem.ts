@@ -58,8 +58,9 @@ export function toProblem(kind: ProblemKind, names: readonly string[], retry: Re
 }
 
 /** What happened and what to do, for people. */
-export function toDetail(kind: ProblemKind, { seconds }: Retry): string {
+export function toDetail(kind: ProblemKind, { decidedMs, seconds }: Retry): string {
   if (kind === PROBLEMS.identity) return `${kind.sentence}.`;
+  if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
   return `${kind.sentence}. Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
 }

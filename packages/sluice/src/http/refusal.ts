@@ -18,7 +18,7 @@ export interface Reply {
 /** The response to a refused request. */
 export interface Refusal extends Reply {
   readonly reason: RefusalReason;
-  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help. */
+  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help, or nobody can say. */
   readonly retryAfterMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface RefusalContext<Raw = unknown> {
   readonly reason: RefusalReason;
   /** The limits that refused, by the names that the RateLimit fields use; hidden rules left out. */
   readonly rules: readonly string[];
-  /** Jitter included; Infinity if waiting does not help. */
+  /** Jitter included; Infinity if waiting does not help, or nobody can say how long. */
   readonly retryAfterMs: number;
   readonly decision: PolicyDecision;
   /** The request of the framework. */
@@ -54,6 +54,7 @@ interface Written {
   readonly body: string;
   readonly reason: RefusalReason;
   readonly rules: readonly string[];
+  readonly decidedMs: number | undefined;
   readonly toldMs: number;
 }
 
@@ -92,7 +93,8 @@ export class RefusalWriter {
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
-    const written = { fields, body, reason, rules, toldMs: retry.toldMs };
+    const { decidedMs, toldMs } = retry;
+    const written = { fields, body, reason, rules, decidedMs, toldMs };
     if (typeof this.#body !== "function") this.#latest = written;
     return written;
   }
@@ -128,9 +130,11 @@ function isAlike(
   latest: Written,
   reason: RefusalReason,
   rules: readonly string[],
-  { toldMs }: Retry,
+  { decidedMs, toldMs }: Retry,
 ): boolean {
   if (latest.toldMs !== toldMs || latest.reason !== reason) return false;
+  // Waits that are told alike differ where there is nothing to tell.
+  if (toldMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
   return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
 }
 

@@ -5,11 +5,11 @@ import { INTEGER_MAX } from "./headers/limit.js";
 
 /** The wait of one refusal. */
 export interface Retry {
-  /** As it was decided; Infinity if waiting does not help. */
-  readonly decidedMs: number;
-  /** As it is told. */
+  /** As it was decided; Infinity if waiting does not help, undefined if nobody can say. */
+  readonly decidedMs: number | undefined;
+  /** As it is told; Infinity if there is nothing to tell. */
   readonly toldMs: number;
-  /** The same in whole seconds, rounded up, at least 1; undefined if waiting does not help. */
+  /** The same in whole seconds, rounded up, at least 1; undefined if there is nothing to tell. */
   readonly seconds: number | undefined;
 }
 
@@ -23,11 +23,12 @@ export interface Jitter {
 export type Random = (max: number) => number;
 
 /** The wait that a refusal tells, with up to `jitterMsMax` added by chance. */
-export function toRetry(retryAfterMs: number, { jitterMsMax, random }: Jitter): Retry {
-  if (retryAfterMs === Number.POSITIVE_INFINITY) return NEVER;
-  const toldMs = Math.max(1, retryAfterMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
+export function toRetry(waitMs: number | undefined, { jitterMsMax, random }: Jitter): Retry {
+  if (waitMs === undefined) return UNKNOWN;
+  if (waitMs === Number.POSITIVE_INFINITY) return NEVER;
+  const toldMs = Math.max(1, waitMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
   const seconds = Math.min(INTEGER_MAX, Math.ceil(toldMs / 1000));
-  return { decidedMs: retryAfterMs, toldMs, seconds };
+  return { decidedMs: waitMs, toldMs, seconds };
 }
 
 const NEVER: Retry = {
@@ -35,6 +36,8 @@ const NEVER: Retry = {
   toldMs: Number.POSITIVE_INFINITY,
   seconds: undefined,
 };
+
+const UNKNOWN: Retry = { ...NEVER, decidedMs: undefined };
 
 /** The system's. */
 export const systemRandom: Random = (max) => {

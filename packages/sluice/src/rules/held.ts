@@ -9,6 +9,7 @@ import type { ChargeReceipt, Settling, Store } from "../stores/store.js";
 import type { RuleCharge } from "./charge.js";
 import { toWholeUnits } from "./cost.js";
 import { withDelay } from "./delay.js";
+import { noteHold } from "./hold-times.js";
 import type { RequestEnd } from "./policy-decision.js";
 import type { When } from "./rule.js";
 
@@ -68,6 +69,9 @@ export class Held {
     this.keep();
     const open = this.#take().filter(({ isBrief }) => !isBrief);
     const context = this.#context;
+    for (const { charge } of open) {
+      if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
+    }
     const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
     if (unused.length === 0) {
       return settleAll(open, context, ({ charge }) => toKept(charge, end));

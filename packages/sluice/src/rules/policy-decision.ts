@@ -5,6 +5,7 @@ import type { Decision, Source, Verdict } from "../decision.js";
 import type { MaybePromise } from "../maybe-promise.js";
 import type { RuleCharge } from "./charge.js";
 import type { Held } from "./held.js";
+import { waitMsOf } from "./hold-times.js";
 import { describeKey } from "./key.js";
 import type { Rule } from "./rule.js";
 
@@ -131,6 +132,22 @@ export class PolicyDecision implements Decision {
 
   get retryAfterMs(): number {
     return this.#binding?.verdict.retryAfterMs ?? (this.allowed ? 0 : NOTHING);
+  }
+
+  /**
+   * How long a refused caller is told to wait: until every limit that refused would let it pass, and where
+   * that is a permit, as long as permits of the rule were held lately. 0 if allowed, Infinity if waiting does
+   * not help, undefined if nothing is known of it yet. `retryAfterMs` is the bound: by then permits expire.
+   */
+  get waitMs(): number | undefined {
+    if (this.allowed || this.#missing !== undefined) return this.retryAfterMs;
+    let longest: number | undefined;
+    for (const charge of this.#charges) {
+      if (charge.shadow || charge.verdict.allowed) continue;
+      const waitMs = waitMsOf(charge);
+      if (waitMs !== undefined && !(waitMs <= (longest ?? -1))) longest = waitMs;
+    }
+    return longest;
   }
 
   get resetMs(): number {

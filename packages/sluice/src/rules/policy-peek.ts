@@ -11,6 +11,7 @@ import {
   refuseIfDelayed,
 } from "./charge.js";
 import type { CostFunctions } from "./cost.js";
+import { waitMsOf } from "./hold-times.js";
 import { describeKey } from "./key.js";
 import { toLanes } from "./lanes.js";
 import { PolicyDecision } from "./policy-decision.js";
@@ -99,7 +100,7 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
 /** Who asks how it stands asks nothing that a cost function knows: it is not called. */
 const NO_COSTS: CostFunctions = new Map();
 
-function toState({ rule: { rule }, ruleLimit, verdict }: RuleCharge): RuleState {
+function toState({ rule: { rule }, ruleLimit, verdict, counter }: RuleCharge): RuleState {
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),
@@ -107,6 +108,6 @@ function toState({ rule: { rule }, ruleLimit, verdict }: RuleCharge): RuleState 
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: verdict.resetMs,
-    retryAfterMs: verdict.retryAfterMs,
+    retryAfterMs: waitMsOf({ verdict, counter }) ?? Number.POSITIVE_INFINITY,
   };
 }

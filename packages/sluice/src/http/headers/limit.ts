@@ -19,7 +19,6 @@ export interface LimitTexts {
   /** `100;w=60`, as older drafts have it. */
   readonly policy: string;
   readonly limit: string;
-  readonly isPermit: boolean;
 }
 
 const known = new WeakMap<RuleLimit, LimitTexts>();
@@ -40,13 +39,12 @@ export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter
 
 function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
   const { id, settle } = rule.rule;
-  const { isPermit } = ruleLimit;
   const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
   const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.limit)}`;
   const seconds = windowSecondsOf(ruleLimit.limit);
   const window = seconds === undefined ? "" : `;w=${seconds}`;
   let unit = "";
-  if (isPermit) unit = ';qu="concurrent-requests"';
+  if (ruleLimit.isPermit) unit = ';qu="concurrent-requests"';
   else if (settle?.kind === "bytes") unit = ';qu="content-bytes"';
   return {
     name,
@@ -54,7 +52,6 @@ function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): Lim
     namedState: `"${name}";r=`,
     policy: `${limit}${window}`,
     limit,
-    isPermit,
   };
 }
 
