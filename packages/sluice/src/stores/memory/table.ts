@@ -1,11 +1,12 @@
 // A table of fixed size, set-associative, in one typed array: no key strings, no objects, no timers.
 // A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of the limit that wrote
 // it) and one to three doubles of state. A key has a first set, and a second one for when that is
-// half full; a set knows whether it ever sent a key on. While there are few keys they go
-// to the front instead, a part of the table that is small enough for the cache.
+// half full; notes beside the sets say which have room and which sent a key on. While there are few
+// keys they go to the front instead, a part of the table that is small enough for the cache.
 
 import { EvictionChoice } from "./eviction-choice.js";
 import { Occupancy } from "./occupancy.js";
+import { SetNotes } from "./set-notes.js";
 
 const WAYS = 8;
 /** A first set with this many slots taken shares its load with the second. */
@@ -44,8 +45,7 @@ export class Table {
   readonly doubles: Float64Array;
   /** The same memory in halves of a double, for state that is made of 32-bit integers. */
   readonly words: Int32Array;
-  /** For each set, whether keys that belong there may be in their next one. */
-  readonly #hasSpilled: Uint8Array;
+  readonly #notes: SetNotes;
   readonly #wordsPerSlot: number;
   readonly #sets: number;
   /** The first sets are the front; 0 in a table that is small as a whole. */
@@ -72,15 +72,12 @@ export class Table {
     this.#occupancy = new Occupancy(shape.keysMax);
     this.words = new Int32Array((this.slots + 1) * this.#wordsPerSlot);
     this.doubles = new Float64Array(this.words.buffer);
-    this.#hasSpilled = new Uint8Array(this.#sets);
+    this.#notes = new SetNotes(this.#sets);
   }
 
   /** Slots in use and bytes set aside. */
   get stats(): { keys: number; bytes: number } {
-    return {
-      keys: this.#occupancy.keys,
-      bytes: this.words.byteLength + this.#hasSpilled.byteLength,
-    };
+    return { keys: this.#occupancy.keys, bytes: this.words.byteLength + this.#notes.bytes };
   }
 
   get isEmpty(): boolean {
@@ -138,7 +135,7 @@ export class Table {
     if (this.#occupancy.keys > this.#frontKeysMax) return this.#findAmongMany(low, high);
     const front = this.#frontSet(high);
     const slot = this.#findIn(front, low, high);
-    return slot >= 0 || this.#hasSpilled[front] === 0 ? slot : this.#findBehind(low, high);
+    return slot >= 0 || !this.#notes.maySentOn(front, high) ? slot : this.#findBehind(low, high);
   }
 
   #findAmongMany(low: number, high: number): number {
@@ -164,10 +161,13 @@ export class Table {
 
   /** Frees a slot. The last one of its set moves there: look-ups stop at the first free slot. */
   free(slot: number): void {
-    const set = Math.floor(slot / WAYS);
-    const last = slot < this.slots ? set * WAYS + this.#takenIn(set) - 1 : slot;
+    let last = slot;
+    if (slot < this.slots) {
+      const set = Math.floor(slot / WAYS);
+      last = set * WAYS + this.#notes.free(set);
+      this.#occupancy.remove(this.idOf(slot));
+    }
     const stride = this.#wordsPerSlot;
-    if (slot < this.slots) this.#occupancy.remove(this.idOf(slot));
     this.words.copyWithin(slot * stride, last * stride, (last + 1) * stride);
     this.words[last * stride + 1] = 0;
   }
@@ -204,7 +204,7 @@ export class Table {
   #findBehind(low: number, high: number): number {
     const first = this.#firstSet(low);
     const slot = this.#findIn(first, low, high);
-    if (slot >= 0 || this.#hasSpilled[first] === 0) return slot;
+    if (slot >= 0 || !this.#notes.maySentOn(first, high)) return slot;
     return this.#findIn(this.#secondSet(low, high), low, high);
   }
 
@@ -225,20 +225,19 @@ export class Table {
       const front = this.#frontSet(high);
       const slot = this.#occupancy.keys > FRONT_KEYS_MAX ? -1 : this.#roomInFront(front, nowMs);
       if (slot >= 0) return slot;
-      this.#hasSpilled[front] = 1;
+      this.#notes.sendOn(front, high);
     }
     const first = this.#firstSet(low);
     const second = this.#secondSet(low, high);
     const free = this.#occupancy.isFull ? -1 : this.#freeSlot(first, second);
     const slot = free >= 0 ? free : this.#replace(first, second, id, nowMs);
-    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#hasSpilled[first] = 1;
+    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#notes.sendOn(first, high);
     return slot;
   }
 
   /** A free slot of a set in the front, or one at rest; -1 if a short look finds none. */
   #roomInFront(set: number, nowMs: number): number {
-    const taken = this.#takenIn(set);
-    if (taken < WAYS) return set * WAYS + taken;
+    if (this.#notes.takenIn(set) < WAYS) return this.#take(set);
     for (let probe = 0; probe < FRONT_PROBES; probe++) {
       this.#way = (this.#way + 1) % WAYS;
       const slot = set * WAYS + this.#way;
@@ -247,20 +246,19 @@ export class Table {
     return -1;
   }
 
+  /** Takes a free slot of two sets; -1 if they have none. */
   #freeSlot(first: number, second: number): number {
-    const taken = this.#takenIn(first);
-    if (taken < SPILL_FROM) return first * WAYS + taken;
-    const takenInSecond = this.#takenIn(second);
-    if (takenInSecond < taken) return second * WAYS + takenInSecond;
-    return taken < WAYS ? first * WAYS + taken : -1;
+    const set = this.#roomier(first, second);
+    return this.#notes.takenIn(set) < WAYS ? this.#take(set) : -1;
   }
 
-  #takenIn(set: number): number {
-    const { words } = this;
-    const stride = this.#wordsPerSlot;
-    let taken = 0;
-    for (let at = set * WAYS * stride + 1; taken < WAYS && words[at] !== 0; at += stride) taken++;
-    return taken;
+  #roomier(first: number, second: number): number {
+    const taken = this.#notes.takenIn(first);
+    return taken < SPILL_FROM || taken <= this.#notes.takenIn(second) ? first : second;
+  }
+
+  #take(set: number): number {
+    return set * WAYS + this.#notes.take(set);
   }
 
   /** A slot of these two sets, after the key that costs least to forget was given up for it. */
@@ -268,14 +266,15 @@ export class Table {
     const choice = new EvictionChoice(this.#occupancy, id);
     this.#lookIn(first, choice, nowMs);
     if (!choice.isNearlyIdle) this.#lookIn(second, choice, nowMs);
-    const free = choice.isNearlyIdle ? -1 : this.#freeSlot(first, second);
-    if (free >= 0) this.#lookFurther(choice, nowMs);
+    const roomier = this.#roomier(first, second);
+    const hasRoom = this.#notes.takenIn(roomier) < WAYS;
+    if (hasRoom && !choice.isNearlyIdle) this.#lookFurther(choice, nowMs);
     if (choice.slot < 0) return this.#giveUp(this.slots, nowMs);
     const set = Math.floor(choice.slot / WAYS);
     if (set === first || set === second) return this.#giveUp(choice.slot, nowMs);
     this.#owner.forget(choice.slot, this.idOf(choice.slot), nowMs);
     this.free(choice.slot);
-    return free;
+    return this.#take(roomier);
   }
 
   /** Forgets a key so that its slot can be claimed by another. */
