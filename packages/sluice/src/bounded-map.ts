@@ -1,18 +1,18 @@
-// A Map with a bound: beyond it the entry that was set longest ago goes. What is remembered of callers
+// A Map with a bound: beyond it, the entry that was set longest ago is evicted. What is remembered of callers
 // (tokens, request ids, refusals) is kept in one of these, so that a flood of new keys costs neither
 // memory nor time.
 
 import { LinkedList } from "./linked-list.js";
 
 /**
- * A Map of at most `sizeMax` entries, in the order in which they were last set. Every operation takes
- * constant time, also on a full one.
+ * A Map of at most `sizeMax` entries, in the order in which they were last set. Every operation on an entry
+ * takes constant time, even when the map is full.
  */
 export class BoundedMap<K, V> {
   readonly #sizeMax: number;
   readonly #places = new Map<K, number>();
   #keys = new LinkedList<K>();
-  /** By the places of their keys. */
+  /** By the place of the key in `#keys`. */
   #values: (V | undefined)[] = [undefined];
 
   /** @param sizeMax - The most entries. With 0 nothing is kept. */
@@ -34,7 +34,7 @@ export class BoundedMap<K, V> {
     return place === undefined ? undefined : this.#values[place];
   }
 
-  /** Sets an entry, which is then the newest. Beyond the bound the oldest goes, and its value is returned. */
+  /** Sets an entry, which is then the newest. Beyond the bound, evicts the oldest and returns its value. */
   set(key: K, value: V): V | undefined {
     const known = this.#places.get(key);
     if (known !== undefined) {
@@ -65,7 +65,7 @@ export class BoundedMap<K, V> {
     this.#values = [undefined];
   }
 
-  /** All entries, the oldest first. Meanwhile the one at hand may be deleted, and nothing else changed. */
+  /** All entries, the oldest first. During iteration only the current entry may be deleted, nothing else changed. */
   *[Symbol.iterator](): IterableIterator<readonly [K, V]> {
     for (const place of this.#keys.places()) {
       yield [this.#keys.at(place), this.#values[place] as V];

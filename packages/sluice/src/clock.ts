@@ -26,8 +26,8 @@ export type CancelTimer = () => void;
 /** The latest time that can be counted exactly: the end of the year 2100, in milliseconds. */
 export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
 
-// Taken once: in Node the global and its origin are getters, as dear as reading the clock, and what a
-// test puts in place of the globals later must not decide how long a reading counts.
+// Taken once: in Node the global and its origin are getters that cost as much as reading the clock, and a
+// global that a test replaces later must not affect how long a reading is used.
 const { performance, queueMicrotask } = globalThis;
 const originMs = performance.timeOrigin;
 let latestMs = 0;
@@ -57,9 +57,9 @@ function readNow(): number {
   return latestMs;
 }
 
-/** So many readings within one millisecond are a burst. */
+/** This many readings within one millisecond are a burst. */
 const BURST_FROM = 32;
-/** In a burst, one reading serves so many more decisions. */
+/** How many further decisions one reading serves in a burst. */
 const DECISIONS_SERVED = 15;
 let readingsAlike = 0;
 let decisionsLeft = 0;

@@ -12,7 +12,7 @@ export function toKey(key: unknown): string {
   refuseKey(key);
 }
 
-// By itself: a check of each request must be short, or it is not compiled into what calls it.
+// A function of its own: what runs for each request must be short, or V8 does not inline it.
 function refuseKey(key: unknown): never {
   const seen = typeof key === "string" && key.length > 0 ? `${key.length} characters` : show(key);
   throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);

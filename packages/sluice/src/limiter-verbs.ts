@@ -56,8 +56,8 @@ export interface Limiter<IsSync extends boolean = true> {
   resetAt(key: string, options: AtTime): Answer<void, IsSync>;
   /**
    * Ends the limiter, and its store if it was not passed in. Every later call is an error, except
-   * that what is out can still be settled. A memory store that was passed in may take back, in time, what
-   * was counted; a limiter of the same name and numbers that is made before goes on counting.
+   * that what is out can still be settled. A memory store that was passed in may then drop, after a while,
+   * what was counted; a limiter of the same name and numbers that is made before that continues the count.
    */
   close(): Answer<void, IsSync>;
 }

@@ -55,7 +55,7 @@ class StoreLimiter implements Limiter<false> {
     for (const { limit } of setup.counters) setup.store.prepare?.(limit);
   }
 
-  // Most checks have no options. Theirs is written out, short enough to be compiled in one piece with
+  // Most checks have no options. Their path is written out, short enough for V8 to inline it together with
   // the look-up of the key (bench memory/few).
   check(key: string, options?: RequestOptions): MaybePromise<Decision> {
     const only = this.#only;

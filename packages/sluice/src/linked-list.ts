@@ -1,6 +1,6 @@
-// A list from which anything can be removed and the oldest item is known, in constant time. A Map or Set
+// A list in which any item can be removed, and the oldest found, in constant time. A Map or Set
 // is in order of insertion too, but to find its first entry V8 walks over all that were deleted before it:
-// a full one that gives up its oldest entry each time pays for its whole bound. The links are numbers in
+// each eviction from a full one takes time in proportion to its bound. The links are numbers in
 // arrays, so that an item costs no object and the garbage collector has nothing to follow.
 
 /** No place: what comes after the newest item, and {@link LinkedList.oldest} of an empty list. */
@@ -12,7 +12,7 @@ export class LinkedList<T> {
   readonly #items: (T | undefined)[] = [undefined];
   readonly #older: number[] = [NO_PLACE];
   readonly #newer: number[] = [NO_PLACE];
-  /** The first of the places that were left, each followed by the next in `#newer`. */
+  /** The first of the places that are free; `#newer` of each is the next one. */
   #free = NO_PLACE;
   #size = 0;
 
@@ -30,7 +30,7 @@ export class LinkedList<T> {
     return this.#items[place] as T;
   }
 
-  /** Adds an item as the newest and returns its place, which is above 0 and may have been another's before. */
+  /** Adds an item as the newest. Returns its place, which is above 0; places of removed items are reused. */
   add(item: T): number {
     const place = this.#takePlace();
     this.#items[place] = item;
@@ -54,7 +54,7 @@ export class LinkedList<T> {
     this.#link(place);
   }
 
-  /** The places in use, the oldest first. Meanwhile the one at hand may be removed, and nothing else changed. */
+  /** The places in use, the oldest first. During iteration only the current item may be removed, nothing else changed. */
   *places(): IterableIterator<number> {
     let place = this.oldest;
     while (place !== NO_PLACE) {
@@ -66,7 +66,7 @@ export class LinkedList<T> {
 
   #takePlace(): number {
     const place = this.#free;
-    // `#link` fills the gap at the end of the arrays.
+    // `add` and `#link` write the new elements at the end of the arrays.
     if (place === NO_PLACE) return this.#items.length;
     this.#free = this.#newer[place];
     return place;

@@ -28,12 +28,12 @@ export const bucket: Algorithm<BucketState, BucketLimit> = {
   carry,
 };
 
-/** How often debt beyond full is told by its doubling; beyond that it may grow as it will. */
-export const DOUBLINGS_MAX = 17;
+/** The most doublings that are told apart. Debt beyond that is bounded only by `debtTicksMax`. */
+const DOUBLINGS_MAX = 17;
 
 /**
- * How often a full bucket's debt has to be doubled to hold this one. A store that keeps nothing but the
- * instant of being full keeps this beside it, so that it can tell a clock that stepped back.
+ * How often a full bucket has to be doubled to hold this debt. A store that keeps nothing but the instant at
+ * which the bucket is full keeps this as well, so that it can recognise a clock that stepped back.
  */
 export function doublingsOf(debtTicks: number, { fullTicks }: BucketLimit): number {
   let doublings = 0;
@@ -41,7 +41,7 @@ export function doublingsOf(debtTicks: number, { fullTicks }: BucketLimit): numb
   return doublings;
 }
 
-/** The most that a debt can become by a clock that stepped back: that of a full bucket, doubled. */
+/** The most that a debt may become when the clock steps back: a full bucket's, doubled as often as given. */
 export function debtTicksAfterStep(doublings: number, limit: BucketLimit): number {
   if (doublings === DOUBLINGS_MAX) return limit.debtTicksMax;
   return Math.min(limit.fullTicks * 2 ** doublings, limit.debtTicksMax);

@@ -83,8 +83,8 @@ function giveBack(
 ): WindowState {
   const window = windowAt(limit, nowMs);
   const back = unitsBack(settlement);
-  // What was charged to a window that has ended is gone with it, and so is what was charged to one
-  // that is yet to come: the clock stepped back.
+  // What was charged to a window that has ended is gone with it. So is what was charged to a window
+  // in the future, which means that the clock stepped back.
   if (settlement.receipt.mark !== window || back === 0) return state;
   return { window, used: Math.max(0, usedIn(state, window) - back) };
 }

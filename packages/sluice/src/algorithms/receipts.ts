@@ -49,7 +49,7 @@ export function lowerReceipts(
     const stood = standsFor(receipt, measure, nowMs);
     const stands = Math.min(stood, left);
     left -= Math.min(stands, receipt.cost * measure.perUnit);
-    // What has come to nothing stays so, also if the clock steps back.
+    // A receipt that stands for nothing stays so, even if the clock steps back.
     if (stands === 0) receipt.lowered = receipt.before + receipt.cost * measure.perUnit;
     else receipt.lowered += stood - stands;
   }

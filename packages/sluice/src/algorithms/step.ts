@@ -63,8 +63,8 @@ export interface Algorithm<State, L> {
   /** Charges without asking: the excess of a commit becomes debt. */
   force(state: State, limit: L, cost: number, nowMs: number): State;
   /**
-   * Gives back the unused part of an earlier charge: never more than had it not happened. The same
-   * state if that is nothing.
+   * Gives back the unused part of an earlier charge: never more than had it not happened. Returns the
+   * same state if there is nothing to give back.
    */
   giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
   /** An operator's grant of `cost` units, capped at full. */

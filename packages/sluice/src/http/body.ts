@@ -14,7 +14,7 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
-/** Pieces of a body that are kept apart: one of a single byte takes as much memory as a hundred. */
+/** How many pieces of a body are kept before they are joined: one of a single byte takes as much memory as a hundred. */
 export const PIECES_MAX = 64;
 
 /** A form of body that has fields. */

@@ -89,7 +89,7 @@ export class Door implements PassageHost {
 
   #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
     const shown = this.#identity.read(view);
-    // Before a token is verified, where that is possible: a refusal costs no more than it has to.
+    // Before a token is verified, where possible, so that a refusal is cheap.
     const caller = keyOf(attributes) ?? this.#addressOf(shown);
     const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
     if (refused !== undefined) return refused;
@@ -233,7 +233,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Who asks, where no address is known: callers without a name share one limit for asking. */
+/** Who asks, if no address is known. Callers without any name share one limit. */
 function namedCaller({ user, apiKey, tenant }: Facts): string {
   return user ?? apiKey ?? tenant ?? "";
 }

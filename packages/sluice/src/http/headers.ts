@@ -27,7 +27,7 @@ interface FieldOptions {
   readonly partitionKey: PartitionKey | undefined;
 }
 
-/** The wall clock and the clock that limits run on show the same time if they differ by no more. */
+/** The wall clock and the clock of the limits count as the same if they differ by no more than this. */
 const SAME_TIME_MS_MAX = 50;
 
 /** The limit whose numbers are told. */
@@ -109,7 +109,7 @@ export class FieldWriter {
     if (legacyReset === undefined) return lines;
     lines += `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\n`;
     if (waitMs === undefined) return lines;
-    // Added up before it is rounded: what ends on a whole second says that second.
+    // Added before rounding, so that a window that ends on a whole second names that second.
     const reset = legacyReset === "delta" ? seconds : toSeconds(this.#wallMsOf(bound) + waitMs);
     return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
   }
@@ -120,7 +120,7 @@ export class FieldWriter {
     if (ruleLimit.isQuota) return nowMs;
     if (nowMs !== this.#readAtMs) {
       const wallMs = wallMsOf(this.#options.clock);
-      // A window ends on a whole second of the time that it is counted by.
+      // Windows end on whole seconds of the limit's clock, not of the wall clock.
       this.#wallMs = Math.abs(wallMs - nowMs) <= SAME_TIME_MS_MAX ? nowMs : wallMs;
       this.#readAtMs = nowMs;
     }

@@ -1,7 +1,7 @@
 // The answer to `GET /rate_limit`: how the caller stands under every rule that could count it and may be
-// shown. It charges none of them, so it has a limit of its own, in this process: each answer may be a look
-// at every counter in a shared store, and must not be the cheapest way to keep that busy. No cache may keep
-// the answer.
+// shown. It charges none of them, so it has a limit of its own, in this process: an answer may read every
+// counter of the caller in a shared store, and must not be the cheapest way to keep that store busy. No cache
+// may keep the answer.
 
 import type { Clock } from "../clock.js";
 import { createLimiter } from "../limiter.js";
@@ -13,12 +13,12 @@ import { PROBLEMS, toProblem } from "./problem.js";
 import { bytesOf, type Reply } from "./refusal.js";
 import { type Jitter, toRetry } from "./retry-after.js";
 
-/** So often may one caller ask. */
+/** How often one caller may ask. */
 const ASKING = { capacity: 20, refillPerSecond: 5 };
-/** Callers that are counted at a time; those that asked least are forgotten first. */
+/** How many callers are counted at a time; those that asked least are forgotten first. */
 const CALLERS_MAX = 10_000;
 
-/** Counts who asks. */
+/** The limit on asking. */
 export class RateLimitEndpoint {
   readonly #clock: Clock;
   readonly #jitter: Jitter;
@@ -30,7 +30,7 @@ export class RateLimitEndpoint {
     this.#jitter = jitter;
   }
 
-  /** Charges a caller for asking; the refusal if it asks too often. */
+  /** Charges a caller for asking. Returns the refusal if it asks too often. */
   refuse(caller: string): Reply | undefined {
     this.#limiter ??= createLimiter({
       limit: tokenBucket(ASKING),

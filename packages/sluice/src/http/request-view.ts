@@ -13,13 +13,13 @@ export interface RequestView {
   /** The request target as it was sent: path and query, or a whole URL. */
   readonly target: string;
   /**
-   * What rules may count by, and so what the application sees: by lower-case name; several lines of one
+   * What rules may count by: the fields that the application sees, by lower-case name; several lines of one
    * field joined by commas or as a list.
    */
   readonly headers: RequestHeaders;
   /**
-   * All fields as they came in, where `headers` leaves out those that end at a proxy. Only the client's
-   * address is read here, which a proxy writes. Absent: the same as `headers`.
+   * All fields as they were received, if `headers` leaves out hop-by-hop fields. Only the client's address
+   * is read from these, since a proxy writes it. Default: the same as `headers`.
    */
   readonly received?: RequestHeaders;
   /** The address at the other end of the connection: the client, or the last proxy. */

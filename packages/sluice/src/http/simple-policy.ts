@@ -152,7 +152,7 @@ export function toSimplePolicy<Raw>(
   return { policy, prepare, isKeyed: isKeyFound, release };
 }
 
-/** What a key function said of a request; undefined if there is none. */
+/** The key that a `key` function returned for a request; undefined if there is no such function. */
 export function keyOf(attributes: Attributes | undefined): string | undefined {
   return attributes?.[KEY] as string | undefined;
 }

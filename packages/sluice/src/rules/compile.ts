@@ -198,7 +198,7 @@ interface CompileContext {
   readonly delays: LongestDelays;
   readonly options: CompileOptions;
   readonly samples: SampleBudget;
-  /** What makes keys, by their dimensions: what many rules share stays in the processor's cache. */
+  /** The functions that make keys, by dimensions: one that many rules share stays in the processor's cache. */
   readonly keys: Map<string, KeyOf>;
 }
 
@@ -210,19 +210,19 @@ interface LimitContext {
   readonly before: KnownCounters;
 }
 
-/** Counters by what they say. */
+/** Counters by their JSON. */
 type KnownCounters = ReadonlyMap<string, Counter>;
 
 const NO_COUNTERS: KnownCounters = new Map();
 
-/** The counters of a rule by what they say: made when rules are replaced, so that nothing is kept for it. */
+/** The counters of a rule. Made only when rules are replaced, so that no memory is kept for it. */
 function countersOf(rule: CompiledRule | undefined): KnownCounters {
   if (rule === undefined) return NO_COUNTERS;
   const limits = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()].flat();
   return new Map(limits.map(({ counter }) => [JSON.stringify(counter), counter]));
 }
 
-/** The counter that says this, the one in use so far if there is one. */
+/** A counter with these numbers: the one in use so far, if the rule has an equal one. */
 function toCounter(
   { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
   rule: Rule,
@@ -240,7 +240,7 @@ function toCounter(
   return known ?? counter;
 }
 
-/** What makes the keys of a rule. That of an endpoint depends on the rule's paths, any other is shared. */
+/** The function that makes the keys of a rule. It is shared, unless it depends on the rule's own paths. */
 function toKeyOf({ key, match }: Rule, keys: Map<string, KeyOf>): KeyOf {
   if (key.some(({ kind }) => kind === "endpoint")) return compileKey(key, match.paths);
   const text = JSON.stringify(key);

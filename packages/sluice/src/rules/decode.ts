@@ -14,7 +14,7 @@ export function decodeOnce(text: string): string {
   return decode(text, false);
 }
 
-/** The same, but text with a malformed escape stays as it is, as where `decodeURIComponent` throws. */
+/** The same, but text with any malformed escape is returned as it is: where `decodeURIComponent` would throw. */
 export function decodeWhole(text: string): string {
   return decode(text, true);
 }

@@ -13,7 +13,7 @@ const IS_SAFE_IN_KEY = /^[!-$&-{}~]*$/;
 const IS_SAFE_IN_PATH = /^[!$&-)+-.\d<=>@-[\]^-{}~]*$/;
 const LONE_SURROGATE = /%u(d[89a-f][\da-f]{2})/gi;
 
-/** By code of ASCII, whether a character is one of those that a text may consist of. */
+/** For each ASCII code, whether the character is safe. */
 function toTable(isSafe: RegExp): readonly boolean[] {
   return Array.from({ length: 0x80 }, (_, code) => isSafe.test(String.fromCharCode(code)));
 }

@@ -124,7 +124,7 @@ export class Lanes {
     }
   }
 
-  /** Leases too: a key that is used up has none, and each of its requests would ask the shared store. */
+  /** Leases are cached too: an exhausted key has no lease, and each of its requests would ask the shared store. */
   #cached(store: Store): Store {
     if (this.#base instanceof DenyCacheStore) return store;
     const cache = denyCache(store, { clock: this.#options.clock });

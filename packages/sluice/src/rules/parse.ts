@@ -46,8 +46,8 @@ export function parseRules(source: string | object, options: ParseOptions = {}):
 }
 
 /**
- * The text that was read last. A service reads one file several times when it starts or reloads: to check it, to
- * put it in force and to watch it; and reading leaves a hundred times its size to the garbage collector.
+ * The text that was parsed last. A service reads one file several times when it starts or reloads (to check it, to
+ * put it in force and to watch it), and parsing leaves a hundred times its size as garbage.
  */
 let latest:
   | { readonly text: string; readonly file: string | undefined; readonly rules: WeakRef<RuleSet> }

@@ -1,7 +1,7 @@
 // Text that callers send, brought to one form, so that no other way of writing a value escapes the
-// rule or the counter that is about it. The work grows with the length of the text and no faster: to
-// normalise Unicode takes the square of the marks on one letter, so only what may be a name is
-// normalised, and what is too long or too strange to be one stays as it is.
+// rule or the counter that is about it. The work grows only linearly with the length: normalising Unicode takes
+// time quadratic in the number of combining marks on one letter, so only what may be a name is normalised,
+// and what is too long or has too many marks to be one stays as it is.
 
 // Printable ASCII without the space has no other form; without upper case no other case either.
 const IS_FOLDED = /^[!-@[-~]*$/;
@@ -10,18 +10,18 @@ const IS_ASCII = /^[\0-\x7f]*$/;
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
 /**
- * The longest text that is normalised, in UTF-16 units. One character is written with four at most, so no
+ * The longest text that is normalised, in UTF-16 units. One character takes four at most, so no
  * way of writing a name of 256 characters is longer.
  */
 export const NORMALISED_LENGTH_MAX = 1_024;
 
 /**
- * More marks on one letter than the Stream-Safe Text Format of Unicode (UAX #15) allows, and any language
- * has. The last two are letters that become marks in the form of login names.
+ * More marks on one letter than the Stream-Safe Text Format of Unicode (UAX #15) allows, or any language
+ * uses. The last two are letters that NFKC, the form of login names, turns into marks.
  */
 const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
 
-/** Whether a text may be a name, and so has other ways of being written. */
+/** Whether a text may be a name, and so is brought to its normal form. */
 function isNormalised(text: string): boolean {
   return text.length <= NORMALISED_LENGTH_MAX && !TOO_MANY_MARKS.test(text);
 }
@@ -52,7 +52,7 @@ export function toLoginName(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : toText(value);
   if (text === undefined || text === "") return undefined;
   if (IS_FOLDED.test(text)) return text;
-  // Padding that nobody sees makes no name too long to be normalised.
+  // Invisible characters go first, so that padding can't make a name too long to be normalised.
   const visible = text.replace(IGNORABLE, "").trim();
   const folded = foldCase(normalise(visible, "NFKC").trim());
   return normalise(folded, "NFKC").trim() || undefined;

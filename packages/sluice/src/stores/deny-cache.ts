@@ -119,7 +119,7 @@ export class DenyCacheStore extends ForwardingStore {
     });
   }
 
-  /** What is known to be refused is answered in process; only about the rest is the store asked. */
+  /** Known refusals are answered in process; the store is asked only about the rest. */
   override peek(
     charges: readonly Charge[],
     options?: PeekOptions,

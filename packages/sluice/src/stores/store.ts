@@ -104,8 +104,8 @@ export interface Store {
    */
   prepare?(limit: Limit): void;
   /**
-   * Lets go of a counter that will not be decided by any more, and in time of what was counted under it: for
-   * limits that come and go. Default: there is nothing to let go of.
+   * Says that a counter is no longer used, for limits that come and go: after a while the store may drop what was
+   * counted under it. What is out can still be settled. Default: the store keeps nothing for a counter.
    */
   forget?(counter: Counter): void;
   /** An operator's grant, capped at full. */

@@ -23,8 +23,8 @@ const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefi
  * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `arrivalMsMax`, or if
  * somebody else is reading it or the client is gone.
  *
- * @param response - Lets a client that waits for leave to send the body (`Expect: 100-continue`) go on, where a
- * listener for 'checkContinue' has left that open. Without it such a body is waited for in vain.
+ * @param response - For sending `100 Continue` to a client that waits for it (`Expect: 100-continue`), where a
+ * listener for 'checkContinue' has not done so. Without it such a body never comes.
  */
 export function readNodeBody(
   request: IncomingMessage,
@@ -65,7 +65,7 @@ function isTaken(request: IncomingMessage): boolean {
   );
 }
 
-/** Node does so by itself, unless somebody listens for 'checkContinue'. */
+/** Node sends it by itself, unless there is a listener for 'checkContinue'. */
 function sendContinue({ headers, complete }: IncomingMessage, response: ServerResponse): void {
   if (complete || headers.expect?.toLowerCase() !== "100-continue") return;
   const { _sent100: isSent } = response as { _sent100?: boolean };

@@ -7,8 +7,8 @@ import { decodeWhole } from "../../rules/decode.js";
 const COOKIES_LENGTH_MAX = 16_384;
 
 /**
- * The cookies by name. A name that comes with different values is left out, since parsers differ in which
- * of them they take: the first in Node, the last in other languages. Quotes around a value are no part of
+ * The cookies by name. A name with several different values is left out, since parsers differ in which
+ * they use: the first in Node, the last in other languages. Quotes around a value are no part of
  * it, and percent-escapes are decoded, or a value written in another way would be another one (what
  * can't be decoded stays as it is). No name is special, `__proto__` neither.
  */

@@ -17,7 +17,7 @@ export interface Reading {
   valueCount: number;
   /** How many bits of an IPv6 address are one client, by which keys are written. */
   readonly ipv6Prefix: number;
-  /** Limits by what they say: rules with the same one share it. */
+  /** Limits by their JSON: rules with equal limits share one object. */
   readonly limits: Map<string, Limit>;
 }
 
@@ -57,7 +57,7 @@ export class Spot {
     return this.#reading.ipv6Prefix;
   }
 
-  /** The first limit of this reading that says the same: one for ten thousand rules, not ten thousand. */
+  /** The first equal limit of this reading: one object for ten thousand rules, not ten thousand. */
   share(limit: Limit): Limit {
     const { limits } = this.#reading;
     const text = JSON.stringify(limit);

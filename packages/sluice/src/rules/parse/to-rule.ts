@@ -15,7 +15,7 @@ type GivenMatch = ReadFields<typeof matchFields.fields>;
 /** `exempt` as it was read. */
 export type GivenExempt = ReadFields<typeof exemptFields.fields>;
 
-// Of most rules, and so shared: an empty map takes as much memory as the rest of a rule's match.
+// Most rules have these, so they share them: an empty map takes as much memory as the rest of a rule's match.
 const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>();
 const NOBODY: Exempt = { ips: undefined, ranges: [], keys: new Set() };
 

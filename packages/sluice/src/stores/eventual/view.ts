@@ -20,7 +20,7 @@ export class View {
   /** Under the numbers that were asked for last. */
   counter: Counter;
   readonly key: string;
-  /** Where it is among all views. */
+  /** Its place in the list of all views. */
   place: number = NO_PLACE;
   /** Admitted here and not yet told; below zero: given back. */
   deltaUnits = 0;

@@ -21,7 +21,7 @@ export interface LeasedOptions {
   /** The most keys that are leased at once; default 10,000. Beyond it keys stay strict. */
   keysMax?: number;
   /**
-   * `"strict"`: sliding window logs are never leased, and so count for no longer than their window. For
+   * `"strict"`: sliding window logs are never leased, so an entry never counts for longer than its window. For
    * processes that share a log with others that don't lease it. Default `"leased"`.
    */
   logs?: "leased" | "strict";
