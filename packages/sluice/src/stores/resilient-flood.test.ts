@@ -88,6 +88,23 @@ describe("a flood of one caller", () => {
   });
 });
 
+describe("a request that waits for room", () => {
+  it("is not overtaken by later ones that would fit before it", async () => {
+    const { store, pass } = slowStand(100);
+    for (let i = 0; i < CHARGES_MAX; i++) void store.decide(of("flood"));
+    const large = store.decide(many(500, "large"));
+    const behind = store.decide(of("behind"));
+    for (let ms = 0; ms < 40; ms++) {
+      await pass(1);
+      for (let i = 0; i < 100; i++) void store.decide(of(`newcomer ${i}`));
+    }
+    await pass(20);
+    for (const { verdicts } of await Promise.all([large, behind])) {
+      expect(verdicts[0].source).toBe("memory");
+    }
+  });
+});
+
 describe("a request of more charges than the store is given at a time", () => {
   it("goes alone, and says nothing of the store when it is late", async () => {
     const { store, inner, pass } = slowStand(0);

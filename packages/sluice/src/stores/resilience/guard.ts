@@ -71,7 +71,7 @@ export class Guard {
   ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {
     if (deadlines.isFull) return answerInstead(request, tooManyPending());
     // An open breaker answers at once, also those who would have to wait.
-    if (this.breaker.state === "closed" && !this.#hasRoom(request.size)) {
+    if (this.breaker.state === "closed" && this.#mustWait(request.size)) {
       return this.#wait(request, deadlines, (wait) => {
         const { size, caller } = request;
         this.#line.push(caller, { size, send: () => this.#sendInTurn(wait) });
@@ -109,6 +109,11 @@ export class Guard {
       const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET };
       begin(wait);
     });
+  }
+
+  /** One that would fit waits too while others do: a large request would never find room otherwise. */
+  #mustWait(size: number): boolean {
+    return !this.#hasRoom(size) || (this.#line.first !== undefined && this.#underWay > 0);
   }
 
   /** What is larger than the bound goes alone. */
