@@ -130,6 +130,23 @@ describe("Table", () => {
     expect(table.idOf(table.find(low, high))).toBe(3);
   });
 
+  it("frees what a key left that found no place, together with all others of its limit", () => {
+    const { table } = shareTable(1_000);
+    const claim = (n: number, id: number) => {
+      const { low, high } = fingerprint(n);
+      const slot = table.claim(low, high, id, 0);
+      table.doubles[table.stateAt(slot)] = 1;
+      return slot;
+    };
+    // Fifty limits with equal parts: a further key of one of them often meets none it may replace.
+    for (let n = 0; n < 1_000; n++) claim(n, 1 + (n % 50));
+    for (let n = 1_000; claim(n, 1) !== table.slots; n++) expect(n).toBeLessThan(2_000);
+    const dropped: number[] = [];
+    table.freeAll(new Set([1]), (slot) => dropped.push(slot));
+    expect(dropped).toContain(table.slots);
+    expect(table.idOf(table.slots)).toBe(0);
+  });
+
   it("sets aside under 20 bytes for a key with one double of state, under 32 with two", () => {
     const owner = { share: () => 0, forget: () => {} };
     const bytes = (stateDoubles: number) =>

@@ -174,7 +174,8 @@ export class Table {
 
   /** Frees all slots that were written under these ids, each after `drop`, in one walk over the table. */
   freeAll(ids: ReadonlySet<number>, drop: (slot: number, id: number) => void): void {
-    for (let slot = 0; slot < this.slots; slot++) {
+    // The spare slot too: what it holds must not outlive the id either.
+    for (let slot = 0; slot <= this.slots; slot++) {
       // Another one of the set moves to where a slot was freed.
       for (let id = this.idOf(slot); ids.has(id); id = this.idOf(slot)) {
         drop(slot, id);
