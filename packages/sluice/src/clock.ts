@@ -66,10 +66,10 @@ let decisionsLeft = 0;
 let isBurst = false;
 
 /**
- * The time of a decision in this process. Reading the system's clock costs a third of such a decision,
- * so in a burst only every sixteenth reads it. A burst ends with the synchronous code that it
- * is in: a decision is never made by a time that another callback or microtask has read. Other
- * clocks are read every time.
+ * Makes the function that reads the time of a decision in this process. Reading the system's clock costs a
+ * third of such a decision, so in a burst only every sixteenth decision reads it. A burst ends with the
+ * synchronous code that it is in: a decision never uses a time that another callback or microtask has read.
+ * Other clocks are read every time.
  */
 export function toDecisionClock(clock: Clock): () => number {
   return clock === systemClock ? nowInBurst : () => toWholeMs(clock.now());

@@ -56,7 +56,7 @@ export interface ResilientStats {
 /** An operator's call may take longer than a decision: nobody's request waits for it. */
 const OPERATOR_MS_MIN = 1_000;
 
-/** Looking needs no atomicity: more is asked in parts, between which others have their turn. */
+/** A larger `peek` is sent in parts, between which others have their turn: it need not be atomic. */
 const PEEK_CHARGES_MAX = 128;
 
 /** A store behind a deadline and a breaker. Made by {@link resilient}. */

@@ -1,6 +1,6 @@
 // Keys that are blocked until a certain time, in a bounded table of their own, so that no flood
-// of ordinary keys can push a block out. When it is full, one that ends soon goes first. A block knows
-// its end and its length: a clock that steps back makes none longer than it was meant to be.
+// of ordinary keys can push a block out. When it is full, one that ends soon goes first. A block has
+// its end and its length, so that a clock that steps back makes none longer than intended.
 
 import type { Placement } from "./placements.js";
 import { Table } from "./table.js";

@@ -38,7 +38,7 @@ export interface Cells {
   /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
-  /** Whether it brought anything; if not, nothing has changed. */
+  /** Returns whether anything was given back; if not, nothing has changed. */
   giveBack(slot: number, settlement: Settlement, nowMs: number): boolean;
   grant(slot: number, cost: number, nowMs: number): void;
   /** What is in use of the window or entry with this mark, in the algorithm's own measure. */
@@ -47,7 +47,7 @@ export interface Cells {
   /** Lets go of what the slot holds outside itself. */
   clear(slot: number): void;
   /**
-   * Keeps what a charge leads to that takes nothing, refused or of no cost: the same use, counted from
+   * For a charge that takes nothing, because it was refused or costs 0: keeps the same use, counted from
    * now if the clock stepped back.
    */
   keepStanding(slot: number, cost: number, nowMs: number): void;

@@ -50,9 +50,9 @@ function chooseCodec(limit: ValueLimit): unknown {
   }
 }
 
-// The theoretical arrival time in ticks, 0 for a bucket that was full. How far it lay beyond full when
-// it was written is told by the exponent: what is farther away than that can only come from a clock
-// that stepped back. Scaling by a power of two loses nothing.
+// The theoretical arrival time in ticks, 0 for a bucket that was full. The exponent records how far beyond full
+// the debt was when it was written: an arrival time farther away than that can only come from a clock
+// that stepped back. Scaling by a power of two loses no precision.
 const DOUBLING_SCALE = 2 ** 54;
 
 const compactBucket: Codec<BucketState, BucketLimit> = {

@@ -26,7 +26,7 @@ export const ENTRY_STATE_DOUBLES = 2;
 const SWEEP_SLOTS_MAX = 512;
 /** And how many with each new entry once less than a quarter of it is left. */
 const SWEEP_SLOTS_AHEAD = 8;
-/** After all slots were looked through, how long at most until the next look. */
+/** The longest pause between two sweeps over all slots. */
 const SWEEP_REST_MS_MAX = 1_000;
 
 /** An arena and all the cells that keep their lists in it. */
@@ -38,9 +38,9 @@ export class EntryShelf {
   readonly #tables: Table[] = [];
   #sweepTable = 0;
   #sweepSlot = 0;
-  /** The earliest that anything expires, of what was seen since the first slot. */
+  /** When the first of the entries expires that this sweep has seen so far. */
   #earliestMs = Number.POSITIVE_INFINITY;
-  /** When all slots were looked through, and until when nothing can be found again. */
+  /** When the last sweep ended, and until when there is no point in another one. */
   #sweptAtMs = 0;
   #restsUntilMs = 0;
 
@@ -57,7 +57,7 @@ export class EntryShelf {
   hasRoom(entries: number, nowMs: number): boolean {
     const { arena } = this;
     if (arena.room > arena.entriesMax / 4) return true;
-    // A flood must not pay for looking again and again through what has not expired yet.
+    // A flood must not pay for sweeping again and again over entries that have not expired yet.
     const isResting = nowMs >= this.#sweptAtMs && nowMs < this.#restsUntilMs;
     if (isResting) return arena.room >= entries;
     for (let i = 0; i < SWEEP_SLOTS_AHEAD; i++) this.#sweepOne(nowMs);
@@ -77,7 +77,7 @@ export class EntryShelf {
     if (this.#sweepTable === 0) this.#rest(nowMs);
   }
 
-  /** All slots were looked through: what is added later, or has moved meanwhile, is found a little later. */
+  /** Ends a sweep. Entries that were added or moved during it are found by the next one. */
   #rest(nowMs: number): void {
     this.#sweptAtMs = nowMs;
     this.#restsUntilMs = Math.min(this.#earliestMs, nowMs + SWEEP_REST_MS_MAX);
@@ -123,7 +123,7 @@ export class EntryCells implements Cells {
     this.#live(slot, nowMs);
   }
 
-  /** Lets go of what has expired. Returns when the next of it will; Infinity if nothing is left. */
+  /** Drops expired entries. Returns when the next one expires; Infinity if none is left. */
   sweep(slot: number, nowMs: number): number {
     const list = this.#live(slot, nowMs);
     return list.used === 0 ? Number.POSITIVE_INFINITY : list.firstExpiresAtMs;

@@ -1,21 +1,21 @@
-// Which key of a full table is given up for a new one: of those that the new key's limit may take, the
-// one with the smallest share of its limit in use. A limit may take from itself and from limits that have
-// more than a fair share of the table and more keys than it has; and what is at rest, which costs nothing.
+// Which key of a full table is evicted for a new one: of those that the new key's limit may evict, the
+// one with the smallest share of its limit in use. A limit may evict its own keys, keys of limits that have
+// more than a fair share of the table and more keys than itself, and any key at rest, which costs nothing.
 
 import type { Occupancy } from "./occupancy.js";
 
-/** A key that has used less than this share of its limit is given up without a further look. */
+/** A key that has used less than this share of its limit is evicted without looking further. */
 const SHARE_NEARLY_IDLE = 1 / 8;
 
 export class EvictionChoice {
-  /** The slot of the key that is given up; -1 while there is none. */
+  /** The slot of the key to evict; -1 while there is none. */
   slot = -1;
   readonly #occupancy: Occupancy;
   readonly #id: number;
   readonly #ownKeys: number;
   readonly #fairShare: number;
   #share = Number.POSITIVE_INFINITY;
-  /** How many keys the limit of the one that is given up has. */
+  /** How many keys the limit of that key has. */
   #keys = 0;
   /** Whether that limit has no more than a fair share. */
   #isProtected = true;
@@ -33,13 +33,13 @@ export class EvictionChoice {
     return !this.#isProtected && this.#share < SHARE_NEARLY_IDLE;
   }
 
-  /** Looks at a key under the limit `id` that has this share of it in use. */
+  /** Considers a key of the limit `id` that has this share of it in use. */
   consider(slot: number, id: number, share: number): void {
     const keys = this.#occupancy.of(id);
     const isOpen = id === this.#id || share === 0;
-    // A limit with no more keys than the new one's is left alone: keys of a flood replace each other.
+    // A limit with no more keys than the new key's own loses none: keys of a flood replace each other.
     if (!isOpen && keys <= this.#ownKeys) return;
-    // A small limit takes from others within their fair share only if it meets nothing else.
+    // A small limit evicts from limits within their fair share only if it finds nothing else.
     const isProtected = !isOpen && keys <= this.#fairShare;
     if (!this.#isBetter(isProtected, share, keys)) return;
     this.slot = slot;
@@ -50,7 +50,7 @@ export class EvictionChoice {
 
   #isBetter(isProtected: boolean, share: number, keys: number): boolean {
     if (isProtected !== this.#isProtected) return !isProtected;
-    // Of equal shares the one of the largest limit, so that a small one can grow to its fair share.
+    // Of keys with equal shares, that of the largest limit, so that a small limit can grow to its fair share.
     return share < this.#share || (share === this.#share && keys > this.#keys);
   }
 }

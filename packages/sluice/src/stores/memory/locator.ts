@@ -43,7 +43,7 @@ export class Locator {
     return this.#lookUp(counter);
   }
 
-  // Apart, so that the compiler has the short way in one piece.
+  // A method of its own, so that V8 can inline the common path.
   #lookUp(counter: Counter): Placement {
     const placement = this.#placements.of(counter);
     this.#lastPlacement = placement;
@@ -51,7 +51,7 @@ export class Locator {
     return placement;
   }
 
-  /** Lets go of a counter. */
+  /** See {@link Placements.forget}. */
   forget(counter: Counter): void {
     if (counter === this.#lastCounter) this.#lastCounter = undefined;
     this.#placements.forget(counter);

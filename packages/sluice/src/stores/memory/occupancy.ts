@@ -1,5 +1,5 @@
 // How the keys of a table are divided among the limits that share it. A full table is divided as fair
-// queues divide a line: a limit that wants more than its fair share takes it from larger ones or
+// queueing divides a link: a limit that wants more than its fair share takes it from larger limits or
 // from itself, so no flood under one limit can push out the counters of a smaller one.
 
 export class Occupancy {

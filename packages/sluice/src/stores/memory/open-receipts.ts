@@ -15,9 +15,9 @@ export interface OpenReceipt {
   readonly low: number;
   readonly high: number;
   readonly receipt: OpenReceiptNumbers;
-  /** Its place among all that are known; {@link NO_PLACE} if it is not. */
+  /** Its place in the list of all open receipts; {@link NO_PLACE} if it is not in there. */
   place: number;
-  /** Its neighbours among those of its key, which are in the order of their marks and then of age. */
+  /** Its neighbours among the receipts of its key, which are ordered by mark and then by age. */
   previous: OpenReceipt | undefined;
   next: OpenReceipt | undefined;
   /** The request that made it, if it has a name. */
@@ -110,7 +110,7 @@ export class OpenReceipts {
     }
   }
 
-  /** The younger ones with the key and mark of a receipt that is not among them, the oldest first. */
+  /** The younger receipts with the key and mark of one that is not in the list, the oldest first. */
   #youngerThan(other: OpenReceipt): OpenReceipt[] {
     const { mark } = other.receipt;
     let last = this.#lastByKey.get(toIndex(other));
@@ -151,13 +151,13 @@ export class OpenReceipts {
     if (next !== undefined) next.previous = previous;
     else if (previous !== undefined) this.#lastByKey.set(toIndex(open), previous);
     else this.#lastByKey.delete(toIndex(open));
-    // A receipt may be kept for long by whoever has it: its neighbours should not be, with it.
+    // The caller may hold on to a receipt for long, which must not keep its neighbours in memory.
     open.previous = undefined;
     open.next = undefined;
   }
 }
 
-/** The younger ones with the key and mark of an open receipt, the oldest first. */
+/** The younger receipts with the key and mark of an open one, the oldest first. */
 function alikeAfter(open: OpenReceipt): OpenReceipt[] {
   const alike: OpenReceipt[] = [];
   let { next } = open;

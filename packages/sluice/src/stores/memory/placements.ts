@@ -24,13 +24,13 @@ export interface Placement {
   readonly blockSaltHigh: number;
   /** Every table in which the counter has had state, under these or other numbers. */
   readonly tables: readonly Table[];
-  /** Whether it stays as it is: that of a counter which was forgotten holds for the call at hand only. */
+  /** Whether it may be cached: the placement of a forgotten counter is valid for the current call only. */
   readonly isKept: boolean;
 }
 
 /** Who knows what slots mean. */
 export interface PlacementOwner extends SlotOwner {
-  /** Told just before a slot is freed because no counter uses its limit any more. */
+  /** Called just before a slot is freed because no counter uses its limit any more. */
   drop(slot: number, id: number): void;
 }
 
@@ -43,10 +43,10 @@ export interface PlacementBounds {
 
 const RECOVERY_CLASSES_MS = [60_000, 3_600_000, Number.POSITIVE_INFINITY];
 
-/** Beyond so many counters new ones share an id, and what it may fill of a table, by their numbers. */
+/** Beyond this many counters, new ones with equal numbers share an id, and with it their share of a table. */
 const IDS_OWN_MAX = 16_384;
 
-/** So many ids that no counter uses any more are taken back in one walk over the tables. */
+/** How many unused ids are reclaimed in one walk over the tables. */
 const UNUSED_MAX = 1_024;
 
 /** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
@@ -62,7 +62,7 @@ export class Placements {
   /** How many counters use an id, and the name of its cells. */
   readonly #usersOf: number[] = [];
   readonly #nameOf: string[] = [];
-  /** Ids that no counter uses; a counter of the same name finds what was counted until they are taken back. */
+  /** Ids that no counter uses. Until they are reclaimed, a new counter of the same name continues the count. */
   readonly #unused = new Set<number>();
   readonly #freeIds: number[] = [];
   #lastId = 0;
@@ -108,8 +108,8 @@ export class Placements {
   }
 
   /**
-   * Lets go of a counter that is not decided by any more; what is out can still be settled. Its id goes to
-   * another one some time after the last counter that used it, and its keys with it.
+   * Says that a counter is no longer used; what is out can still be settled. Some time after the last counter with
+   * its id is forgotten, the id is reclaimed, and the keys under it are dropped.
    */
   forget(counter: Counter): void {
     this.#forgotten.add(counter);
@@ -167,7 +167,7 @@ export class Placements {
     return tables;
   }
 
-  /** The cells of a counter: its own, so that it has a share of its table, while ids last. */
+  /** The cells of a counter: its own while ids last, so that it has a fair share of its table. */
   #cellsOf({ scope, part, limit }: Counter): Cells {
     const own = JSON.stringify([scope, part, limit]);
     const isOwn = this.#cells.has(own) || this.#cells.size < IDS_OWN_MAX;

@@ -85,8 +85,8 @@ export class Table {
   }
 
   /**
-   * All slots are numbered from 0 to this, exclusive. The spare one that bears this number itself is in no
-   * set, so that no look-up finds what it holds.
+   * All slots are numbered from 0 to this, exclusive. The slot with this number itself is a spare one: it is in no
+   * set, so no look-up finds what it holds.
    */
   get slots(): number {
     return this.#sets * WAYS;
@@ -147,8 +147,8 @@ export class Table {
 
   /**
    * A slot for a fingerprint that has none: a free one if its sets have any, else the one whose
-   * loss costs least of those that its limit may take. Where there is none of these it is the
-   * spare slot: the key is not remembered. Its state is whatever was there before.
+   * loss costs least of those that its limit may evict. If there is none of these it is the
+   * spare slot, and the key is not remembered. Its state is whatever was there before.
    */
   claim(low: number, high: number, id: number, nowMs: number): number {
     const slot = this.#room(low, high, id, nowMs);
@@ -176,7 +176,7 @@ export class Table {
   freeAll(ids: ReadonlySet<number>, drop: (slot: number, id: number) => void): void {
     // The spare slot too: what it holds must not outlive the id either.
     for (let slot = 0; slot <= this.slots; slot++) {
-      // Another one of the set moves to where a slot was freed.
+      // Freeing a slot moves another one of its set there.
       for (let id = this.idOf(slot); ids.has(id); id = this.idOf(slot)) {
         drop(slot, id);
         this.free(slot);

@@ -8,8 +8,8 @@ export const PENDING_MAX = 100_000;
 
 /**
  * A timer that is later than this was held up by other work, and so was everything else: requests go out at
- * the end of a turn of the event loop, and answers are read in the next one. Both are let happen first: a
- * process that is too busy to ask or to read says nothing of the store.
+ * the end of a turn of the event loop, and answers are read in the next one. Both happen before the deadline
+ * expires, because a process that is too busy to ask or to read says nothing about the store.
  */
 const HELD_UP_MS = 10;
 

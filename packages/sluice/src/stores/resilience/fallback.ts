@@ -168,7 +168,7 @@ export class Fallback {
     return charges.length === 0 ? [] : this.#memory.peek(charges, options).map(asFallback);
   }
 
-  /** A flood that keeps the store busy must not be let pass for it: then `"open"` counts as `"local"`. */
+  /** While a flood keeps the store busy, `"open"` counts as `"local"`: the flood must not be admitted for that. */
   #policyOf({ counter }: Charge, absence?: Absence): FailurePolicy {
     const policy = counter.onStoreFailure ?? this.#options.onStoreFailure;
     return policy === "open" && absence?.failure instanceof StoreBusy ? "local" : policy;

@@ -1,6 +1,6 @@
 // What stands between a request and a store that may fail: a breaker that leaves a failing store
 // alone, a deadline for every answer, and a bound on what the store has to do at a time, so that a
-// flood waits here and not in front of everybody else's requests. It knows nothing of policies: each
+// flood waits here and does not delay the requests of other callers. It knows nothing of policies: each
 // request brings along what is answered instead.
 
 import type { Clock } from "../../clock.js";
@@ -8,12 +8,12 @@ import { SluiceError } from "../../errors.js";
 import { isThenable, type MaybePromise } from "../../maybe-promise.js";
 import { Breaker, type BreakerOptions, NO_TICKET } from "./breaker.js";
 import { type Deadline, type Deadlines, PENDING_MAX } from "./deadlines.js";
-import { Line } from "./line.js";
+import { FairQueue } from "./fair-queue.js";
 import { isMisuse, StoreBusy } from "./store-failure.js";
 
 /**
- * Charges that the store has to do at a time: some milliseconds of work for Redis, well within a deadline.
- * More than the network can keep busy, so that only a flood ever waits for room.
+ * The most charges that the store has to decide at a time: some milliseconds of work for Redis, well within a
+ * deadline, and enough to keep it busy in spite of the network, so that only a flood ever waits for room.
  */
 export const CHARGES_MAX = 1_024;
 
@@ -47,7 +47,7 @@ export class Guard {
   readonly breaker: Breaker;
   readonly #clock: Clock;
   readonly #onAnswer: () => void;
-  readonly #line = new Line<InLine>();
+  readonly #queue = new FairQueue<Queued>();
   /** Charges that the store has not answered yet. */
   #underWay = 0;
   #failures = 0;
@@ -70,11 +70,11 @@ export class Guard {
    */
   ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {
     if (deadlines.isFull) return answerInstead(request, tooManyPending());
-    // An open breaker answers at once, also those who would have to wait.
+    // An open breaker answers immediately, even requests that would have to wait for room.
     if (this.breaker.state === "closed" && this.#mustWait(request.size)) {
       return this.#wait(request, deadlines, (wait) => {
         const { size, caller } = request;
-        this.#line.push(caller, { size, send: () => this.#sendInTurn(wait) });
+        this.#queue.push(caller, { size, send: () => this.#sendInTurn(wait) });
       });
     }
     const ticket = this.breaker.ask();
@@ -111,12 +111,12 @@ export class Guard {
     });
   }
 
-  /** One that would fit waits too while others do: a large request would never find room otherwise. */
+  /** While others wait, a request that would fit waits too: otherwise a large one would never find room. */
   #mustWait(size: number): boolean {
-    return !this.#hasRoom(size) || (this.#line.first !== undefined && this.#underWay > 0);
+    return !this.#hasRoom(size) || (this.#queue.first !== undefined && this.#underWay > 0);
   }
 
-  /** What is larger than the bound goes alone. */
+  /** A request that is larger than the bound is sent alone. */
   #hasRoom(size: number): boolean {
     return this.#underWay === 0 || this.#underWay + size <= CHARGES_MAX;
   }
@@ -156,13 +156,13 @@ export class Guard {
       try {
         wait.resolve(request.accept(value));
       } catch (error) {
-        // Not what a store may answer: nobody must be left waiting for it.
+        // The store's answer is invalid; the caller must not be left waiting.
         return this.#fail(wait, error);
       }
       this.#succeed(ticket);
     };
     Promise.resolve(sent).then(take, (error: unknown) => {
-      // Of an error that comes late nobody has to know any more.
+      // An error that comes after the deadline no longer matters.
       if (!deadlines.end(wait.deadline)) return;
       this.#leave(request.size);
       this.#fail(wait, error);
@@ -176,10 +176,10 @@ export class Guard {
       this.#fail(wait, new StoreBusy(CHARGES_MAX));
       return;
     }
-    // Whatever becomes of it, others are not kept waiting for it.
+    // Whatever becomes of it, other requests don't wait for it.
     this.#leave(request.size);
     if (request.size > CHARGES_MAX) {
-      // As large as this, it may have taken too long by itself: that says nothing of the store.
+      // A request as large as this may take too long by itself, which says nothing about the store.
       this.breaker.giveUp(ticket);
       wait.ticket = NO_TICKET;
     }
@@ -190,9 +190,9 @@ export class Guard {
   #leave(size: number): void {
     this.#underWay -= size;
     for (;;) {
-      const next = this.#line.first;
+      const next = this.#queue.first;
       if (next === undefined || !this.#hasRoom(next.size)) return;
-      this.#line.shift();
+      this.#queue.shift();
       next.send();
     }
   }
@@ -226,12 +226,12 @@ interface Wait<Sent, Answer> {
   readonly deadline: Deadline;
   readonly resolve: (answer: MaybePromise<Answer>) => void;
   readonly reject: (error: unknown) => void;
-  /** {@link NO_TICKET} until it is sent: what happens before says nothing of the store. */
+  /** {@link NO_TICKET} until it is sent: what happens before that says nothing about the store. */
   ticket: number;
 }
 
-/** One that waits for room. */
-interface InLine {
+/** A request that waits for room. */
+interface Queued {
   readonly size: number;
   send(): void;
 }

@@ -29,7 +29,7 @@ function absenceOf({ breaker }: Surroundings, failure: unknown): Absence {
   return { failure, retryAfterMs: breaker.retryAfterMs };
 }
 
-/** Most requests are about one identity, and those of several are some caller's all the same. */
+/** Most requests are about one identity; of several, the first stands for the caller. */
 function callerOf(charges: readonly Charge[]): string {
   return charges[0]?.key ?? "";
 }

@@ -12,10 +12,10 @@ export function isMisuse(error: unknown): boolean {
   return error instanceof SluiceError && error.code !== UNAVAILABLE;
 }
 
-/** The store is well, and has more to do than it could answer in time: the request was not sent. */
+/** The store works, but has more to do than it could answer in time: the request was not sent. */
 export class StoreBusy extends SluiceError {
   constructor(chargesMax: number) {
-    super(UNAVAILABLE, `it has ${chargesMax} charges to decide already`);
+    super(UNAVAILABLE, `it is busy with ${chargesMax} other charges`);
   }
 }
 

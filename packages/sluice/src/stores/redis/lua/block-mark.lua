@@ -19,7 +19,7 @@ local function left_of(finish, length, now)
 end
 
 -- Takes a value apart: what is behind the mark or nothing, a mark anew for a value that is kept until
--- then, for how long the block lasts (0: it has ended), and until when the value is kept.
+-- then, how long the block still lasts (0: it has ended), and until when the value is kept.
 local function unmark(value, now)
   if not is_marked(value) then return value, nil, 0, 0 end
   local _, finish, length, kept_until_ms = struct.unpack(MARK, value)

@@ -9,8 +9,7 @@ local bucket = {}
 
 local DOUBLINGS_MAX = 17
 
--- The most that a debt can become by a clock that stepped back: that of a full bucket, doubled until it
--- holds it.
+-- The most that a debt may become when the clock steps back: a full bucket's, doubled until it holds the debt.
 local function debt_after_step(debt, full, most)
   local doublings = 0
   while doublings < DOUBLINGS_MAX and debt > full * 2 ^ doublings do doublings = doublings + 1 end

@@ -14,8 +14,8 @@ local kinds = {
   slidingWindowCounter = sliding,
 }
 
--- Reads the counter at a place into the table `c`, brought to the numbers of this limit. `carried`: it
--- was written under others. `behind`: by a clock that is ahead of now, and reads as of now.
+-- Reads the counter at a place into the table `c`, converted to the numbers of this limit. `carried`: it was
+-- written under other numbers. `behind`: it was written by a clock that is ahead of now, and reads as of now.
 local function load(c, place, limit, shift)
   local algorithm = kinds[limit.kind]
   limit.algorithm = algorithm
@@ -25,7 +25,7 @@ local function load(c, place, limit, shift)
   algorithm.read(c, value, limit, now)
 end
 
--- For how long a value with a mark is kept, that of a block that has ended until somebody sees it.
+-- How long a marked value is kept: at least as long as the block, and 1 ms if that has ended.
 local function kept_ms_of(block_ms, ttl)
   return block_ms < 0 and MARK_MS_MAX or max(ttl, block_ms, 1)
 end
@@ -45,15 +45,15 @@ local function save(c, limit)
   values[c.place], ttls[c.place] = ttl > 0 and value, ttl
 end
 
--- Keeps a counter as it reads now, though nothing was taken of it: after a clock that stepped back the
--- same use counts from now, or it would lock out.
+-- Keeps a counter as it reads now, even if nothing was taken from it: when the clock has stepped back, the same
+-- use must count from now, or the key would stay locked out.
 local function save_standing(c, limit)
   c.dirty = c.dirty or c.behind
   save(c, limit)
 end
 
--- For how long the key is still blocked, by the limiter's first value; -1 is forever. A block that was
--- seen to have ended does not come back with the clock. To be asked before the counter is loaded.
+-- How long the key is still blocked, by the limiter's first value; -1 is forever. A block that was seen to have
+-- ended does not come back when the clock steps back. Call this before the counter is loaded.
 local function blocked_ms(place)
   local value = values[place]
   if not is_marked(value) then return 0 end

@@ -42,14 +42,14 @@ local function cost_of_all(members)
   return cost
 end
 
--- Takes out what has expired, and lets what would expire too late do it in time: until here it was only
--- read so. A peek leaves the list as it is.
+-- Writes what `read` has only computed: removes expired entries, and brings forward those that would expire too
+-- late. A peek does not call this, and leaves the list as it is.
 local function bring(c)
   if not c.behind then return end
   c.behind, c.dirty = false, true
   if c.gone > 0 then redis.call("ZREMRANGEBYSCORE", c.key, "-inf", c.now) end
   if c.latest then
-    -- From the latest instant up to the total, which stands at infinity.
+    -- From the latest instant up to the total, whose score is infinity.
     redis.call("ZREMRANGEBYSCORE", c.key, c.latest, "(+inf")
     redis.call("ZADD", c.key, c.latest, text(c.last_cost) .. "@" .. text(c.latest))
   end

@@ -66,7 +66,7 @@ local function lower(list, first, in_use, per_unit, per_ms, now)
     local stood = stands_for(receipt, per_unit, per_ms, now)
     local stands = min(stood, left)
     left = left - min(stands, receipt.cost * per_unit)
-    -- What has come to nothing stays so, also if the clock steps back.
+    -- A receipt that stands for nothing stays so, even if the clock steps back.
     if stands == 0 then receipt.lowered = receipt.before + receipt.cost * per_unit
     else receipt.lowered = receipt.lowered + stood - stands end
   end

@@ -8,8 +8,8 @@ function window.force(c, limit, cost)
 end
 
 function window.give_back(c, _, receipt, kept, _, stands)
-  -- What was charged to a window that has ended is gone with it, and so is what was charged to one that
-  -- is yet to come: the clock stepped back.
+  -- What was charged to a window that has ended is gone with it. So is what was charged to a window in the
+  -- future, which means that the clock stepped back.
   local back = min(receipt.cost - kept, stands)
   if receipt.mark ~= c.finish or back == 0 then return end
   c.used, c.dirty = max(0, c.used - back), true

@@ -41,8 +41,8 @@ function window.read(c, value, limit, now)
   -- Only seen so: a limiter with a larger limit may go on counting, as while servers are replaced.
   if under ~= limit.limit and used > limit.limit and not c.keeps_all then c.used = limit.limit end
   if finish == c.finish then return end
-  -- One that ends later may be a window from the future, which counts as this one: a clock that stepped
-  -- back locks nobody out. Any other was written under other numbers.
+  -- One that ends later may be a window from the future, which counts as this one: a clock that steps
+  -- back locks no key out. Any other was written under other numbers.
   c.behind = finish > c.finish and (limit.ends or (finish - c.finish) % limit.windowMs == 0)
   c.carried = not c.behind
   c.dirty = c.carried

@@ -1,7 +1,7 @@
-// Who is sent to the store next when it has as much to do as it can answer in time. Callers take turns:
-// one that has thousands of requests waiting is served no more often than one that has a single one.
+// Which request is sent to the store next, when it has as much to do as it can answer in time. Callers take turns:
+// one with thousands of waiting requests is served no more often than one with a single request.
 
-/** One that waits. */
+/** An item that waits. */
 interface Place<T> {
   readonly item: T;
   next: Place<T> | undefined;
@@ -15,8 +15,8 @@ interface Queue<T> {
   next: Queue<T> | undefined;
 }
 
-/** Items that wait, by caller. Every operation takes the same time however many wait. */
-export class Line<T> {
+/** Items that wait, by caller. Every operation takes constant time, however many wait. */
+export class FairQueue<T> {
   readonly #byCaller = new Map<string, Queue<T>>();
   /** The caller whose turn it is, and the one whose turn comes last. */
   #first: Queue<T> | undefined;
@@ -40,7 +40,7 @@ export class Line<T> {
     this.#append(added);
   }
 
-  /** Takes the first item out; its caller goes to the end. */
+  /** Removes the first item; its caller goes to the end. */
   shift(): void {
     const queue = this.#first;
     if (queue === undefined) return;
