@@ -188,7 +188,7 @@ export class DecisionApi {
 
 /** What the fields of a request say, once it is let in. */
 interface Asking {
-  /** What every request with these fields is put as, unless it says a key. */
+  /** The call of every request with these fields, unless it has an idempotency key. */
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
 }

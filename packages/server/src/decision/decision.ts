@@ -9,7 +9,7 @@ import { DecisionApi } from "./api.js";
 import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";
 
 const BOUNDS = {
-  // What nginx takes of a client by default, 32 KiB, and the target once more, which it sends along.
+  // nginx accepts heads of 32 KiB from a client by default, and sends the target along a second time.
   headBytesMax: 65_536,
   fieldsMax: 1_000,
   headMsMax: 10_000,

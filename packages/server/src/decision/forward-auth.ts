@@ -1,7 +1,7 @@
 // Forward-auth: other proxies ask whether a request may pass before they pass it on. 204 lets it pass, 429 with
-// a problem body refuses it, and both carry the RateLimit fields. Everything but 204 is a refusal, requests that
-// can't be understood included, and carries its status in a field besides: by that a proxy tells it from an
-// error of its own, and nginx, which knows no refusal but 403, what it means.
+// a problem body refuses it, and both carry the RateLimit fields. Everything but 204 is a refusal, even the answer
+// to a malformed request, and carries its status in X-Sluice-Status too: by that a proxy tells it from an error of
+// its own, and nginx, which knows no refusal but 403, learns the real status.
 
 import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
 import type { Policy } from "sluice/rules";
@@ -31,7 +31,7 @@ export function variantAt(path: string): Variant | undefined {
   return VARIANTS.get(path);
 }
 
-/** The whole response to a question that can't be understood. */
+/** The whole response to a malformed request. */
 export function toRawAnswer(problem: Problem, variant: Variant): string {
   return toRawProblem(
     { ...problem, status: statusFor(problem.status, variant) },
@@ -102,14 +102,14 @@ export class ForwardAuth {
   }
 
   /**
-   * A page that had its name lead to this machine asks from here too, with any field but one: a browser writes
-   * Host itself. Origin tells nothing: a proxy passes on that of its client.
+   * Refuses web pages (DNS rebinding): a page whose name resolves to this machine can set any field but Host, which
+   * the browser writes. Origin is no help: a proxy passes on its client's.
    */
   #mustBeAProxy({ peer, fields: { host } }: Turn): void {
     if (isUpstreamHost(host) || (peer !== undefined && !isLoopback(peer))) return;
-    const fix =
-      "a proxy on this machine must ask with an address, localhost or a name without dots as Host";
-    this.#forbid(`${fix}, got ${show(host)}`);
+    const rule =
+      "the Host of a proxy on this machine must be an address, localhost or a name without dots";
+    this.#forbid(`${rule}, got ${show(host)}`);
   }
 
   #forbid(seen: string): never {

@@ -44,14 +44,14 @@ export class ForwardedRequest implements RequestView {
   constructor(raw: Turn, variant: Variant, clientAddress: AddressSource) {
     const fields = FIELDS[variant];
     this.raw = raw;
-    // What the proxy says of the request is read whatever Connection names: a client may have written that.
+    // What the proxy says about the request is read even if Connection names it: the client may have written that.
     this.method = readMethod(this.received, fields.method);
     this.target = readTarget(this.received, fields.target);
     mustHaveClient(this.received, variant === "nginx" ? REAL_IP : clientAddress);
     this.#host = this.received[fields.host];
   }
 
-  /** Of the client's own fields those that are about more than one connection. */
+  /** The client's own fields without the hop-by-hop ones. */
   get headers(): HeaderValues {
     this.#headers ??= this.#toHeaders();
     return this.#headers;
@@ -61,7 +61,7 @@ export class ForwardedRequest implements RequestView {
     return this.raw.fields.values;
   }
 
-  /** The Host of this request is ours; rules are about that of the client's. */
+  /** The Host of this request is Sluice's; rules are about the client's. */
   #toHeaders(): HeaderValues {
     const headers = this.raw.fields.passedValues(true);
     const host = this.#host;

@@ -1,13 +1,13 @@
 // Limiters for limits that requests bring along, one for each name and numbers, kept while they are in use.
-// There is room for so many; beyond it the caller that has most of them, by its token, loses the one that it
-// has not used for longest. So nobody who makes up limits takes the room of others.
+// Their number is bounded: beyond it, the caller (told apart by token) with the most limits loses its least
+// recently used limiter. So a caller who makes up limits can't take the room of others.
 
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
 import type { Core } from "../core.js";
 import { InputError } from "./input-error.js";
 
-/** Limits of all limiters together: a memory store keeps a place for each. */
+/** The most limits of all limiters together: a memory store keeps an id for each. */
 export const LIMITS_MAX = 10_000;
 
 /** Apart from the counters of rules, whose ids have no colon. */
@@ -93,7 +93,7 @@ export class Limiters {
     return kept;
   }
 
-  /** There are as many callers as tokens: few. */
+  /** Looks at every caller: there are as many as tokens, which is few. */
   #evict(): void {
     let most: Caller | undefined;
     for (const caller of this.#callers) {

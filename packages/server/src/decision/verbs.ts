@@ -242,7 +242,7 @@ export class Verbs {
   }
 }
 
-/** What a call says to a limiter or a policy. */
+/** The options of a call for a limiter or a policy. */
 type CallOptions = RequestOptions & Omit<Call, "token">;
 
 function toOptions(cost: number | undefined, call: Call): CallOptions {

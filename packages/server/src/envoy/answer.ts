@@ -45,7 +45,7 @@ export function toResponse(
   return toOverLimit(statuses, toWaitMs(asks, verdicts));
 }
 
-/** What a rule said when it last refused a request of one descriptor. */
+/** The last refusal of a rule to a request of one descriptor. */
 interface Refusal {
   readonly remaining: number;
   readonly resetSeconds: number | undefined;
@@ -56,8 +56,8 @@ interface Refusal {
 const refusals = new WeakMap<EnvoyRule, Refusal>();
 
 /**
- * The refusal of the only descriptor. For a second at a time all that are refused under one limit get the same: a
- * flood is answered with an object that was made, and written, before.
+ * The refusal of a request of one descriptor. All that are refused under one limit within a second get the same
+ * object: a flood is answered with a response that was made, and encoded, before.
  */
 function toRefusal(ask: Ask, verdict: Verdict | undefined, nowMs: number): RateLimitResponse {
   const { rule } = ask;

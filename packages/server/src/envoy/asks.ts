@@ -46,7 +46,7 @@ export function isTaken(ask: Ask): boolean {
 }
 
 /** Whether its hits are charged, and were spent before they were asked about. */
-export function isSpent(ask: Ask): boolean {
+export function isTakenAsSpent(ask: Ask): boolean {
   return ask.isSpent && isTaken(ask);
 }
 

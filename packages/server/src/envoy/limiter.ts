@@ -14,8 +14,8 @@ import {
   isNoneOf,
   isPlain,
   isRefunded,
-  isSpent,
   isTaken,
+  isTakenAsSpent,
   NOTHING,
   type Verdicts,
   withoutReplaced,
@@ -180,10 +180,10 @@ export class EnvoyLimiter {
   ): MaybePromise<RateLimitResponse> {
     this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
     const response = toResponse(asks, verdicts, isRefused, nowMs);
-    if (!isRefused || !asks.some(isSpent)) return response;
+    if (!isRefused || !asks.some(isTakenAsSpent)) return response;
     const spent = asks.flatMap((ask, i): Ask[] => {
       const left = verdicts[i]?.remaining ?? 0;
-      if (!isSpent(ask) || left === 0) return [];
+      if (!isTakenAsSpent(ask) || left === 0) return [];
       return [{ ...ask, hits: Math.min(ask.hits, left) }];
     });
     if (spent.length === 0) return response;

@@ -15,7 +15,7 @@ export function toEnvoyStore(core: Core, timeoutMs: number): Store {
   const { config, store, clock, telemetry } = core;
   const borrowed = new BorrowedStore(store);
   if (config.workers > 1) return toCached(toLeased(borrowed, core), core);
-  // Its guard already knows how long it may take.
+  // Its guard has a deadline already.
   if (store.isGuarded === true) return toCached(borrowed, core);
   if (store.isRemote !== true) return borrowed;
   const guarded = resilient(borrowed, {
@@ -33,8 +33,8 @@ function toCached(store: Store, { clock, telemetry }: Core): Store {
 }
 
 /**
- * A worker's store is the primary, a message away: what can be leased is, as rules in a worker are. Logs are not:
- * a service of one process that shares them over Redis would not know that they count for longer.
+ * A worker's store is the primary, a message away: limits are leased, as those of rules in a worker are. Sliding logs
+ * are not: a service of one process that shares them over Redis would not know that leased entries count for longer.
  */
 function toLeased(store: Store, { config, clock, telemetry }: Core): Store {
   const leases = leased(store, { holders: config.workers, logs: "strict", clock });

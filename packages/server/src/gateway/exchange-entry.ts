@@ -43,7 +43,7 @@ export class Entry {
     // What is matched and counted is what is sent on.
     turn.target = target;
     if (turn.asksForWebSocket) {
-      // What the client sends next may be no HTTP: unless it is switched, nothing on it is a request.
+      // What the client sends next may not be HTTP, so if the upgrade fails the connection is closed.
       turn.closes = true;
       this.#decide(turn, path);
     } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {

@@ -191,7 +191,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#turn.begin(status, reason, this.#linesOf(head), length, hasDate);
   }
 
-  /** Both connections are one WebSocket from now on: each direction is passed on as a body is. */
+  /** From now on both connections are one WebSocket: each direction is forwarded as a body is. */
   #switch(head: ResponseHead): void {
     this.#isHeadKept = false;
     this.#isSwitched = true;

@@ -54,7 +54,7 @@ class Seen {
   length = "";
 }
 
-/** Of `TE`, which ends here, `trailers` is said again. */
+/** Whether the client accepts trailers. `TE` is hop-by-hop, so the gateway says `trailers` again by itself. */
 function takesTrailers(raw: readonly string[]): boolean {
   for (let i = 0; i < raw.length; i += 2) {
     const isTe = raw[i].length === 2 && kind.kindOf(raw[i]) === kind.TE;
@@ -63,7 +63,7 @@ function takesTrailers(raw: readonly string[]): boolean {
   return false;
 }
 
-/** The line of a field; that of addresses is written later, with one more. */
+/** The line of a field. That of client addresses is written later, with the peer's added. */
 function toLine(known: number, name: string, value: string, seen: Seen): string {
   if (known === kind.FORWARDED_FOR) {
     if (value !== "") seen.forwardedFor += `${value}, `;

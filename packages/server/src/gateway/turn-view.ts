@@ -29,7 +29,7 @@ export class TurnView implements RequestView {
     return this.raw.target;
   }
 
-  /** What the upstream sees too. */
+  /** The fields that the upstream sees too. */
   get headers(): RequestView["headers"] {
     const { fields, peer } = this.raw;
     return fields.passedValues(this.#trust.isPeerTrusted(peer));

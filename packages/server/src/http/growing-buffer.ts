@@ -1,7 +1,7 @@
 // Bytes that arrive piece by piece, joined as they come: kept apart, a piece of a single byte takes more than a
-// hundred, and whoever sends chooses the pieces.
+// hundred bytes of memory, and the sender chooses the size of the pieces.
 
-/** What most bodies fit; small enough to come out of Node's pool. */
+/** Enough for most bodies, and small enough to be allocated from Node's buffer pool. */
 const START_BYTES = 512;
 
 /** Gathers bytes in one piece of memory, which doubles when it is full. */
@@ -19,7 +19,7 @@ export class GrowingBuffer {
     return this.#memory.length;
   }
 
-  /** All that was added; a view that the next {@link add} may outdate. */
+  /** All that was added. A view, which the next {@link add} may invalidate. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }

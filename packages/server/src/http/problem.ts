@@ -33,9 +33,9 @@ export const PROBLEM_LINES =
   "Cache-Control: no-store\r\nContent-Type: application/problem+json\r\n";
 
 /**
- * The whole response to what is no request, after which its connection is closed.
+ * The whole response to a malformed request, after which its connection is closed.
  *
- * @param lines - Further fields, each with the end of its line.
+ * @param lines - Further fields, each ending with CRLF.
  */
 export function toRawProblem(problem: Problem, lines = ""): string {
   const body = toProblemBody(problem);

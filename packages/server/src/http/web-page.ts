@@ -22,8 +22,8 @@ export function isLocalHost(host: string | undefined): boolean {
 }
 
 /**
- * The same, or a name of one label: what nginx calls its upstream (`sluice`), and nobody can register as a
- * domain.
+ * The same, or a name of one label, such as nginx's name of its upstream (`sluice`): it can't be registered as
+ * a domain.
  */
 export function isUpstreamHost(host: string | undefined): boolean {
   return isLocalHost(host) || (host !== undefined && /^[a-z\d_-]+$/.test(nameOf(host)));

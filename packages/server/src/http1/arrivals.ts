@@ -1,12 +1,12 @@
-// Connections that arrive together. The event loop accepts one in each of its turns and serves every request
-// that is there in the same turn: were the first connections of a burst served while others still queue in the
-// kernel, each of those would wait for one more request of all before it. So all are accepted first, and read from
-// when a turn brings no further one (bench service/ramp).
+// Connections that arrive together. The event loop accepts one connection in each of its turns, and in the same turn
+// serves every request that is there. If the first connections of a burst were served while others still queue in the
+// kernel, each of those would wait for one more request of every connection before it. So all are accepted first, and
+// read from only when a turn brings no further one (bench service/ramp).
 
 import type { Socket } from "node:net";
 import { atEndOfTurn, readMs } from "../clock.js";
 
-/** How long a connection waits for others at most: where requests fill each turn, new ones come late anyway. */
+/** How long a connection waits for others at most. */
 export const ARRIVAL_MS_MAX = 250;
 
 /** Gathers connections until no more come. */

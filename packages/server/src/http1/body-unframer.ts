@@ -30,7 +30,7 @@ export class BodyUnframer {
     if (this.#isChunked) this.#chunks.reset();
   }
 
-  /** Begins with all that still comes: the connection belongs to another protocol now. */
+  /** Begins a body without an end: the connection belongs to another protocol from now on. */
   beginEndless(): void {
     this.#isChunked = false;
     this.#left = Number.POSITIVE_INFINITY;

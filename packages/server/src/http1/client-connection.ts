@@ -24,9 +24,9 @@ export interface ConnectionServer {
   readonly keepAliveLines: string;
   dateLine(): string;
   /**
-   * The whole response to what can't be understood; its connection is closed.
+   * The whole response to a malformed request; its connection is closed.
    *
-   * @param target - What its first line asks for; empty if that can't be understood either.
+   * @param target - The target in its first line; empty if that can't be read either.
    */
   toRefusal(status: RefusalStatus, target: string): string;
   onTurn(turn: Turn): void;
@@ -117,7 +117,7 @@ export class ClientConnection {
     cutOff(this.#socket);
   }
 
-  /** For turns: all that follows, until the connection closes, is not HTTP but the body of this turn. */
+  /** For turns: from now on, all that arrives until the connection closes is the body of this turn, not HTTP. */
   switchProtocol(turn: Turn): RequestBody {
     const body = new RequestBody(this);
     turn.body = body;
@@ -162,7 +162,7 @@ export class ClientConnection {
     else this.#endTurn(turn);
   }
 
-  /** Whether what arrives is of interest. */
+  /** Whether what arrives is still read. */
   get #isReading(): boolean {
     return this.#phase !== "linger";
   }

@@ -36,7 +36,7 @@ export class HeadReader {
   #lineBytes = 0;
   #hasLine = false;
   /**
-   * What the first line of the latest head asks for, also if the rest of that head is refused; empty if it
+   * The target in the first line of the latest head, even if the rest of that head is refused; empty if it
    * could not be read.
    */
   target = "";

@@ -1,12 +1,12 @@
-// The fields of a request that go on to whoever is asked next: all but those that end at this hop, by their
-// names or because `Connection` names them, and those that only a trusted peer may say. Rules count by
-// these and no others: by a field that is dropped afterwards a client could be somebody else each time.
+// The fields of a request that are forwarded: all but hop-by-hop fields, which have a name of that kind or are
+// named in `Connection`, and those that only a trusted peer may send. Rules count by these and no others: a client
+// could send a new value of a field that is dropped afterwards with each request, and be a new caller each time.
 
 import * as kind from "./field-names.js";
 
 /**
- * The fields that are passed on, names and values in turn, in the client's order and spelling. Among them are
- * some that a proxy writes itself with what they say: Host, the body's length, the client's address.
+ * The fields that are forwarded, names and values in turn, in the client's order and spelling. Some of them are
+ * only the source of what a proxy writes itself: Host, the body's length, the client's address.
  *
  * @param isPeerTrusted - Whether what the peer says about the client is trusted.
  */
@@ -23,7 +23,7 @@ export function toPassedFields(raw: readonly string[], isPeerTrusted: boolean): 
   return passed;
 }
 
-/** `Connection` does not reach these: what a trusted peer says of the client is not the client's. */
+/** These are forwarded even if `Connection` names them: the client can't remove what a trusted peer says about it. */
 function goesOn(known: number, isPeerTrusted: boolean): boolean {
   if (known >= kind.FORWARDED_FOR && known <= kind.FROM_TRUSTED) return isPeerTrusted;
   return known === kind.HOST || known === kind.CONTENT_LENGTH;

@@ -61,8 +61,8 @@ export class RequestFields {
   }
 
   /**
-   * Those that go on to whoever is asked next, by name; see {@link toPassedFields}. A client's fields are its
-   * connection's, so its peer is always trusted or never.
+   * Those that are forwarded, by name; see {@link toPassedFields}. Computed once: the fields belong to one
+   * connection, whose peer is either trusted or not.
    */
   passedValues(isPeerTrusted: boolean): HeaderValues {
     this.#passedValues ??= this.#toPassedValues(isPeerTrusted);
@@ -71,7 +71,7 @@ export class RequestFields {
 
   #toPassedValues(isPeerTrusted: boolean): HeaderValues {
     const passed = toPassedFields(this.raw, isPeerTrusted);
-    // The one protocol that is asked for again, in these words.
+    // The one protocol that the gateway asks its upstream for, too.
     if (this.upgrade === "websocket") passed.push("upgrade", this.upgrade);
     return toValues(passed);
   }
@@ -113,7 +113,7 @@ class Seen {
         if (isNamed(name, "connection")) this.connection = joined(this.connection, value);
         break;
       case 13:
-        // Servers differ in which of several they take, so nobody knows who asks.
+        // Servers differ in which of several they use, so it is not clear who asks.
         if (isNamed(name, "authorization")) this.authorization = once(this.authorization, value);
         break;
       case 14:

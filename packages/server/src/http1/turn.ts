@@ -39,7 +39,7 @@ export class Turn {
   flushMsMax: number | undefined = undefined;
   /** Of the response, once its head is written. */
   status: number | undefined = undefined;
-  /** Whether the client may wait for leave: not in HTTP/1.0, and not once it has it. */
+  /** Whether the client may wait for `100 Continue`: not in HTTP/1.0, and not once it was sent. */
   #mayExpect: boolean;
   #isChunked = false;
   #isEnded = false;
@@ -86,7 +86,7 @@ export class Turn {
     return upgrade === "websocket" && this.method === "GET" && !hasBody;
   }
 
-  /** Whether the client waits for leave to send its body. */
+  /** Whether the client waits for `100 Continue` before it sends its body. */
   get #isExpecting(): boolean {
     return this.#mayExpect && this.fields.expect !== "" && this.body?.isComplete === false;
   }
@@ -100,7 +100,7 @@ export class Turn {
     return isOpen || fields.length > UNREAD_BYTES_MAX;
   }
 
-  /** Lets the client send its body, if it waits for that. To be called before the body is waited for. */
+  /** Sends `100 Continue` if the client waits for it. To be called before the body is waited for. */
   sendContinue(): void {
     if (!this.#isExpecting) return;
     this.#mayExpect = false;

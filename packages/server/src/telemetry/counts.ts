@@ -11,7 +11,7 @@ const SERIES_MAX = 2_000;
 export class Counts {
   readonly #names: readonly string[];
   readonly #values = new Map<string, { labels: Record<string, string>; value: number }>();
-  // Of a flood all are counted alike.
+  // All requests of a flood count towards the same series.
   #lastValues: readonly string[] = [];
   #last: { value: number } | undefined;
 

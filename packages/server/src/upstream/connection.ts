@@ -128,7 +128,7 @@ export class Connection {
     this.#socket.resume();
   }
 
-  /** Closes it once all that was written is out, as far as that goes on. Its caller hears nothing more of it. */
+  /** Closes it once all that was written is sent, or nothing moves any more. Its caller hears nothing more of it. */
   end(): void {
     this.#caller = undefined;
     this.#waitFor(this.#host.timing.idleTicks);

@@ -29,7 +29,7 @@ export class Pool implements ConnectionHost {
   readonly #waitingMax: number;
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  /** In the order in which they came, each with the tick at which it has waited too long. */
+  /** In the order in which they came, each with the tick at which it has waited too long. `waitingMax` bounds it. */
   readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
 

@@ -15,7 +15,7 @@ export interface ResponseSink {
   onEnd(bytes: Buffer, from: number, to: number): void;
 }
 
-/** What a request asked for, as far as it says how its response ends: HEAD brings no body. */
+/** The kind of a request, as far as the end of its response depends on it: a response to HEAD has no body. */
 export type Asked = "resource" | "head" | "websocket";
 
 /** Bytes of a response's head. */

@@ -1,6 +1,6 @@
 // The channels between the primary process and a worker: messages in order, both ways, until one of the two is gone.
-// What they ask each other goes over Node's own, which takes any value. Calls of the store are many and small, so they
-// have a pipe of their own and are lines of text: structured clones were a fifth of the primary's time.
+// Control messages go over Node's own channel, which takes any value. Calls of the store are many and small, so they
+// have a pipe of their own and are lines of text: structured clones took a fifth of the primary's time.
 
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -17,9 +17,9 @@ export interface Channel<Message = unknown> {
 
 /** The two channels between a primary and a worker. */
 export interface Channels {
-  /** What they ask each other. */
+  /** Questions that the two ask each other: reload, drain, metrics. */
   readonly control: Channel;
-  /** Calls of the store and their answers, each message one line without its end. */
+  /** Calls of the store and their answers. Each message is one line, without the line break. */
   readonly store: Channel<string>;
 }
 
@@ -47,10 +47,10 @@ export function processChannel(other: Talking): Channel {
   };
 }
 
-/** A pipe as a channel of lines. Nothing is read before somebody listens. */
+/** A pipe as a channel of lines. Nothing is read before there is a listener. */
 export function lineChannel(pipe: Socket): Channel<string> {
   pipe.setEncoding("utf8");
-  // Being gone is an event of its own.
+  // `onceGone` reports it, by the close that follows.
   pipe.on("error", () => {});
   return {
     send: (line) => {

@@ -9,7 +9,7 @@ import { WORKER_VARIABLE } from "./control.js";
 
 const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
 
-/** What a worker starts with: our output, Node's channel, and a pipe for the store at {@link STORE_FD}. */
+/** File descriptors of a worker: the primary's own, Node's channel, and a pipe for the store at {@link STORE_FD}. */
 const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
 const STORE_FD: number = STDIO.indexOf("pipe");
 
@@ -52,7 +52,7 @@ export function forkWorker(hasFile: boolean): WorkerProcess {
 /** The channels of this process, which {@link forkWorker} started, to its primary. */
 export function primaryChannels(): Channels {
   const pipe = new Socket({ fd: STORE_FD });
-  // What keeps a worker alive is Node's channel.
+  // Only Node's channel keeps a worker alive.
   pipe.unref();
   return { control: processChannel(toTalking(process, process)), store: lineChannel(pipe) };
 }

@@ -1,5 +1,5 @@
-// What a worker and the primary tell each other of the store: calls in batches, answers in batches, each batch one line
-// of JSON. Lists instead of objects, since there are many. Counters are told once and then known by a number.
+// How a worker calls the store in the primary: calls in batches, answers in batches, each batch one line of JSON. Lists
+// instead of objects, since there are many. A counter is sent once and then known by a number.
 
 import { deserialize, serialize } from "node:v8";
 import {
@@ -69,7 +69,7 @@ const SOURCES = ["memory", "store", "lease", "deny-cache", "fallback"] as const;
 /** A receipt: which charge it is of, its number in the primary, its cost. */
 export type WireReceipt = readonly [charge: number, receipt: number, cost: number];
 
-/** What a decision comes to. */
+/** The outcome of a decision. */
 export type WireOutcome = readonly [
   isAdmitted: boolean,
   verdicts: readonly WireVerdict[],
@@ -84,15 +84,16 @@ export type WireAnswer = readonly [call: number, value: unknown, error?: WireErr
 
 /** Calls as one line. */
 export function encodeCalls({ isAfresh, counters, calls }: Calls): string {
-  // Counters come seldom and have what JSON loses.
-  const told = counters.length === 0 ? "" : serialize(counters).toString("base64");
-  return JSON.stringify([isAfresh, told, calls]);
+  // Counters are sent rarely, and have values that JSON can't represent.
+  const serialized = counters.length === 0 ? "" : serialize(counters).toString("base64");
+  return JSON.stringify([isAfresh, serialized, calls]);
 }
 
 /** Reads {@link encodeCalls}. */
 export function decodeCalls(line: string): Calls {
-  const [isAfresh, told, calls] = JSON.parse(line) as [boolean, string, WireCall[]];
-  return { isAfresh, counters: told === "" ? [] : deserialize(Buffer.from(told, "base64")), calls };
+  const [isAfresh, serialized, calls] = JSON.parse(line) as [boolean, string, WireCall[]];
+  const counters = serialized === "" ? [] : deserialize(Buffer.from(serialized, "base64"));
+  return { isAfresh, counters, calls };
 }
 
 /** Answers that were there at the end of a turn of the primary, as one line. */

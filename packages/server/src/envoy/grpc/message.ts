@@ -7,7 +7,7 @@ import { PREFIX_BYTES, STATUS, type Status } from "./answers.js";
 
 /** The most bytes of a message, decompressed too. Envoy's have some hundred. */
 export const MESSAGE_BYTES_MAX = 65_536;
-/** The most bytes that calls of one connection hold together: sixteen messages of the largest size. */
+/** The most bytes that the calls of one connection hold together: sixteen messages of the largest size. */
 export const CONNECTION_BYTES_MAX = 16 * MESSAGE_BYTES_MAX;
 
 /** Why a call has no message that can be read. */
@@ -25,7 +25,7 @@ export class FrameError extends Error {
 export class HeldBytes {
   #bytes = 0;
 
-  /** Holds so many more, or fewer, if the connection may. */
+  /** Adds to the bytes held (or subtracts, if negative). Returns false, and changes nothing, beyond the bound. */
   change(bytes: number): boolean {
     if (this.#bytes + bytes > CONNECTION_BYTES_MAX) return false;
     this.#bytes += bytes;
@@ -43,12 +43,12 @@ export class Body {
     this.#held = held;
   }
 
-  /** Whether more came than may be held, or the call is over: nothing is held any more. */
+  /** Whether nothing is held any more: more came than may be held, or the call is over. */
   get isDropped(): boolean {
     return this.#buffer === undefined;
   }
 
-  /** Adds a piece. Returns why the call has to be refused if it does not fit; it is dropped then. */
+  /** Adds a piece. If it does not fit, drops the body and returns why the call has to be refused. */
   add(piece: Buffer): string | undefined {
     const buffer = this.#buffer;
     if (buffer === undefined) return undefined;
@@ -63,10 +63,10 @@ export class Body {
       return undefined;
     }
     this.drop();
-    return "the calls of this connection wait with too many bytes";
+    return "the calls of this connection hold too many bytes";
   }
 
-  /** Lets go of what is held. */
+  /** Frees what is held. */
   drop(): void {
     this.#buffer = undefined;
     this.#held.change(-this.#heldBytes);
@@ -74,7 +74,7 @@ export class Body {
   }
 
   /**
-   * The message; the body lets go of it.
+   * Takes the message out of the body.
    *
    * @param encoding - What `grpc-encoding` said, which counts if the message says that it is compressed.
    * @throws FrameError if there is none, or more than one.

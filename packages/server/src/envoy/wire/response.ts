@@ -14,12 +14,12 @@ import { WireWriter } from "./writer.js";
 const { varint, bytes } = WIRE;
 const writer = new WireWriter();
 
-/** Refusals that were written: all of a flood are the same object for a second. */
+/** Encoded refusals: those of a flood are one object for a second at a time (see answer.ts). */
 const written = new WeakMap<RateLimitResponse, Buffer>();
 
 /** Writes a response. */
 export function encodeResponse(response: RateLimitResponse): Buffer {
-  // Those of several descriptors are each their own.
+  // Responses for several descriptors are never shared.
   if (response.overallCode !== CODE.overLimit || response.statuses.length > 1) {
     return write(response);
   }
