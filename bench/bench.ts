@@ -68,7 +68,7 @@ export interface Result extends Finding {
   readonly goalVerdict?: Verdict;
 }
 
-/** Holds a finding against the bar of its benchmark. Sizes of quick mode are not what a bar is about. */
+/** Judges a finding by the bar of its benchmark. Quick mode judges nothing, since bars are about full sizes. */
 export function toResult(bench: Bench, finding: Finding, isJudging = !isQuick): Result {
   const { id, unit, bound } = bench;
   if (bound === undefined || finding.isJudged === false) return { bench: id, unit, ...finding };
@@ -79,7 +79,7 @@ export function toResult(bench: Bench, finding: Finding, isJudging = !isQuick): 
   return { bench: id, unit, bound, verdict, goalVerdict, ...finding };
 }
 
-/** The finding of figures that two sides gave in the same rounds. */
+/** The finding of a ratio, from the figures of two sides in the same rounds. */
 export function toRatioFinding(
   names: Pick<Finding, "subject" | "reference" | "note">,
   ours: readonly number[],

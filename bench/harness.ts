@@ -96,7 +96,7 @@ export function toComparison(subject: Run, reference: Run): Comparison {
   return { subject, reference, ratio, spread };
 }
 
-/** The sides in the order of a round: none is always the one that runs after the other. */
+/** The sides in the order of a round, which alternates: no side always runs after the other. */
 export function inTurn<T>(sides: readonly T[], round: number): readonly T[] {
   return round % 2 === 0 ? sides : sides.toReversed();
 }
@@ -119,16 +119,16 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * The confidence interval of the median: as many of the smallest and of the largest values are left out
- * as leave the true median inside with a chance of 95%. A round falls on either side of it like a coin,
- * so nothing has to be known of how rounds are distributed. Fewer than 9 values are all needed: it is then
- * their whole range.
+ * The confidence interval of the median: leaves out as many of the smallest and of the largest values as it can
+ * while the true median lies inside with a probability of 95%. A round falls on either side of the median like
+ * a coin, so nothing has to be known about the distribution of rounds. Of fewer than 9 values none can be left
+ * out: it is then their whole range.
  */
 export function spreadOf(values: readonly number[]): readonly [number, number] {
   const { length } = values;
   const sorted = values.toSorted((a, b) => a - b);
   let leftOut = 0;
-  // How likely exactly so many, and at most so many, of the rounds come out on one side.
+  // The probability that exactly, and at most, `count` rounds fall on one side.
   let exactly = 0.5 ** length;
   let atMost = exactly;
   for (let count = 1; count < length / 2; count++) {

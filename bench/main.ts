@@ -34,7 +34,7 @@ if (options.write) {
   console.error(`wrote ${PAGE}`);
 }
 
-/** Runs a benchmark and prints what it found. One that fails must not cost the results of the others. */
+/** Runs a benchmark and prints what it found. If it fails, the results of the others are kept. */
 async function runOrReport(bench: Bench): Promise<readonly Result[]> {
   try {
     const found = await runBench(bench);

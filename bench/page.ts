@@ -1,5 +1,5 @@
 // The generated tables of docs/benchmarks.md. Each row names the commit that it was measured at, so a run of
-// some benchmarks can replace their rows and leave the others.
+// some benchmarks can replace their rows and keep the others.
 
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";

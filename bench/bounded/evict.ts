@@ -1,5 +1,5 @@
-// What a new caller costs when something is full and gives up its oldest entry for it: keys beyond ten times
-// the bound, over those that fill it. Each key is new. What evicts in constant time is as fast as before.
+// What a new caller costs when something is full and evicts its oldest entry for it: keys beyond ten times
+// the bound, over those that fill it. Each key is new. With eviction in constant time the ratio is near 1.
 
 import {
   BoundedMap,
@@ -20,10 +20,10 @@ import { toTimeFinding } from "../rules/time.js";
 const BOUND = 100_000;
 const BEYOND = 10;
 const HOUR_MS = 3_600_000;
-/** Keys too, so that the caches hold as much of the store beyond the bound as up to it. */
+/** Keys are bounded as well, so that the processor's cache holds as much of the store beyond the bound as before. */
 const BOUNDS = { receiptsMax: BOUND, keysMax: BOUND };
 
-/** Makes something with this bound, and returns what admits a new caller. */
+/** Makes something with this bound. Returns a function that admits a new caller. */
 type Subject = () => (key: string) => boolean;
 
 const bucket: Limit = tokenBucket({ capacity: 100, refill: { amount: 100, everyMs: HOUR_MS } });
@@ -48,7 +48,7 @@ const subjects: Record<string, Subject> = {
     return (key) => limiter.acquire(key).allowed;
   },
   "eventual check": () => {
-    // One exchange in a minute: the keys that are known until then are more than there may be.
+    // One exchange a minute, so that the keys of a run exceed the bound before any are exchanged.
     const store = eventual(memoryStore(BOUNDS), { keysMax: BOUND, syncMs: 60_000 });
     const limiter = createLimiter({ limit: bucket, store });
     return (key) => (limiter.check(key) as Decision).allowed;
@@ -67,7 +67,7 @@ export const evict: Bench<Comparison> = {
   conclude: (parts) => parts.map(toTimeFinding),
 };
 
-/** Goes on with new keys after ten times as many as there is room for. */
+/** Adds new keys after ten times as many as there is room for. */
 function beyond(name: string, make: Subject): Contender {
   const act = make();
   let id = 0;
@@ -80,7 +80,7 @@ function beyond(name: string, make: Subject): Contender {
   return { name: `${name}, beyond ${BEYOND} × ${BOUND} keys`, run };
 }
 
-/** Fills one after the other. */
+/** Fills a new one in each round. */
 function upTo(make: Subject): Contender {
   let act = make();
   const run = (operations: number) => {

@@ -10,7 +10,7 @@ import type { Side } from "./server.js";
 
 const ROUNDS = effort({ full: 12, quick: 1 });
 const WARM_UP_SECONDS = effort({ full: 2, quick: 1 });
-/** Of a second each: all sides have one before any has its next. */
+/** Turns of each side in a round: every side has one before any has its next. */
 const SLICES = effort({ full: 3, quick: 1 });
 const SLICE_SECONDS = 1;
 
@@ -51,7 +51,7 @@ function compareLosses(framework: "express" | "fastify", peer: string): Bench<Ra
   };
 }
 
-/** Held against the median loss of the peer: the losses of single rounds are too small to be divided by. */
+/** Over the median loss of the peer: the losses of single rounds are too small to divide by. */
 function toFinding(framework: string, peer: string, [ours, theirs, bare]: Rates): Finding {
   const lossesOf = (rates: readonly number[]) => rates.map((perSec, i) => 1 - perSec / bare[i]);
   const lost = { ours: median(lossesOf(ours)), theirs: median(lossesOf(theirs)) };
@@ -71,8 +71,8 @@ function toPercent(share: number): string {
 
 /**
  * Each round has processes of its own: a server keeps the luck of its first collections and of how its code
- * came to lie in memory, which is worth more than what is measured here. And in each the sides take turns second
- * by second, since a machine that others share is not as fast in one second as in the next.
+ * came to lie in memory, which matters more than what is measured here. In each round the sides take turns second
+ * by second, since a shared machine is not equally fast from one second to the next.
  */
 async function takeTurns(names: readonly Side[]): Promise<Rates> {
   const rates = names.map((): number[] => []);

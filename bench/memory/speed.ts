@@ -23,7 +23,7 @@ export const overMap: Bench<Comparison> = {
   conclude: (parts) => parts.map(toFinding),
 };
 
-/** Over a Map of counters, few keys: all is in the cache, and what is left is the work itself. */
+/** Over a Map of counters, with few keys: all is in the cache, so only the work itself is measured. */
 export const fewKeys: Bench<Comparison> = {
   id: "memory/few",
   unit: "ratio",

@@ -1,5 +1,6 @@
-// The process that asks: `envoy-load.js PORT ADDRESSES`. Told a number over the channel to its parent, it sends so many
-// calls, a fixed number of them at a time on each connection, and tells when all were answered. Plain HTTP/2 with messages made beforehand, since a gRPC library would need more of the processor than the servers do.
+// The process that asks: `envoy-load.js PORT ADDRESSES`. When its parent sends it a number, it makes that many calls, a
+// fixed number of them at a time on each connection, and reports when all were answered. Plain HTTP/2 with messages
+// made beforehand, since a gRPC library would need more processor time than the servers do.
 
 import { type ClientHttp2Session, connect } from "node:http2";
 import { METHOD } from "./envoy-server.js";

@@ -14,7 +14,7 @@ import { ensureProgram, makeFolder, removeFolder } from "sluice-test-servers";
 import { readRequests } from "../http/load.js";
 import type { ProxySide } from "./proxies.js";
 
-/** Of what is measured. */
+/** The processor of what is measured. */
 export const PROXY_CPU = "0";
 /** Of whoever asks. */
 export const LOAD_CPU = "1";
@@ -101,7 +101,7 @@ export async function askProxy(
   return requests / (cpuSeconds() - before);
 }
 
-/** The 99th percentile of waits, in milliseconds, of so many connections that open at once and ask for so long. */
+/** The 99th percentile of response times, in milliseconds, over connections that all open at the same time. */
 export async function askForWaits(
   { name, port }: RunningProxy,
   connections: number,
@@ -213,7 +213,7 @@ function toRunning(
   };
 }
 
-/** Memory that a process has now, in bytes. */
+/** Resident memory of a process now, in bytes. */
 export function readResidentBytes(pid: number): number {
   const [, kilobytes] =
     /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

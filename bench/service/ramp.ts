@@ -1,6 +1,6 @@
-// A burst of new connections: 500 clients connect in the same instant to a process that has just started, and send
-// one request after the other. What counts is the 99th percentile of their waits in the first two seconds, beside
-// a bare server of node:http in the same round.
+// A burst of new connections: 500 clients connect at the same time to a process that has just started, and send
+// one request after the other. The figure is the 99th percentile of their response times in the first two seconds,
+// over that of a bare node:http server in the same round.
 
 import type { Bench, Finding } from "../bench.js";
 import { effort } from "../effort.js";

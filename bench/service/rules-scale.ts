@@ -16,7 +16,7 @@ const ROUNDS = effort({ full: 9, quick: 1 });
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 2.5, quick: 0.5 });
 const WEIGHINGS = effort({ full: 3, quick: 1 });
-/** The places of the two gateways. */
+/** The indexes of the two gateways. */
 const [MANY, FEW] = [0, 1] as const;
 
 /** Requests per second of processor time with many rules and with few, one figure for each round. */
@@ -81,7 +81,7 @@ async function measureBytes(): Promise<readonly number[]> {
 
 type Ask = (gateway: number, cpuSeconds: number) => Promise<number>;
 
-/** Starts a gateway with many rules and one with few, to be asked and stopped: each round has processes of its own. */
+/** Runs `use` with a gateway with many rules and one with few. Each round has processes of its own. */
 async function withGateways(
   use: (ask: Ask, gateways: readonly RunningProxy[]) => Promise<void>,
 ): Promise<void> {

@@ -1,15 +1,15 @@
-// Rules of a large API in a file, and requests that are spread over all of them: what `service/rules-scale`
-// puts to a gateway. As in `rules/scale`, three rules match each request, and the callers, and so the counters
-// under each of the three, are as many with ten rules as with ten thousand.
+// A file with the rules of a large API, and requests that are spread over all of them, for `service/rules-scale`.
+// As in `rules/scale`, three rules match each request, and there are as many callers, and so as many counters
+// under each of the three, with ten rules as with ten thousand.
 
 /** How many rules the two gateways have. */
 export const FEW_RULES = 10;
 export const MANY_RULES = 10_000;
 
-/** Each service has three rules, and one of all services counts everybody. */
+/** Each service has three rules; one more rule counts every request. */
 const RULES_PER_SERVICE = 3;
 const CALLERS = 10_000;
-/** From one request to the next; without a factor in common with the callers, so that all come. */
+/** The step from one caller to the next; coprime with their number, so that all of them come. */
 const STEP = 3_571;
 
 /** A file with so many rules. */

@@ -1,5 +1,5 @@
-// `sluice serve` with one or several processes, all on one processor, as users start it: by a file. Its processor time
-// is that of all its processes together.
+// `sluice serve` with one or several processes, all on one processor, started from a file as users do. Its processor
+// time is that of all its processes together.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -81,7 +81,7 @@ function toFile({ workers, door, limit, upstreamPort, rules }: Served): object {
   };
 }
 
-/** Where a door listens, as the log says. */
+/** The port of a listener, from the log. */
 function portOf({ stdout }: ChildProcess, door: string): Promise<number> {
   return new Promise((resolve) => {
     if (stdout === null) return;

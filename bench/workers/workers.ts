@@ -61,7 +61,7 @@ function toFinding(what: string, [several, one]: Rates): Finding {
   );
 }
 
-/** A service that runs, and whoever asks it. */
+/** A running service, and the load on it. */
 interface Side {
   /** Asks until all its processes are warm. */
   warmUp(): Promise<unknown>;
@@ -70,7 +70,7 @@ interface Side {
   stop(): void;
 }
 
-/** Both sides run all the time and are asked in turns: what else the machine does, it does to both. */
+/** Both sides run all the time and are asked in turns, so that other load on the machine affects both. */
 async function takeTurns(start: (workers: number) => Promise<Side>): Promise<Rates> {
   const sides: Side[] = [];
   try {
@@ -110,7 +110,7 @@ async function startEnvoy(workers: number, addresses: string): Promise<Side> {
   return {
     warmUp: () => tell(load, WARM_UP_CALLS * workers),
     ask: async () => {
-      // Leases went home while the other side was asked; a service in use has them.
+      // Leases were returned while the other side was asked; a service in use has them.
       await tell(load, ROUND_CALLS / 4);
       const before = service.cpuSeconds();
       const calls = await tell(load, ROUND_CALLS);

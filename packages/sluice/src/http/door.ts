@@ -147,7 +147,7 @@ export class Door implements PassageHost {
 
   #toShortPassage(view: RequestView, answer: ShortAnswer): Passage {
     const { allowed, source } = answer.verdict;
-    // A fallback says less of how a limit stands than the short form of its fields shows.
+    // A fallback knows less about the limit than the short form of the fields shows.
     if (!allowed || source === "fallback") return this.#toPassage(view, answer.toDecision());
     return new Passage(this, view.raw, answer, this.#fields.writeOne(answer), undefined, undefined);
   }

@@ -145,7 +145,7 @@ function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): str
 
 /**
  * Until there is more: of a limit that refused until it would pass, of others until the full quota is
- * back, which nobody can say of permits. The refusal's own time where it is that limit's, so that all
+ * back, which is not known of permits. The refusal's own time where it is that limit's, so that all
  * fields say the same. Undefined if never, or if it is not known.
  */
 function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {

@@ -18,7 +18,7 @@ export interface Reply {
 /** The response to a refused request. */
 export interface Refusal extends Reply {
   readonly reason: RefusalReason;
-  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help, or nobody can say. */
+  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help, or no time is known. */
   readonly retryAfterMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface RefusalContext<Raw = unknown> {
   readonly reason: RefusalReason;
   /** The limits that refused, by the names that the RateLimit fields use; hidden rules left out. */
   readonly rules: readonly string[];
-  /** Jitter included; Infinity if waiting does not help, or nobody can say how long. */
+  /** Jitter included; Infinity if waiting does not help, or no time is known. */
   readonly retryAfterMs: number;
   readonly decision: PolicyDecision;
   /** The request of the framework. */
@@ -133,7 +133,7 @@ function isAlike(
   { decidedMs, toldMs }: Retry,
 ): boolean {
   if (latest.toldMs !== toldMs || latest.reason !== reason) return false;
-  // Waits that are told alike differ where there is nothing to tell.
+  // Both "never" and "unknown" are shown as no time, but the texts differ.
   if (toldMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
   return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
 }

@@ -5,11 +5,11 @@ import { INTEGER_MAX } from "./headers/limit.js";
 
 /** The wait of one refusal. */
 export interface Retry {
-  /** As it was decided; Infinity if waiting does not help, undefined if nobody can say. */
+  /** As it was decided; Infinity if waiting does not help, undefined if it is not known. */
   readonly decidedMs: number | undefined;
-  /** As it is told; Infinity if there is nothing to tell. */
+  /** As it is shown to the caller; Infinity if no time is shown. */
   readonly toldMs: number;
-  /** The same in whole seconds, rounded up, at least 1; undefined if there is nothing to tell. */
+  /** The same in whole seconds, rounded up, at least 1; undefined if no time is shown. */
   readonly seconds: number | undefined;
 }
 

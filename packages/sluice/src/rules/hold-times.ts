@@ -1,6 +1,6 @@
-// How long permits are held, as observed: nobody knows when a permit comes free, and when it expires says
-// nothing about it. A caller that is refused is told to wait as long as permits of the same limit were held
-// lately. One number for each counter, which a reload keeps.
+// How long permits are held, as observed: it is not known when a permit becomes free, and the time of its expiry
+// says nothing about that. A refused caller is asked to wait as long as permits of the same limit were recently
+// held. One number for each counter, which a reload keeps.
 
 import type { Counter } from "../stores/store.js";
 import type { RuleCharge } from "./charge.js";
@@ -10,7 +10,7 @@ const LATEST_SHARE = 1 / 8;
 
 const meanMsByCounter = new WeakMap<Counter, number>();
 
-/** Notes that a permit was held for so long; not before that it expired. */
+/** Records how long a permit was held: until `endMs`, or until it expired if that was earlier. */
 export function noteHold(
   { counter, nowMs }: Pick<RuleCharge, "counter" | "nowMs">,
   endMs: number,
@@ -21,15 +21,15 @@ export function noteHold(
 }
 
 /**
- * How long a charge that was refused should wait: until it would pass, and for a permit as long as permits
- * were held lately. Undefined if none was released yet; Infinity if waiting does not help.
+ * How long a refused charge should wait: until it would pass, or for a permit, as long as permits were recently
+ * held. Undefined if none was released yet; Infinity if waiting does not help.
  */
 export function waitMsOf({
   verdict,
   counter,
 }: Pick<RuleCharge, "verdict" | "counter">): number | undefined {
   const { retryAfterMs, source } = verdict;
-  // Longer than a permit lasts is a block.
+  // A wait that is longer than a permit lasts comes from a block.
   const isPermit = retryAfterMs > 0 && retryAfterMs <= permitMsOf(counter);
   const isFailure = source === "fallback" && counter.onStoreFailure !== "local";
   if (!isPermit || isFailure) return retryAfterMs;
@@ -37,7 +37,7 @@ export function waitMsOf({
   return meanMs === undefined ? undefined : Math.ceil(meanMs);
 }
 
-/** How long a permit lasts; 0 where there are none, so that no wait is taken for that of a permit. */
+/** How long a permit lasts; 0 for limits without permits, so that no wait of theirs counts as one for a permit. */
 function permitMsOf({ limit }: Counter): number {
   return limit.algorithm === "concurrency" ? limit.permitMs : 0;
 }

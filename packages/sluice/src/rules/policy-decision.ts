@@ -135,9 +135,9 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * How long a refused caller is told to wait: until every limit that refused would let it pass, and where
-   * that is a permit, as long as permits of the rule were held lately. 0 if allowed, Infinity if waiting does
-   * not help, undefined if nothing is known of it yet. `retryAfterMs` is the bound: by then permits expire.
+   * How long a refused caller should wait: until every limit that refused would let it pass; for a permit, as
+   * long as permits of the rule were recently held. 0 if allowed, Infinity if waiting does not help, undefined
+   * if no permit was released yet. `retryAfterMs` is the upper bound: the time until a permit expires.
    */
   get waitMs(): number | undefined {
     if (this.allowed || this.#missing !== undefined) return this.retryAfterMs;

@@ -1,6 +1,6 @@
-// The short way through a policy: that of one rule which is about every request and counts by address. Of
-// such a request nothing is made but what was answered to it; the decision only if somebody looks at it
-// (benches http/node, workers/refuse).
+// The short way through a policy, for a single rule that matches every request and counts by address. For such a
+// request only the answer is made, and a decision only if the application looks at it (benches http/node,
+// workers/refuse).
 
 import { toWholeMs } from "../clock.js";
 import type { Verdict } from "../decision.js";

@@ -1,7 +1,7 @@
 // A table of fixed size, set-associative, in one typed array: no key strings, no objects, no timers.
 // A slot is a 64-bit tag (48 bits of the key's fingerprint and a 16-bit id of the limit that wrote
 // it) and one to three doubles of state. A key has a first set, and a second one for when that is
-// half full; notes beside the sets say which have room and which sent a key on. While there are few
+// half full; notes beside the sets say which have room and from which keys overflowed. While there are few
 // keys they go to the front instead, a part of the table that is small enough for the cache.
 
 import { EvictionChoice } from "./eviction-choice.js";
@@ -135,7 +135,9 @@ export class Table {
     if (this.#occupancy.keys > this.#frontKeysMax) return this.#findAmongMany(low, high);
     const front = this.#frontSet(high);
     const slot = this.#findIn(front, low, high);
-    return slot >= 0 || !this.#notes.maySentOn(front, high) ? slot : this.#findBehind(low, high);
+    return slot >= 0 || !this.#notes.mayHaveOverflowed(front, high)
+      ? slot
+      : this.#findBehind(low, high);
   }
 
   #findAmongMany(low: number, high: number): number {
@@ -205,7 +207,7 @@ export class Table {
   #findBehind(low: number, high: number): number {
     const first = this.#firstSet(low);
     const slot = this.#findIn(first, low, high);
-    if (slot >= 0 || !this.#notes.maySentOn(first, high)) return slot;
+    if (slot >= 0 || !this.#notes.mayHaveOverflowed(first, high)) return slot;
     return this.#findIn(this.#secondSet(low, high), low, high);
   }
 
@@ -226,13 +228,13 @@ export class Table {
       const front = this.#frontSet(high);
       const slot = this.#occupancy.keys > FRONT_KEYS_MAX ? -1 : this.#roomInFront(front, nowMs);
       if (slot >= 0) return slot;
-      this.#notes.sendOn(front, high);
+      this.#notes.noteOverflow(front, high);
     }
     const first = this.#firstSet(low);
     const second = this.#secondSet(low, high);
     const free = this.#occupancy.isFull ? -1 : this.#freeSlot(first, second);
     const slot = free >= 0 ? free : this.#replace(first, second, id, nowMs);
-    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#notes.sendOn(first, high);
+    if (slot < first * WAYS || slot >= (first + 1) * WAYS) this.#notes.noteOverflow(first, high);
     return slot;
   }
 
