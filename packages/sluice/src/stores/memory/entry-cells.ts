@@ -53,6 +53,11 @@ export class EntryShelf {
     if (!this.#tables.includes(cells.table)) this.#tables.push(cells.table);
   }
 
+  /** The id goes to other cells, whose slots may hold no lists: what is there must not be swept as one. */
+  remove(id: number): void {
+    this.#cellsById.delete(id);
+  }
+
   /** Whether so many entries fit, after looking for lists that have expired. */
   hasRoom(entries: number, nowMs: number): boolean {
     const { arena } = this;

@@ -1,7 +1,7 @@
 // Counters that come and go: what a memory store set aside for one that is forgotten goes to others.
 
 import { describe, expect, it } from "vitest";
-import { fixedWindow, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { fixedWindow, slidingWindowCounter, slidingWindowLog, tokenBucket } from "../../limits.js";
 import type { Counter } from "../store.js";
 import { type MemoryStore, memoryStore } from "./store.js";
 
@@ -77,5 +77,30 @@ describe("a counter that is forgotten", () => {
       store.forget(counter);
     }
     expect(store.stats.arenaRefusals).toBe(0);
+  });
+
+  it("is looked for no more, where a full arena is swept, under an id that another one has by now", () => {
+    const store = memoryStore({ keysMax: 2_048, logEntriesMax: 16 });
+    const log = slidingWindowLog({ limit: 5, windowMs: 3_600_000 });
+    const logs = Array.from({ length: 1_024 }, (_, i) => ({
+      scope: `log ${i}`,
+      part: 0,
+      limit: log,
+    }));
+    for (const counter of logs) {
+      check(store, counter);
+      store.forget(counter);
+    }
+    const limit = slidingWindowCounter({ limit: 5, windowMs: 600_000 });
+    const others = Array.from({ length: 1_024 }, (_, i) => ({
+      scope: `other ${i}`,
+      part: 0,
+      limit,
+    }));
+    for (const counter of others) check(store, counter, "k", 3);
+    const last = { scope: "last log", part: 0, limit: log };
+    for (let i = 0; i < 40; i++) store.decideOne(last, `key ${i}`, 1, START + 2_000);
+    expect(store.stats).toMatchObject({ keys: 1_040, entries: 16, arenaRefusals: 24 + 1_008 });
+    for (const counter of others) expect(check(store, counter, "k", 0).remaining).toBe(2);
   });
 });

@@ -129,6 +129,7 @@ export class Placements {
     }
     for (const id of this.#unused) {
       this.#cells.delete(this.#nameOf[id]);
+      for (const shelf of this.#shelves.values()) shelf.remove(id);
       this.#freeIds.push(id);
     }
     this.#unused.clear();
