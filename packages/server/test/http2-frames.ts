@@ -7,7 +7,7 @@ const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const TYPE = { data: 0, headers: 1, settings: 4, windowUpdate: 8 };
 const END_HEADERS = 4;
 const HEAD_BYTES = 9;
-/** What a connection may send before it hears more. */
+/** The initial flow-control window of a connection. */
 const WINDOW_BYTES = 65_535;
 
 /** A connection whose frames the test writes. */

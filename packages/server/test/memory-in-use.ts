@@ -1,4 +1,4 @@
-// What a process holds once its garbage is collected.
+// The memory that a process uses after its garbage is collected.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -11,7 +11,7 @@ function filled(sizeMax: number, ...keys: readonly string[]): BoundedMap<string,
 const keysOf = (map: BoundedMap<string, number>) => [...map].map(([key]) => key);
 
 describe("BoundedMap", () => {
-  it("gives up the entry that was set longest ago, and returns its value", () => {
+  it("evicts the entry that was set longest ago, and returns its value", () => {
     const map = filled(3, "a", "b", "c");
     expect(map.set("d", 3)).toBe(0);
     expect(map.has("a")).toBe(false);
@@ -22,7 +22,7 @@ describe("BoundedMap", () => {
     ]);
   });
 
-  it("makes an entry the newest when it is set again, and gives up none for it", () => {
+  it("makes an entry the newest when it is set again, and evicts none for it", () => {
     const map = filled(3, "a", "b", "c");
     expect(map.set("a", 9)).toBeUndefined();
     expect(map.get("a")).toBe(9);
@@ -62,7 +62,7 @@ describe("BoundedMap", () => {
     expect(keysOf(map)).toEqual(["c"]);
   });
 
-  it("does what a Map does that deletes its first key beyond the bound", () => {
+  it("behaves as a Map that deletes its first key beyond the bound", () => {
     const step = fc.record({
       verb: fc.constantFrom("set", "set", "set", "delete", "get", "clear"),
       key: fc.integer({ min: 0, max: 12 }),

@@ -164,7 +164,7 @@ it("answers a limit that is nested beyond reason with 400", async () => {
   expect(deep.status).toBe(400);
 });
 
-it("decides for everybody, however many different limits a caller makes up", async () => {
+it("goes on deciding for all callers, however many different limits one of them makes up", async () => {
   const tokens = ["one", "two"];
   const apart = await openTestDoor({ decision: { tokens } });
   const by = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -185,7 +185,7 @@ describe("a proxy that does not say enough", () => {
   });
 });
 
-describe("a request that can't be read", () => {
+describe("a malformed request", () => {
   it.each([
     ["a control character", "X-A: a\x01b\r\n", 400],
     ["a name that some servers read as Content-Length", "Content_Length: 5\r\n", 400],
@@ -219,7 +219,7 @@ describe("a request that can't be read", () => {
   });
 });
 
-describe("on this machine, a page that had its name lead here", () => {
+describe("on this machine, a web page whose name resolves here", () => {
   it.each(["/check", "/check/nginx"])("can't ask at %s", async (path) => {
     const { door, core } = await open();
     const ask = async (host: string) => {
@@ -236,7 +236,7 @@ describe("on this machine, a page that had its name lead here", () => {
     }
     const [{ remaining }] = (await core.policy.state(toFacts())) as readonly RuleState[];
     expect(remaining).toBe(2);
-    // An address, as Traefik, Caddy and HAProxy are told to; the name of nginx's upstream.
+    // An address, as Traefik, Caddy and HAProxy send it; the name of nginx's upstream.
     expect([await ask("127.0.0.1:8082"), await ask("sluice")]).toEqual(["204", "204"]);
   });
 });

@@ -63,7 +63,7 @@ describe("limits that a caller makes up", () => {
   const oneOf = (limiters: Limiters, i: number) =>
     limiters.of({ fixedWindow: { limit: i + 1, windowMs: 1_000 } }, "made up", CALLER).limiter;
 
-  it("take the room of none but that caller's own that it used least, and are never refused", () => {
+  it("replace only that caller's own least recently used ones, and are never refused", () => {
     const limiters = limitersOf();
     const [mine, theirs] = [CALLER, OTHER].map((token) =>
       limiters.of(bucket(6), `of ${token}`, token),
@@ -75,12 +75,12 @@ describe("limits that a caller makes up", () => {
       if (i % 1_000 === 0) expect(limiters.of(bucket(6), `of ${CALLER}`, CALLER)).toBe(mine);
     }
     expect(limiters.of(bucket(6), `of ${CALLER}`, CALLER)).toBe(mine);
-    // Not used since, and yet there: its caller has far fewer.
+    // Not used since, but still there: its caller has far fewer.
     expect(limiters.of(bucket(6), `of ${OTHER}`, OTHER)).toBe(theirs);
     expect(theirs.limiter.peek("k")).toMatchObject({ remaining: 4 });
   });
 
-  it("count on if they are asked for again soon after they lost their room", () => {
+  it("continue their count if they come again soon after they were evicted", () => {
     const limiters = limitersOf();
     const first = oneOf(limiters, 8);
     first.check("k", { cost: 4 });

@@ -161,7 +161,7 @@ const openProxies: [string, (sluice?: string) => Promise<ProxyProcess>][] = [
 ];
 
 describe.each(openProxies)("%s, failing open", (_, start) => {
-  it("lets everybody in while Sluice is down, and only then", async () => {
+  it("lets every request in while Sluice is down, and only then", async () => {
     proxy = await start();
     for (let i = 0; i < 2; i++) await ask("/api/items");
     expect((await ask("/api/items")).status).toBe(429);
@@ -172,7 +172,7 @@ describe.each(openProxies)("%s, failing open", (_, start) => {
     expect(seen).toHaveLength(3);
   });
 
-  it("lets everybody in while Sluice takes too long", async () => {
+  it("lets every request in while Sluice takes too long", async () => {
     const { url, close } = await startFake(() => {});
     proxy = await start(url);
     expect((await ask("/api/items")).status).toBe(200);
@@ -185,7 +185,7 @@ describe.each(openProxies)("%s, failing open", (_, start) => {
     ["finds the question too long", "HTTP/1.1 431 Too Large\r\nContent-Length: 0\r\n\r\n"],
     ["fails", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"],
     ["answers nothing and hangs up", ""],
-  ])("lets nobody in where Sluice %s", async (__, answer) => {
+  ])("lets no request in if Sluice %s", async (__, answer) => {
     const { url, close } = await startFake((socket) => socket.end(answer));
     proxy = await start(url);
     expect((await ask("/api/items")).status).toBeGreaterThanOrEqual(400);
@@ -216,7 +216,7 @@ describe.each(openProxies)("%s, failing open", (_, start) => {
   });
 });
 
-/** Something that answers in the place of Sluice. */
+/** A server that answers in place of Sluice. */
 async function startFake(
   answer: (socket: Socket) => void,
 ): Promise<{ url: string; close: () => void }> {

@@ -400,7 +400,7 @@ describe("other rules", () => {
 });
 
 describe("a flood under one limit", () => {
-  it("is refused with one and the same answer for a second, whoever asks", async () => {
+  it("is refused with one shared answer for a second, for all callers", async () => {
     const { ask, clock } = makeLimiter(TWO);
     for (const ip of ["a", "b"]) expect(codes(await ask({ ip }))).toEqual([1, [1]]);
     const first = await ask({ ip: "a" });

@@ -59,7 +59,7 @@ describe("limits of Envoy in workers", () => {
     await close();
   });
 
-  it("are refused without a message once they are used up", async () => {
+  it("refuse without a message once they are exhausted", async () => {
     const { ask, sent, close } = standOf(new ManualClock(START_MS));
     while (isOk(await ask(0, [{ user: "a" }])));
     const before = sent();
@@ -95,7 +95,7 @@ describe("limits of Envoy in workers", () => {
     await close();
   });
 
-  it("admit all of the limit, once what others had leased has come back", async () => {
+  it("admit the whole limit once what other workers had leased is returned", async () => {
     const clock = new ManualClock(START_MS);
     const { ask, close } = standOf(clock);
     let admitted = 0;

@@ -288,7 +288,7 @@ describe("a request", () => {
     expect(client.text).toMatch(/X-Expect: none/);
   });
 
-  it("whose client waits for leave gets it before the decision, once, if a rule needs the body", async () => {
+  it("whose client expects 100 Continue gets it before the decision, once, if a rule needs the body", async () => {
     const upstream = await startUpstream((asked, response) => asked.pipe(response));
     const { url } = await startGateway(upstream, {
       rules: [

@@ -1,5 +1,5 @@
 // One client against a gateway over a real Redis, with a hundred rules: whatever it asks for, and however
-// often, the store is not kept busy by it, the breaker stays closed, and it stays refused.
+// often, it does not keep the store busy, the breaker stays closed, and it stays refused.
 
 import { connect } from "node:net";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
@@ -31,7 +31,7 @@ async function start(): Promise<GatewayStand> {
     url: `redis://${redis.host}:${redis.port}`,
     keyPrefix: `${Math.random()}`,
     onStoreFailure: "local",
-    // More than a busy machine needs for a batch, and far less than all of the burst takes.
+    // More than a busy machine needs for a batch, and far less than the whole burst takes.
     timeoutMs: 250,
     failReadiness: false,
   };
@@ -69,7 +69,7 @@ async function scriptCalls(): Promise<number> {
 }
 
 async function exhaust(url: string): Promise<void> {
-  // Until the connection to the store is there, which the first requests may not wait for.
+  // Waits for the connection to the store, since the first requests may come before it.
   for (let i = 0; i < 20 && (await pipeline(url, "/", 1))[0] !== "429"; i++);
   expect(await pipeline(url, "/", 1)).toEqual(["429"]);
 }
@@ -83,7 +83,7 @@ describe("an exhausted client", () => {
     const counts = await flood(url, "/rate_limit", REQUESTS_EACH);
     const seconds = (performance.now() - startMs) / 1_000;
     expect(counts[200] + counts[429]).toBe(CONNECTIONS * REQUESTS_EACH);
-    // 20 at once and five a second.
+    // A burst of 20, then five a second.
     expect(counts[200]).toBeLessThanOrEqual(21 + 5 * seconds);
     expect((await scriptCalls()) - before).toBeLessThanOrEqual(counts[200]);
     expect(core.storeAwaySinceMs()).toBeUndefined();
@@ -91,7 +91,7 @@ describe("an exhausted client", () => {
   });
 });
 
-describe("a client that has not used its limits up", () => {
+describe("a client that has not exhausted its limits", () => {
   it("does not open the breaker by a burst that takes the store longer than its deadline", async () => {
     const { url, core } = await start();
     const free = rules.slice(1);

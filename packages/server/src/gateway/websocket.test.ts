@@ -183,7 +183,7 @@ describe("an upgrade to a WebSocket", () => {
     await second.closed();
   });
 
-  it("counts under connectionsMax of its upstream until it closes: beyond it 503, and other requests wait too", async () => {
+  it("counts towards connectionsMax of its upstream until it closes: beyond it 503, and other requests wait too", async () => {
     const { url, upstream } = await start(MANY, {
       upstream: { connectionsMax: 5, waitingMax: 10, connectTimeoutMs: 300 },
     });
@@ -266,7 +266,7 @@ describe("an upgrade to a WebSocket", () => {
     await (await open(url)).send(ask("/a")).until((text) => text.endsWith("hello "));
   });
 
-  it("delivers the last bytes of a client that leaves behind them", async () => {
+  it("delivers the last bytes of a client that closes right after them", async () => {
     const { url, upstream } = await start();
     const client = (await open(url)).send(ask("/sink"));
     await eventually(() => upstream.sockets.length === 1);

@@ -24,7 +24,7 @@ it("serves a connection that comes alone in the turn after it", async () => {
   expect(served).toEqual(["a", "b"]);
 });
 
-it("serves those that come turn by turn when none comes any more, in their order", async () => {
+it("serves those that come turn after turn once no more come, in their order", async () => {
   const { served, add } = start();
   const names = Array.from({ length: 50 }, (_, i) => `${i}`);
   for (const name of names) {

@@ -121,7 +121,7 @@ describe("requests that are sent ahead", () => {
     expect(stand.targets).toEqual(["/a"]);
   });
 
-  it("are no requests once the protocol is switched, but the body of the turn that switched it", async () => {
+  it("are not requests once the protocol is switched, but the body of the turn that switched it", async () => {
     const stand = new Stand();
     await stand.send(`${get("/a")}early `);
     const body = stand.turns[0].switchToWebSocket("Switching Protocols", "");

@@ -26,7 +26,7 @@ describe("framing", () => {
     expect(framing([...HOST, "Transfer-Encoding", "Chunked"])).toBe("chunked");
   });
 
-  it("is refused with two credentials: servers differ in which they take", () => {
+  it("is refused with two Authorization fields: servers differ in which they use", () => {
     expect(framing([...HOST, "Authorization", "Key a"])).toBe("none");
     expect(framing([...HOST, "Authorization", "Key a", "authorization", "Key b"])).toBeUndefined();
   });
@@ -201,7 +201,7 @@ describe("fields that come again", () => {
 });
 
 describe("values that are passed on", () => {
-  it("tell of an upgrade to a WebSocket, and of no other", () => {
+  it("include an upgrade to a WebSocket, and no other upgrade", () => {
     const passedOf = (protocol: string) =>
       new RequestFields([...HOST, "Connection", "Upgrade", "Upgrade", protocol], 1).passedValues(
         false,
@@ -210,7 +210,7 @@ describe("values that are passed on", () => {
     expect({ ...passedOf("h2c") }).toEqual({ host: "example.com" });
   });
 
-  it("are those that a trusted peer says, too", () => {
+  it("include what a trusted peer says about the client", () => {
     const raw = [
       ...HOST,
       "X-Forwarded-For",

@@ -171,7 +171,7 @@ describe("an answer before the whole request", () => {
     expect(isClosed).toBe(true);
   });
 
-  it("lets a client send its body that waits for it, once, and no other", async () => {
+  it("sends 100 Continue once, and only to a client that waits for it", async () => {
     const letSend = (turn: Turn) => {
       turn.sendContinue();
       turn.sendContinue();

@@ -22,7 +22,7 @@ describe("garbage that reading rules leaves", () => {
   });
 });
 
-/** Old enough that a small collection does not see it. */
+/** In the old generation, which a minor collection does not look at. */
 function leaveGarbage(): WeakRef<object> {
   const left = new Array(1_000_000).fill(0);
   return new WeakRef(left);

@@ -51,7 +51,7 @@ describe("a pipe as a channel of lines", () => {
     expect(await heard).toBe("é😀!");
   });
 
-  it("loses nothing that came before somebody listened", async () => {
+  it("loses nothing that came before there was a listener", async () => {
     const [near, far] = await pair();
     const channel = lineChannel(far);
     lineChannel(near).send("early");

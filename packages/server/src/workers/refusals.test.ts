@@ -1,5 +1,5 @@
-// A flood of an exhausted key is answered by the workers themselves; what an operator gives back reaches them within a
-// second.
+// The workers themselves answer a flood of requests for an exhausted key; what an operator gives back reaches them
+// within a second.
 
 import { Agent } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
@@ -47,7 +47,7 @@ async function stand(rules: object = rulesOf({})) {
   return { service, askGateway, exhaust, post, sentCount };
 }
 
-describe("a flood of an exhausted key", () => {
+describe("a flood of requests for an exhausted key", () => {
   it.each([
     ["a rule that workers lease", {}],
     ["a rule that says strict", { consistency: "strict" }],
@@ -63,7 +63,7 @@ describe("a flood of an exhausted key", () => {
 });
 
 describe("what an operator does at the primary", () => {
-  it("counts immediately where it is a larger limit: refusals are those of the numbers before", async () => {
+  it("takes effect immediately if it is a larger limit: remembered refusals belong to the old numbers", async () => {
     const file = new RulesFile(10);
     const { service, askGateway, exhaust } = await stand({ file: file.path });
     await exhaust();

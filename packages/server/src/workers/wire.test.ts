@@ -1,4 +1,4 @@
-// What goes over the wire comes out the same, what JSON has no word for included.
+// What goes over the wire comes out the same, even values that JSON can't represent.
 
 import { type Counter, fixedWindow, quota, type Standing, type Verdict } from "sluice";
 import { expect, it } from "vitest";

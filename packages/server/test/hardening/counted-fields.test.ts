@@ -1,4 +1,4 @@
-// What is counted is what is forwarded: a field that ends at the gateway, or was said by a peer that is not
+// What is counted is what is forwarded: a field that ends at the gateway, or comes from a peer that is not
 // trusted, can't give a client a new key for each request.
 
 import { afterEach, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ function toRule(key: string) {
   return { id: "two", key, limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } } };
 }
 
-/** What is counted by, and a field that says something else in each request. */
+/** A dimension of a key, and a field with a different value in each request. */
 const NAMED: readonly [key: string, name: string, toValue: (i: number) => string][] = [
   ["apiKey", "x-api-key", (i) => `junk${i}`],
   ["apiKey", "authorization", (i) => `Key junk${i}`],
@@ -70,7 +70,7 @@ describe("through the gateway", () => {
     "x-forwarded-for",
     "x-forwarded-user",
     "x-original-url",
-  ])("%s of a stranger is not counted by", async (name) => {
+  ])("%s from an untrusted peer is not counted by", async (name) => {
     const statuses = await statusesOf(`header:${name}`, (i) =>
       toHead(`Connection: close\r\n${name}: junk${i}\r\n`),
     );

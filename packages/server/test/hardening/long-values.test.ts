@@ -1,5 +1,5 @@
-// What a value costs grows with its length and no faster, whatever it is counted as and whichever way it
-// comes in. Cost is CPU time, the least of several runs: other work on the machine adds to it only.
+// The cost of a value grows only linearly with its length, whatever it is counted as and whichever way it
+// comes in. Cost is CPU time, the least of several runs: other work on the machine can only add to it.
 
 import { createDoor, type RequestView } from "sluice/http";
 import { createPolicy, parseRules } from "sluice/rules";
@@ -97,14 +97,14 @@ function toJson(fields: object): Sent {
   return { fields: { "content-type": "application/json" }, body: JSON.stringify(fields) };
 }
 
-/** A head of 16 KiB is what servers take, and so long may the field of a body be that is counted by. */
+/** Servers accept heads of 16 KiB, and a body that is counted by may be as long. */
 const LENGTH_MAX = 15_000;
 const SHORTER = 4;
-/** No value of this length may cost more, on a slow machine either; a longer one as much longer. */
+/** The most that a value of this length may cost, even on a slow machine; a longer one in proportion. */
 const COST_MS_MAX = 8;
 /** Four times the length is four times the cost; the square of it would be sixteen times. */
 const GROWTH_MAX = 8;
-/** What costs no more than this is not worth telling its growth. */
+/** Below this cost, growth is not judged. */
 const NOISE_MS = 0.5;
 const RUNS = 5;
 const LOOKS_MAX = 4;
@@ -128,7 +128,7 @@ async function findExcess(ask: Ask, make: Make, lengthMax: number): Promise<stri
   const texts = [make(Math.floor(lengthMax / SHORTER)), make(lengthMax)] as const;
   const costMsMax = COST_MS_MAX * Math.max(1, lengthMax / LENGTH_MAX);
   let [short, long] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  // Looked at again before it is called too dear: on a busy machine a run may meet a collection of garbage.
+  // Measured again before it counts as too expensive: on a busy machine the garbage collector may disturb a run.
   for (let look = 0; look < LOOKS_MAX; look++) {
     short = Math.min(short, await costOf(ask, texts[0]));
     long = Math.min(long, await costOf(ask, texts[1]));

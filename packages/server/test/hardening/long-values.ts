@@ -1,7 +1,7 @@
-// Values that are dear to read: each takes the worst way through some piece of code that looks at what a
-// client sends, at any length.
+// Values that are expensive to read: each is the worst case, at any length, of some piece of code that looks at
+// what a client sends.
 
-/** Makes a text of so many UTF-16 units, more or less. */
+/** Makes a string of about this many UTF-16 units. */
 export type Make = (length: number) => string;
 
 function repeat(piece: string): Make {
@@ -11,7 +11,7 @@ function repeat(piece: string): Make {
 const ABOVE = "\u0301";
 const BELOW = "\u0323";
 
-/** Text, for whatever counts by text. */
+/** Strings, for every dimension that counts by a string. */
 export const TEXTS: Readonly<Record<string, Make>> = {
   "plain letters": repeat("a"),
   "capital letters": repeat("A"),
@@ -35,7 +35,7 @@ export const TEXTS: Readonly<Record<string, Make>> = {
   "accents in between": repeat("aé"),
 };
 
-/** Paths as they are written, behind the first slash. */
+/** Paths as they are written, without the first slash. */
 export const PATHS: Readonly<Record<string, Make>> = {
   "escaped letters": repeat("%61"),
   "escaped capitals and slashes": repeat("%41/"),
@@ -60,7 +60,7 @@ export const PATHS: Readonly<Record<string, Make>> = {
   "escapes that are no UTF-8": repeat("%C3"),
 };
 
-/** Fields of a head, and what stands in cookies. */
+/** Header fields, and contents of cookies. */
 export const FIELDS: Readonly<Record<string, Make>> = {
   commas: repeat(","),
   lists: repeat("a, "),

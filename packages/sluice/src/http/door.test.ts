@@ -147,11 +147,11 @@ describe("a door", () => {
   });
 });
 
-describe("a refusal for want of a permit", () => {
+describe("a refusal because no permit is free", () => {
   const limit = concurrency({ limit: 1, permitMs: 3_600_000 });
   const told = ({ fields, refusal }: Passage) => byName([...fields, ...(refusal?.fields ?? [])]);
 
-  it("says no time as long as no permit was released, and never when one expires", () => {
+  it("names no time until a permit is released, and never when one expires", () => {
     const { enter } = doorOf([{ id: "busy", limit }]);
     expect(told(enter())["x-ratelimit-reset"]).toBeUndefined();
     const refused = enter();
@@ -165,7 +165,7 @@ describe("a refusal for want of a permit", () => {
     });
   });
 
-  it("says how long permits of the rule were held lately", () => {
+  it("names the time for which permits of the rule were recently held", () => {
     const { enter, clock } = doorOf([{ id: "busy", limit }]);
     for (let i = 0; i < 20; i++) {
       const passage = enter();
@@ -366,7 +366,7 @@ describe("GET /rate_limit", () => {
     expect(body).not.toContain("203.0.113.10");
   });
 
-  it("costs the asker: 20 answers at once, then five a second, whoever else asks", () => {
+  it("has a limit for each caller: a burst of 20, then five a second", () => {
     const { door, clock } = doorOf([{ id: "a", limit: three }]);
     const ask = (peer: string | undefined) => now(door.status(viewOf({ peer }))).status;
     for (let i = 0; i < 20; i++) expect(ask("203.0.113.10")).toBe(200);
@@ -383,7 +383,7 @@ describe("GET /rate_limit", () => {
     expect([ask("203.0.113.10"), ask("203.0.113.10")]).toEqual([200, 429]);
   });
 
-  it("counts askers of one IPv6 network together, and by name where there is no address", () => {
+  it("counts callers of one IPv6 network together, and by name where there is no address", () => {
     const network = doorOf([{ id: "a", limit: three }]).door;
     const statusOf = (door: Door, view: Partial<RequestView>) =>
       now(door.status(viewOf(view))).status;

@@ -179,7 +179,7 @@ describe("a key", () => {
     expect(keyOf([user], { user: "x".repeat(256) })).toBe(`user:${"x".repeat(256)}`);
     expect(keyOf([user], { user: "x".repeat(257) })).toMatch(/^user:%h[\w-]{22}$/);
     expect(keyOf([user], { user: "%".repeat(86) })).toMatch(/^user:%h[\w-]{22}$/);
-    // As it is written out, one is what the other is: they differ all the same.
+    // One, escaped, is written like the other, but they are different values.
     expect(keyOf([user], { user: "%".repeat(100) })).not.toBe(
       keyOf([user], { user: "%25".repeat(100) }),
     );

@@ -73,7 +73,7 @@ describe("a rule that says only what it must", () => {
   });
 });
 
-describe("rules that many share something with", () => {
+describe("many rules", () => {
   const text = `version: 1
 rules:
   - { id: a, limit: 5/minute }
@@ -81,7 +81,7 @@ rules:
   - { id: c, limit: 6/minute, tiers: { free: 5/minute } }
 `;
 
-  it("have one limit where they say the same, and one for nothing at all", () => {
+  it("share one object for equal limits, and one for empty maps", () => {
     const [a, b, c] = parseRules(text).rules;
     expect(b.limits[0]).toBe(a.limits[0]);
     expect(c.tiers.get("free")?.[0]).toBe(a.limits[0]);
@@ -90,7 +90,7 @@ rules:
     expect(b.exempt).toBe(a.exempt);
   });
 
-  it("a text that was read last is not read again", () => {
+  it("are not parsed again if the text is the same as the last one", () => {
     const rules = parseRules(text, { file: "a.yaml" });
     expect(parseRules(`${text} `.slice(0, -1), { file: "a.yaml" })).toBe(rules);
     expect(parseRules(text, { file: "b.yaml" })).not.toBe(rules);
@@ -98,7 +98,7 @@ rules:
     expect(parseRules(text, { file: "b.yaml" }).rules[0].place).toBe("b.yaml:3");
   });
 
-  it("a text that can't be used is complained of each time", () => {
+  it("that are invalid are reported each time", () => {
     for (let i = 0; i < 2; i++) expect(() => parseRules("version: 7")).toThrow("version");
   });
 });

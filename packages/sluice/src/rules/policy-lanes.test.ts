@@ -247,7 +247,7 @@ describe("refusals that are known in process", () => {
     },
   );
 
-  it("of a leased rule end at once with a refund, a reset and an unblock in this process", async () => {
+  it("of a leased rule end immediately with a refund, a reset and an unblock in this process", async () => {
     const { policy } = stand([{ id: "one", consistency: "leased", limit: perMinute(20) }]);
     const exhaust = async () => {
       for (let i = 0; i < 40; i++) await policy.admit(facts);

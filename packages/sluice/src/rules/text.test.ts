@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { foldCase, NORMALISED_LENGTH_MAX, toHeaderValue, toLoginName, toValue } from "./text.js";
 
 const short = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
-// Also around the length from which on nothing is normalised, before it or behind it.
+// Also around the length beyond which nothing is normalised, on either side of it.
 const padded = fc
   .tuple(short, fc.constantFrom("e\u0301", "\ufdfa", "\u0390", "A"), fc.nat(20))
   .map(([end, piece, less]) => piece.repeat(NORMALISED_LENGTH_MAX / piece.length - less) + end);
@@ -85,7 +85,7 @@ describe("a long text", () => {
     }
   });
 
-  it("is not normalised beyond what a name may be, and stays another than any name", () => {
+  it("is not normalised beyond the length of a name, and never equals one", () => {
     expect(toValue(long.normalize("NFD"))).toBe(long.normalize("NFD"));
     expect(toLoginName(`É${long}`)).toBe(`É${long}`);
     const marks = `e${"\u0301".repeat(20)}${"\u0323".repeat(20)}`;

@@ -1,5 +1,5 @@
-// A store that is well and has more asked of it than it can answer in time: the flood of one caller must
-// neither open the breaker nor hold up anybody else.
+// A store that works but is asked more than it can answer in time: the flood of one caller must
+// neither open the breaker nor delay other callers.
 
 import { describe, expect, it } from "vitest";
 import { standOn, toCharge, toCounter } from "../../test/resilient-stand.js";
@@ -30,7 +30,7 @@ function slowStand(perMs: number) {
 }
 
 describe("a flood of one caller", () => {
-  it("has the store do only what it can answer in time", () => {
+  it("sends the store only what it can answer in time", () => {
     const { inner, store } = slowStand(0);
     for (let i = 0; i < 20_000; i++) void store.decide(of("flood"));
     for (let i = 0; i < 100; i++) void store.peek(many(100));
@@ -47,7 +47,7 @@ describe("a flood of one caller", () => {
     expect(store.stats.fallbackDecisions).toBeGreaterThan(10_000);
   });
 
-  it("holds up no other caller: callers take turns", async () => {
+  it("does not delay other callers: callers take turns", async () => {
     const { store, pass } = slowStand(100);
     for (let i = 0; i < 50_000; i++) void store.decide(of("flood"));
     const others = ["a", "b", "c"].map((key) => store.decide(of(key)));
@@ -57,7 +57,7 @@ describe("a flood of one caller", () => {
     }
   });
 
-  it("is answered by the policy within the deadline, by waiting counted in", async () => {
+  it("is answered by the policy within the deadline, waiting included", async () => {
     const { store, pass, inner } = slowStand(10);
     const answers = Array.from({ length: 3_000 }, () => store.decide(of("flood")));
     await pass(51);
@@ -68,7 +68,7 @@ describe("a flood of one caller", () => {
     expect(inner.calls.length).toBeLessThan(CHARGES_MAX + 600);
   });
 
-  it("is not let pass for it, also under a policy that lets pass what the store fails to decide", async () => {
+  it("is not admitted for being a flood, even under the policy open", async () => {
     const { store, pass } = slowStand(100);
     const open = toCounter({ onStoreFailure: "open" });
     const answers = Array.from({ length: 20_000 }, () => store.decide([toCharge(open)]));
@@ -106,7 +106,7 @@ describe("a request that waits for room", () => {
 });
 
 describe("a request of more charges than the store is given at a time", () => {
-  it("goes alone, and says nothing of the store when it is late", async () => {
+  it("is sent alone, and does not count as a failure of the store when it is late", async () => {
     const { store, inner, pass } = slowStand(0);
     for (let i = 0; i < 10; i++) {
       const late = store.decide(many(CHARGES_MAX + 1));
@@ -119,7 +119,7 @@ describe("a request of more charges than the store is given at a time", () => {
 });
 
 describe("a store that is gone", () => {
-  it("opens the breaker under a flood too, and those who wait are answered", async () => {
+  it("opens the breaker under a flood too, and waiting requests are answered", async () => {
     const { store, clock, settled, inner } = standOn();
     inner.mood = "silent";
     const answers = [];

@@ -141,7 +141,7 @@ function post(body: object): RequestInit {
   return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
-/** Posts JSON once the server says that it may come; all that was answered. */
+/** Posts JSON after `100 Continue`; returns all that was answered. */
 function sendAfterLeave(url: string, body: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("latin1");
   const type = `Content-Type: application/json\r\nContent-Length: ${body.length}`;

@@ -66,8 +66,8 @@ export interface Listener {
 }
 
 /**
- * Takes requests with `Expect: 100-continue` as others, as applications do that listen for 'checkContinue': Node
- * then leaves it to them to let the client send its body.
+ * Handles requests with `Expect: 100-continue` like others, as applications with a listener for 'checkContinue' do:
+ * Node then leaves it to them to send `100 Continue`.
  */
 export function takeExpecting(server: Emitter): void {
   server.on("checkContinue", (...exchange) => server.emit("request", ...exchange));

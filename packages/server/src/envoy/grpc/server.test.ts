@@ -207,7 +207,7 @@ it("bounds what the calls of one connection hold together, and no other connecti
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([STATUS.ok, STATUS.resourceExhausted]));
   expect(statuses.filter((status) => status === STATUS.ok).length).toBeLessThanOrEqual(fits);
-  // All was given back: as much fits again.
+  // All of it was freed: as much fits again.
   for (let i = 0; i < fits + 1; i++) {
     expect(await ask(session, message)).toMatchObject({ status: 0 });
   }

@@ -12,7 +12,7 @@ const ONE_AN_HOUR = fixedWindow({ limit: 1, windowMs: HOUR_MS });
 const TEN_AN_HOUR = fixedWindow({ limit: 10, windowMs: HOUR_MS });
 const OFFENDERS = Array.from({ length: 200 }, (_, i) => `offender:${i}`);
 
-/** Limiters by name over one store whose run repeats. */
+/** Limiters by name over one store, with a fixed seed so that runs repeat. */
 function share(keysMax: number, limits: Record<string, Limit>) {
   const clock = new ManualClock(Date.UTC(2026, 0, 1));
   const seed = { low: 1, high: 2 };
@@ -86,7 +86,7 @@ describe("a flood under one limit of a full table", () => {
     const refusedInAll = () => names.reduce((sum, name) => sum + refused(limiters[name], keys), 0);
     for (const name of names) exhaust(limiters[name], keys);
     const before = refusedInAll();
-    // Most keys of b, which soon has more than any other, meet none that they may replace.
+    // b soon has more keys than any other limit, and most of its keys find none that they may replace.
     flood(limiters.b, 10 * KEYS_MAX);
     expect(refusedInAll()).toBe(before);
     expect(before).toBeGreaterThan(0.999 * names.length * keys.length);
@@ -103,14 +103,14 @@ describe("a flood under one limit of a full table", () => {
     for (const key of OFFENDERS) take(limiters.a, key);
     for (let i = 0; i < 10 * KEYS_MAX; i++) take(limiters.b, `random:${i}`);
     for (const key of OFFENDERS) expect(take(limiters.a, key).allowed).toBe(false);
-    // One more for a key that was let in and found no place.
+    // One more for a key that was admitted and found no slot.
     expect(store.stats.entries).toBeLessThanOrEqual(store.stats.keys + 1);
     expect(store.stats.arenaRefusals).toBe(0);
   });
 });
 
 describe("a limit that shares a full table", () => {
-  it("still gives up the smallest shares of its own keys first", () => {
+  it("still evicts those of its own keys first that have the smallest shares in use", () => {
     const KEYS_MAX = 5_000;
     const { limiters } = share(KEYS_MAX, { a: TEN_AN_HOUR, b: TEN_AN_HOUR });
     exhaust(limiters.b, OFFENDERS);
@@ -138,7 +138,7 @@ describe("a limit that shares a full table", () => {
     expect(store.stats.keys).toBe(KEYS_MAX);
   });
 
-  it("leaves its place to others once its keys are at rest", () => {
+  it("leaves its slots to others once its keys are at rest", () => {
     const KEYS_MAX = 1_000;
     const { clock, store, limiters } = share(KEYS_MAX, { a: ONE_AN_HOUR, b: ONE_AN_HOUR });
     flood(limiters.a, KEYS_MAX);
@@ -149,8 +149,8 @@ describe("a limit that shares a full table", () => {
   });
 });
 
-describe("a key that finds no place", () => {
-  /** Fifty limits with their fair share each: most keys meet none that they may replace. */
+describe("a key that finds no slot", () => {
+  /** Fifty limits with their fair share each: most keys find none that they may replace. */
   function crowd(): { store: MemoryStore; limiter: Limiter } {
     const names = Array.from({ length: 50 }, (_, i) => `limit:${i}`);
     const limits = Object.fromEntries(names.map((name) => [name, TEN_AN_HOUR]));

@@ -1,4 +1,4 @@
-// Counters that come and go: what a memory store set aside for one that is forgotten goes to others.
+// Counters that come and go: what a memory store set aside for a forgotten one is reused for others.
 
 import { describe, expect, it } from "vitest";
 import { fixedWindow, slidingWindowCounter, slidingWindowLog, tokenBucket } from "../../limits.js";
@@ -31,7 +31,7 @@ describe("a counter that is forgotten", () => {
     expect(store.stats.keys).toBeLessThan(2_000);
   });
 
-  it("leaves what others of its name count, and those that come soon after it go on", () => {
+  it("leaves the count to others of its name, and those that come soon after continue it", () => {
     const store = memoryStore();
     const [first, second] = [counterOf(1), counterOf(1)];
     check(store, first, "k", 2);
@@ -47,7 +47,7 @@ describe("a counter that is forgotten", () => {
     expect(check(store, counterOf(1))).toMatchObject({ remaining: 1 });
   });
 
-  it("can be settled for as long as it is remembered, and holds no room by that", () => {
+  it("can be settled as long as it is remembered, which keeps no room occupied", () => {
     const store = memoryStore();
     const counter = counterOf(1);
     const charge = { counter, key: "k", cost: 3, nowMs: START };

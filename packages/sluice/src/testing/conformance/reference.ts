@@ -80,13 +80,13 @@ export class Reference {
     );
   }
 
-  /** Refuses a key for so long; 0 ends that. */
+  /** Blocks a key for this long; 0 ends a block. */
   block(key: string, forMs: number, nowMs: number): void {
     if (forMs > 0) this.#blocks.set(key, { untilMs: nowMs + forMs, forMs });
     else this.#blocks.delete(key);
   }
 
-  /** For how long a key is still blocked: never longer than it was to be, whatever the clock does. */
+  /** How long a key is still blocked: never longer than intended, whatever the clock does. */
   #blockedMs(key: string, nowMs: number): number {
     const block = this.#blocks.get(key);
     if (block === undefined) return 0;
@@ -150,8 +150,8 @@ function toReceipt(
 }
 
 /**
- * Something was given back: it leaves older charges more room than before, so that only younger ones
- * may stand for less now.
+ * Something was given back. Older charges have more room than before, so only younger ones may stand for
+ * less now.
  */
 function lowerYounger(given: Held, nowMs: number): void {
   const open = [...given.cell.open];

@@ -30,7 +30,7 @@ const draws: Readonly<Record<string, Draw>> = {
   "several limits at once": drawSeveral,
 };
 
-/** For each kind of clock one claim for each algorithm, and one for several limits at once. */
+/** For each kind of clock one claim for each algorithm, and one for several limits together. */
 export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) =>
   Object.entries(draws).map(([title, draw]) => traceClaim(group, title, draw)),
 );
