@@ -3,7 +3,7 @@
 // weighed, and taken when all have passed.
 
 import type { Verdict } from "../../decision.js";
-import type { Charge, ChargeReceipt, DecideOptions, Outcome } from "../store.js";
+import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
 import type { Blocks } from "./blocks.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import { Columns } from "./columns.js";
@@ -24,6 +24,11 @@ export class AllOrNothing {
     this.#locator = locator;
     this.#blocks = blocks;
     this.#open = open;
+  }
+
+  /** Lets go of a counter. */
+  forget(counter: Counter): void {
+    this.#columns.forget(counter);
   }
 
   /** Decides charges of which no two are on the same counter and key. */

@@ -9,7 +9,7 @@ import { STATE_DOUBLES_MAX } from "./table.js";
 /** Where the charges of a request are, by their place in its list. */
 export class Columns {
   /** Requests under the same limits have the same counters in the same places: found once. */
-  readonly counters: Counter[] = [];
+  readonly counters: (Counter | undefined)[] = [];
   readonly placements: Placement[] = [];
   /** The fingerprint of each key under its counter. */
   readonly lows: number[] = [];
@@ -26,6 +26,12 @@ export class Columns {
 
   constructor(chargesMax: number) {
     this.#saved = new Float64Array(chargesMax * STATE_DOUBLES_MAX);
+  }
+
+  /** The placement of this counter holds no longer. */
+  forget(counter: Counter): void {
+    const { counters } = this;
+    for (let i = 0; i < counters.length; i++) if (counters[i] === counter) counters[i] = undefined;
   }
 
   /** Keeps the state of a charge's slot as it is. */

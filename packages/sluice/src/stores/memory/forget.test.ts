@@ -103,4 +103,23 @@ describe("a counter that is forgotten", () => {
     expect(store.stats).toMatchObject({ keys: 1_040, entries: 16, arenaRefusals: 24 + 1_008 });
     for (const counter of others) expect(check(store, counter, "k", 0).remaining).toBe(2);
   });
+
+  it("has a place of its own again when a list names it once more", () => {
+    const store = memoryStore();
+    const limit = slidingWindowCounter({ limit: 5, windowMs: 600_000 });
+    const charges = [0, 1].map((part) => {
+      return { counter: { scope: "pair", part, limit }, key: "k", cost: 2, nowMs: START };
+    });
+    store.decide(charges);
+    for (const { counter } of charges) store.forget(counter);
+    for (let i = 0; i < 1_022; i++) {
+      const other = { scope: `other ${i}`, part: 0, limit };
+      check(store, other);
+      store.forget(other);
+    }
+    const log = slidingWindowLog({ limit: 5, windowMs: 3_600_000 });
+    for (let i = 0; i < 1_024; i++) check(store, { scope: `log ${i}`, part: 0, limit: log });
+    store.decide(charges);
+    expect(store.peek(charges).map(({ remaining }) => remaining)).toEqual([3, 3]);
+  });
 });

@@ -83,8 +83,9 @@ export class Locator {
     for (let i = 0; i < charges.length; i++) {
       const { counter, key, nowMs } = charges[i];
       if (at.counters[i] !== counter) {
-        at.placements[i] = this.#placements.of(counter);
-        at.counters[i] = counter;
+        const found = this.#placements.of(counter);
+        at.placements[i] = found;
+        at.counters[i] = found.isKept ? counter : undefined;
       }
       const placement = at.placements[i];
       // Charges of a request often have the same key, which is then hashed once.

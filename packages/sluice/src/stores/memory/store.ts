@@ -99,6 +99,7 @@ export class MemoryStore implements SyncStore {
   forget(counter: Counter): void {
     this.#mustBeOpen();
     this.#locator.forget(counter);
+    this.#lists.forget(counter);
   }
 
   // The way of `locate` and `decide` for one charge, without allocating anything on it. What few charges
