@@ -5,6 +5,7 @@ import type { Redis } from "ioredis";
 import { RateLimiterRedis } from "rate-limiter-flexible";
 import { createLimiter, type Limit, type Limiter } from "sluice";
 import { redisStore } from "sluice/redis";
+import { createPolicy, parseRules } from "sluice/rules";
 import type { RedisProcess } from "sluice-test-servers";
 import { mustBeRefusal } from "../contenders.js";
 import type { Contender } from "../harness.js";
@@ -31,6 +32,24 @@ export async function strictChecks(
   const store = redisStore(await connect(redis));
   const limiter = createLimiter({ limit, store, name: "api", ...PATIENT });
   return toContender(name, keys, (key) => checkStrictly(limiter, key));
+}
+
+/** Decisions of a policy with one rule for each limit, all by the user, in the same way. */
+export async function strictAdmissions(
+  redis: RedisProcess,
+  { name, limits, keys }: { name: string; limits: readonly Limit[]; keys: number },
+): Promise<Contender> {
+  const store = redisStore(await connect(redis));
+  const rules = parseRules({
+    version: 1,
+    rules: limits.map((limit, i) => ({ id: `rule-${i}`, key: "user", limit, ...PATIENT })),
+  });
+  const policy = createPolicy({ rules, store });
+  return toContender(name, keys, async (user) => {
+    const { allowed, source } = await policy.admit({ method: "GET", path: "/", user });
+    if (source !== "store") throw new Error(`answered by ${source}: not a figure of Redis`);
+    return allowed;
+  });
 }
 
 /** rate-limiter-flexible's `consume` of all keys at random, in the same way. */

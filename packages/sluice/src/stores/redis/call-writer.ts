@@ -4,7 +4,7 @@
 import type { Limit } from "../../limits.js";
 import type { Counter } from "../store.js";
 import type { KeyNames } from "./keys.js";
-import { toJson } from "./limit-numbers.js";
+import { isList, toJson } from "./limit-numbers.js";
 
 /** What every call begins with. */
 export interface CallTime {
@@ -15,13 +15,37 @@ export interface CallTime {
   readonly slackMs: number;
 }
 
+/** How parts.lua tells the parts of a key apart. */
+const PART_STEP = 65_536;
+
+/** Limits that a limiter charges together. */
+interface LimitSet {
+  readonly counters: readonly Counter[];
+  readonly json: string;
+}
+
+function isSame(some: readonly Counter[], others: readonly Counter[]): boolean {
+  return some.length === others.length && some.every((counter, i) => counter === others[i]);
+}
+
 /** Keys of one call, each once, by what they are named after, so that a name is made only once. */
 class KeyList {
   readonly names: string[] = [];
   readonly #bySuffix = new Map<string, Map<string, number>>();
+  #last = { suffix: "", key: "", place: 0 };
 
   /** The place of a key's name that ends with `suffix`, from 1. */
   place(suffix: string, key: string, tag: string): number {
+    const last = this.#last;
+    // Limits of one limiter share a key, and come one behind the other.
+    if (last.place > 0 && key === last.key && suffix === last.suffix) return last.place;
+    last.suffix = suffix;
+    last.key = key;
+    last.place = this.#find(suffix, key, tag);
+    return last.place;
+  }
+
+  #find(suffix: string, key: string, tag: string): number {
     let byKey = this.#bySuffix.get(suffix);
     if (byKey === undefined) {
       byKey = new Map();
@@ -41,7 +65,7 @@ export class CallWriter {
   readonly numbers: number[] = [];
   readonly #names: KeyNames;
   readonly #keys = new KeyList();
-  readonly #limits: Limit[] = [];
+  readonly #limits: (Limit | LimitSet)[] = [];
   readonly #texts: string[] = [];
 
   constructor(names: KeyNames) {
@@ -52,13 +76,15 @@ export class CallWriter {
     return this.#keys.names;
   }
 
+  /** The place of a counter: a list of its own, or a part of the limiter's value. */
   counter(counter: Counter, key: string, tag: string): number {
-    return this.#keys.place(this.#names.of(counter).counter, key, tag);
+    if (!isList(counter.limit)) return this.value(counter, key, tag) + counter.part * PART_STEP;
+    return this.#keys.place(this.#names.of(counter).list, key, tag);
   }
 
-  /** The place of the limiter's first value, which has the mark of a block. */
-  first(counter: Counter, key: string, tag: string): number {
-    return this.#keys.place(this.#names.of(counter).first, key, tag);
+  /** The place of the limiter's value, which has the mark of a block. */
+  value(counter: Counter, key: string, tag: string): number {
+    return this.#keys.place(this.#names.of(counter).value, key, tag);
   }
 
   /** The place of a counter's open receipts. */
@@ -83,6 +109,16 @@ export class CallWriter {
     return at >= 0 ? at + 1 : this.#limits.push(limit);
   }
 
+  /** The place of limits that a limiter charges together, by their counters, from 1. */
+  limitSet(counters: readonly Counter[]): number {
+    const known = this.#limits.findIndex(
+      (one) => "counters" in one && isSame(one.counters, counters),
+    );
+    if (known >= 0) return known + 1;
+    const set = counters.flatMap(({ part, limit }) => [part, this.limit(limit)]);
+    return this.#limits.push({ counters, json: JSON.stringify({ set }) });
+  }
+
   /** The place of a text in ARGV, behind `fixed` arguments. */
   text(text: string, fixed: number): number {
     return this.#texts.push(text) + fixed;
@@ -90,7 +126,9 @@ export class CallWriter {
 
   /** The arguments of the script. */
   args({ nowMs, guessMs, slackMs }: CallTime, ...more: string[]): string[] {
-    const limits = this.#limits.map((limit) => toJson(limit, guessMs)).join(",");
+    const limits = this.#limits
+      .map((limit) => ("counters" in limit ? limit.json : toJson(limit, guessMs)))
+      .join(",");
     return [
       nowMs === undefined ? "" : String(nowMs),
       String(slackMs),

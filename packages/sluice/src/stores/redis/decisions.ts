@@ -62,7 +62,9 @@ export interface DecisionsSetup {
 /** What decide.lua reads out of the first number of a request. */
 const [HAS_RECEIPTS, HAS_ID, HAS_MORE, CHARGE] = [1, 2, 4, 8];
 /** Enough to share a call's cost, few enough that the server works while we write the next. */
-const CHARGES_MAX = 64;
+const REQUESTS_MAX = 64;
+/** For requests of many charges: a call must not hold the server for long. */
+const CHARGES_MAX = 256;
 const FAILURES_MAX = 3;
 /** The arguments of the script before prints and names. */
 const FIXED_ARGS = 5;
@@ -92,7 +94,7 @@ export class Decisions {
   #push(asked: Asked): void {
     this.#queue.push(asked);
     this.#queuedCharges += asked.request.charges.length;
-    if (this.#queuedCharges >= CHARGES_MAX) {
+    if (this.#queue.length >= REQUESTS_MAX || this.#queuedCharges >= CHARGES_MAX) {
       this.#flush();
     } else if (!this.#isScheduled) {
       this.#isScheduled = true;
@@ -164,7 +166,19 @@ export class Decisions {
   #writeRequest(writer: CallWriter, { request, isPlain }: Asked): HeldAs | undefined {
     const { charges, tags } = request;
     if (!isPlain) return this.#writeWhole(writer, request);
-    for (let i = 0; i < charges.length; i++) writeCharge(writer, charges[i], tags[i]);
+    for (let i = 0; i < charges.length; ) {
+      const { counter, key, cost } = charges[i];
+      const end = endOfSet(charges, i);
+      if (end === i + 1) {
+        const place = writer.counter(counter, key, tags[i]);
+        writer.numbers.push(place, writer.limit(counter.limit), cost);
+      } else {
+        const counters = charges.slice(i, end).map((charge) => charge.counter);
+        const place = writer.value(counter, key, tags[i]);
+        writer.numbers.push(place, writer.limitSet(counters), cost);
+      }
+      i = end;
+    }
     // Below 0 it is the last one of its request.
     writer.numbers[writer.numbers.length - 2] *= -1;
     return undefined;
@@ -193,7 +207,12 @@ export class Decisions {
     }
     for (const [i, charge] of charges.entries()) {
       const { counter, key } = charge;
-      writeCharge(writer, charge, tags[i]);
+      numbers.push(
+        writer.counter(counter, key, tags[i]),
+        writer.value(counter, key, tags[i]),
+        writer.limit(counter.limit),
+        charge.cost,
+      );
       if (!hasMore) continue;
       numbers.push(
         charge.shadow === true ? 1 : 0,
@@ -210,14 +229,16 @@ export class Decisions {
   }
 }
 
-/** What both scripts read of a charge. */
-function writeCharge(writer: CallWriter, { counter, key, cost }: Charge, tag: string): void {
-  writer.numbers.push(
-    writer.counter(counter, key, tag),
-    writer.first(counter, key, tag),
-    writer.limit(counter.limit),
-    cost,
-  );
+/** The end of those charges from `first` on that one limiter makes of a request: they share a key. */
+function endOfSet(charges: readonly Charge[], first: number): number {
+  const { counter, key, cost } = charges[first];
+  let end = first + 1;
+  while (end < charges.length) {
+    const other = charges[end];
+    if (other.counter.scope !== counter.scope || other.key !== key || other.cost !== cost) break;
+    end++;
+  }
+  return end;
 }
 
 function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {

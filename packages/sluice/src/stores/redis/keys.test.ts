@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedWindow, slidingWindowLog } from "../../limits.js";
+import { fixedWindow } from "../../limits.js";
 import { hostileKeys, illFormedKeys } from "../../testing/conformance/hostile-keys.js";
 import { KeyNames, looksSecret } from "./keys.js";
 
 const keySecret = "a secret of sixteen";
 const limit = fixedWindow({ limit: 1, windowMs: 1000 });
-const log = slidingWindowLog({ limit: 1, windowMs: 1000 });
 const names = new KeyNames({ prefix: "sluice", keySecret, isSecret: looksSecret });
 const counterOf = (scope: string, part = 0) => ({ scope, part, limit });
-const nameOf = (key: string, scope: string, part = 0) =>
-  names.tag(key) + names.of(counterOf(scope, part)).counter;
+const nameOf = (key: string, scope: string) => names.value(names.tag(key), scope);
+const listOf = (key: string, scope: string, part = 0) =>
+  names.tag(key) + names.of(counterOf(scope, part)).list;
 // Any string at all, lone surrogates included, and many that look like names.
 const anyText = fc.oneof(
   fc.string({ minLength: 1, unit: fc.constantFrom(..."ab:{}%#u0 \n1") }),
@@ -30,7 +30,7 @@ function hashTagOf(name: string): string {
 describe("names of keys", () => {
   it("are readable", () => {
     expect(nameOf("ip:203.0.113.10", "login")).toBe("sluice:{ip:203.0.113.10}:login");
-    expect(nameOf("user:Ünal", "api", 2)).toBe("sluice:{user:Ünal}:api:2");
+    expect(listOf("user:Ünal", "api", 2)).toBe("sluice:{user:Ünal}:api:2:list");
   });
 
   it("differ wherever keys, limiters or parts differ", () => {
@@ -38,7 +38,9 @@ describe("names of keys", () => {
     fc.assert(
       fc.property(named, named, (one, other) => {
         const isSame = one.every((part, i) => part === other[i]);
-        expect(nameOf(...one) === nameOf(...other)).toBe(isSame);
+        expect(listOf(...one) === listOf(...other)).toBe(isSame);
+        const isSameLimiter = one[0] === other[0] && one[1] === other[1];
+        expect(nameOf(one[0], one[1]) === nameOf(other[0], other[1])).toBe(isSameLimiter);
       }),
       { numRuns: 5_000, seed: 1 },
     );
@@ -49,10 +51,10 @@ describe("names of keys", () => {
       fc.property(anyText, anyText, anyText, (key, scope, requestId) => {
         const counters = [0, 1].map((part) => counterOf(scope, part));
         const all = counters.flatMap((counter) => {
-          const { counter: own, open } = names.of(counter);
-          return [own, open].map((suffix) => names.tag(key) + suffix);
+          const { list, open } = names.of(counter);
+          return [list, open].map((suffix) => names.tag(key) + suffix);
         });
-        all.push(`${names.tag(key)}${names.of({ ...counters[0], limit: log }).counter}`);
+        all.push(nameOf(key, scope));
         all.push(names.request(names.tag(key), counters[0], requestId));
         expect(new Set(all).size).toBe(all.length);
       }),
@@ -65,7 +67,7 @@ describe("names of keys", () => {
       const tag = names.tag(key);
       const whole = [
         nameOf(key, "a}{b"),
-        names.first(tag, "{x}"),
+        names.value(tag, "{x}"),
         names.request(tag, counterOf("}"), "{}{id}"),
       ];
       const tags = new Set(whole.map(hashTagOf));

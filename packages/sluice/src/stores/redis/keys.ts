@@ -5,7 +5,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { SluiceError } from "../../errors.js";
 import type { Counter } from "../store.js";
-import { isList } from "./limit-numbers.js";
 
 /** How keys are named. */
 export interface KeyNaming {
@@ -33,9 +32,10 @@ export function looksSecret(key: string): boolean {
 
 /** What follows the tag in the names of a counter. */
 export interface CounterSuffixes {
-  readonly counter: string;
-  /** Of the limiter's first value, which has the mark of a block. */
-  readonly first: string;
+  /** Of a list; every other counter is a part of the limiter's value. */
+  readonly list: string;
+  /** Of the limiter's value, which has the mark of a block. */
+  readonly value: string;
   readonly open: string;
   readonly request: string;
   readonly note: string;
@@ -63,23 +63,22 @@ export class KeyNames {
   of(counter: Counter): CounterSuffixes {
     const known = this.#suffixes.get(counter);
     if (known !== undefined) return known;
-    const first = toFirst(counter.scope);
-    const name = counter.part === 0 ? first : `${first}:${counter.part}`;
+    const value = toValue(counter.scope);
+    const name = counter.part === 0 ? value : `${value}:${counter.part}`;
     const suffixes = {
-      // Apart, or a list would hide the value that a block marks.
-      counter: isList(counter.limit) ? `${name}:list` : name,
-      first,
+      list: `${name}:list`,
+      value,
       open: `${name}:open`,
-      request: `${first}:request:`,
+      request: `${value}:request:`,
       note: `${name}:settled:`,
     };
     this.#suffixes.set(counter, suffixes);
     return suffixes;
   }
 
-  /** The limiter's first value. */
-  first(tag: string, scope: string): string {
-    return tag + toFirst(scope);
+  /** The limiter's value. */
+  value(tag: string, scope: string): string {
+    return tag + toValue(scope);
   }
 
   request(tag: string, counter: Counter, requestId: string): string {
@@ -97,7 +96,7 @@ export class KeyNames {
   }
 }
 
-function toFirst(scope: string): string {
+function toValue(scope: string): string {
   return `:${escapePart(scope)}`;
 }
 

@@ -64,7 +64,7 @@ export class RedisStore implements Store {
   decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
     this.#mustBeOpen();
     const merged = mergeEqual(charges);
-    const tags = merged.map(({ key }) => this.#names.tag(key));
+    const tags = this.#tagsOf(merged);
     const outcome =
       this.#port.isCluster && tags.some((tag) => tag !== tags[0])
         ? this.#decideAcross(merged, options)
@@ -74,6 +74,16 @@ export class RedisStore implements Store {
       ...whole,
       verdicts: spreadVerdicts(whole.verdicts, charges, merged),
     }));
+  }
+
+  #tagsOf(charges: readonly Charge[]): readonly string[] {
+    const tags = new Array<string>(charges.length);
+    for (let i = 0; i < charges.length; i++) {
+      const { key } = charges[i];
+      const isSame = i > 0 && key === charges[i - 1].key;
+      tags[i] = isSame ? tags[i - 1] : this.#names.tag(key);
+    }
+    return tags;
   }
 
   #decideAcross(charges: readonly Charge[], options: DecideOptions): Promise<Outcome> {
@@ -136,7 +146,7 @@ export class RedisStore implements Store {
     this.#mustBeOpen();
     const { nowMs, slackMs } = this.#time();
     const args = [nowMs === undefined ? "" : String(nowMs), String(slackMs), String(forMs)];
-    const keys = [this.#names.first(this.#names.tag(key), scope)];
+    const keys = [this.#names.value(this.#names.tag(key), scope)];
     await this.#calls.run({ script: scripts.block, keys, args });
   }
 
@@ -157,7 +167,7 @@ export class RedisStore implements Store {
         const tag = this.#names.tag(key);
         writer.numbers.push(
           writer.counter(counter, key, tag),
-          writer.first(counter, key, tag),
+          writer.value(counter, key, tag),
           writer.limit(counter.limit),
           cost,
           shiftMsOf(counter.limit, key),

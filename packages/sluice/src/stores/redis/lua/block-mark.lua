@@ -1,4 +1,4 @@
--- The mark of a block in front of a limiter's first value: an x, when the block ends (-1: never), how
+-- The mark of a block in front of a limiter's value: an x, when the block ends (-1: never), how
 -- long it was meant to last and until when the value behind it has to be kept. So a check needs to read nothing but its counter.
 
 -- @include whole
@@ -16,6 +16,11 @@ end
 local function left_of(finish, length, now)
   if finish < 0 then return -1 end
   return max(0, min(finish - now, length))
+end
+
+-- How long a marked value is kept: at least as long as the block, and 1 ms if that has ended.
+local function kept_ms_of(left, ttl)
+  return left < 0 and MARK_MS_MAX or max(ttl, left, 1)
 end
 
 -- Takes a value apart: what is behind the mark or nothing, a mark anew for a value that is kept until

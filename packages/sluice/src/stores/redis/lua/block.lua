@@ -1,5 +1,5 @@
 -- Refuses a key for a while, or until it is unblocked; or ends that.
--- KEYS[1]: the limiter's first value. ARGV[1]: the time, see now. ARGV[2]: what is added to the TTL.
+-- KEYS[1]: the limiter's value. ARGV[1]: the time, see now. ARGV[2]: what is added to the TTL.
 -- ARGV[3]: for how many ms; 0: until unblocked; -1: ends the block.
 
 -- @include now

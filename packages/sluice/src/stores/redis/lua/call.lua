@@ -8,10 +8,12 @@
 
 local SLACK_MS = tonumber(ARGV[2])
 local limits = cjson.decode(ARGV[3])
--- By the key's place: what it holds, for how long what is to be written stays, and by how much an
--- integer changes that stays for as long as it would have.
+-- By the key's place: what it holds, and of a single value for how long what is to be written stays, and
+-- by how much an integer changes that stays for as long as it would have.
 local values
 local ttls, steps = {}, {}
+
+-- @include parts
 
 -- Reads all keys. False if the calendar periods that came along don't hold this moment: the caller's
 -- clock is far from ours, and it asks again with the periods of this one.
@@ -53,4 +55,5 @@ local function write_values()
   for place, step in pairs(steps) do
     if not ttls[place] then redis.call("INCRBY", KEYS[place], text(step)) end
   end
+  for key, needed_ms in pairs(changes) do write_list(key, needed_ms) end
 end

@@ -13,11 +13,9 @@ for at = 1, #numbers, CHARGE_FIELDS do
   local place, open = numbers[at], KEYS[numbers[at + 1]]
   local limit, cost, shift = limits[numbers[at + 2]], numbers[at + 3], numbers[at + 4]
   if cost < 0 then
-    -- All is forgotten but a block.
-    local _, mark_until, left = unmark(values[place], now)
-    redis.call("DEL", KEYS[place])
-    values[place] = mark_until and mark_until(now) or false
-    ttls[place] = mark_until and kept_ms_of(left, 0)
+    -- All is forgotten but a block, which stands in front of the value.
+    if limit.lifeMs then redis.call("DEL", KEYS[place]) end
+    if get(place) then set(place, false, 0) end
   end
   load(c, place, limit, shift)
   if cost >= 0 then limit.algorithm.grant(c, limit, cost, now) end

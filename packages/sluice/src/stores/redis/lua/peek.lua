@@ -1,6 +1,6 @@
 -- What decide would answer to each charge alone, with what is left now and nothing taken.
--- KEYS: counters, and the first values of their limiters, each once.
--- ARGV[4]: a JSON array of numbers, for each charge: places of counter and first value, its
+-- KEYS: counters, and the values of their limiters, each once.
+-- ARGV[4]: a JSON array of numbers, for each charge: places of counter and limiter's value, its
 --   limit, cost, shift.
 -- Reply: the time, then a verdict for each charge.
 
