@@ -65,7 +65,7 @@ export class BoundedMap<K, V> {
     this.#values = [undefined];
   }
 
-  /** All entries, the oldest first. During iteration only the current entry may be deleted, nothing else changed. */
+  /** All entries, the oldest first. During iteration only the current entry may be deleted. */
   *[Symbol.iterator](): IterableIterator<readonly [K, V]> {
     for (const place of this.#keys.places()) {
       yield [this.#keys.at(place), this.#values[place] as V];

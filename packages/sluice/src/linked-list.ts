@@ -54,7 +54,7 @@ export class LinkedList<T> {
     this.#link(place);
   }
 
-  /** The places in use, the oldest first. During iteration only the current item may be removed, nothing else changed. */
+  /** The places in use, the oldest first. During iteration only the current item may be removed. */
   *places(): IterableIterator<number> {
     let place = this.oldest;
     while (place !== NO_PLACE) {

@@ -63,7 +63,7 @@ export class Views {
     if (views.size === 0) this.#groups.delete(name);
   }
 
-  /** All views, the oldest first. During iteration only the current one may be deleted, nothing else changed. */
+  /** All views, the oldest first. During iteration only the current one may be deleted. */
   *[Symbol.iterator](): IterableIterator<View> {
     for (const place of this.#all.places()) yield this.#all.at(place);
   }
