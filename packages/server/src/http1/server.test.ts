@@ -1,5 +1,6 @@
 // The server over real sockets: listening, draining and closing, half-closed connections, and TLS.
 
+import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
@@ -102,6 +103,19 @@ describe("a server", () => {
     expect(await busy.closed()).toBe("");
     await unused.closed();
     expect(late[0]?.isGone).toBe(true);
+  });
+
+  it("looks at no request of a client that reset before its address was known", async () => {
+    const { url, late } = await start();
+    const { port, hostname: host } = new URL(url);
+    for (let i = 0; i < 10; i++) {
+      const socket = connect({ port: Number(port), host });
+      // The kernel hands out what came before the reset, and can no longer say whose it was.
+      socket.on("connect", () => socket.write(get("/late"), () => socket.resetAndDestroy()));
+      await new Promise((resolve) => socket.once("close", resolve));
+    }
+    await (await open(url)).send(get("/a")).until((text) => text.endsWith("/a"));
+    expect(late.filter(({ peer }) => peer === undefined)).toEqual([]);
   });
 
   it("answers within its ticks what came too slowly, and closes what is idle", async () => {

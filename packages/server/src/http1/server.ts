@@ -142,6 +142,8 @@ export class Http1Server implements ConnectionServer {
   }
 
   #serve(socket: Socket): void {
+    // Reset by its client: what came before can still be read, but not whose it was, and rules go by that.
+    if (socket.remoteAddress === undefined) socket.destroy();
     if (socket.destroyed) return;
     this.#connections.add(new ClientConnection(socket, this));
     socket.resume();
