@@ -2,7 +2,7 @@
 // Their number is bounded: beyond it, the caller (told apart by token) with the most limits loses its least
 // recently used limiter. So a caller who makes up limits can't take the room of others.
 
-import { createLimiter, type Limit, type Limiter } from "sluice";
+import { BoundedMap, createLimiter, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
 import type { Core } from "../core.js";
 import { InputError } from "./input-error.js";
@@ -25,21 +25,18 @@ export interface InlineLimiter {
   readonly isCalendar: boolean;
 }
 
-/** A limiter that is kept, between those that its caller used before and after it. */
+/** A limiter that is kept, and the caller whose room it takes. */
 interface Kept {
   readonly inline: InlineLimiter;
-  readonly key: string;
   readonly caller: Caller;
-  older: Kept | undefined;
-  newer: Kept | undefined;
 }
 
-/** The limiters that came with one token, in the order in which they were used last. */
+/** The limiters that came with one token. */
 interface Caller {
   /** How many limits they have. */
   limits: number;
-  oldest: Kept | undefined;
-  newest: Kept | undefined;
+  /** The least recently used first. Without a bound of its own: that of all callers holds. */
+  readonly byKey: BoundedMap<string, InlineLimiter>;
 }
 
 /** Finds or makes limiters. */
@@ -69,8 +66,7 @@ export class Limiters {
     }
     const key = `${name}\n${toText(limit)}`;
     const found = this.#byKey.get(key) ?? this.#add(key, this.#make(limit, name), token);
-    unlink(found);
-    link(found);
+    found.caller.byKey.set(key, found.inline);
     this.#latestLimit = limit;
     this.#latestName = name;
     this.#latest = found.inline;
@@ -78,32 +74,26 @@ export class Limiters {
   }
 
   #add(key: string, inline: InlineLimiter, token: number): Kept {
-    this.#callers[token] ??= { limits: 0, oldest: undefined, newest: undefined };
+    this.#callers[token] ??= { limits: 0, byKey: new BoundedMap(Number.POSITIVE_INFINITY) };
+    const caller = this.#callers[token];
     this.#limits += inline.limits;
     while (this.#limits > LIMITS_MAX) this.#evict();
-    const kept: Kept = {
-      inline,
-      key,
-      caller: this.#callers[token],
-      older: undefined,
-      newer: undefined,
-    };
+    caller.limits += inline.limits;
+    const kept = { inline, caller };
     this.#byKey.set(key, kept);
-    link(kept);
     return kept;
   }
 
   /** Looks at every caller: there are as many as tokens, which is few. */
   #evict(): void {
-    let most: Caller | undefined;
-    for (const caller of this.#callers) {
-      if (caller !== undefined && caller.limits > (most?.limits ?? 0)) most = caller;
-    }
-    const { oldest } = most as Caller & { oldest: Kept };
-    unlink(oldest);
-    this.#limits -= oldest.inline.limits;
-    this.#byKey.delete(oldest.key);
-    void oldest.inline.limiter.close();
+    const callers = this.#callers.filter((caller) => caller !== undefined);
+    const most = callers.reduce((a, b) => (b.limits > a.limits ? b : a));
+    const [[key, { limiter, limits }]] = most.byKey;
+    most.byKey.delete(key);
+    this.#byKey.delete(key);
+    most.limits -= limits;
+    this.#limits -= limits;
+    void limiter.close();
   }
 
   #make(limit: unknown, name: string): InlineLimiter {
@@ -114,26 +104,6 @@ export class Limiters {
     const isCalendar = limits.some(({ algorithm }) => algorithm === "quota");
     return { limiter, limits: limits.length, permitMs: Math.max(...permits), isCalendar };
   }
-}
-
-function link(kept: Kept): void {
-  const { caller } = kept;
-  kept.older = caller.newest;
-  if (caller.newest === undefined) caller.oldest = kept;
-  else caller.newest.newer = kept;
-  caller.newest = kept;
-  caller.limits += kept.inline.limits;
-}
-
-function unlink(kept: Kept): void {
-  const { caller, older, newer } = kept;
-  if (older === undefined) caller.oldest = newer;
-  else older.newer = newer;
-  if (newer === undefined) caller.newest = older;
-  else newer.older = older;
-  kept.older = undefined;
-  kept.newer = undefined;
-  caller.limits -= kept.inline.limits;
 }
 
 function toText(limit: unknown): string {
