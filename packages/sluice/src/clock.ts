@@ -67,9 +67,9 @@ let isBurst = false;
 
 /**
  * Makes the function that reads the time of a decision in this process. Reading the system's clock costs a
- * third of such a decision, so in a burst only every sixteenth decision reads it. A burst ends with the
- * synchronous code that it is in: a decision never uses a time that another callback or microtask has read.
- * Other clocks are read every time.
+ * third of such a decision, so in a burst only every sixteenth decision reads it. A microtask ends
+ * the burst: its time serves the synchronous code that it is in, and what was queued to run right behind that
+ * code before the burst began. Other clocks are read every time.
  */
 export function toDecisionClock(clock: Clock): () => number {
   return clock === systemClock ? nowInBurst : () => toWholeMs(clock.now());
