@@ -105,12 +105,12 @@ describe("a server", () => {
     expect(late[0]?.isGone).toBe(true);
   });
 
-  it("looks at no request of a client that reset before its address was known", async () => {
+  it("drops requests of a client that reset its connection before its address was known", async () => {
     const { url, late } = await start();
     const { port, hostname: host } = new URL(url);
     for (let i = 0; i < 10; i++) {
       const socket = connect({ port: Number(port), host });
-      // The kernel hands out what came before the reset, and can no longer say whose it was.
+      // The kernel still delivers what came before the reset, but no longer knows the address.
       socket.on("connect", () => socket.write(get("/late"), () => socket.resetAndDestroy()));
       await new Promise((resolve) => socket.once("close", resolve));
     }

@@ -142,7 +142,7 @@ export class Http1Server implements ConnectionServer {
   }
 
   #serve(socket: Socket): void {
-    // Reset by its client: what came before can still be read, but not whose it was, and rules go by that.
+    // The client has reset it: what it sent can still be read, but its address, by which rules count, is unknown.
     if (socket.remoteAddress === undefined) socket.destroy();
     if (socket.destroyed) return;
     this.#connections.add(new ClientConnection(socket, this));

@@ -15,7 +15,7 @@ export interface CallTime {
   readonly slackMs: number;
 }
 
-/** How parts.lua tells the parts of a key apart. */
+/** The distance between the places of a key's parts; the same as in parts.lua. */
 const PART_STEP = 65_536;
 
 /** Limits that a limiter charges together. */
@@ -37,7 +37,7 @@ class KeyList {
   /** The place of a key's name that ends with `suffix`, from 1. */
   place(suffix: string, key: string, tag: string): number {
     const last = this.#last;
-    // Limits of one limiter share a key, and come one behind the other.
+    // Limits of one limiter share a key, and come one after the other.
     if (last.place > 0 && key === last.key && suffix === last.suffix) return last.place;
     last.suffix = suffix;
     last.key = key;

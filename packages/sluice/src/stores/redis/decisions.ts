@@ -229,7 +229,7 @@ export class Decisions {
   }
 }
 
-/** The end of those charges from `first` on that one limiter makes of a request: they share a key. */
+/** The end of the run of charges, from `first` on, that belong to one limiter and so share a key. */
 function endOfSet(charges: readonly Charge[], first: number): number {
   const { counter, key, cost } = charges[first];
   let end = first + 1;

@@ -32,7 +32,7 @@ export function looksSecret(key: string): boolean {
 
 /** What follows the tag in the names of a counter. */
 export interface CounterSuffixes {
-  /** Of a list; every other counter is a part of the limiter's value. */
+  /** Of a log or permits; every other counter is a part of the limiter's value. */
   readonly list: string;
   /** Of the limiter's value, which has the mark of a block. */
   readonly value: string;

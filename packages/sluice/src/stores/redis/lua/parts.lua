@@ -1,19 +1,19 @@
--- Keys that hold several counters: all limits of one limiter that a single value tells are kept together,
+-- Keys that hold several counters: all limits of one limiter, except logs and permits, are kept together,
 -- so that a request under three limits reads and writes one key. Such a value is a packed list: until
 -- when it is kept, then the value of each part, false if there is none. A key with nothing but part 0
 -- holds that value as it is. The mark of a block stands in front of either.
--- A place is that of a key in KEYS, plus PART_STEP for each part.
+-- A place is the index of a key in KEYS, plus PART_STEP times the number of the part.
 
 -- @include block-mark
 
 local PART_STEP = 65536
--- The first byte of a packed list; no other value begins so high.
+-- The first byte of a packed list is at least this; that of any other value is lower.
 local PACKED, PACKED_FROM = "\144", 144
--- A TTL is set for so much longer than needed: setting it costs more than the value does.
+-- By how much a TTL is longer than needed, so that it is set less often: that costs more than the value does.
 local KEPT_SHARE = 1 / 8
 
--- By the key's place: its packed list, if it has one in this call; until when that has to be kept if it
--- was changed, 0 if for as long as it would have been; the mark of its block, and for how long that lasts.
+-- By the key's index in KEYS: its packed list, if it has one in this call; until when that has to be kept if it
+-- was changed (0: as long as before); the mark of its block; and how long the block still lasts.
 local lists, changes, marks, lefts = {}, {}, {}, {}
 
 local function key_of(place)
@@ -53,7 +53,7 @@ local function get(place)
   return place == key and values[key]
 end
 
--- Makes a list of a key that holds a single value, for which other parts come.
+-- Turns the single value of a key into a list, because it gets other parts.
 local function make_list(key)
   local list = list_of(key)
   if list then return list end
