@@ -4,9 +4,10 @@
 
 import { type Clock, wallMsOf } from "../clock.js";
 import type { RuleCharge } from "../rules/charge.js";
+import type { LimitTexts } from "../rules/compile.js";
 import { waitMsOf } from "../rules/hold-times.js";
 import { bindsMore, chargesOf, type PolicyDecision } from "../rules/policy-decision.js";
-import { INTEGER_MAX, type LimitTexts, textsOf } from "./headers/limit.js";
+import { INTEGER_MAX, textsOf } from "./headers/limit.js";
 import type { PartitionKey } from "./headers/partition-key.js";
 import type { Retry } from "./retry-after.js";
 

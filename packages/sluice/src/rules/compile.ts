@@ -12,6 +12,19 @@ import { PROBLEMS_MAX, type RuleProblem, RulesError } from "./parse/problems.js"
 import { KeySample, SampleBudget } from "./policy-sample.js";
 import { allLimitsOf, EMPTY_MATCH, type Match, type Rule, type RuleSet } from "./rule.js";
 
+/** What header fields say of a limit that never changes. */
+export interface LimitTexts {
+  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
+  readonly name: string;
+  /** `"login";q=100;w=60`. */
+  readonly namedPolicy: string;
+  /** `"login";r=`. */
+  readonly namedState: string;
+  /** `100;w=60`, as older drafts have it. */
+  readonly policy: string;
+  readonly limit: string;
+}
+
 /** One limit of a rule, as it is charged. */
 export interface RuleLimit {
   readonly counter: Counter;
@@ -27,6 +40,8 @@ export interface RuleLimit {
   readonly isEnlarged: boolean;
   /** Whether what is charged is settled when the request has ended. */
   readonly isHeld: boolean;
+  /** Undefined until a response shows it. */
+  texts: LimitTexts | undefined;
 }
 
 /** A rule, ready to be charged. */
@@ -188,6 +203,7 @@ export class CompiledRules {
         mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
         isEnlarged,
         isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
+        texts: undefined,
       };
     });
   }

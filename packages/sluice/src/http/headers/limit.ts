@@ -3,38 +3,16 @@
 
 import type { Limit } from "../../limits.js";
 import type { RuleCharge } from "../../rules/charge.js";
-import type { RuleLimit } from "../../rules/compile.js";
+import type { LimitTexts } from "../../rules/compile.js";
 
 /** The largest integer of a structured field. */
 export const INTEGER_MAX = 999_999_999_999_999;
 
-/** The constant texts of one limit. */
-export interface LimitTexts {
-  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
-  readonly name: string;
-  /** `"login";q=100;w=60`. */
-  readonly namedPolicy: string;
-  /** `"login";r=`. */
-  readonly namedState: string;
-  /** `100;w=60`, as older drafts have it. */
-  readonly policy: string;
-  readonly limit: string;
-}
-
-const known = new WeakMap<RuleLimit, LimitTexts>();
-// Most requests fall under the limit of the one before them.
-let latest: RuleLimit | undefined;
-let latestTexts: LimitTexts | undefined;
-
-/** The texts of the limit that was charged. */
+/** The texts of the limit that was charged. Kept with the limit: a look-up costs more, the more rules there are. */
 export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter">): LimitTexts {
   const { ruleLimit } = charge;
-  if (ruleLimit === latest && latestTexts !== undefined) return latestTexts;
-  const texts = known.get(ruleLimit) ?? write(charge);
-  known.set(ruleLimit, texts);
-  latest = ruleLimit;
-  latestTexts = texts;
-  return texts;
+  ruleLimit.texts ??= write(charge);
+  return ruleLimit.texts;
 }
 
 function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
