@@ -1,7 +1,7 @@
 // Forward-auth: other proxies ask whether a request may pass before they pass it on. 204 lets it pass, 429 with
 // a problem body refuses it, and both carry the RateLimit fields. Everything but 204 is a refusal, even the answer
-// to a malformed request, and carries its status in X-Sluice-Status too: by that a proxy tells it from an error of
-// its own, and nginx, which knows no refusal but 403, learns the real status.
+// to a malformed request, and carries its status in X-Sluice-Status too: the header sets our refusals apart from a
+// proxy's own errors, and gives nginx, which knows no refusal but 403, the real status.
 
 import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
 import type { Policy } from "sluice/rules";

@@ -18,7 +18,7 @@ export interface Reply {
 /** The response to a refused request. */
 export interface Refusal extends Reply {
   readonly reason: RefusalReason;
-  /** How long the caller is told to wait, in milliseconds; Infinity if waiting does not help, or no time is known. */
+  /** How long the caller should wait, in milliseconds; Infinity if waiting does not help, or no time is known. */
   readonly retryAfterMs: number;
 }
 
