@@ -128,7 +128,7 @@ describe("constructors of limits", () => {
     [
       "align",
       () => fixedWindow({ limit: 1, windowMs: 1, align: "user" as never }),
-      "align must be one of epoch, key",
+      "align must be one of epoch, key, first",
     ],
     ["limit 2^53", () => slidingWindowLog({ limit: 2 ** 53, windowMs: 1 }), "limit"],
     [

@@ -36,7 +36,7 @@ export interface LeakyBucketLimit extends BucketNumbers {
 export interface FixedWindowLimit extends WindowNumbers {
   readonly algorithm: "fixedWindow";
   readonly windowMs: number;
-  readonly align: "epoch" | "key";
+  readonly align: "epoch" | "key" | "first";
 }
 
 /** Made by {@link slidingWindowCounter}. */
@@ -159,23 +159,32 @@ export interface WindowOptions {
   windowMs: number;
 }
 
+const ALIGNMENTS = ["epoch", "key", "first"] as const;
+
 /** Options of {@link fixedWindow}. */
 export interface FixedWindowOptions extends WindowOptions {
-  /** `"epoch"` (default): windows start at multiples of windowMs; `"key"`: shifted for each key. */
-  align?: "epoch" | "key";
+  /**
+   * Where windows start. `"epoch"` (default): at multiples of windowMs; `"key"`: the same, shifted by a
+   * fixed time for each key; `"first"`: with the first request of a key, and again with its first request
+   * after that window has ended.
+   */
+  align?: "epoch" | "key" | "first";
 }
 
 /**
  * At most `limit` units in each window [k·w, (k+1)·w). With `align: "key"` each key has its own
- * fixed shift, so that not every key resets at once.
+ * fixed shift, so that not all keys reset together. With `align: "first"` a key's window starts with its
+ * first request, as in express-rate-limit, @fastify/rate-limit and rate-limiter-flexible.
  */
 export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
   const site = siteOf("fixedWindow");
   const given = asOptions(site, options, ["limit", "windowMs", "align"]);
   const limit = whole(site, "limit", given.limit, UNITS);
   const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
-  const align = oneOf(site, "align", orDefault(given.align, "epoch"), ["epoch", "key"] as const);
-  const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
+  const align = oneOf(site, "align", orDefault(given.align, "epoch"), ALIGNMENTS);
+  // A window that starts with the first request is identified by its end, any other by its number.
+  const windows = align === "first" ? TIME_MS_MAX + windowMs : TIME_MS_MAX / windowMs;
+  const numbers = windowNumbers(limit, windows);
   return made({
     algorithm: "fixedWindow",
     windowMs,

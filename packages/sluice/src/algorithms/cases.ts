@@ -506,6 +506,42 @@ const fixedWindowCases: readonly StepCase[] = [
     ],
   },
   {
+    name: "a fixed window aligned to the first request starts with it, and again with the first after its end",
+    limit: fixedWindow({ limit: 2, windowMs: 60_000, align: "first" }),
+    steps: [
+      //             atMs  cost  allowed  remaining  retryAfterMs  resetMs   (2 per minute)
+      [ 1_717_243_212_345,    0,    true,         2,            0,       0 ],
+      [ 1_717_243_212_345,    3,   false,         2,        NEVER,       0 ],
+      [ 1_717_243_222_345,    1,    true,         1,            0,  60_000 ],
+      [ 1_717_243_222_346,    2,   false,         1,       59_999,  59_999 ],
+      [ 1_717_243_282_344,    1,    true,         0,            0,       1 ],
+      [ 1_717_243_282_344,    1,   false,         0,            1,       1 ],
+      [ 1_717_243_282_345,    0,    true,         2,            0,       0 ],
+      [ 1_717_243_300_000,    2,    true,         0,            0,  60_000 ],
+      [ 1_717_243_300_001,    1,   false,         0,       59_999,  59_999 ],
+    ],
+  },
+  {
+    name: "a window that starts with the first request is exact for more units than fit beside its end",
+    limit: fixedWindow({ limit: 2_251_799_813_685_248, windowMs: 1000, align: "first" }),
+    steps: [
+      //             atMs                   cost  allowed  remaining  retryAfterMs  resetMs   (2^51 per 1,000 ms)
+      [ 1_717_243_200_001, 2_251_799_813_685_247,    true,         1,            0,    1000 ],
+      [ 1_717_243_200_002,                     2,   false,         1,          999,     999 ],
+      [ 1_717_243_201_000,                     1,    true,         0,            0,       1 ],
+      [ 1_717_243_201_001, 2_251_799_813_685_248,    true,         0,            0,    1000 ],
+    ],
+  },
+  {
+    name: "a window that starts with the first request reaches into the year 2100",
+    limit: fixedWindow({ limit: 2, windowMs: 31_622_400_000, align: "first" }),
+    steps: [
+      //             atMs  cost  allowed  remaining    retryAfterMs         resetMs   (2 per leap year)
+      [ 4_133_980_799_998,    2,    true,         0,              0, 31_622_400_000 ],
+      [ 4_133_980_799_999,    1,   false,         0, 31_622_399_999, 31_622_399_999 ],
+    ],
+  },
+  {
     name: "a fixed window reaches into the year 2100",
     limit: fixedWindow({ limit: 2, windowMs: 86_400_000 }),
     steps: [

@@ -16,6 +16,7 @@ import {
   type Op,
   type Subject,
   startsMs,
+  type Taken,
   told,
   traces,
   waitMsOf,
@@ -51,6 +52,50 @@ class LabelOracle extends ListOracle {
     return this.sum((atMs) => this.#label(atMs) === now);
   }
 }
+
+/** A window that starts with the first charge: what counts is every charge since, while it lasts. */
+class FirstOracle extends ListOracle {
+  readonly #limit: number;
+  readonly #windowMs: number;
+  #startMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limit: number, windowMs: number) {
+    super();
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+  }
+
+  admits(cost: number, nowMs: number): boolean {
+    return this.#used(nowMs) + cost <= this.#limit;
+  }
+
+  override take(cost: number, nowMs: number): Taken {
+    if (this.#used(nowMs) === 0) {
+      this.charges = [];
+      this.#startMs = nowMs;
+    }
+    return super.take(cost, nowMs);
+  }
+
+  grant(cost: number, nowMs: number): void {
+    const used = this.#used(nowMs);
+    if (used > 0) super.take(-Math.min(cost, used), nowMs);
+  }
+
+  #used(nowMs: number): number {
+    if (nowMs >= this.#startMs + this.#windowMs) return 0;
+    return this.sum(() => true);
+  }
+}
+
+const firstWindows: fc.Arbitrary<Subject> = fc
+  .tuple(limits, windowsMs, startsMs)
+  .map(([limit, windowMs, startMs]) => ({
+    limit: fixedWindow({ limit, windowMs, align: "first" }),
+    oracle: () => new FirstOracle(limit, windowMs),
+    startMs,
+    borderMs: windowMs,
+  }));
 
 const fixedWindows: fc.Arbitrary<Subject> = fc
   .tuple(limits, windowsMs, startsMs)
@@ -102,12 +147,14 @@ const quotas: fc.Arbitrary<Subject> = fc
 
 const kinds: readonly [string, fc.Arbitrary<Subject>, number, number][] = [
   ["a fixed window", fixedWindows, 40, 4_000],
+  ["a window that starts with the first request", firstWindows, 40, 7_000],
   ["a calendar quota", quotas, 12, 5_000],
 ];
 
 describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
   const runs = fc.tuple(subjects, traces(opsMax));
-  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant: true, giveBack: true }, opsMax });
+  const verbs = { grant: true, giveBack: true };
+  itKeepsEveryGuarantee({ subjects, seed, verbs, opsMax, windowStays: subjects === firstWindows });
 
   itRecoversFromStepBack({ subjects, seed, opsMax });
 
@@ -123,6 +170,25 @@ describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
         must(admitted <= limit.limit, () => told({ limit, cost, nowMs, step, admitted }));
       });
     });
+  });
+});
+
+describe("a window that starts with the first request", () => {
+  it("stays where it is when the charge that opened it is given back", () => {
+    const limit = fixedWindow({ limit: 2, windowMs: 1_000, align: "first" });
+    const limiter = createLimiter({ limit, store: memoryStore({ keysMax: 16 }) });
+    const opened = limiter.reserveAt("key", { nowMs: 0 });
+    limiter.checkAt("key", { nowMs: 400 });
+    opened.cancelAt({ nowMs: 500 });
+    expect(limiter.peekAt("key", { nowMs: 500 })).toMatchObject({ remaining: 1, resetMs: 500 });
+  });
+
+  it("opens a new one when all of it is given back", () => {
+    const limit = fixedWindow({ limit: 2, windowMs: 1_000, align: "first" });
+    const limiter = createLimiter({ limit, store: memoryStore({ keysMax: 16 }) });
+    limiter.checkAt("key", { nowMs: 0 });
+    limiter.refundAt("key", { nowMs: 400 });
+    expect(limiter.checkAt("key", { nowMs: 500 })).toMatchObject({ remaining: 1, resetMs: 1_000 });
   });
 });
 

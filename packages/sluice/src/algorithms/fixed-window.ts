@@ -1,5 +1,6 @@
-// Fixed windows and calendar quotas: a count for the window that is on. Both are decided by the
-// same arithmetic; they differ only in where a window begins and ends.
+// Fixed windows and calendar quotas: a count for the current window. Both are decided by the same
+// arithmetic; they differ only in where a window begins and ends. A window that starts with the first
+// request is identified by its end in milliseconds, any other by its number.
 
 import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
 import { type Period, periodAt } from "./calendar.js";
@@ -15,7 +16,7 @@ export interface WindowState {
 
 type WindowLimit = FixedWindowLimit | QuotaLimit;
 
-/** Fixed window and calendar quota. The mark of a charge is the number of its window. */
+/** Fixed window and calendar quota. The mark of a charge is its window. */
 export const window: Algorithm<WindowState, WindowLimit> = {
   idle: { window: 0, used: 0 },
   charge,
@@ -23,7 +24,7 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   giveBack,
   grant,
   inUse: (state, limit, mark, nowMs) =>
-    mark === windowAt(limit, nowMs) ? usedAt(state, limit, nowMs) : 0,
+    mark === windowAt(state, limit, nowMs) ? usedAt(state, limit, nowMs) : 0,
   measure: () => IN_UNITS,
   share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
   carry,
@@ -43,12 +44,12 @@ function charge(
   cost: number,
   nowMs: number,
 ): Step<WindowState> {
-  const window = windowAt(limit, nowMs);
+  const window = windowAt(state, limit, nowMs);
   const used = usedIn(state, window);
   const usedAfter = used + cost;
   const allowed = usedAfter <= limit.limit;
   const takes = allowed && cost > 0;
-  const untilEndMs = windowEndMs(limit, nowMs) - nowMs;
+  const untilEndMs = endMsOf(window, limit, nowMs) - nowMs;
   return {
     allowed,
     remaining: Math.max(0, limit.limit - (allowed ? usedAfter : used)),
@@ -67,12 +68,12 @@ function usedIn(state: WindowState, window: number): number {
 }
 
 function usedAt(state: WindowState, limit: WindowLimit, nowMs: number): number {
-  return usedIn(state, windowAt(limit, nowMs));
+  return usedIn(state, windowAt(state, limit, nowMs));
 }
 
 function force(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {
   const used = Math.min(usedAt(state, limit, nowMs) + cost, limit.usedMax);
-  return { window: windowAt(limit, nowMs), used };
+  return { window: windowAt(state, limit, nowMs), used };
 }
 
 function giveBack(
@@ -81,7 +82,7 @@ function giveBack(
   settlement: Settlement,
   nowMs: number,
 ): WindowState {
-  const window = windowAt(limit, nowMs);
+  const window = windowAt(state, limit, nowMs);
   const back = unitsBack(settlement);
   // What was charged to a window that has ended is gone with it. So is what was charged to a window
   // in the future, which means that the clock stepped back.
@@ -91,7 +92,7 @@ function giveBack(
 
 function grant(state: WindowState, limit: WindowLimit, cost: number, nowMs: number): WindowState {
   const used = Math.max(0, usedAt(state, limit, nowMs) - cost);
-  return { window: windowAt(limit, nowMs), used };
+  return { window: windowAt(state, limit, nowMs), used };
 }
 
 function carry(
@@ -101,17 +102,27 @@ function carry(
   { fromMs, toMs }: CarryTimes,
 ): WindowState {
   const used = Math.min(usedAt(state, from, fromMs), to.limit);
-  return { window: windowAt(to, toMs), used };
+  if (!startsWithFirst(to)) return { window: windowAt(state, to, toMs), used };
+  // A window that is on goes on, but not for longer than the new limit's windows are.
+  const leftMs = endMsOf(windowAt(state, from, fromMs), from, fromMs) - fromMs;
+  return { window: toMs + Math.min(leftMs, to.windowMs), used };
 }
 
-function windowAt(limit: WindowLimit, nowMs: number): number {
+function windowAt(state: WindowState, limit: WindowLimit, nowMs: number): number {
   if (limit.algorithm === "quota") return currentPeriod(limit, nowMs).index;
-  return Math.floor(nowMs / limit.windowMs);
+  if (limit.align !== "first") return Math.floor(nowMs / limit.windowMs);
+  // An end farther away than a whole window was written by a clock that was ahead.
+  const endMs = nowMs + limit.windowMs;
+  return state.used > 0 && state.window > nowMs ? Math.min(state.window, endMs) : endMs;
 }
 
-function windowEndMs(limit: WindowLimit, nowMs: number): number {
+function endMsOf(window: number, limit: WindowLimit, nowMs: number): number {
   if (limit.algorithm === "quota") return currentPeriod(limit, nowMs).endMs;
-  return (Math.floor(nowMs / limit.windowMs) + 1) * limit.windowMs;
+  return limit.align === "first" ? window : (window + 1) * limit.windowMs;
+}
+
+function startsWithFirst(limit: WindowLimit): limit is FixedWindowLimit {
+  return limit.algorithm === "fixedWindow" && limit.align === "first";
 }
 
 // Finding a period takes microseconds, and the same one is asked for again and again.

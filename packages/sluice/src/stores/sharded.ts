@@ -185,7 +185,7 @@ export class ShardedStore extends ForwardingStore {
  * Another number of shards starts anew.
  *
  * @throws SluiceError `SLUICE_LIMIT_INVALID` from any verb if a limit has fewer units than shards, or is a
- * fixed window aligned by key.
+ * fixed window that is not aligned to the epoch.
  */
 export function sharded(store: Store, options: ShardedOptions): ShardedStore {
   return new ShardedStore(guardedFor(store, undefined), options);

@@ -102,6 +102,11 @@ describe("a Redis clock that steps back by an hour", () => {
     "a leaky bucket that shapes": leakyBucket({ ratePerSecond: 2, queueSize: 4 }),
     "a fixed window": fixedWindow({ limit: 5, windowMs: 10_000 }),
     "a fixed window aligned to its key": fixedWindow({ limit: 5, windowMs: 10_000, align: "key" }),
+    "a fixed window from the first request": fixedWindow({
+      limit: 5,
+      windowMs: 10_000,
+      align: "first",
+    }),
     "a sliding counter": slidingWindowCounter({ limit: 5, windowMs: 10_000 }),
     "a sliding log": slidingWindowLog({ limit: 5, windowMs: 10_000 }),
     "a daily quota": quota({ limit: 5, period: "day", anchor: 12 }),

@@ -496,6 +496,13 @@ export const badRules: readonly BadRules[] = [
     'rule "login": limit is aligned by key, which can\'t be split into shards (sluice.yaml:4)',
   ),
   together(
+    "windows that start with the first request, split into shards",
+    rule(
+      "limit: { fixedWindow: { limit: 100, windowMs: 1m, align: first } }\nkey: global\nshards: 4",
+    ),
+    'rule "login": limit starts with the first request, which can\'t be split into shards (sluice.yaml:4)',
+  ),
+  together(
     "jitter without windows",
     rule("limit: 1/second\nwindowJitter: true"),
     'rule "login": windowJitter needs a fixedWindow; other limits have no common border (sluice.yaml:5)',

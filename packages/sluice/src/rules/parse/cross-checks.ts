@@ -116,8 +116,9 @@ function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], s
   }
   const least = cost.kind === "constant" ? Math.max(1, cost.units) : 1;
   for (const { limit, spot: place } of all) {
-    if (limit.algorithm === "fixedWindow" && limit.align === "key") {
-      place.say("is aligned by key, which can't be split into shards");
+    if (limit.algorithm === "fixedWindow" && limit.align !== "epoch") {
+      const windows = limit.align === "key" ? "is aligned by key" : "starts with the first request";
+      place.say(`${windows}, which can't be split into shards`);
     }
     const part = Math.floor(limit.limit / shards);
     const needed = limit.algorithm === "concurrency" ? 1 : least;

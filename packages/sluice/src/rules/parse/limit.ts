@@ -75,9 +75,9 @@ const OPTIONS = {
     limit: limitUnits,
     windowMs: required(windowMs, "How long a window is."),
     align: withDefault(
-      choice(["epoch", "key"]),
+      choice(["epoch", "key", "first"]),
       "epoch",
-      "Whether all windows begin together, or those of each key at a time of its own.",
+      "Where windows start: together for all keys, shifted for each key, or with a key's first request.",
     ),
   }),
   slidingWindowCounter: object({

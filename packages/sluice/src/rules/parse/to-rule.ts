@@ -75,9 +75,9 @@ function toEach<T>(
   return new Map([...entries].map(([name, value]) => [name, toValue(value)]));
 }
 
-/** Fixed windows aligned by key; anything else has no windows that all keys begin together. */
+/** Fixed windows aligned by key; no other limit has windows that start together for all keys. */
 function withJitter(limit: Limit): Limit {
-  return limit.algorithm === "fixedWindow" ? alignByKey(limit) : limit;
+  return limit.algorithm === "fixedWindow" && limit.align === "epoch" ? alignByKey(limit) : limit;
 }
 
 function alignByKey({ limit, windowMs }: FixedWindowLimit): Limit {

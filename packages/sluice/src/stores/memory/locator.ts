@@ -196,6 +196,6 @@ function isPermit({ limit }: Cells): boolean {
 
 /** A window that is aligned by key lives in a time of its own. */
 export function timeFor({ limit }: Cells, key: string, nowMs: number): number {
-  if (limit.algorithm !== "fixedWindow" || limit.align === "epoch") return nowMs;
+  if (limit.algorithm !== "fixedWindow" || limit.align !== "key") return nowMs;
   return nowMs + keyOffsetMs(key, limit.windowMs);
 }

@@ -43,7 +43,10 @@ function numbersOf(limit: Exclude<Limit, QuotaLimit>): Record<string, unknown> {
       const { ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax } = limit;
       return { ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax, delays: isShaper(limit) };
     }
-    case "fixedWindow":
+    case "fixedWindow": {
+      const { windowMs, usedMax, align } = limit;
+      return { windowMs, usedMax, first: align === "first" };
+    }
     case "slidingWindowCounter":
       return { windowMs: limit.windowMs, usedMax: limit.usedMax };
     case "slidingWindowLog":

@@ -14,13 +14,14 @@ import {
 /**
  * The limits of `shards` counters that add up to `limit`; the first ones have a unit more where it
  * does not divide evenly. A limit of fewer units than shards is an error, since some could admit
- * nothing, and so is a fixed window aligned by key: its shards would not begin and end together.
+ * nothing, and so is a fixed window that is not aligned to the epoch: its shards would not begin and end together.
  */
 export function splitLimit(limit: Limit, shards: number): readonly Limit[] {
   if (shards === 1) return [limit];
   if (limit.limit < shards) cannotSplit(limit, shards, "each needs a unit");
-  if (limit.algorithm === "fixedWindow" && limit.align === "key") {
-    cannotSplit(limit, shards, 'aligned by key each has borders of its own; use align: "epoch"');
+  if (limit.algorithm === "fixedWindow" && limit.align !== "epoch") {
+    const why = `with align: "${limit.align}" each has windows of its own; use align: "epoch"`;
+    cannotSplit(limit, shards, why);
   }
   const units = Math.floor(limit.limit / shards);
   const more = limit.limit - units * shards;

@@ -40,7 +40,7 @@ export const drawLimit: Readonly<Record<Limit["algorithm"], (random: Random) => 
       mode: random.pick(["shape", "meter"]),
     }),
   fixedWindow: (random) =>
-    fixedWindow({ ...drawWindow(random), align: random.pick(["epoch", "key"]) }),
+    fixedWindow({ ...drawWindow(random), align: random.pick(["epoch", "key", "first"]) }),
   slidingWindowCounter: (random) => slidingWindowCounter(drawWindow(random)),
   slidingWindowLog: (random) =>
     slidingWindowLog({ limit: random.pick(UNITS), windowMs: random.pick(WINDOWS_MS) }),

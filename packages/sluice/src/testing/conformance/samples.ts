@@ -29,6 +29,8 @@ export const rateLimits: Readonly<Record<string, LimitMaker>> = {
   "fixed window": (units) => fixedWindow({ limit: units, windowMs: HOUR_MS }),
   "fixed window aligned by key": (units) =>
     fixedWindow({ limit: units, windowMs: 366 * 24 * HOUR_MS, align: "key" }),
+  "fixed window that starts with the first request": (units) =>
+    fixedWindow({ limit: units, windowMs: HOUR_MS, align: "first" }),
   "sliding window counter": (units) => slidingWindowCounter({ limit: units, windowMs: HOUR_MS }),
   "sliding window log": (units) => slidingWindowLog({ limit: units, windowMs: HOUR_MS }),
   "calendar quota": (units) => quota({ limit: units, period: "month" }),

@@ -33,13 +33,16 @@ function quick.tokenBucket(value, limit, cost, now)
 end
 
 function quick.fixedWindow(value, limit, cost, now)
-  local wait, used = limit.windowMs - now % limit.windowMs, 0
+  local first, wait, used = limit.first, limit.windowMs, 0
+  if not first then wait = wait - now % wait end
   if value then
     local packed = tonumber(value)
     if not packed or packed >= 0 then return end
     local finish
     finish, used = unpack_value(value, -packed)
-    if finish <= now then used = 0 elseif finish ~= now + wait then return end
+    if finish <= now then used = 0
+    elseif first and finish < now + wait then wait = finish - now
+    elseif finish ~= now + wait then return end
   end
   local after = used + cost
   if after > limit.limit then return end

@@ -11,8 +11,9 @@ local function negative(packed)
   return type(packed) == "number" and -packed or "-" .. packed
 end
 
--- When the window of now ends. A quota's ends come with it: Lua knows no calendar.
+-- When the window of now ends, if nothing is in use. A quota's ends come with it: Lua knows no calendar.
 local function finish_of(c, limit, now)
+  if limit.first then return now + limit.windowMs end
   if limit.ends then
     for _, finish in ipairs(limit.ends) do
       if now < finish then return finish end
@@ -40,10 +41,11 @@ function window.read(c, value, limit, now)
   -- Beyond its own limit use is debt and stays; beyond another's it is clipped.
   -- Only seen so: a limiter with a larger limit may go on counting, as while servers are replaced.
   if under ~= limit.limit and used > limit.limit and not c.keeps_all then c.used = limit.limit end
+  if limit.first and finish < c.finish then c.finish = finish end
   if finish == c.finish then return end
   -- One that ends later may be a window from the future, which counts as this one: a clock that steps
   -- back locks no key out. Any other was written under other numbers.
-  c.behind = finish > c.finish and (limit.ends or (finish - c.finish) % limit.windowMs == 0)
+  c.behind = finish > c.finish and (limit.ends or limit.first or (finish - c.finish) % limit.windowMs == 0)
   c.carried = not c.behind
   c.dirty = c.carried
 end
