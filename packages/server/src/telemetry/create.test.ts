@@ -162,6 +162,40 @@ describe("metrics of decisions", () => {
     expect(allowed['rule="other",endpoint="*",key_type="other",outcome="allowed"']).toBe(50);
   });
 
+  it("tell a rule apart that was among the others, as soon as there is room", async () => {
+    const telemetry = quietTelemetry();
+    const verdict = { allowed: true, remaining: 1, retryAfterMs: 0, delayMs: 0 } as const;
+    for (let i = 0; i < RULE_LABELS_MAX; i++) {
+      const judged = { ...verdict, limit: 2, resetMs: 0, source: "memory" } as const;
+      const limit = { rule: `envoy-${i}`, keyType: "ip", key: "ip:1", cost: 1, isShadow: false };
+      telemetry.judged("envoy", true, [{ ...limit, verdict: judged }]);
+    }
+    const policy = policyOf([login]);
+    await decide(telemetry, policy, 1);
+    expect(await telemetry.metrics()).not.toContain('rule="login"');
+    telemetry.reloaded("envoy");
+    await decide(telemetry, policy, 1);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+      'rule="other",endpoint="*",key_type="other",outcome="allowed"': 1,
+    });
+  });
+
+  it("are each telemetry's own, though both see decisions of one policy", async () => {
+    const policy = policyOf([login]);
+    const [one, other] = [quietTelemetry(), quietTelemetry()];
+    const decision = await policy.admit(facts);
+    one.decided("gateway", decision, facts, 0.02);
+    other.decided("gateway", decision, facts, 0.02);
+    one.decided("gateway", decision, facts, 0.02);
+    expect(await linesOf(one, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 2,
+    });
+    expect(await linesOf(other, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+    });
+  });
+
   it("forget rules that a reload removed", async () => {
     const telemetry = quietTelemetry();
     const policy = createPolicy({

@@ -157,7 +157,7 @@ export class DecisionTally {
     const charge = this.#charge;
     if (rule === undefined || charge === undefined) return;
     const { key, shadow, isKnown } = charge;
-    this.#countCharge(this.#options.meters.of(rule), key, shadow, isKnown);
+    this.#countCharge(this.#options.meters.of(rule, charge.rule), key, shadow, isKnown);
     this.#rule = undefined;
   }
 

@@ -1,7 +1,7 @@
 // What is counted of each rule: plain numbers, found by the rule's id. At most so many rules have numbers
 // of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
 
-import { describeKey, type RefusalReason, type Rule } from "sluice/rules";
+import { describeKey, type MeterPlace, type RefusalReason, type Rule } from "sluice/rules";
 import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 import type { DoorName } from "./telemetry.js";
@@ -23,6 +23,7 @@ interface Totals {
 
 /** The numbers of one rule since the process started, or since the rule was last new. */
 export class RuleMeter {
+  readonly owner: RuleMeters;
   readonly rule: string;
   /** The patterns of paths that the rule is about; `*` if it is about all. Never a path of a request. */
   readonly endpoint: string;
@@ -44,7 +45,12 @@ export class RuleMeter {
   #mark: Totals = { allowed: 0, blocked: 0, shadowBlocked: 0 };
   #markBefore: Totals = this.#mark;
 
-  constructor(names: { rule: string; endpoint: string; keyType: string }, watch: HeavyKeysOptions) {
+  constructor(
+    owner: RuleMeters,
+    names: { rule: string; endpoint: string; keyType: string },
+    watch: HeavyKeysOptions,
+  ) {
+    this.owner = owner;
     this.rule = names.rule;
     this.endpoint = names.endpoint;
     this.keyType = names.keyType;
@@ -102,26 +108,29 @@ export class RuleMeters {
   /** Of limits that are no rules, with the door that has them. */
   readonly #byName = new Map<string, { readonly meter: RuleMeter; readonly door: DoorName }>();
   readonly #others: RuleMeter;
-  // Most decisions are under the rule, or the limit, of the one before (bench service/batch).
-  #latestRule: Rule | undefined;
+  // Most decisions are under the limit of the one before (bench service/batch).
   #latestName: string | undefined;
   #latest: RuleMeter;
 
   constructor(watch: HeavyKeysOptions) {
     this.#watch = watch;
     const names = { rule: OTHER_RULES, endpoint: "*", keyType: OTHER_RULES };
-    this.#others = new RuleMeter(names, watch);
+    this.#others = new RuleMeter(this, names, watch);
     this.#latest = this.#others;
   }
 
-  /** The meter of a rule, made at its first decision. */
-  of(rule: Rule): RuleMeter {
-    if (rule !== this.#latestRule) {
-      this.#latest = this.#byId.get(rule.id) ?? this.#make(rule);
-      this.#latestRule = rule;
-      this.#latestName = undefined;
-    }
-    return this.#latest;
+  /**
+   * The meter of a rule, made at its first decision. It is kept in `place`: a look-up by id costs more, the more
+   * rules there are (bench service/rules-scale).
+   */
+  of(rule: Rule, place: MeterPlace): RuleMeter {
+    const { meter } = place;
+    const isOurs = meter instanceof RuleMeter && meter.owner === this;
+    // A rule without a meter of its own gets one once there is room.
+    if (isOurs && (meter !== this.#others || this.#isFull)) return meter;
+    const found = this.#byId.get(rule.id) ?? this.#make(rule);
+    place.meter = found;
+    return found;
   }
 
   /** The meter of an id; `toRule` finds its rule if it was not seen yet. */
@@ -137,7 +146,6 @@ export class RuleMeters {
     if (rule !== this.#latestName) {
       this.#latest = this.#findNamed(door, rule, keyType);
       this.#latestName = rule;
-      this.#latestRule = undefined;
     }
     return this.#latest;
   }
@@ -146,14 +154,14 @@ export class RuleMeters {
     const known = this.#byName.get(rule)?.meter ?? this.#byId.get(rule);
     if (known !== undefined) return known;
     if (this.#isFull) return this.#others;
-    const meter = new RuleMeter({ rule, endpoint: "*", keyType }, this.#watch);
+    const meter = new RuleMeter(this, { rule, endpoint: "*", keyType }, this.#watch);
     this.#byName.set(rule, { meter, door });
     return meter;
   }
 
   /** Forgets all limits of a door that are no rules. */
   removeNamed(door: DoorName): void {
-    this.#forgetLatest();
+    this.#latestName = undefined;
     for (const [name, named] of this.#byName) {
       if (named.door === door) this.#byName.delete(name);
     }
@@ -161,7 +169,7 @@ export class RuleMeters {
 
   /** Forgets rules that are gone. */
   remove(ruleIds: Iterable<string>): void {
-    this.#forgetLatest();
+    this.#latestName = undefined;
     for (const id of ruleIds) this.#byId.delete(id);
   }
 
@@ -174,11 +182,6 @@ export class RuleMeters {
     if (allowed + blocked + shadowBlocked + this.#others.shadowAllowed > 0) yield this.#others;
   }
 
-  #forgetLatest(): void {
-    this.#latestRule = undefined;
-    this.#latestName = undefined;
-  }
-
   get #isFull(): boolean {
     return this.#byId.size + this.#byName.size >= RULE_LABELS_MAX;
   }
@@ -186,7 +189,7 @@ export class RuleMeters {
   #make(rule: Rule): RuleMeter {
     if (this.#isFull) return this.#others;
     const names = { rule: rule.id, endpoint: toEndpoint(rule), keyType: describeKey(rule.key) };
-    const meter = new RuleMeter(names, this.#watch);
+    const meter = new RuleMeter(this, names, this.#watch);
     this.#byId.set(rule.id, meter);
     return meter;
   }

@@ -58,7 +58,7 @@ export class FieldWriter {
     let bound: RuleCharge | undefined;
     let boundLimit = "";
     for (const result of chargesOf(decision)) {
-      if (!isShown(result)) continue;
+      if (!result.rule.isShown) continue;
       const texts = textsOf(result);
       const pk = this.#options.partitionKey?.parameterOf(result) ?? "";
       if (policies !== "") policies += ", ";
@@ -127,10 +127,6 @@ export class FieldWriter {
     }
     return this.#wallMs;
   }
-}
-
-function isShown({ shadow, rule }: RuleCharge): boolean {
-  return !shadow && rule.rule.isExposed;
 }
 
 /** A policy of failure that counts nothing knows nothing either. */

@@ -9,6 +9,7 @@ import { compileKey, type KeyOf, needsIdentity } from "./key.js";
 import type { Lane, Lanes } from "./lanes.js";
 import { Matcher } from "./matcher.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "./parse/problems.js";
+import type { MeterPlace } from "./policy-decision.js";
 import { KeySample, SampleBudget } from "./policy-sample.js";
 import { allLimitsOf, EMPTY_MATCH, type Match, type Rule, type RuleSet } from "./rule.js";
 
@@ -28,10 +29,6 @@ export interface LimitTexts {
 /** One limit of a rule, as it is charged. */
 export interface RuleLimit {
   readonly counter: Counter;
-  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
-  readonly limit: Limit;
-  /** Whether it is the rule's own, that of a tier, or that of a single key. */
-  readonly from: "rule" | "tier" | "override";
   readonly isQuota: boolean;
   readonly isPermit: boolean;
   /** Whether a request may have to wait for it. */
@@ -42,32 +39,41 @@ export interface RuleLimit {
   readonly isHeld: boolean;
   /** Undefined until a response shows it. */
   texts: LimitTexts | undefined;
+  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
+  readonly limit: Limit;
+  /** Whether it is the rule's own, that of a tier, or that of a single key. */
+  readonly from: "rule" | "tier" | "override";
 }
 
-/** A rule, ready to be charged. */
-export interface CompiledRule {
+/**
+ * A rule, ready to be charged. What every request reads comes first: with ten thousand rules each part of the
+ * processor's cache that a request touches counts (bench service/rules-scale).
+ */
+export interface CompiledRule extends MeterPlace {
+  /** Whether everybody with a key is charged alike: nobody is exempt, no tiers, a constant cost. */
+  readonly isPlain: boolean;
+  readonly keyOf: KeyOf;
+  /** The cost, if it is constant. */
+  readonly units: number;
+  readonly limits: readonly RuleLimit[];
+  readonly isShadow: boolean;
+  readonly lane: Lane;
+  /** Watches whether keys come back, until that is known. */
+  sample: KeySample | undefined;
+  /** Whether responses show it. */
+  readonly isShown: boolean;
   readonly rule: Rule;
   /** Its place in the order of rules: by priority, then as in the file. */
   readonly order: number;
   readonly match: Match;
-  readonly lane: Lane;
-  readonly keyOf: KeyOf;
-  readonly limits: readonly RuleLimit[];
   readonly tiers: ReadonlyMap<string, readonly RuleLimit[]>;
   readonly overrides: ReadonlyMap<string, readonly RuleLimit[]>;
   /** Keys that the whole set exempts; undefined if there are none. */
   readonly exemptKeys: ReadonlySet<string> | undefined;
-  readonly isShadow: boolean;
-  /** Whether everybody with a key is charged alike: nobody is exempt, no tiers, a constant cost. */
-  readonly isPlain: boolean;
-  /** The cost, if it is constant. */
-  readonly units: number;
   /** Whether it needs to know who the caller is, or what its body says. */
   readonly isLate: boolean;
   /** False if the file or an operator switched it off. */
   readonly isOn: boolean;
-  /** Watches whether keys come back, until that is known. */
-  sample: KeySample | undefined;
 }
 
 /** A rule without its conditions on path, method, host and headers. */
@@ -166,22 +172,25 @@ export class CompiledRules {
               this.#limits(limits, { rule, from, scope: toScope(name), before, ...context }),
             ]),
           );
+    const isShadow = rule.onExceed === "shadow";
     return {
+      isPlain: isPlain(rule, ruleSet),
+      keyOf: toKeyOf(rule, context.keys),
+      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
+      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
+      isShadow,
+      lane: options.lanes.of(rule),
+      sample: KeySample.of(rule, context.samples),
+      isShown: rule.isExposed && !isShadow,
+      meter: undefined,
       rule,
       order,
       match: rule.match,
-      lane: options.lanes.of(rule),
-      keyOf: toKeyOf(rule, context.keys),
-      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
       tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
-      isShadow: rule.onExceed === "shadow",
-      isPlain: isPlain(rule, ruleSet),
-      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       isLate: isLate(rule),
       isOn: rule.isEnabled && !options.off.has(rule.id),
-      sample: KeySample.of(rule, context.samples),
     };
   }
 
@@ -196,14 +205,14 @@ export class CompiledRules {
       const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
       return {
         counter: toCounter({ scope, part, limit: counted }, rule, before, options),
-        limit,
-        from,
         isQuota: limit.algorithm === "quota",
         isPermit,
         mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
         isEnlarged,
         isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
         texts: undefined,
+        limit,
+        from,
       };
     });
   }

@@ -29,6 +29,7 @@ export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./p
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";
 export type {
   DecidedCharge,
+  MeterPlace,
   PolicyDecision,
   RefusalReason,
   RequestEnd,

@@ -32,8 +32,15 @@ export interface RuleResult {
   readonly isKnown: boolean;
 }
 
+/** Where a reader of charges keeps what it counts of a rule, which saves a look-up by the rule's id. */
+export interface MeterPlace {
+  /** Undefined at first, and again when rules are replaced, disabled or enabled. */
+  meter: object | undefined;
+}
+
 /** A charge that was decided, as operators may see it: with its key. */
 export interface DecidedCharge {
+  readonly rule: MeterPlace;
   /** The key as it is counted, `user:42`: hash it before it is logged. */
   readonly key: string;
   /** What the request costs under the limit. */
