@@ -118,6 +118,13 @@ export function startTimer(clock: Clock, delayMs: number, task: () => void): Can
   return timers.after?.(delayMs, task) ?? (() => {});
 }
 
+/** The same for what a caller waits for: by the system's timers it keeps the process alive. */
+export function startRefTimer(clock: Clock, delayMs: number, task: () => void): CancelTimer {
+  if (clock !== systemClock && clock.after !== undefined) return clock.after(delayMs, task);
+  const timer = setTimeout(task, delayMs);
+  return () => clearTimeout(timer);
+}
+
 /** Runs `task` at the end of this turn of the event loop, before any timer. */
 export function atEndOfTurn(task: () => void): void {
   setImmediate(task);

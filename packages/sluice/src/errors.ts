@@ -55,6 +55,10 @@ export const errorCatalogue = {
     status: 500,
     summary: "one memory store tells at most 65535 different limits apart",
   },
+  SLUICE_TOO_MANY_WAITING: {
+    status: 503,
+    summary: "at most 10000 callers may wait for one limiter",
+  },
   SLUICE_STORE_UNAVAILABLE: { status: 503, summary: "the store did not answer" },
   SLUICE_STORE_UNSUPPORTED: { status: 500, summary: "the server can't be used as a store" },
   SLUICE_KEY_SECRET_MISSING: {

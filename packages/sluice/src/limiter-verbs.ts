@@ -3,6 +3,7 @@
 import type { AtTime } from "./clock.js";
 import type { Decision } from "./decision.js";
 import type { Answer, Permit, Reservation } from "./limiter-reservation.js";
+import type { WaitOptions } from "./limiter-wait.js";
 
 /** What a request may say of itself. */
 export interface RequestOptions {
@@ -26,6 +27,12 @@ export interface Limiter<IsSync extends boolean = true> {
   check(key: string, options?: RequestOptions): Answer<Decision, IsSync>;
   /** The same at an explicit time. */
   checkAt(key: string, options: RequestOptions & AtTime): Answer<Decision, IsSync>;
+  /**
+   * Waits until `check` admits, and resolves with its answer. Callers that wait for the same key pass in the
+   * order in which they came. Resolves with a refusal as soon as it is certain that the cost can't be spent
+   * within `timeoutMs`; rejects if `signal` is aborted, or if 10,000 callers wait already.
+   */
+  wait(key: string, options?: WaitOptions): Promise<Decision>;
   /** What `check` would answer, with what is left now. Takes nothing. */
   peek(key: string, options?: PeekRequest): Answer<Decision, IsSync>;
   /** The same at an explicit time. */

@@ -21,6 +21,7 @@ import {
   type Reservation,
 } from "./limiter-reservation.js";
 import type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
+import { WaitingLines, type WaitOptions } from "./limiter-wait.js";
 import { andThen, type MaybePromise } from "./maybe-promise.js";
 import { asGiven } from "./options.js";
 import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "./stores/store.js";
@@ -42,6 +43,7 @@ class StoreLimiter implements Limiter<false> {
   readonly #hasPermits: boolean;
   /** The short way through the store, if this limiter can take it. */
   readonly #only: ShortWay | undefined;
+  #waitingLines: WaitingLines | undefined;
   #isClosed = false;
 
   constructor(setup: LimiterSetup) {
@@ -69,6 +71,12 @@ class StoreLimiter implements Limiter<false> {
 
   checkAt(key: string, options: RequestOptions & AtTime): MaybePromise<Decision> {
     return this.#check(key, options, toTime(options));
+  }
+
+  async wait(key: string, options?: WaitOptions): Promise<Decision> {
+    this.#mustBeOpen();
+    this.#waitingLines ??= new WaitingLines(this, this.#clock);
+    return this.#waitingLines.wait(toKey(key), options);
   }
 
   peek(key: string, options?: PeekRequest): MaybePromise<Decision> {
@@ -136,6 +144,7 @@ class StoreLimiter implements Limiter<false> {
   close(): MaybePromise<void> {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
+    this.#waitingLines?.wakeAll();
     if (this.#ownsStore) return this.#store.close();
     for (const counter of this.#counters) this.#store.forget?.(counter);
     return undefined;

@@ -1,0 +1,218 @@
+import { setMaxListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import type { Decision } from "./decision.js";
+import { createLimiter } from "./limiter.js";
+import type { WaitOptions } from "./limiter-wait.js";
+import { concurrency, fixedWindow, type Limit, leakyBucket, tokenBucket } from "./limits.js";
+import { ForwardingStore } from "./stores/forwarding-store.js";
+import { memoryStore } from "./stores/memory/store.js";
+import { ManualClock } from "./testing/manual-clock.js";
+
+/** One unit every 100 ms, and one in store. */
+const limit = tokenBucket({ capacity: 1, refillPerSecond: 10 });
+
+/** Lets everything run that waits for nothing but promises. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
+
+function setUp(of: Limit = limit) {
+  const clock = new ManualClock(1_000);
+  const limiter = createLimiter({ limit: of, clock });
+  const passed: string[] = [];
+  const wait = (name: string, options?: WaitOptions, key = "key") => {
+    const answer = limiter.wait(key, options);
+    answer.then(
+      ({ allowed }) => passed.push(`${name} ${allowed ? "passed" : "refused"} at ${clock.now()}`),
+      () => passed.push(`${name} failed at ${clock.now()}`),
+    );
+    return answer;
+  };
+  const advance = async (ms: number) => {
+    await settle();
+    for (let passedMs = 0; passedMs < ms; passedMs += 50) {
+      clock.advance(50);
+      await settle();
+    }
+  };
+  return { clock, limiter, passed, wait, advance };
+}
+
+describe("wait", () => {
+  it("resolves without waiting while there is room, with what check answers", async () => {
+    const { wait } = setUp();
+    expect(await wait("a")).toMatchObject({ allowed: true, remaining: 0, resetMs: 100 });
+  });
+
+  it("lets callers of one key pass in the order in which they came, whatever their costs", async () => {
+    const { wait, passed, advance } = setUp(tokenBucket({ capacity: 3, refillPerSecond: 10 }));
+    wait("a", { cost: 3 });
+    wait("b", { cost: 3 });
+    wait("c", { cost: 1 });
+    wait("d", { cost: 2 });
+    await advance(600);
+    expect(passed).toEqual([
+      "a passed at 1000",
+      "b passed at 1300",
+      "c passed at 1400",
+      "d passed at 1600",
+    ]);
+  });
+
+  it("does not make keys wait for each other", async () => {
+    const { wait, passed, advance } = setUp();
+    wait("a");
+    wait("b");
+    wait("c", undefined, "other");
+    await advance(100);
+    expect(passed).toEqual(["a passed at 1000", "c passed at 1000", "b passed at 1100"]);
+  });
+
+  it("refuses immediately if it is certain that the time is too short", async () => {
+    const { wait, passed, advance } = setUp();
+    wait("a");
+    expect(await wait("b", { timeoutMs: 99 })).toMatchObject({ allowed: false, retryAfterMs: 100 });
+    wait("c", { timeoutMs: 100 });
+    await advance(100);
+    expect(passed).toContain("c passed at 1100");
+  });
+
+  it("asks once with a time of 0", async () => {
+    const { wait } = setUp();
+    expect((await wait("a", { timeoutMs: 0 })).allowed).toBe(true);
+    expect((await wait("b", { timeoutMs: 0 })).allowed).toBe(false);
+  });
+
+  it("refuses at the end of its time one whose turn has not come", async () => {
+    const { wait, passed, advance } = setUp();
+    wait("a");
+    wait("b");
+    wait("c");
+    const d = wait("d", { timeoutMs: 150 });
+    await advance(200);
+    expect(passed).toEqual([
+      "a passed at 1000",
+      "b passed at 1100",
+      "d refused at 1150",
+      "c passed at 1200",
+    ]);
+    expect(await d).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 50 });
+  });
+
+  it("refuses immediately what can never pass", async () => {
+    const { wait, limiter } = setUp();
+    expect((await wait("a", { cost: 2 })).allowed).toBe(false);
+    limiter.block("key", Number.POSITIVE_INFINITY);
+    expect((await wait("b")).retryAfterMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("rejects with the reason of its signal, charges nothing and lets the next one pass", async () => {
+    const { wait, passed, advance } = setUp();
+    wait("a");
+    const stop = new AbortController();
+    const b = wait("b", { signal: stop.signal });
+    wait("c");
+    await advance(50);
+    stop.abort(new Error("changed my mind"));
+    await expect(b).rejects.toThrow("changed my mind");
+    await advance(50);
+    expect(passed).toEqual(["a passed at 1000", "b failed at 1050", "c passed at 1100"]);
+  });
+
+  it("rejects immediately if its signal was aborted before", async () => {
+    const { wait, limiter } = setUp();
+    await expect(wait("a", { signal: AbortSignal.abort() })).rejects.toThrow("aborted");
+    expect(limiter.peek("key").remaining).toBe(1);
+  });
+
+  it("refunds what is admitted after its signal was aborted", async () => {
+    let answer: (() => void) | undefined;
+    class SlowStore extends ForwardingStore {
+      override async decideOne(...asked: Parameters<ForwardingStore["decideOne"]>) {
+        await new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+        return super.decideOne(...asked);
+      }
+    }
+    const clock = new ManualClock(1_000);
+    const limiter = createLimiter({ limit, store: new SlowStore(memoryStore()), clock });
+    const stop = new AbortController();
+    const waiting = limiter.wait("key", { signal: stop.signal });
+    await settle();
+    stop.abort(new Error("gone"));
+    answer?.();
+    await expect(waiting).rejects.toThrow("gone");
+    expect((await limiter.peek("key")).remaining).toBe(1);
+  });
+
+  it("notices within five seconds that a refund made room", async () => {
+    const { wait, limiter, passed, advance } = setUp(
+      fixedWindow({ limit: 1, windowMs: 3_600_000 }),
+    );
+    wait("a");
+    wait("b");
+    await advance(1_000);
+    limiter.refund("key");
+    await advance(4_000);
+    expect(passed).toEqual(["a passed at 1000", "b passed at 6000"]);
+  });
+
+  it("waits for the slot of a shaper, and gives it back if that is too late", async () => {
+    const shaper = leakyBucket({ ratePerSecond: 10, queueSize: 5 });
+    const { wait, passed, advance, limiter } = setUp(shaper);
+    wait("a");
+    wait("b");
+    await settle();
+    expect(limiter.peek("key").remaining).toBe(4);
+    const c = wait("c", { timeoutMs: 150 });
+    await advance(200);
+    expect(passed).toEqual(["a passed at 1000", "b passed at 1100", "c refused at 1100"]);
+    expect((await c).allowed).toBe(false);
+    wait("d");
+    await settle();
+    expect(await wait("e", { timeoutMs: 50 })).toMatchObject({ allowed: false });
+  });
+
+  it("rejects those who wait when the limiter is closed", async () => {
+    const { wait, limiter } = setUp();
+    await wait("a");
+    const rest = [wait("b"), wait("c")];
+    await settle();
+    limiter.close();
+    for (const one of rest) await expect(one).rejects.toMatchObject({ code: "SLUICE_CLOSED" });
+  });
+
+  it("is an error for the 10,001st that waits, and for nobody else", async () => {
+    const { wait, limiter } = setUp();
+    await wait("a");
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
+    const rest = Array.from({ length: 10_000 }, () => limiter.wait("key", { signal: stop.signal }));
+    await expect(wait("b")).rejects.toMatchObject({ code: "SLUICE_TOO_MANY_WAITING" });
+    stop.abort();
+    const ends: readonly PromiseSettledResult<Decision>[] = await Promise.allSettled(rest);
+    expect(ends.every(({ status }) => status === "rejected")).toBe(true);
+    const waiting = limiter.wait("key", { timeoutMs: 0 });
+    expect((await waiting).allowed).toBe(false);
+  });
+
+  it.each([
+    [
+      { timeoutMs: -1 },
+      "timeoutMs must be a whole number of milliseconds from 0, or Infinity, got -1",
+    ],
+    [{ timeoutMs: "1s" }, 'got "1s"'],
+    [{ signal: {} }, "signal must be an AbortSignal"],
+    [{ timeout: 5 }, 'unknown option "timeout"'],
+    [{ cost: 0.5 }, "cost must be a whole number"],
+  ])("rejects %j and says what was seen", async (options, message) => {
+    const { wait } = setUp();
+    await expect(wait("a", options as WaitOptions)).rejects.toThrow(message);
+  });
+
+  it("rejects under a concurrency limit, which only acquire can take", async () => {
+    const limiter = createLimiter({ limit: concurrency({ limit: 1, permitMs: 1_000 }) });
+    await expect(limiter.wait("key")).rejects.toMatchObject({ code: "SLUICE_ACQUIRE_ONLY" });
+  });
+});
