@@ -1,64 +1,72 @@
-// The process that asks: `envoy-load.js PORT ADDRESSES`. When its parent sends it a number, it makes that many calls, a
-// fixed number of them at a time on each connection, and reports when all were answered. Plain HTTP/2 with messages
-// made beforehand, since a gRPC library would need more processor time than the servers do.
+// The process that asks: `envoy-load.js PORT,… ADDRESSES`. When its parent sends it a number, it makes that many calls, a
+// fixed number of them at a time on each connection, and reports when all were answered.
 
-import { type ClientHttp2Session, connect } from "node:http2";
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { METHOD } from "./envoy-server.js";
+import { Http2Caller } from "./http2-caller.js";
 
 const CONNECTIONS = 4;
 const CALLS_AT_ONCE = 16;
+/** Callers of one connection ask for addresses that lie so far apart. */
+const ADDRESSES_APART = 61;
 const ADDRESSES = Number(process.argv[3] ?? 1_000);
 
 const messages = Array.from({ length: ADDRESSES }, (_, i) =>
   toMessage(`10.0.${i >> 8}.${i & 255}`),
 );
-const head = {
-  ":method": "POST",
-  ":path": METHOD,
-  "content-type": "application/grpc",
-  te: "trailers",
-  "user-agent": "bench",
-};
 
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
-  const sessions = Array.from({ length: CONNECTIONS }, () =>
-    connect(`http://127.0.0.1:${process.argv[2]}`),
-  );
+  const connecting = connectCallers((process.argv[2] ?? "").split(",").map(Number));
   process.on("disconnect", () => process.exit(0));
   process.on("message", async (calls) => {
-    const share = Math.ceil((calls as number) / (CONNECTIONS * CALLS_AT_ONCE));
-    await Promise.all(sessions.flatMap((session) => startCallers(session, share)));
-    process.send?.(share * CONNECTIONS * CALLS_AT_ONCE);
+    const callers = await connecting;
+    const share = Math.ceil((calls as number) / CONNECTIONS);
+    await Promise.all(callers.map((caller) => caller.call(share, CALLS_AT_ONCE, messageOf)));
+    process.send?.(share * CONNECTIONS);
   });
 }
 
-function startCallers(session: ClientHttp2Session, calls: number): Promise<void>[] {
-  return Array.from({ length: CALLS_AT_ONCE }, (_, i) => callOften(session, calls, 61 * i));
+/** One after the other, so that a service with several processes gives each of them as many. */
+async function connectCallers(ports: readonly number[]): Promise<Http2Caller[]> {
+  for (const port of ports) await checkCall(port);
+  const callers: Http2Caller[] = [];
+  while (callers.length < CONNECTIONS) {
+    const caller = new Http2Caller(ports[callers.length % ports.length], METHOD);
+    await caller.connected;
+    callers.push(caller);
+  }
+  return callers;
 }
 
-async function callOften(session: ClientHttp2Session, calls: number, first: number): Promise<void> {
-  for (let i = 0; i < calls; i++) await call(session, messages[(first + i) % ADDRESSES]);
+function messageOf(call: number): Buffer {
+  const turn = Math.floor(call / CALLS_AT_ONCE);
+  return messages[((call % CALLS_AT_ONCE) * ADDRESSES_APART + turn) % ADDRESSES];
 }
 
-/** One call; rejects unless it has a message and the status 0. */
-function call(session: ClientHttp2Session, message: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request(head);
-    let bytes = 0;
-    let status: unknown;
-    stream.on("data", (piece: Buffer) => {
-      bytes += piece.length;
-    });
-    stream.on("trailers", (trailers) => {
-      status = trailers["grpc-status"];
-    });
-    stream.on("error", reject);
-    stream.on("close", () => {
-      if (bytes > 5 && status === "0") resolve();
-      else reject(new Error(`a call ended with status ${status} and ${bytes} bytes`));
-    });
-    stream.end(message);
+/** One call by a complete client; throws unless it has a message and the status 0. */
+async function checkCall(port: number): Promise<void> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": METHOD,
+    "content-type": "application/grpc",
+    te: "trailers",
   });
+  let bytes = 0;
+  let status: unknown;
+  stream.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  stream.on("trailers", (trailers) => {
+    status = trailers["grpc-status"];
+  });
+  stream.end(messages[0]);
+  await once(stream, "close");
+  session.close();
+  if (bytes <= 5 || status !== "0") {
+    throw new Error(`a call ended with status ${status} and ${bytes} bytes`);
+  }
 }
 
 /** `domain: bench`, and one descriptor `remote_address=…`, as gRPC frames it. */

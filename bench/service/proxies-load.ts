@@ -18,7 +18,7 @@ import type { ProxySide } from "./proxies.js";
 export const PROXY_CPU = "0";
 /** Of whoever asks. */
 export const LOAD_CPU = "1";
-const CONNECTIONS = "64";
+const CONNECTIONS = 64;
 /** In which the system counts processor time. */
 const TICKS_PER_SECOND = 100;
 const SLICE_SECONDS = 1;
@@ -86,17 +86,31 @@ export interface Asking {
  * Requests for each second of a proxy's processor time, asked until it has used so much of it: on a machine
  * that is busy otherwise, seconds on the clock would be too few to warm up in.
  */
-export async function askProxy(
-  { name, port, cpuSeconds }: RunningProxy,
+export function askProxy(
+  proxy: RunningProxy,
+  seconds: number,
+  asking: Asking = {},
+): Promise<number> {
+  return askProxies([proxy], seconds, asking);
+}
+
+/** The same for several proxies that are asked together and share the connections. */
+export async function askProxies(
+  proxies: readonly RunningProxy[],
   seconds: number,
   { isRefused = false, script }: Asking = {},
 ): Promise<number> {
   const options = script === undefined ? [] : ["-s", script];
+  const connections = `${CONNECTIONS / proxies.length}`;
+  const cpuSeconds = () => proxies.reduce((sum, proxy) => sum + proxy.cpuSeconds(), 0);
+  const ask = async ({ name, port }: RunningProxy) => {
+    const output = await askFor(SLICE_SECONDS, port, connections, options);
+    return readRequests(isRefused ? withoutRefusals(output, name) : output, name);
+  };
   const before = cpuSeconds();
   let requests = 0;
   for (let slices = 0; slices < SLICES_MAX && cpuSeconds() - before < seconds; slices++) {
-    const output = await askFor(SLICE_SECONDS, port, CONNECTIONS, options);
-    requests += readRequests(isRefused ? withoutRefusals(output, name) : output, name);
+    for (const answered of await Promise.all(proxies.map(ask))) requests += answered;
   }
   return requests / (cpuSeconds() - before);
 }
