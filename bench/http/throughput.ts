@@ -9,9 +9,9 @@ import { type RunningSide, startSide } from "./load.js";
 import type { Side } from "./server.js";
 
 const ROUNDS = effort({ full: 12, quick: 1 });
-const WARM_UP_SECONDS = effort({ full: 2, quick: 1 });
+const WARM_UP_SECONDS = 1;
 /** Turns of each side in a round: every side has one before any has its next. */
-const SLICES = effort({ full: 3, quick: 1 });
+const SLICES = effort({ full: 2, quick: 1 });
 const SLICE_SECONDS = 1;
 
 /** Requests per second of each side, one figure for each round. */

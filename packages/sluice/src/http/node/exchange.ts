@@ -15,6 +15,9 @@ import type { Reply } from "../refusal.js";
 import type { RequestView } from "../request-view.js";
 import { joinHead, readField, watchHead } from "./head.js";
 import { isGone, watchEnd } from "./socket.js";
+import { keepTickShape } from "./tick-shape.js";
+
+keepTickShape();
 
 /** A request that came through, with what was decided of it. */
 export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
