@@ -10,6 +10,7 @@ import { redisStore } from "./store.js";
 const YEAR_MS = 366 * 86_400_000;
 const bucket = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: YEAR_MS } });
 const window = fixedWindow({ limit: 1_000, windowMs: YEAR_MS });
+const wideBucket = tokenBucket({ capacity: 1_000, refill: { amount: 1, everyMs: YEAR_MS } });
 const log = slidingWindowLog({ limit: 10, windowMs: YEAR_MS });
 
 let server: RedisProcess;
@@ -56,6 +57,37 @@ describe("requests of one turn", () => {
       );
     await checks();
     expect(await callsDuring(checks)).toBe(1);
+  });
+
+  it("are each counted by their own limits, keys and costs, however they are mixed", async () => {
+    const counters = [
+      { scope: "mixed-a", part: 0, limit: window },
+      { scope: "mixed-b", part: 0, limit: wideBucket },
+      { scope: "mixed-c", part: 0, limit: wideBucket },
+      { scope: "mixed-c", part: 1, limit: window },
+    ];
+    const spent = new Map<string, number>();
+    // Each set bit of `n % 15 + 1` is a counter, so neighbours differ, and every third request repeats the one before.
+    const requests = Array.from({ length: 60 }, (_, i) => {
+      const n = i - (i % 3 === 2 ? 1 : 0);
+      const cost = 1 + (n % 2);
+      return counters
+        .filter((_, bit) => (((n % 15) + 1) >> bit) % 2 === 1)
+        .map((counter) => ({ counter, key: `user:${i % 7}`, cost, nowMs: 0 }));
+    });
+    for (const { counter, key, cost } of requests.flat()) {
+      const name = `${counter.scope} ${counter.part} ${key}`;
+      spent.set(name, (spent.get(name) ?? 0) + cost);
+    }
+    const decide = () => Promise.all(requests.map((charges) => store.decide(charges)));
+    expect(await callsDuring(decide)).toBe(1);
+    for (const [name, units] of spent) {
+      const [scope, part, key] = name.split(" ");
+      const counter = counters.find((one) => one.scope === scope && one.part === Number(part));
+      if (counter === undefined) throw new Error(`no counter ${name}`);
+      const [{ remaining }] = await store.peek([{ counter, key, cost: 0, nowMs: 0 }]);
+      expect([name, remaining]).toEqual([name, 1_000 - units]);
+    }
   });
 
   it("share a bounded one", async () => {

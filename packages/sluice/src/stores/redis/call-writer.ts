@@ -2,7 +2,7 @@
 // list of numbers that tells by their places what is asked. The scripts say in which order.
 
 import type { Limit } from "../../limits.js";
-import type { Counter } from "../store.js";
+import type { Charge, Counter } from "../store.js";
 import type { KeyNames } from "./keys.js";
 import { isList, toJson } from "./limit-numbers.js";
 
@@ -17,16 +17,6 @@ export interface CallTime {
 
 /** The distance between the places of a key's parts; the same as in parts.lua. */
 const PART_STEP = 65_536;
-
-/** Limits that a limiter charges together. */
-interface LimitSet {
-  readonly counters: readonly Counter[];
-  readonly json: string;
-}
-
-function isSame(some: readonly Counter[], others: readonly Counter[]): boolean {
-  return some.length === others.length && some.every((counter, i) => counter === others[i]);
-}
 
 /** Keys of one call, each once, by what they are named after, so that a name is made only once. */
 class KeyList {
@@ -65,8 +55,10 @@ export class CallWriter {
   readonly numbers: number[] = [];
   readonly #names: KeyNames;
   readonly #keys = new KeyList();
-  readonly #limits: (Limit | LimitSet)[] = [];
+  readonly #limits: Limit[] = [];
   readonly #texts: string[] = [];
+  /** The plain request before: see {@link plainRequest}. */
+  #previous: readonly number[] = [];
 
   constructor(names: KeyNames) {
     this.#names = names;
@@ -109,14 +101,29 @@ export class CallWriter {
     return at >= 0 ? at + 1 : this.#limits.push(limit);
   }
 
-  /** The place of limits that a limiter charges together, by their counters, from 1. */
-  limitSet(counters: readonly Counter[]): number {
-    const known = this.#limits.findIndex(
-      (one) => "counters" in one && isSame(one.counters, counters),
-    );
-    if (known >= 0) return known + 1;
-    const set = counters.flatMap(({ part, limit }) => [part, this.limit(limit)]);
-    return this.#limits.push({ counters, json: JSON.stringify({ set }) });
+  /**
+   * A request of which nothing but its charges is told, as requests.lua reads it. One that is like the
+   * one before, except that its keys are others, is a single number.
+   */
+  plainRequest(charges: readonly Charge[], tags: readonly string[]): void {
+    let firstKey = 0;
+    const request: number[] = [];
+    for (let i = 0; i < charges.length; i++) {
+      const { counter, key, cost } = charges[i];
+      const place = this.counter(counter, key, tags[i]);
+      if (i === 0) firstKey = place % PART_STEP;
+      request.push(place - firstKey, this.limit(counter.limit), cost);
+    }
+    if (isEqual(request, this.#previous)) {
+      this.numbers.push(-firstKey);
+      return;
+    }
+    this.#previous = request;
+    for (let i = 0; i < request.length; i += 3) {
+      const isLast = i + 3 === request.length;
+      const limit = request[i + 1];
+      this.numbers.push(request[i] + firstKey, isLast ? -limit : limit, request[i + 2]);
+    }
   }
 
   /** The place of a text in ARGV, behind `fixed` arguments. */
@@ -126,9 +133,7 @@ export class CallWriter {
 
   /** The arguments of the script. */
   args({ nowMs, guessMs, slackMs }: CallTime, ...more: string[]): string[] {
-    const limits = this.#limits
-      .map((limit) => ("counters" in limit ? limit.json : toJson(limit, guessMs)))
-      .join(",");
+    const limits = this.#limits.map((limit) => toJson(limit, guessMs)).join(",");
     return [
       nowMs === undefined ? "" : String(nowMs),
       String(slackMs),
@@ -138,4 +143,10 @@ export class CallWriter {
       ...this.#texts,
     ];
   }
+}
+
+function isEqual(some: readonly number[], others: readonly number[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false;
+  return true;
 }

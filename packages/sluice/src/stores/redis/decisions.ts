@@ -164,23 +164,8 @@ export class Decisions {
 
   /** In the order in which the scripts read. Returns what is known of its receipts and id. */
   #writeRequest(writer: CallWriter, { request, isPlain }: Asked): HeldAs | undefined {
-    const { charges, tags } = request;
     if (!isPlain) return this.#writeWhole(writer, request);
-    for (let i = 0; i < charges.length; ) {
-      const { counter, key, cost } = charges[i];
-      const end = endOfSet(charges, i);
-      if (end === i + 1) {
-        const place = writer.counter(counter, key, tags[i]);
-        writer.numbers.push(place, writer.limit(counter.limit), cost);
-      } else {
-        const counters = charges.slice(i, end).map((charge) => charge.counter);
-        const place = writer.value(counter, key, tags[i]);
-        writer.numbers.push(place, writer.limitSet(counters), cost);
-      }
-      i = end;
-    }
-    // Below 0 it is the last one of its request.
-    writer.numbers[writer.numbers.length - 2] *= -1;
+    writer.plainRequest(request.charges, request.tags);
     return undefined;
   }
 
@@ -227,18 +212,6 @@ export class Decisions {
   #newName(): string {
     return `${this.#namePrefix}-${(this.#nameSequence++).toString(36)}`;
   }
-}
-
-/** The end of the run of charges, from `first` on, that belong to one limiter and so share a key. */
-function endOfSet(charges: readonly Charge[], first: number): number {
-  const { counter, key, cost } = charges[first];
-  let end = first + 1;
-  while (end < charges.length) {
-    const other = charges[end];
-    if (other.counter.scope !== counter.scope || other.key !== key || other.cost !== cost) break;
-    end++;
-  }
-  return end;
 }
 
 function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined): void {

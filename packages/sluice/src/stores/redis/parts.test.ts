@@ -120,4 +120,11 @@ describe("the limits of one limiter", () => {
     const [name] = await keys();
     expect(await client.pttl(name)).toBeGreaterThan(4 * MINUTE_MS - 1000);
   });
+
+  it("count together also when the first check of the call has more limits", async () => {
+    const { limiters, store } = setUp(bucket, [bucket, window]);
+    const [one, two] = limiters;
+    await Promise.all([two.check("key"), one.check("key"), one.check("key")]);
+    expect(await left(store, [bucket, window])).toEqual([7, 19]);
+  });
 });

@@ -34,26 +34,29 @@ end
 local TTL_STEP_MS = 128
 
 local function write_values()
-  local ttl_texts = {}
+  local texts = {}
+  -- Many are the same: a window grows by 1.
+  local function text_of(number)
+    local known = texts[number]
+    if not known then
+      known = text(number)
+      texts[number] = known
+    end
+    return known
+  end
   for place, ttl in pairs(ttls) do
     local value = values[place]
     if type(value) == "number" then value = text(value) end
     if ttl < 0 then
       redis.call("SET", KEYS[place], value, "KEEPTTL")
     elseif ttl > 0 then
-      ttl = ttl + SLACK_MS + (-ttl) % TTL_STEP_MS
-      local ttl_text = ttl_texts[ttl]
-      if not ttl_text then
-        ttl_text = text(ttl)
-        ttl_texts[ttl] = ttl_text
-      end
-      redis.call("SET", KEYS[place], value, "PX", ttl_text)
+      redis.call("SET", KEYS[place], value, "PX", text_of(ttl + SLACK_MS + (-ttl) % TTL_STEP_MS))
     else
       redis.call("DEL", KEYS[place])
     end
   end
   for place, step in pairs(steps) do
-    if not ttls[place] then redis.call("INCRBY", KEYS[place], text(step)) end
+    if not ttls[place] then redis.call("INCRBY", KEYS[place], text_of(step)) end
   end
   for key, needed_ms in pairs(changes) do write_list(key, needed_ms) end
 end

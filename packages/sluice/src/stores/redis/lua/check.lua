@@ -1,9 +1,7 @@
 -- Decides many requests in their order, each all or nothing: the short way of decide, for charges
 -- that are final and whose counters are single values. Nearly everything goes this way.
 -- KEYS: the keys of counters, which have the marks of blocks too, each once.
--- ARGV[3]: also sets of limits that a limiter charges together, as { set = { part, limit, part, … } }.
--- ARGV[4]: a JSON array of numbers, for each charge, or charges of a set: the place of its counter or of
---   the limiter's value, its limit or set (below 0: the last one of its request), cost.
+-- ARGV[4]: the requests, see requests.
 -- Reply: the time, then a verdict for each charge.
 
 -- @include call
@@ -25,16 +23,15 @@ end
 -- One table for each charge of a request, used again by the next.
 local weighed, admitted = {}, true
 
-local function weigh(place, limit, cost)
-  count = count + 1
-  local w = weighed[count]
-  if not w then w = {} weighed[count] = w end
-  w.blocked = blocked_ms(key_of(place))
-  load(w, place, limit, 0)
+local function weigh(i)
+  local w, limit, cost = weighed[i], charged[i], costs[i]
+  if not w then w = {} weighed[i] = w end
+  local key = first_key + distances[i]
+  w.blocked = blocked_ms(key)
+  load(w, key + parts[i] * PART_STEP, limit, 0)
   w.limit, w.cost = limit, cost
   w.allowed, w.remaining, w.retry, w.reset, w.before = limit.algorithm.weigh(w, limit, cost, now)
   if not w.allowed or w.blocked ~= 0 then admitted = false end
-  return true
 end
 
 local function answer(w)
@@ -51,8 +48,8 @@ end
 
 while has_more do
   if not is_quick() then
-    count, admitted = 0, true
-    each_charge(weigh)
+    admitted = true
+    for i = 1, count do weigh(i) end
     for i = 1, count do answer(weighed[i]) end
   end
   has_more = next_request()

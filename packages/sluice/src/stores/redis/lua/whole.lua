@@ -66,5 +66,5 @@ end
 
 -- Whether a value is of this kind: another algorithm may have left its own under the name.
 local function is(value, letter, length)
-  return is_text(value, letter) and #value == length
+  return type(value) == "string" and #value == length and string.byte(value) == string.byte(letter)
 end

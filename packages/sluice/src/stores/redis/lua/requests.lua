@@ -1,0 +1,42 @@
+-- The requests of a check, one after the other. Most are like the one before, for another identity:
+-- such a request is a single number.
+-- ARGV[4]: a JSON array of numbers. A request that is like the one before it: the index of its first key in
+--   KEYS, below 0. Any other request, for each charge: its place, its limit (below 0: the last charge), its cost.
+
+-- @include call
+
+local numbers = cjson.decode(ARGV[4])
+local numbers_read = 0
+
+-- The current request: the index of its first key, and for each charge how far its key is from that one, its part,
+-- limit and cost. `is_shared`: whether the request charges a later part of the key too.
+local first_key, count = 0, 0
+local distances, parts, charged, costs, is_shared = {}, {}, {}, {}, {}
+
+local function read_charge(place, which, cost)
+  local key = key_of(place)
+  if count == 0 then first_key, is_shared = key, {} end
+  count = count + 1
+  local distance = key - first_key
+  distances[count], parts[count] = distance, (place - key) / PART_STEP
+  charged[count], costs[count] = limits[which], cost
+  if place ~= key then is_shared[distance] = true end
+end
+
+-- Goes on to the next request. False behind the last one.
+local function next_request()
+  local number = numbers[numbers_read + 1]
+  if not number then return false end
+  if number < 0 then
+    first_key, numbers_read = -number, numbers_read + 1
+    return true
+  end
+  count = 0
+  local which
+  repeat
+    local at = numbers_read
+    which, numbers_read = numbers[at + 2], at + 3
+    read_charge(numbers[at + 1], which < 0 and -which or which, numbers[at + 3])
+  until which < 0
+  return true
+end
