@@ -22,7 +22,7 @@ export function toKeyPart(key: string, value: string): string {
 
 /** Entries of all values that a wildcard stands for, as part of a key. */
 export function toSharedPart(composite: string): string {
-  return `${escapePart(composite.slice(0, -1))}*`;
+  return composite.split("*").map(escapePart).join("*");
 }
 
 /** A key of parts, or its digest if it is long. */

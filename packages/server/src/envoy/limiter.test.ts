@@ -257,6 +257,22 @@ describe("share_threshold", () => {
     expect(left(await ask({ path: "/web/b" }))).toEqual([1]);
   });
 
+  it("shares one counter wherever the stars are, and with no other wildcard", async () => {
+    const { ask } = makeLimiter(`
+  - key: path
+    value: /v*/files/*
+    share_threshold: true
+    rate_limit: { unit: minute, requests_per_unit: 2 }
+  - key: path
+    value: /v*/files*
+    share_threshold: true
+    rate_limit: { unit: minute, requests_per_unit: 2 }`);
+    expect(left(await ask({ path: "/v1/files/a" }))).toEqual([1]);
+    expect(left(await ask({ path: "/v2/files/b" }))).toEqual([0]);
+    expect(codes(await ask({ path: "/v*/files/*" }))).toEqual([2, [2]]);
+    expect(left(await ask({ path: "/v1/files" }))).toEqual([1]);
+  });
+
   it("holds for what is nested below it", async () => {
     const { ask } = makeLimiter(`
   - key: path

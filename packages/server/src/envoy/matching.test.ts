@@ -40,6 +40,21 @@ descriptors:
     value: yes
     rate_limit: { unit: Day, requests_per_unit: 80, name: written }
   - key: bare
+  - key: host
+    value: "*.example.com"
+    rate_limit: { unit: hour, requests_per_unit: 90, name: subdomain }
+  - key: file
+    value: /v*/files/*.pdf
+    rate_limit: { unit: hour, requests_per_unit: 91, name: pdf }
+  - key: file
+    value: /v1/*
+    rate_limit: { unit: hour, requests_per_unit: 92, name: v1 }
+  - key: file
+    value: /v*/files/a*
+    descriptors:
+      - key: mid
+        value: bar*b
+        rate_limit: { unit: hour, requests_per_unit: 93, name: nested-mid }
 `;
 
 async function nameOf(given: Descriptor, domain = "web"): Promise<string | undefined> {
@@ -68,6 +83,13 @@ describe("a descriptor matches", () => {
     ["keys and values as they are written", { "404": "yes" }, "written"],
     ["no inherited property", { constructor: "x" }, undefined],
     ["nothing without entries", {}, undefined],
+    ["a wildcard that begins with the star", { host: "a.example.com" }, "subdomain"],
+    ["no wildcard by its end alone", { host: "a.example.com.evil" }, undefined],
+    ["wildcards with several stars", { file: "/v2/files/x.pdf" }, "pdf"],
+    ["the first wildcard of the file, wherever its stars are", { file: "/v1/files/x.pdf" }, "pdf"],
+    ["a later wildcard if one with stars inside does not fit", { file: "/v1/x.pdf" }, "v1"],
+    ["stars inside values of both levels", { file: "/v2/files/a", mid: "bar1b" }, "nested-mid"],
+    ["nothing where only the key fits", { file: "/v2/files/a", mid: "bar1" }, undefined],
   ])("%s", async (_, entries, name) => {
     expect(await nameOf(descriptor(entries))).toBe(name);
   });

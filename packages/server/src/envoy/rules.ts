@@ -6,6 +6,7 @@ import type { LimitConfig } from "./file/limit.js";
 import { type DescriptorConfig, type DomainConfig, toComposite } from "./file/parse.js";
 import { toBoundedKey, toKeyPart, toSharedPart } from "./keys.js";
 import { type CurrentLimit, type Descriptor, type Entry, UNIT_MS } from "./messages.js";
+import { isMatch, toWildcard, type Wildcard } from "./wildcard.js";
 
 /** A limit that applies to a descriptor. */
 export interface EnvoyRule {
@@ -34,7 +35,7 @@ export interface Match {
 interface Level {
   readonly exact: ReadonlyMap<string, Level>;
   /** In the order of the file. */
-  readonly wildcards: readonly { readonly prefix: string; readonly level: Level }[];
+  readonly wildcards: readonly { readonly wildcard: Wildcard; readonly level: Level }[];
   readonly rule: EnvoyRule | undefined;
   /** What stands in keys for every value that leads here; undefined: the entry itself. */
   readonly sharedPart: string | undefined;
@@ -154,7 +155,7 @@ function toLevels(
   { label, keyType, counterOf }: Path,
 ): Pick<Level, "exact" | "wildcards"> {
   const exact = new Map<string, Level>();
-  const wildcards: { prefix: string; level: Level }[] = [];
+  const wildcards: { wildcard: Wildcard; level: Level }[] = [];
   for (const descriptor of descriptors) {
     const composite = toComposite(descriptor.key, descriptor.value);
     const path: Path = {
@@ -168,7 +169,8 @@ function toLevels(
       sharedPart: descriptor.isShared ? toSharedPart(composite) : undefined,
     };
     exact.set(composite, level);
-    if (composite.endsWith("*")) wildcards.push({ prefix: composite.slice(0, -1), level });
+    const wildcard = toWildcard(composite);
+    if (wildcard !== undefined) wildcards.push({ wildcard, level });
   }
   return { exact, wildcards };
 }
@@ -225,7 +227,7 @@ function step({ exact, wildcards }: Level, name: string, value: string): Level |
   const composite = `${name}_${value}`;
   const found = exact.get(composite);
   if (found !== undefined) return found;
-  for (const { prefix, level } of wildcards) if (composite.startsWith(prefix)) return level;
+  for (const { wildcard, level } of wildcards) if (isMatch(wildcard, composite)) return level;
   return exact.get(name);
 }
 

@@ -120,7 +120,7 @@ describe("what can't be used is told with its line", () => {
     ],
     [
       "domain: a\ndescriptors:\n  - key: x\n    share_threshold: true",
-      /:4: share_threshold needs a value/,
+      /:4: share_threshold needs a value with a \*/,
     ],
     ["domain: a\ndomain: b", /:2: Map keys must be unique/],
     ["domain: a\n--- \ndomain: b", /:2: Source contains multiple documents/],

@@ -117,11 +117,8 @@ class FileParser {
     const composite = toComposite(key, value);
     this.#mustBeNew(item, path + composite, places);
     const isShared = truth("share_threshold");
-    if (isShared && !composite.endsWith("*")) {
-      source.say(
-        fields.get("share_threshold")?.at,
-        "share_threshold needs a value that ends with *",
-      );
+    if (isShared && !composite.includes("*")) {
+      source.say(fields.get("share_threshold")?.at, "share_threshold needs a value with a *");
     }
     // What is only about metrics is read for its type.
     for (const name of ["detailed_metric", "value_to_metric"]) truth(name);
