@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import { type Bench, type Bound, toResult, type Verdict } from "./bench.js";
 import { benches, selectBenches, unknownNames } from "./catalogue.js";
 import {
@@ -51,6 +52,18 @@ describe("the mathematics of rounds", () => {
       if (low <= 0.25 && 0.25 <= high) held++;
     }
     expect(held / series).toBeGreaterThan(0.945);
+  });
+
+  it("by processor time, a side that waits is faster than its waits allow", async () => {
+    vi.stubGlobal("gc", () => {});
+    const waitMs = 20;
+    const contender = { name: "waits", run: () => sleep(waitMs, 1) };
+    const rounds = { operations: 1, rounds: 7, warmUpRounds: 0 };
+    const [byClock] = await interleave([contender], rounds);
+    const [byCpu] = await interleave([contender], { ...rounds, isByCpu: true });
+    vi.unstubAllGlobals();
+    expect(byClock?.medianPerSec).toBeLessThan(1.2 * (1_000 / waitMs));
+    expect(byCpu?.medianPerSec).toBeGreaterThan(2 * (1_000 / waitMs));
   });
 
   it("takes the smallest and the largest value as the range", () => {

@@ -21,6 +21,8 @@ export interface Rounds {
   readonly rounds?: number;
   /** Untimed rounds before the first; default 2. */
   readonly warmUpRounds?: number;
+  /** By the processor time of this process, its collector's threads included; default: by time on the clock. */
+  readonly isByCpu?: boolean;
 }
 
 /** What one contender did in all rounds. */
@@ -70,11 +72,12 @@ export async function interleave(contenders: readonly Contender[], asked: Rounds
     full: { warmUpRounds: WARM_UP_ROUNDS_DEFAULT, ...asked, rounds: asMany },
     quick: { operations: asked.operations * QUICK_SHARE, rounds: QUICK_ROUNDS, warmUpRounds: 1 },
   });
+  const secondsNow = asked.isByCpu === true ? cpuSecondsNow : clockSecondsNow;
   const tallies = contenders.map((contender) => ({ contender, seconds: [0], admitted: 0 }));
   for (const tally of tallies) tally.seconds.length = 0;
   for (let round = -warmUpRounds; round < rounds; round++) {
     for (const tally of inTurn(tallies, round)) {
-      const { seconds, admitted } = await time(tally.contender, operations);
+      const { seconds, admitted } = await time(tally.contender, operations, secondsNow);
       if (round < 0) continue;
       tally.seconds.push(seconds);
       tally.admitted += admitted;
@@ -156,14 +159,24 @@ export function collectGarbage(kind: "minor" | "major" = "major"): void {
 async function time(
   contender: Contender,
   operations: number,
+  secondsNow: () => number,
 ): Promise<{ seconds: number; admitted: number }> {
   // Each pays for its own garbage, not for what the one before it left in the nursery.
   collectGarbage("minor");
-  const startMs = performance.now();
+  const before = secondsNow();
   const pending = contender.run(operations);
   // A synchronous contender must not pay for a turn of the microtask queue, nor need one.
   const admitted = typeof pending === "number" ? pending : await pending;
-  const seconds = (performance.now() - startMs) / 1000;
+  const seconds = secondsNow() - before;
   await contender.settle?.();
   return { seconds, admitted };
+}
+
+function clockSecondsNow(): number {
+  return performance.now() / 1_000;
+}
+
+function cpuSecondsNow(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000_000;
 }
