@@ -1,5 +1,5 @@
-// What one call of a script carries, gathered piece by piece: each key, limit and text once, and a
-// list of numbers that tells by their places what is asked. The scripts say in which order.
+// The keys and arguments of one call of a script, gathered piece by piece: each key, limit and string once, and a
+// list of numbers that refers to them by their places. The header of each script says in which order.
 
 import type { Limit } from "../../limits.js";
 import type { Charge, Counter } from "../store.js";
@@ -51,7 +51,7 @@ class KeyList {
 
 /** Gathers one call. */
 export class CallWriter {
-  /** What the script is told, in its order. */
+  /** The numbers for the script, in the order in which it reads them. */
   readonly numbers: number[] = [];
   readonly #names: KeyNames;
   readonly #keys = new KeyList();
@@ -102,8 +102,8 @@ export class CallWriter {
   }
 
   /**
-   * A request of which nothing but its charges is told, as requests.lua reads it. One that is like the
-   * one before, except that its keys are others, is a single number.
+   * Writes a request that has nothing but charges, as requests.lua reads it. A request that differs from
+   * the one before it in its keys only is a single number.
    */
   plainRequest(charges: readonly Charge[], tags: readonly string[]): void {
     let firstKey = 0;

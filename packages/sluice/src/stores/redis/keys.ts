@@ -1,6 +1,6 @@
-// The names of keys in Redis: `sluice:{ip:203.0.113.10}:login`. What is in braces is the identity; a
-// Cluster places all keys of one identity together by it. Names are readable, no two different
-// things share one, and secrets never appear: parts are escaped, long ones and secrets hashed.
+// The names of keys in Redis: `sluice:{ip:203.0.113.10}:login`. The identity is in braces, so that a Cluster
+// keeps all keys of one identity in one slot. Names are readable, no two different things share one, and
+// secrets never appear in them: parts are escaped, and long ones and secrets are hashed.
 
 import { createHash, createHmac } from "node:crypto";
 import { SluiceError } from "../../errors.js";

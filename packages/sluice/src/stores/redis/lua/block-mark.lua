@@ -1,5 +1,5 @@
--- The mark of a block in front of a limiter's value: an x, when the block ends (-1: never), how
--- long it was meant to last and until when the value behind it has to be kept. So a check needs to read nothing but its counter.
+-- The mark of a block in front of a limiter's value: an x, when the block ends (-1: never), how long it was
+-- meant to last, and until when the value behind it has to be kept. So a check reads no other key than its counter's.
 
 -- @include whole
 
@@ -11,8 +11,7 @@ local function is_marked(value)
   return is_text(value, "x") and #value >= MARK_LENGTH
 end
 
--- For how long a block lasts; -1 is forever. No longer than it was meant to, also after the clock
--- stepped back.
+-- How long a block still lasts; -1 is forever. Never longer than it was meant to, even after the clock stepped back.
 local function left_of(finish, length, now)
   if finish < 0 then return -1 end
   return max(0, min(finish - now, length))
@@ -23,8 +22,9 @@ local function kept_ms_of(left, ttl)
   return left < 0 and MARK_MS_MAX or max(ttl, left, 1)
 end
 
--- Takes a value apart: what is behind the mark or nothing, a mark anew for a value that is kept until
--- then, how long the block still lasts (0: it has ended), and until when the value is kept.
+-- Splits a value. Returns what is behind the mark (false: nothing), a function that writes the mark again for a value
+-- that is kept until a given instant, how long the block still lasts (0: it has ended), and until when the value
+-- is kept.
 local function unmark(value, now)
   if not is_marked(value) then return value, nil, 0, 0 end
   local _, finish, length, kept_until_ms = struct.unpack(MARK, value)

@@ -8,15 +8,15 @@
 
 local SLACK_MS = tonumber(ARGV[2])
 local limits = cjson.decode(ARGV[3])
--- By the key's place: what it holds, and of a single value for how long what is to be written stays, and
--- by how much an integer changes that stays for as long as it would have.
+-- By the key's index in KEYS: the value; the TTL of a single value that has to be written (below 0: the TTL that it
+-- has, 0: it is deleted); and by how much an integer changes whose TTL stays as it is.
 local values
 local ttls, steps = {}, {}
 
--- @include parts
+-- @include write-parts
 
--- Reads all keys. False if the calendar periods that came along don't hold this moment: the caller's
--- clock is far from ours, and it asks again with the periods of this one.
+-- Reads all keys. False if this moment lies outside the calendar periods in the arguments: the caller's clock is
+-- far from the server's, and the caller sends the call again with the periods of the server's time.
 local function read_values()
   values = redis.call("MGET", unpack(KEYS))
   for _, limit in ipairs(limits) do
@@ -29,13 +29,13 @@ local function wrong_period()
   return redis.error_reply("SLUICEPERIOD " .. text(now))
 end
 
--- Numbers are written by us: what a command makes of them takes longer. TTLs are rounded up a little,
--- so that most are the same.
+-- Numbers become strings here: in the arguments of a command, Redis would take longer. TTLs are rounded up a
+-- little, so that most are the same.
 local TTL_STEP_MS = 128
 
 local function write_values()
   local texts = {}
-  -- Many are the same: a window grows by 1.
+  -- Many numbers are the same: nearly every count of a window changes by one.
   local function text_of(number)
     local known = texts[number]
     if not known then

@@ -1,6 +1,6 @@
 -- Decides many requests in their order, each all or nothing: the short way of decide, for charges
--- that are final and whose counters are single values. Nearly everything goes this way.
--- KEYS: the keys of counters, which have the marks of blocks too, each once.
+-- that are final and whose counters are single values. Nearly all requests go this way.
+-- KEYS: the keys of counters, each once. The marks of blocks are in them too.
 -- ARGV[4]: the requests, see requests.
 -- Reply: the time, then a verdict for each charge.
 
@@ -16,7 +16,7 @@ if not has_more then
   return reply
 end
 
--- The long way, from the first request on that needs it.
+-- The long way, from the first request that needs it.
 -- @include counters
 -- @include verdicts
 

@@ -1,4 +1,4 @@
--- Counters of which a single value is kept, and how they come out of the call and back into it.
+-- Counters that are single values: how they are read from the values of the call, and put back.
 
 -- @include call
 -- @include bucket
@@ -28,7 +28,7 @@ local function save(c, limit)
   local algorithm = limit.algorithm
   if algorithm.flush then return algorithm.flush(c, limit, now) end
   local value, ttl = algorithm.write(c, limit, now)
-  -- What is not kept is not there, for those that come behind it in this call either.
+  -- A value that is not kept is gone for later charges of this call too.
   set(c.place, ttl > 0 and value, ttl)
 end
 

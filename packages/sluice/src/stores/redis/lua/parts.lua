@@ -1,7 +1,7 @@
 -- Keys that hold several counters: all limits of one limiter, except logs and permits, are kept together,
--- so that a request under three limits reads and writes one key. Such a value is a packed list: until
--- when it is kept, then the value of each part, false if there is none. A key with nothing but part 0
--- holds that value as it is. The mark of a block stands in front of either.
+-- so that a request under three limits reads and writes one key. Such a value is a packed list: the instant
+-- until which it is kept, then the value of each part (false: the part is not in use). A key of which only
+-- part 0 is in use holds that value itself. The mark of a block stands in front of either.
 -- A place is the index of a key in KEYS, plus PART_STEP times the number of the part.
 
 -- @include block-mark
@@ -9,11 +9,10 @@
 local PART_STEP = 65536
 -- The first byte of a packed list is at least this; that of any other value is lower.
 local PACKED, PACKED_FROM = "\144", 144
--- By how much a TTL is longer than needed, so that it is set less often: that costs more than the value does.
-local KEPT_SHARE = 1 / 8
 
--- By the key's index in KEYS: its packed list, if it has one in this call; until when that has to be kept if it
--- was changed (0: as long as before); the mark of its block; and how long the block still lasts.
+-- By the key's index in KEYS: its unpacked list, if this call has read or made one; the instant until which a
+-- changed list has to be kept (0: as long as before); a function that writes the mark of its block; and how long
+-- the block still lasts.
 local lists, changes, marks, lefts = {}, {}, {}, {}
 
 local function key_of(place)
@@ -24,7 +23,7 @@ local function is_packed(value)
   return type(value) == "string" and string.byte(value) >= PACKED_FROM
 end
 
--- The list of a key that holds one, or that holds nothing yet.
+-- The list of a key that holds a list or nothing yet; nil if it holds a single value.
 local function list_of(key)
   local list = lists[key]
   if list then return list end
@@ -34,7 +33,7 @@ local function list_of(key)
   return list
 end
 
--- Takes the value of a key apart: one that holds parts, or the mark of a block, has a list from then on.
+-- Unpacks the value of a key that holds a list or the mark of a block. From then on the key has a list.
 local function take_apart(key)
   local value = values[key]
   if is_packed(value) then return list_of(key) end
@@ -51,56 +50,4 @@ local function get(place)
   local list = lists[key]
   if list then return list[(place - key) / PART_STEP + 2] end
   return place == key and values[key]
-end
-
--- Turns the single value of a key into a list, because it gets other parts.
-local function make_list(key)
-  local list = list_of(key)
-  if list then return list end
-  -- Until when a single value is kept is known to the server alone, unless this call has changed it.
-  local left = redis.call("PTTL", KEYS[key])
-  list = { left > 0 and now + left or 0, values[key] }
-  if (ttls[key] or 0) > 0 then changes[key] = now + ttls[key] end
-  lists[key], values[key], ttls[key], steps[key] = list, PACKED, nil, nil
-  return list
-end
-
--- What is kept at a place from now on, and for how long; below 0: for as long as it would have been.
-local function set(place, value, ttl)
-  local key = key_of(place)
-  if place == key and not lists[key] then
-    values[key], ttls[key] = value, ttl
-    return
-  end
-  local list = make_list(key)
-  local at = (place - key) / PART_STEP + 2
-  for i = #list + 1, at do list[i] = false end
-  list[at] = value
-  changes[key] = max(changes[key] or 0, ttl > 0 and now + ttl or 0)
-end
-
--- Whether a list has more than part 0.
-local function has_parts(list)
-  for i = 3, #list do if list[i] then return true end end
-  return false
-end
-
-local function write_list(key, needed_ms)
-  local list, mark_until = lists[key], marks[key]
-  local is_later, value = needed_ms > list[1], list[2]
-  if is_later then list[1] = needed_ms + floor((needed_ms - now) * KEPT_SHARE) end
-  if has_parts(list) then
-    value = cmsgpack.pack(list)
-    if not mark_until and not is_later then
-      return redis.call("SET", KEYS[key], value, "KEEPTTL")
-    end
-  elseif type(value) == "number" then
-    value = text(value)
-  end
-  local ttl = max(1, list[1] - now)
-  if mark_until then
-    value, ttl = mark_until(list[1]) .. (value or ""), kept_ms_of(lefts[key], value and ttl or 0)
-  end
-  if not value then return redis.call("DEL", KEYS[key]) end
-  redis.call("SET", KEYS[key], value, "PX", text(ttl + SLACK_MS))
 end

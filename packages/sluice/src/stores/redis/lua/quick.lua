@@ -1,13 +1,13 @@
--- What nearly every charge is, in one step: admitted, by a counter that was written under these
--- numbers and that is kept as its algorithm's file says. Each function takes what the key holds and
--- returns what remains, when all of it is back, what to keep, and for how long or by how much the
--- integer that is there changes; or nothing, and the charge goes the long way. A script runs from its first line on every call, so this comes before
--- all that the long way needs.
+-- Decides in one step what nearly every charge is: admitted, by a counter that was written under the same limit
+-- and in the format of its algorithm's file. Each function takes the value of the counter and returns what remains,
+-- when all of it is back, the new value, and either its TTL or by how much the stored integer changes. It returns
+-- nothing if the charge has to go the long way. A script runs from its first line on every call, so this comes
+-- before everything that only the long way needs.
 
 -- @include whole
 
 local quick = {}
--- For what stays for as long as it would have, and is no integer.
+-- The TTL of a value that is not an integer and whose TTL stays as it is.
 local KEEP_TTL = -1
 
 function quick.tokenBucket(value, limit, cost, now)

@@ -1,7 +1,7 @@
--- The requests of a check, one after the other. Most are like the one before, for another identity:
--- such a request is a single number.
--- ARGV[4]: a JSON array of numbers. A request that is like the one before it: the index of its first key in
---   KEYS, below 0. Any other request, for each charge: its place, its limit (below 0: the last charge), its cost.
+-- Reads the requests of a check, one after the other. Most have the same limits and costs as the one before, for
+-- another identity: such a request is a single number.
+-- ARGV[4]: a JSON array of numbers. For such a request: the index of its first key in KEYS, negated. For any other,
+--   three numbers for each charge: its place, its limit (negated for the last charge), its cost.
 
 -- @include call
 
@@ -23,7 +23,7 @@ local function read_charge(place, which, cost)
   if place ~= key then is_shared[distance] = true end
 end
 
--- Goes on to the next request. False behind the last one.
+-- Goes on to the next request. False after the last one.
 local function next_request()
   local number = numbers[numbers_read + 1]
   if not number then return false end
