@@ -97,6 +97,43 @@ descriptors:
   });
 });
 
+describe("what envoyproxy/ratelimit reads all the same is read, with a warning", () => {
+  it.each<[string, string, string, readonly string[]]>([
+    [
+      "a key twice, of which the last one counts",
+      "domain: a\ndomain: b\ndescriptors: [{ key: x, key: y }]",
+      "b",
+      [
+        "ratelimit.yaml:2: this key is there twice; the last one counts",
+        "ratelimit.yaml:3: this key is there twice; the last one counts",
+      ],
+    ],
+    [
+      "a second document, which is ignored with its mistakes",
+      "domain: a\ndescriptors: [{ key: y }]\n---\ndomain: b\nother: [",
+      "a",
+      [
+        "ratelimit.yaml:3: only the first document of a file is read; this one and those after it are ignored",
+      ],
+    ],
+  ])("%s", (_, text, name, expected) => {
+    const { domain, problems, warnings } = parse(text);
+    expect([problems, warnings]).toEqual([[], expected]);
+    expect(domain?.domain).toBe(name);
+    expect(domain?.descriptors.map(({ key }) => key)).toEqual(["y"]);
+  });
+
+  it("a key of a limit twice, ours too", () => {
+    const limit = "{ unit: day, unit: hour, requests_per_unit: 1, requests_per_unit: 2 }";
+    const { domain, warnings } = withLimit(limit);
+    expect(domain?.descriptors[0].limit?.current).toMatchObject({ unit: 3, requestsPerUnit: 2 });
+    expect(warnings).toHaveLength(2);
+    const ours = withLimit("{ sluice: { fixedWindow: { limit: 1, limit: 3, windowMs: 5m } } }");
+    expect(ours.domain?.descriptors[0].limit?.current.requestsPerUnit).toBe(3);
+    expect(ours.warnings).toHaveLength(1);
+  });
+});
+
 describe("what can't be used is told with its line", () => {
   it.each([
     ["", "ratelimit.yaml:1: domain is missing or empty"],
@@ -122,8 +159,6 @@ describe("what can't be used is told with its line", () => {
       "domain: a\ndescriptors:\n  - key: x\n    share_threshold: true",
       /:4: share_threshold needs a value with a \*/,
     ],
-    ["domain: a\ndomain: b", /:2: Map keys must be unique/],
-    ["domain: a\n--- \ndomain: b", /:2: Source contains multiple documents/],
     ["domain: 'a", /:1: Missing closing 'quote/],
     ["domain: *b", /Unresolved alias|alias/],
   ])("%j", (text, problem) => {

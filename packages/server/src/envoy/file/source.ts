@@ -18,6 +18,13 @@ export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
 /** Maps that merge others, which merge others: so deep. */
 const MERGES_MAX = 16;
 
+/** What that service reads all the same, and what it makes of it. */
+const TOLERATED: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: "this key is there twice; the last one counts",
+  MULTIPLE_DOCS:
+    "only the first document of a file is read; this one and those after it are ignored",
+};
+
 /** A value in a file, or undefined where nothing is written. */
 export type Value = Node | undefined;
 
@@ -50,8 +57,10 @@ export class Source {
       version: "1.1",
       merge: true,
     });
-    for (const { pos, message } of this.#document.errors) {
-      this.problems.push(`${file}:${this.#lineAt(pos[0])}: ${toLine(message)}`);
+    for (const { code, pos, message } of this.#document.errors) {
+      const tolerated = TOLERATED[code];
+      const list = tolerated === undefined ? this.problems : this.warnings;
+      list.push(`${file}:${this.#lineAt(pos[0])}: ${tolerated ?? toLine(message)}`);
     }
   }
 
@@ -76,22 +85,22 @@ export class Source {
     this.warnings.push(`${this.placeOf(node)}: ${text}`);
   }
 
-  /** The fields of a map, those of maps that it merges included; of nothing, none. */
+  /** The fields of a map, the last one of each name, those of maps that it merges included; of nothing, none. */
   fields(node: Value, what: string, depth = 0): readonly Field[] {
     if (isNothing(node)) return [];
     if (!isMap(node)) return this.say(node, `${what} must be a map, got ${describe(node)}`) ?? [];
     if (depth > MERGES_MAX) return this.say(node, `more than ${MERGES_MAX} merged maps`) ?? [];
-    const own: Field[] = [];
+    const own = new Map<string, Field>();
     const merged: Field[] = [];
     for (const pair of node.items) {
       const at = pair.key as Value;
       const name = this.text(at, `a key of ${what}`);
       const value = this.follow(pair.value);
-      if (name !== "<<") own.push({ name, at, value });
+      if (name !== "<<") own.set(name, { name, at, value });
       else for (const map of this.#merged(value)) merged.push(...this.fields(map, what, depth + 1));
     }
-    const known = new Set(own.map(({ name }) => name));
-    return [...own, ...merged.filter(({ name }) => !known.has(name) && known.add(name))];
+    const known = new Set(own.keys());
+    return [...own.values(), ...merged.filter(({ name }) => !known.has(name) && known.add(name))];
   }
 
   #merged(value: Value): readonly Value[] {
