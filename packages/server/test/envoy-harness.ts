@@ -13,7 +13,7 @@ import type { Config } from "../src/config/config.js";
 import type { Core } from "../src/core.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
-import { EnvoyLimiter } from "../src/envoy/limiter.js";
+import { EnvoyLimiter, type LimiterParts } from "../src/envoy/limiter.js";
 import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/envoy/messages.js";
 import { EnvoyRules } from "../src/envoy/rules.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
@@ -103,9 +103,13 @@ export function rulesOf(text: string, before?: EnvoyRules): EnvoyRules {
   return new EnvoyRules(domain === undefined ? [] : [domain], { before });
 }
 
-/** A limiter without a door, over a memory store. */
-export function limiterOf(text: string, clock: Clock = new ManualClock(START_MS)): EnvoyLimiter {
-  return new EnvoyLimiter({ store: memoryStore(), clock, rules: rulesOf(text) });
+/** A limiter without a door, over a memory store unless `others` has one. */
+export function limiterOf(
+  text: string,
+  clock: Clock = new ManualClock(START_MS),
+  others: Partial<LimiterParts> = {},
+): EnvoyLimiter {
+  return new EnvoyLimiter({ store: memoryStore(), clock, rules: rulesOf(text), ...others });
 }
 
 /** Opens the door with a file of this text, until the test has ended. */

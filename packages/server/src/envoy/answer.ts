@@ -81,10 +81,10 @@ function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): Rat
 export function toJudgements(asks: readonly Ask[], verdicts: Verdicts): readonly Judgement[] {
   const judgements: Judgement[] = [];
   for (let i = 0; i < asks.length; i++) {
-    const { rule, key, hits } = asks[i];
+    const { rule, key, hits, isShadow } = asks[i];
     const verdict = verdicts[i];
     if (rule === undefined || verdict === undefined) continue;
-    const { label, keyType, isShadow } = rule;
+    const { label, keyType } = rule;
     judgements.push({ rule: label, keyType, key, cost: hits, isShadow, verdict });
   }
   return judgements;

@@ -15,6 +15,10 @@ export interface Ask {
   readonly isSpent: boolean;
   /** Whether the hits are given back. */
   readonly isRefund: boolean;
+  /** Whether it never refuses the request. */
+  readonly isShadow: boolean;
+  /** Whether it is one of those of which any that passes is enough. */
+  readonly isQuota: boolean;
 }
 
 /** Verdicts in the order of the asks; undefined where nothing was counted. */
@@ -27,12 +31,14 @@ export const NOTHING: Ask = {
   hits: 0,
   isSpent: false,
   isRefund: false,
+  isShadow: false,
+  isQuota: false,
 };
 
 /** Counted in one decision, in which each that is enforced must pass; or not counted at all. */
 export function isPlain(ask: Ask): boolean {
   if (ask.rule === undefined || ask.rule.kind === "unlimited") return true;
-  return isTaken(ask) && !ask.rule.isQuota;
+  return isTaken(ask) && !ask.isQuota;
 }
 
 /** Whether it has a counter. */
@@ -66,13 +72,13 @@ export function isNever({ rule }: Ask): boolean {
 }
 
 /** Whether a refusal of this one refuses the request. */
-export function isEnforced({ rule }: Ask): boolean {
-  return rule !== undefined && !rule.isShadow && !rule.isQuota;
+export function isEnforced({ rule, isShadow, isQuota }: Ask): boolean {
+  return rule !== undefined && !isShadow && !isQuota;
 }
 
-/** Whether it is one of those of which any that passes is enough. */
-export function isAnyOf({ rule }: Ask): boolean {
-  return rule?.isQuota === true && !rule.isShadow;
+/** Whether a refusal of this one and of all others like it refuses the request. */
+export function isAnyOf({ isShadow, isQuota }: Ask): boolean {
+  return isQuota && !isShadow;
 }
 
 /** Whether one that is enforced is refused. */
@@ -80,16 +86,18 @@ export function isAnyRefused(asks: readonly Ask[], verdicts: Verdicts): boolean 
   return asks.some((ask, i) => isEnforced(ask) && verdicts[i]?.allowed === false);
 }
 
-/** Whether there are some of which any is enough, and none passes. */
+/** Whether there are some of which any is enough, and none passes. Those in the shadow and without a limit pass. */
 export function isNoneOf(asks: readonly Ask[], verdicts: Verdicts): boolean {
-  return asks.some(isAnyOf) && asks.every((ask, i) => !isAnyOf(ask) || !verdicts[i]?.allowed);
+  const isPassed = (ask: Ask, i: number) =>
+    ask.isQuota && (ask.isShadow || verdicts[i]?.allowed !== false);
+  return asks.some(isAnyOf) && !asks.some(isPassed);
 }
 
-/** Limits that another one of the request replaces don't apply. */
-export function withoutReplaced(asks: readonly Ask[]): readonly Ask[] {
+/** Limits that another one of the request replaces don't apply: `nothing` is asked instead. */
+export function withoutReplaced(asks: readonly Ask[], nothing: Ask): readonly Ask[] {
   if (!asks.some(({ rule }) => rule !== undefined && rule.replaces.length > 0)) return asks;
   const replaced = new Set(asks.flatMap(({ rule }) => rule?.replaces ?? []));
   const isReplaced = ({ rule }: Ask) =>
     rule !== undefined && rule.kind !== "unlimited" && replaced.has(rule.current.name);
-  return asks.map((ask) => (isReplaced(ask) ? NOTHING : ask));
+  return asks.map((ask) => (isReplaced(ask) ? nothing : ask));
 }

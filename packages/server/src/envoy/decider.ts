@@ -4,7 +4,8 @@
 import type { MaybePromise } from "sluice";
 import { readMs } from "../clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { type EnvoyLimiter, RequestError } from "./limiter.js";
+import { RequestError } from "./check-request.js";
+import type { EnvoyLimiter } from "./limiter.js";
 import { CODE, type RateLimitRequest, type RateLimitResponse } from "./messages.js";
 import { MalformedError } from "./wire/reader.js";
 

@@ -2,7 +2,7 @@
 // .proto, numbers also as texts, units by name or number, and nothing that is not known.
 
 import { show } from "../errors.js";
-import { RequestError } from "./limiter.js";
+import { RequestError } from "./check-request.js";
 import {
   CODE_NAMES,
   type CurrentLimit,

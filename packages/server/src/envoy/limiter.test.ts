@@ -207,6 +207,28 @@ describe("quota_mode", () => {
     expect(codes(await ask({ plan: "a" }))).toEqual([1, [1]]);
     expect(codes(await ask({ plan: "a" }))).toEqual([2, [2]]);
   });
+
+  it("lets a request pass beside a quota in shadow_mode, which is never over", async () => {
+    const { ask } = makeLimiter(`${QUOTA}
+  - key: trial
+    quota_mode: true
+    shadow_mode: true
+    rate_limit: { unit: minute, requests_per_unit: 1 }`);
+    for (const expected of [1, 2, 2]) {
+      expect(codes(await ask({ plan: "a" }, { trial: "a" }))).toEqual([1, [expected, 1]]);
+    }
+  });
+
+  it("is not a quota where it is unlimited: those beside it decide", async () => {
+    const { ask } = makeLimiter(`${QUOTA}
+  - key: free
+    quota_mode: true
+    rate_limit: { unlimited: true }`);
+    const look = descriptor({ ip: "1" }, { hits: 0 });
+    expect(codes(await ask({ free: "a" }, look))).toEqual([1, [1, 1]]);
+    expect(codes(await ask({ free: "a" }, { plan: "a" }))).toEqual([1, [1, 1]]);
+    expect(codes(await ask({ free: "a" }, { plan: "a" }))).toEqual([2, [1, 2]]);
+  });
 });
 
 describe("replaces", () => {

@@ -20,28 +20,26 @@ import {
   type Verdicts,
   withoutReplaced,
 } from "./asks.js";
-import {
-  type Descriptor,
-  type RateLimitRequest,
-  type RateLimitResponse,
-  UNIT_MS,
-} from "./messages.js";
+import { checkRequest } from "./check-request.js";
+import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
 import type { EnvoyRules } from "./rules.js";
+import { isUnknown, Standings } from "./standings.js";
 
-/** The request can't be decided; the message says why and shows nothing of it. */
-export class RequestError extends Error {
-  override readonly name = "RequestError";
-}
-
-/** The most descriptors of a request, and entries of a descriptor. */
-export const DESCRIPTORS_MAX = 128;
-/** See {@link DESCRIPTORS_MAX}. */
-export const ENTRIES_MAX = 64;
 /** Hits beyond it count as so many: no limit has room for them, and sums of them stay exact. */
 const HITS_MAX = 2 ** 44;
 
 /** Told of each decision, with what each limit said. */
 export type OnJudged = (isAllowed: boolean, judgements: readonly Judgement[]) => void;
+
+/** What holds for all limits, whatever their files say. */
+export interface Modes {
+  /** Every request passes; the statuses say what was over its limit. */
+  readonly isShadow: boolean;
+  /** Every limit is a quota: a request is refused only if all are over. */
+  readonly isQuota: boolean;
+}
+
+const NO_MODES: Modes = { isShadow: false, isQuota: false };
 
 /** What a limiter is made with. */
 export interface LimiterParts {
@@ -49,6 +47,8 @@ export interface LimiterParts {
   readonly clock: Clock;
   readonly rules: EnvoyRules;
   readonly onJudged?: OnJudged;
+  /** Default: what the files say. */
+  readonly modes?: Modes;
 }
 
 /** Decides requests. */
@@ -56,12 +56,19 @@ export class EnvoyLimiter {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #onJudged: OnJudged | undefined;
+  readonly #modes: Modes;
+  /** What is asked about a descriptor that nothing limits. */
+  readonly #nothing: Ask;
+  readonly #standings: Standings;
   #rules: EnvoyRules;
 
-  constructor({ store, clock, rules, onJudged }: LimiterParts) {
+  constructor({ store, clock, rules, onJudged, modes = NO_MODES }: LimiterParts) {
     this.#store = store;
     this.#clock = clock;
     this.#onJudged = onJudged;
+    this.#modes = modes;
+    this.#nothing = { ...NOTHING, isQuota: modes.isQuota };
+    this.#standings = new Standings(store);
     this.#rules = rules;
     this.#prepare();
   }
@@ -96,16 +103,19 @@ export class EnvoyLimiter {
   #resolve({ domain, descriptors, hits }: RateLimitRequest): readonly Ask[] {
     const asks = descriptors.map((descriptor): Ask => {
       const match = this.#rules.match(domain, descriptor);
-      if (match === undefined) return NOTHING;
+      if (match === undefined) return this.#nothing;
+      const { rule, key } = match;
       return {
-        rule: match.rule,
-        key: match.key,
+        rule,
+        key,
         hits: Math.min(descriptor.hits ?? Math.max(1, hits), HITS_MAX),
         isSpent: descriptor.hits !== undefined && descriptor.hits > 1,
         isRefund: descriptor.isNegative,
+        isShadow: rule.isShadow || this.#modes.isShadow,
+        isQuota: (rule.isQuota || this.#modes.isQuota) && rule.kind !== "unlimited",
       };
     });
-    return withoutReplaced(asks);
+    return withoutReplaced(asks, this.#nothing);
   }
 
   /** Every limit is counted, and all must pass. */
@@ -171,25 +181,57 @@ export class EnvoyLimiter {
     return { decided, receipts };
   }
 
-  /** Hits that were spent already count even so, each as far as there is room: Envoy tells of them once. */
   #finish(
     asks: readonly Ask[],
     verdicts: Verdicts,
     isRefused: boolean,
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
+    if (!isRefused) return this.#respond(asks, verdicts, false, nowMs);
+    const refused = this.#spend(asks, this.#complete(asks, verdicts, nowMs), nowMs);
+    return andThen(refused, (whole) => this.#respond(asks, whole, true, nowMs));
+  }
+
+  #respond(
+    asks: readonly Ask[],
+    verdicts: Verdicts,
+    isRefused: boolean,
+    nowMs: number,
+  ): RateLimitResponse {
     this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
-    const response = toResponse(asks, verdicts, isRefused, nowMs);
-    if (!isRefused || !asks.some(isTakenAsSpent)) return response;
-    const spent = asks.flatMap((ask, i): Ask[] => {
-      const left = verdicts[i]?.remaining ?? 0;
-      if (!isTakenAsSpent(ask) || left === 0) return [];
-      return [{ ...ask, hits: Math.min(ask.hits, left) }];
+    return toResponse(asks, verdicts, isRefused, nowMs);
+  }
+
+  /** A refusal out of the deny cache says nothing of the descriptors that would pass: looks them up. */
+  #complete(asks: readonly Ask[], verdicts: Verdicts, nowMs: number): MaybePromise<Verdicts> {
+    if (!verdicts.some(isUnknown)) return verdicts;
+    const isUnknownAt = (_: Ask, i: number) => isUnknown(verdicts[i]);
+    const charges = this.#toCharges(asks.filter(isUnknownAt), nowMs);
+    const isFresh = asks.some(isTakenAsSpent);
+    return andThen(this.#standings.of(charges, { nowMs, isFresh }), (found) => {
+      let next = 0;
+      return verdicts.map((verdict) => (isUnknown(verdict) ? (found[next++] ?? verdict) : verdict));
     });
-    if (spent.length === 0) return response;
-    // Each by itself, as a shadow is.
-    const charges = this.#toCharges(spent, nowMs).map((charge) => ({ ...charge, shadow: true }));
-    return andThen(this.#store.decide(charges, { blockNowMs: nowMs }), () => response);
+  }
+
+  /** Hits that were spent already count even so, each as far as there is room: Envoy tells of them once. */
+  #spend(
+    asks: readonly Ask[],
+    found: MaybePromise<Verdicts>,
+    nowMs: number,
+  ): MaybePromise<Verdicts> {
+    if (!asks.some(isTakenAsSpent)) return found;
+    return andThen(found, (verdicts) => {
+      const spent = asks.flatMap((ask, i): Ask[] => {
+        const left = verdicts[i]?.remaining ?? 0;
+        if (!isTakenAsSpent(ask) || left === 0) return [];
+        return [{ ...ask, hits: Math.min(ask.hits, left) }];
+      });
+      if (spent.length === 0) return verdicts;
+      // Each by itself, as a shadow is.
+      const charges = this.#toCharges(spent, nowMs).map((charge) => ({ ...charge, shadow: true }));
+      return andThen(this.#store.decide(charges, { blockNowMs: nowMs }), () => verdicts);
+    });
   }
 
   async #refund(asks: readonly Ask[], nowMs: number): Promise<readonly Verdict[]> {
@@ -209,13 +251,13 @@ export class EnvoyLimiter {
 
   #toCharges(asks: readonly Ask[], nowMs: number): Charge[] {
     const charges: Charge[] = [];
-    for (const { rule, key, hits } of asks) {
+    for (const { rule, key, hits, isShadow, isQuota } of asks) {
       if (rule?.counter === undefined) continue;
       const { counter } = rule;
       const atMs = counter.limit.algorithm === "quota" ? this.#wallMs(nowMs) : nowMs;
       // Looking asks whether one hit would pass: with nothing left, the answer is no.
       const charge = { counter, key, cost: Math.max(1, hits), nowMs: atMs };
-      charges.push(rule.isShadow || rule.isQuota ? { ...charge, shadow: true } : charge);
+      charges.push(isShadow || isQuota ? { ...charge, shadow: true } : charge);
     }
     return charges;
   }
@@ -233,28 +275,6 @@ function spread(
 ): (Verdict | undefined)[] {
   let next = 0;
   return asks.map((ask) => (isOne(ask) ? decided[next++] : undefined));
-}
-
-function checkRequest({ domain, descriptors }: RateLimitRequest): void {
-  if (domain === "") throw new RequestError("the domain is empty");
-  if (descriptors.length === 0) throw new RequestError("there are no descriptors");
-  if (descriptors.length > DESCRIPTORS_MAX) {
-    throw new RequestError(
-      `${descriptors.length} descriptors, at most ${DESCRIPTORS_MAX} are decided`,
-    );
-  }
-  for (const descriptor of descriptors) checkDescriptor(descriptor);
-}
-
-function checkDescriptor({ entries, limit }: Descriptor): void {
-  if (entries.length > ENTRIES_MAX) {
-    throw new RequestError(
-      `${entries.length} entries in a descriptor, at most ${ENTRIES_MAX} are read`,
-    );
-  }
-  if (limit !== undefined && (limit.unit < 1 || limit.unit >= UNIT_MS.length)) {
-    throw new RequestError(`the unit of a limit is ${limit.unit}`);
-  }
 }
 
 function andThen<T, U>(

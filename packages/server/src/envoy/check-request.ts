@@ -1,0 +1,36 @@
+// What a request has to be like to be decided, whichever way it came in.
+
+import { type Descriptor, type RateLimitRequest, UNIT_MS } from "./messages.js";
+
+/** The request can't be decided; the message says why and shows nothing of it. */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
+}
+
+/** The most descriptors of a request. */
+const DESCRIPTORS_MAX = 128;
+/** The most entries of a descriptor. */
+const ENTRIES_MAX = 64;
+
+/** @throws RequestError if the request can't be decided. */
+export function checkRequest({ domain, descriptors }: RateLimitRequest): void {
+  if (domain === "") throw new RequestError("the domain is empty");
+  if (descriptors.length === 0) throw new RequestError("there are no descriptors");
+  if (descriptors.length > DESCRIPTORS_MAX) {
+    throw new RequestError(
+      `${descriptors.length} descriptors, at most ${DESCRIPTORS_MAX} are decided`,
+    );
+  }
+  for (const descriptor of descriptors) checkDescriptor(descriptor);
+}
+
+function checkDescriptor({ entries, limit }: Descriptor): void {
+  if (entries.length > ENTRIES_MAX) {
+    throw new RequestError(
+      `${entries.length} entries in a descriptor, at most ${ENTRIES_MAX} are read`,
+    );
+  }
+  if (limit !== undefined && (limit.unit < 1 || limit.unit >= UNIT_MS.length)) {
+    throw new RequestError(`the unit of a limit is ${limit.unit}`);
+  }
+}

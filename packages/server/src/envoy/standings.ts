@@ -1,0 +1,80 @@
+// How counters stand that a refusal says nothing about. A deny cache that knows one charge of a request to be refused
+// does not ask about the others, but Envoy wants to know what is left of each. The store is asked, and its answer serves
+// for up to a second: a flood of refused requests still does not reach the store.
+
+import {
+  BoundedMap,
+  type Charge,
+  type Counter,
+  type MaybePromise,
+  type Store,
+  type Verdict,
+} from "sluice";
+
+/** How long an answer serves: as long as a deny cache trusts a refusal. */
+const LIFE_MS_MAX = 1_000;
+/** Answers that are kept. */
+const STANDINGS_MAX = 10_000;
+
+interface Standing {
+  readonly counter: Counter;
+  readonly cost: number;
+  readonly verdict: Verdict;
+  readonly atMs: number;
+}
+
+/** Whether a verdict says nothing: a deny cache only ever refuses, and what it lets pass it did not ask about. */
+export function isUnknown(verdict: Verdict | undefined): boolean {
+  return verdict?.source === "deny-cache" && verdict.allowed;
+}
+
+/** What counters stand at, as of at most a second ago. */
+export class Standings {
+  readonly #store: Store;
+  readonly #known = new BoundedMap<string, Standing>(STANDINGS_MAX);
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * What the store would answer to each of these charges; undefined where it does not answer.
+   *
+   * @param options.isFresh - Whether only an answer of now will do.
+   */
+  of(
+    charges: readonly Charge[],
+    { nowMs, isFresh }: { readonly nowMs: number; readonly isFresh: boolean },
+  ): MaybePromise<readonly (Verdict | undefined)[]> {
+    const known = charges.map((charge) => (isFresh ? undefined : this.#find(charge, nowMs)));
+    const asked = charges.filter((_, i) => known[i] === undefined);
+    if (asked.length === 0) return known;
+    const answer = this.#store.peek(asked, { blockNowMs: nowMs });
+    const join = (verdicts: readonly Verdict[]) => {
+      for (const [i, charge] of asked.entries()) this.#keep(charge, verdicts[i], nowMs);
+      let next = 0;
+      return known.map((verdict) => verdict ?? verdicts[next++]);
+    };
+    // The refusal stands, whether or not the rest is known.
+    return answer instanceof Promise ? answer.then(join, () => known) : join(answer);
+  }
+
+  #find({ counter, key, cost }: Charge, nowMs: number): Verdict | undefined {
+    const known = this.#known.get(toName(counter, key));
+    if (known?.counter !== counter || known.cost !== cost) return undefined;
+    const { verdict, atMs } = known;
+    const agedMs = nowMs - atMs;
+    // A counter that is reset meanwhile has more.
+    const lifeMs = verdict.resetMs > 0 ? Math.min(verdict.resetMs, LIFE_MS_MAX) : LIFE_MS_MAX;
+    if (!(agedMs >= 0 && agedMs < lifeMs)) return undefined;
+    return { ...verdict, resetMs: Math.max(0, verdict.resetMs - agedMs) };
+  }
+
+  #keep({ counter, key, cost }: Charge, verdict: Verdict, atMs: number): void {
+    this.#known.set(toName(counter, key), { counter, cost, verdict, atMs });
+  }
+}
+
+function toName({ scope }: Counter, key: string): string {
+  return `${scope}|${key}`;
+}
