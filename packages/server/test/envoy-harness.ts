@@ -9,7 +9,7 @@ import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterEach, expect } from "vitest";
-import type { Config } from "../src/config/config.js";
+import type { Config, EnvoyConfig } from "../src/config/config.js";
 import type { Core } from "../src/core.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
@@ -41,9 +41,21 @@ export interface CoreParts {
   readonly hasHttp?: boolean;
   /** Where HTTP listens; default 127.0.0.1. */
   readonly httpHost?: string;
+  /** Other values of the configuration's section for Envoy. */
+  readonly envoy?: Partial<EnvoyConfig>;
   /** Other values of the configuration. */
   readonly config?: Partial<Config>;
 }
+
+/** What a configuration says that names only files. */
+const ENVOY_DEFAULTS = {
+  mergeDomains: false,
+  shadowMode: false,
+  quotaMode: false,
+  responseHeaders: undefined,
+  requestHeaders: undefined,
+  dynamicMetadata: false,
+};
 
 /** A core that nothing but this door is opened with. */
 export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
@@ -56,7 +68,7 @@ export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
   } satisfies Partial<Telemetry>);
   const listen = { host: "127.0.0.1", port: 0 };
   const http = hasHttp ? { host: httpHost, port: 0 } : undefined;
-  const envoy = { listen, http, files };
+  const envoy: EnvoyConfig = { ...ENVOY_DEFAULTS, listen, http, files, ...parts.envoy };
   const rules = { version: 1, rules: [] };
   const core: Core = {
     config: toTestConfig({ envoy, ...parts.config }),

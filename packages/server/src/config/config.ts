@@ -85,6 +85,25 @@ export interface EnvoyConfig {
   readonly http: ListenConfig | undefined;
   /** Files of envoyproxy/ratelimit, one domain each, or folders of them; reloaded when they change. */
   readonly files: readonly string[];
+  /** Whether several files may have the same domain. Default false. */
+  readonly mergeDomains: boolean;
+  /** Whether every request passes, whatever its statuses say. Default false. */
+  readonly shadowMode: boolean;
+  /** Whether all limits are quotas. Default false. */
+  readonly quotaMode: boolean;
+  /** The headers that tell clients of the limit closest to its end; undefined: none. */
+  readonly responseHeaders: LimitHeaderNames | undefined;
+  /** The same for upstreams. */
+  readonly requestHeaders: LimitHeaderNames | undefined;
+  /** Whether answers carry dynamic metadata. Default false. */
+  readonly dynamicMetadata: boolean;
+}
+
+/** Names of the headers that tell of a limit. */
+export interface LimitHeaderNames {
+  readonly limit: string;
+  readonly remaining: string;
+  readonly reset: string;
 }
 
 /** Metrics, health, and what `sluice` the command asks. */

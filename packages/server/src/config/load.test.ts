@@ -86,6 +86,28 @@ describe("toConfig", () => {
     expect(config.envoy).toMatchObject({
       listen: { host: "127.0.0.1", port: 8081 },
       http: undefined,
+      mergeDomains: false,
+      shadowMode: false,
+      quotaMode: false,
+      responseHeaders: undefined,
+      requestHeaders: undefined,
+      dynamicMetadata: false,
+    });
+  });
+
+  it("takes what envoyproxy/ratelimit has in its environment, by file or by variable", () => {
+    const responseHeaders = { limit: "X-Limit" };
+    const config = toConfig(
+      { envoy: { files: ["."], responseHeaders, requestHeaders: {}, quotaMode: true } },
+      { env: { SLUICE_ENVOY_SHADOW_MODE: "true", SLUICE_ENVOY_MERGE_DOMAINS: "true" } },
+    );
+    const [remaining, reset] = ["RateLimit-Remaining", "RateLimit-Reset"];
+    expect(config.envoy).toMatchObject({
+      mergeDomains: true,
+      shadowMode: true,
+      quotaMode: true,
+      responseHeaders: { limit: "X-Limit", remaining, reset },
+      requestHeaders: { limit: "RateLimit-Limit", remaining, reset },
     });
   });
 });

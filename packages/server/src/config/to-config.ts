@@ -53,7 +53,8 @@ function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gat
 
 function toEnvoy(envoy: FileValues["envoy"], at: ResolvePath): Config["envoy"] {
   if (envoy === undefined) return undefined;
-  return { listen: envoy.listen, http: envoy.http, files: envoy.files.map(at) };
+  const { http, files, responseHeaders, requestHeaders, ...rest } = envoy;
+  return { ...rest, http, files: files.map(at), responseHeaders, requestHeaders };
 }
 
 function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {

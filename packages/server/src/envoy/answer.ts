@@ -1,8 +1,10 @@
 // Verdicts into what Envoy is told: a status for each descriptor, the code of all of them, and Retry-After.
 
 import type { Verdict } from "sluice";
+import type { LimitHeaderNames } from "../config/config.js";
 import type { Judgement } from "../telemetry/telemetry.js";
 import { type Ask, isAnyOf, isEnforced, type Verdicts } from "./asks.js";
+import { findTightest, toLimitHeaders } from "./limit-headers.js";
 import {
   CODE,
   type DescriptorStatus,
@@ -32,17 +34,51 @@ export const NEVER: Verdict = {
   source: "memory",
 };
 
-/** The response to a request. `verdicts` are in the order of `asks`; undefined where nothing was counted. */
-export function toResponse(
-  asks: readonly Ask[],
-  verdicts: Verdicts,
-  isRefused: boolean,
-  nowMs: number,
-): RateLimitResponse {
-  if (isRefused && asks.length === 1) return toRefusal(asks[0], verdicts[0], nowMs);
+/** What answers carry besides codes and statuses. */
+export interface ResponseStyle {
+  /** Names of headers for the client; undefined: none but `retry-after`. */
+  readonly responseHeaders: LimitHeaderNames | undefined;
+  /** Names of headers for the upstream; undefined: none. */
+  readonly requestHeaders: LimitHeaderNames | undefined;
+  readonly dynamicMetadata: boolean;
+}
+
+/** What was decided. `verdicts` are in the order of `asks`; undefined where nothing was counted. */
+export interface Decided {
+  readonly asks: readonly Ask[];
+  readonly verdicts: Verdicts;
+  readonly isRefused: boolean;
+  readonly nowMs: number;
+}
+
+/** The response to a request. */
+export function toResponse(decided: Decided, style: ResponseStyle): RateLimitResponse {
+  const { asks, verdicts, isRefused, nowMs } = decided;
+  if (isRefused && asks.length === 1) return toRefusal(asks[0], verdicts[0], nowMs, style);
   const statuses = asks.map((ask, i) => toStatus(ask, verdicts[i], nowMs));
-  if (!isRefused) return { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
-  return toOverLimit(statuses, toWaitMs(asks, verdicts));
+  const response = isRefused
+    ? toOverLimit(statuses, toWaitMs(asks, verdicts))
+    : { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
+  return withLimitHeaders(response, asks, style);
+}
+
+function withLimitHeaders(
+  response: RateLimitResponse,
+  asks: readonly Ask[],
+  { responseHeaders: names, requestHeaders: upstreamNames }: ResponseStyle,
+): RateLimitResponse {
+  if (names === undefined && upstreamNames === undefined) return response;
+  const { statuses, responseHeaders } = response;
+  const tightest = findTightest(asks, statuses);
+  if (tightest === undefined) return response;
+  const own = names === undefined ? [] : toLimitHeaders(names, tightest);
+  return {
+    ...response,
+    responseHeaders: [...responseHeaders, ...own],
+    ...(upstreamNames === undefined
+      ? {}
+      : { requestHeaders: toLimitHeaders(upstreamNames, tightest) }),
+  };
 }
 
 /** The last refusal of a rule to a request of one descriptor. */
@@ -59,7 +95,12 @@ const refusals = new WeakMap<EnvoyRule, Refusal>();
  * The refusal of a request of one descriptor. All that are refused under one limit within a second get the same
  * object: a flood is answered with a response that was made, and encoded, before.
  */
-function toRefusal(ask: Ask, verdict: Verdict | undefined, nowMs: number): RateLimitResponse {
+function toRefusal(
+  ask: Ask,
+  verdict: Verdict | undefined,
+  nowMs: number,
+  style: ResponseStyle,
+): RateLimitResponse {
   const { rule } = ask;
   const status = toStatus(ask, verdict, nowMs);
   const { remaining, resetSeconds } = status;
@@ -68,7 +109,7 @@ function toRefusal(ask: Ask, verdict: Verdict | undefined, nowMs: number): RateL
   const isSame =
     last?.remaining === remaining && last.resetSeconds === resetSeconds && last.waitMs === waitMs;
   if (isSame) return last.response;
-  const response = toOverLimit([status], waitMs);
+  const response = withLimitHeaders(toOverLimit([status], waitMs), [ask], style);
   if (rule !== undefined) refusals.set(rule, { remaining, resetSeconds, waitMs, response });
   return response;
 }

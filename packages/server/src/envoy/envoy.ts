@@ -8,7 +8,7 @@ import { ServerError } from "../errors.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { POLL_MS, watchFiles } from "../watch-files.js";
 import { Decider } from "./decider.js";
-import { loadFiles, lookAtFiles } from "./file/load.js";
+import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
 import { openGrpc } from "./grpc.js";
 import { openHttp } from "./http.js";
 import { EnvoyLimiter } from "./limiter.js";
@@ -49,12 +49,15 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
   const mark = await lookAtFiles(paths);
   const store = toEnvoyStore(core, storeTimeoutMs);
   const timeoutMs = deadlineOf(core, storeTimeoutMs);
-  const read = (before?: EnvoyRules) => readRules(paths, core.telemetry, { before, timeoutMs });
+  const load = () => loadFiles(paths, config);
+  const read = (before?: EnvoyRules) => readRules(load, core.telemetry, { before, timeoutMs });
   const limiter = new EnvoyLimiter({
     store,
     clock: core.clock,
     rules: await read(),
     onJudged: (isAllowed, judgements) => core.telemetry.judged("envoy", isAllowed, judgements),
+    modes: { isShadow: config.shadowMode, isQuota: config.quotaMode },
+    style: config,
   });
   const decider = new Decider(limiter, core.telemetry);
   const grpc = await openGrpc(config.listen, decider);
@@ -121,11 +124,11 @@ function toReload(
 }
 
 async function readRules(
-  paths: readonly string[],
+  load: () => Promise<LoadedFiles>,
   telemetry: Telemetry,
   options: EnvoyRulesOptions,
 ): Promise<EnvoyRules> {
-  const { domains, warnings } = await loadFiles(paths);
+  const { domains, warnings } = await load();
   for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
   return new EnvoyRules(domains, options);
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { descriptor, limiterOf } from "../../test/envoy-harness.js";
+import { toConfig } from "../config/load.js";
 
 const root = new URL("../../../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -54,4 +55,19 @@ it("every file that the guide shows can be used", () => {
   const files = [...guide.matchAll(/```yaml\n(domain:[\s\S]*?)```/g)].map(([, text]) => text);
   expect(files.length).toBeGreaterThan(0);
   for (const text of files) limiterOf(text);
+});
+
+it("every sluice.yaml that the guide shows can be used", () => {
+  const guide = read("docs/guides/envoy.md");
+  const files = [...guide.matchAll(/```yaml\n(# sluice\.yaml\n[\s\S]*?)```/g)].map(
+    ([, text]) => text,
+  );
+  expect(files.length).toBeGreaterThan(1);
+  for (const text of files) {
+    const { envoy, ...rest } = parse(text) as { envoy: object };
+    const env = { REDIS_URL: "redis://127.0.0.1:6379" };
+    // Only the files that they name are not here.
+    const { envoy: config } = toConfig({ ...rest, envoy: { ...envoy, files: ["."] } }, { env });
+    expect(config).toBeDefined();
+  }
 });

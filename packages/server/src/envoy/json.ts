@@ -133,12 +133,14 @@ function toWhole(value: unknown, at: string, max: number): number {
 }
 
 /** A response as JSON; what is at its default is left out. */
-export function toJson({ overallCode, statuses, responseHeaders }: RateLimitResponse): string {
-  const headers = responseHeaders.length === 0 ? {} : { responseHeadersToAdd: responseHeaders };
+export function toJson(response: RateLimitResponse): string {
+  const { overallCode, statuses, responseHeaders, requestHeaders, dynamicMetadata } = response;
   return JSON.stringify({
     overallCode: CODE_NAMES[overallCode],
     statuses: statuses.map(toStatusJson),
-    ...headers,
+    responseHeadersToAdd: responseHeaders.length === 0 ? undefined : responseHeaders,
+    requestHeadersToAdd: requestHeaders,
+    dynamicMetadata,
   });
 }
 

@@ -4,7 +4,7 @@
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
 import type { Judgement } from "../telemetry/telemetry.js";
-import { NEVER, toJudgements, toResponse } from "./answer.js";
+import { NEVER, type ResponseStyle, toJudgements, toResponse } from "./answer.js";
 import {
   type Ask,
   isAnyRefused,
@@ -21,6 +21,7 @@ import {
   withoutReplaced,
 } from "./asks.js";
 import { checkRequest } from "./check-request.js";
+import { toDynamicMetadata } from "./dynamic-metadata.js";
 import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
 import type { EnvoyRules } from "./rules.js";
 import { isUnknown, Standings } from "./standings.js";
@@ -40,6 +41,11 @@ export interface Modes {
 }
 
 const NO_MODES: Modes = { isShadow: false, isQuota: false };
+const PLAIN_STYLE: ResponseStyle = {
+  responseHeaders: undefined,
+  requestHeaders: undefined,
+  dynamicMetadata: false,
+};
 
 /** What a limiter is made with. */
 export interface LimiterParts {
@@ -49,6 +55,8 @@ export interface LimiterParts {
   readonly onJudged?: OnJudged;
   /** Default: what the files say. */
   readonly modes?: Modes;
+  /** Default: codes, statuses and `retry-after` only. */
+  readonly style?: ResponseStyle;
 }
 
 /** Decides requests. */
@@ -57,16 +65,19 @@ export class EnvoyLimiter {
   readonly #clock: Clock;
   readonly #onJudged: OnJudged | undefined;
   readonly #modes: Modes;
+  readonly #style: ResponseStyle;
   /** What is asked about a descriptor that nothing limits. */
   readonly #nothing: Ask;
   readonly #standings: Standings;
   #rules: EnvoyRules;
 
-  constructor({ store, clock, rules, onJudged, modes = NO_MODES }: LimiterParts) {
+  constructor(parts: LimiterParts) {
+    const { store, clock, rules, onJudged, modes = NO_MODES, style = PLAIN_STYLE } = parts;
     this.#store = store;
     this.#clock = clock;
     this.#onJudged = onJudged;
     this.#modes = modes;
+    this.#style = style;
     this.#nothing = { ...NOTHING, isQuota: modes.isQuota };
     this.#standings = new Standings(store);
     this.#rules = rules;
@@ -93,7 +104,13 @@ export class EnvoyLimiter {
     checkRequest(request);
     const asks = this.#resolve(request);
     const nowMs = this.#clock.now();
-    return asks.every(isPlain) ? this.#decidePlain(asks, nowMs) : this.#decideMixed(asks, nowMs);
+    const isAllPlain = asks.every(isPlain);
+    const decided = isAllPlain ? this.#decidePlain(asks, nowMs) : this.#decideMixed(asks, nowMs);
+    if (!this.#style.dynamicMetadata) return decided;
+    return andThen(decided, (response) => ({
+      ...response,
+      dynamicMetadata: toDynamicMetadata(request, asks, response.statuses),
+    }));
   }
 
   #prepare(): void {
@@ -199,7 +216,7 @@ export class EnvoyLimiter {
     nowMs: number,
   ): RateLimitResponse {
     this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
-    return toResponse(asks, verdicts, isRefused, nowMs);
+    return toResponse({ asks, verdicts, isRefused, nowMs }, this.#style);
   }
 
   /** A refusal out of the deny cache says nothing of the descriptors that would pass: looks them up. */

@@ -92,10 +92,23 @@ export interface HeaderValue {
   readonly value: string;
 }
 
+/** A value of JSON. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+/** An object of JSON. */
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
 /** The answer to a request. */
 export interface RateLimitResponse {
   readonly overallCode: Code;
   /** As many as there were descriptors, in their order. */
   readonly statuses: readonly DescriptorStatus[];
+  /** For the client. */
   readonly responseHeaders: readonly HeaderValue[];
+  /** For the upstream; left out: none. */
+  readonly requestHeaders?: readonly HeaderValue[];
+  /** For the filters of Envoy that come after; left out: none. */
+  readonly dynamicMetadata?: JsonObject;
 }

@@ -5,7 +5,13 @@ import { type Counter, type FailurePolicy, fixedWindow, type Limit } from "sluic
 import type { LimitConfig } from "./file/limit.js";
 import { type DescriptorConfig, type DomainConfig, toComposite } from "./file/parse.js";
 import { toBoundedKey, toKeyPart, toSharedPart } from "./keys.js";
-import { type CurrentLimit, type Descriptor, type Entry, UNIT_MS } from "./messages.js";
+import {
+  type CurrentLimit,
+  type Descriptor,
+  type Entry,
+  type JsonObject,
+  UNIT_MS,
+} from "./messages.js";
 import { isMatch, toWildcard, type Wildcard } from "./wildcard.js";
 
 /** A limit that applies to a descriptor. */
@@ -19,6 +25,8 @@ export interface EnvoyRule {
   readonly replaces: readonly string[];
   readonly isShadow: boolean;
   readonly isQuota: boolean;
+  /** What answers carry while it passes. */
+  readonly metadata: JsonObject | undefined;
   /** As metrics name it: the domain and what its file says of each level, `shop/tenant_gold/path`. */
   readonly label: string;
   /** The keys that it counts by: `tenant|path`. */
@@ -176,13 +184,14 @@ function toLevels(
 }
 
 function toRule(descriptor: DescriptorConfig, path: Path): EnvoyRule | undefined {
-  const { limit: config, isShadow, isQuota } = descriptor;
+  const { limit: config, isShadow, isQuota, metadata } = descriptor;
   if (config === undefined) return undefined;
   const { kind, limit, current, replaces, onStoreFailure } = config;
   const { label, keyType, counterOf } = path;
   const counter = limit === undefined ? undefined : counterOf(limit, onStoreFailure);
   const unitMs = UNIT_MS[current.unit];
-  return { kind, counter, current, unitMs, replaces, isShadow, isQuota, label, keyType };
+  const modes = { isShadow, isQuota };
+  return { kind, counter, current, unitMs, replaces, ...modes, metadata, label, keyType };
 }
 
 function toOverride(
@@ -198,6 +207,7 @@ function toOverride(
     replaces: [],
     isShadow: false,
     isQuota: false,
+    metadata: undefined,
     // Its numbers and keys come with requests, which must not become labels.
     label: `${domain}/(request)`,
     keyType: "descriptor",

@@ -2,7 +2,7 @@
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
-import { bearerToken, filePath, listen, urlPathOrFalse } from "./texts.js";
+import { bearerToken, filePath, listen, token, urlPathOrFalse } from "./texts.js";
 
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;
@@ -92,6 +92,14 @@ export const decisionSection = section({
   ),
 });
 
+const headerName = () => token("the name of a header");
+
+const limitHeadersSection = section({
+  limit: byDefault(headerName(), "RateLimit-Limit", "The header with the number of requests."),
+  remaining: byDefault(headerName(), "RateLimit-Remaining", "The header with what is left."),
+  reset: byDefault(headerName(), "RateLimit-Reset", "The header with the seconds until a reset."),
+});
+
 /** Envoy's rate limit service. */
 export const envoySection = section({
   listen: byDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
@@ -99,6 +107,34 @@ export const envoySection = section({
   files: required(
     listOf(filePath(), { min: 1, max: 1_000 }),
     "Files of envoyproxy/ratelimit, one domain each, or folders of them.",
+  ),
+  mergeDomains: byDefault(
+    flag(),
+    false,
+    "Whether files with the same domain are merged. Otherwise that is an error.",
+  ),
+  shadowMode: byDefault(
+    flag(),
+    false,
+    "Whether every request passes. Limits count, and statuses say which are over.",
+  ),
+  quotaMode: byDefault(
+    flag(),
+    false,
+    "Whether all limits are quotas: a request is refused only if all of its limits are over.",
+  ),
+  responseHeaders: optional(
+    limitHeadersSection,
+    "Headers that tell clients of the limit closest to its end; `{}` for the default names. Without it none.",
+  ),
+  requestHeaders: optional(
+    limitHeadersSection,
+    "The same headers for upstreams; `{}` for the default names. Without it none.",
+  ),
+  dynamicMetadata: byDefault(
+    flag(),
+    false,
+    "Whether answers carry dynamic metadata: the descriptors, and the metadata of limits that passed.",
   ),
 });
 

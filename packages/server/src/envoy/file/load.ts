@@ -5,7 +5,13 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServerError, show } from "../../errors.js";
 import { lookAt } from "../../watch-files.js";
-import { type DomainConfig, type ParsedFile, parseFile } from "./parse.js";
+import {
+  type DescriptorConfig,
+  type DomainConfig,
+  type ParsedFile,
+  parseFile,
+  toComposite,
+} from "./parse.js";
 import { TEXT_LENGTH_MAX } from "./source.js";
 
 /** The most files, those of folders together. */
@@ -19,19 +25,30 @@ export interface LoadedFiles {
   readonly warnings: readonly string[];
 }
 
+/** How files are read. */
+export interface LoadOptions {
+  /** Whether several files may have the same domain, each with descriptors of its own. Default false. */
+  readonly mergeDomains?: boolean;
+}
+
 /**
  * Reads files, and those of folders that end in `.yaml` or `.yml` and don't begin with a dot, by name.
  *
  * @throws ServerError with every problem, each with its file and line.
  */
-export async function loadFiles(paths: readonly string[]): Promise<LoadedFiles> {
+export async function loadFiles(
+  paths: readonly string[],
+  { mergeDomains = false }: LoadOptions = {},
+): Promise<LoadedFiles> {
   const files = await listFiles(paths).catch(toUnreadable);
   const parsed = await Promise.all(files.map(readOne));
   const domains = parsed.flatMap(({ domain }) => domain ?? []);
-  const problems = [...parsed.flatMap((file) => file.problems), ...findRepeats(domains)];
+  const repeats = mergeDomains ? findRepeatedDescriptors(domains) : findRepeatedDomains(domains);
+  const problems = [...parsed.flatMap((file) => file.problems), ...repeats];
   if (problems.length > 0)
     throw new ServerError("SLUICE_ENVOY_CONFIG_INVALID", toMessage(problems));
-  return { domains, warnings: parsed.flatMap(({ warnings }) => warnings) };
+  const warnings = parsed.flatMap((file) => file.warnings);
+  return { domains: mergeDomains ? merge(domains) : domains, warnings };
 }
 
 /** Something that changes whenever a file does, or which ones there are. Never rejects. */
@@ -69,15 +86,44 @@ async function readOne(file: string): Promise<ParsedFile> {
   }
 }
 
-function findRepeats(domains: readonly DomainConfig[]): readonly string[] {
+function findRepeatedDomains(domains: readonly DomainConfig[]): readonly string[] {
+  return findRepeats(
+    domains.map(({ domain, place }) => ({ what: `domain ${show(domain)}`, place })),
+  );
+}
+
+/** Those on the first level, where files are put together; below it a file is checked by itself. */
+function findRepeatedDescriptors(domains: readonly DomainConfig[]): readonly string[] {
+  return findRepeats(
+    domains.flatMap(({ domain, descriptors }) =>
+      descriptors.map(({ key, value, place }) => {
+        const name = show(`${domain}.${toComposite(key, value)}`);
+        return { what: `descriptor composite key ${name}`, place };
+      }),
+    ),
+  );
+}
+
+function findRepeats(
+  named: readonly { readonly what: string; readonly place: string }[],
+): readonly string[] {
   const places = new Map<string, string>();
-  return domains.flatMap(({ domain, place }) => {
-    const before = places.get(domain);
-    if (before === undefined) places.set(domain, place);
-    return before === undefined
-      ? []
-      : [`${place}: duplicate domain ${show(domain)}, as in ${before}`];
+  return named.flatMap(({ what, place }) => {
+    const before = places.get(what);
+    if (before === undefined) places.set(what, place);
+    return before === undefined ? [] : [`${place}: duplicate ${what}, as in ${before}`];
   });
+}
+
+/** One for each domain, with the descriptors of all its files in the order of the files. */
+function merge(domains: readonly DomainConfig[]): readonly DomainConfig[] {
+  const merged = new Map<string, DomainConfig & { readonly descriptors: DescriptorConfig[] }>();
+  for (const { domain, place, descriptors } of domains) {
+    const before = merged.get(domain);
+    if (before === undefined) merged.set(domain, { domain, place, descriptors: [...descriptors] });
+    else for (const descriptor of descriptors) before.descriptors.push(descriptor);
+  }
+  return [...merged.values()];
 }
 
 function toUnreadable(error: unknown): never {

@@ -239,6 +239,28 @@ descriptors:
     expect(problems[0]).toMatch(/more than 100000 descriptors/);
   });
 
+  it.each([
+    [
+      "that contains itself",
+      "&all { a: *all }",
+      /:4: metadata has more than 1000 values, or is too deep/,
+    ],
+    [
+      "whose aliases add up",
+      `{ a: &a [${Array(40).fill("x").join(", ")}], b: [${Array(40).fill("*a").join(", ")}] }`,
+      /:4: metadata has more than 1000 values/,
+    ],
+    [
+      "that is long",
+      `{ a: "${"x".repeat(20_000)}" }`,
+      /:4: metadata is longer than 16384 characters/,
+    ],
+    ["that is a text", "gold", /:4: metadata must be a map, got "gold"/],
+  ])("metadata %s", (_, metadata, problem) => {
+    const { problems } = parse(`domain: a\ndescriptors:\n  - key: x\n    metadata: ${metadata}\n`);
+    expect(problems).toEqual([expect.stringMatching(problem)]);
+  });
+
   it("all problems of a file together", () => {
     const text =
       "domain: a\nx: 1\ndescriptors:\n  - key: u\n    rate_limit: { unit: eon }\n    y: 2\n";

@@ -3,7 +3,9 @@
 // service ignores, is ignored here too and told.
 
 import { show } from "../../errors.js";
+import type { JsonObject } from "../messages.js";
 import { type LimitConfig, parseLimit } from "./limit.js";
+import { parseMetadata } from "./metadata.js";
 import { type Field, isNothing, Source, type Value } from "./source.js";
 
 /** What one descriptor of a file says. */
@@ -18,6 +20,8 @@ export interface DescriptorConfig {
   readonly isQuota: boolean;
   /** Whether all values that the wildcard matches share one counter. */
   readonly isShared: boolean;
+  /** What answers carry while its limit passes; undefined: nothing. */
+  readonly metadata: JsonObject | undefined;
   readonly descriptors: readonly DescriptorConfig[];
 }
 
@@ -130,6 +134,7 @@ class FileParser {
       isShadow: truth("shadow_mode"),
       isQuota: truth("quota_mode"),
       isShared,
+      metadata: parseMetadata(source, fields.get("metadata")),
       descriptors: this.#descriptors(
         fields.get("descriptors")?.value,
         `${path}${composite}.`,

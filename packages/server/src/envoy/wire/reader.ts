@@ -63,6 +63,12 @@ export class WireReader {
     throw new MalformedError("a number has more than ten bytes");
   }
 
+  /** A double. */
+  double(): number {
+    this.#forward(8);
+    return this.#bytes.readDoubleLE(this.#at - 8);
+  }
+
   /** A text. */
   text(): string {
     const start = this.#at + this.#skipLength();

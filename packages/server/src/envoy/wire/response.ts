@@ -6,9 +6,11 @@ import {
   type CurrentLimit,
   type DescriptorStatus,
   type HeaderValue,
+  type JsonObject,
   type RateLimitResponse,
 } from "../messages.js";
 import { WIRE, WireReader } from "./reader.js";
+import { readStruct, writeStruct } from "./struct.js";
 import { WireWriter } from "./writer.js";
 
 const { varint, bytes } = WIRE;
@@ -34,13 +36,19 @@ function write(response: RateLimitResponse): Buffer {
   writer.start();
   writer.number(1, response.overallCode);
   for (const status of response.statuses) writeStatus(status);
-  for (const { key, value } of response.responseHeaders) {
-    const header = writer.open(3);
+  writeHeaders(3, response.responseHeaders);
+  if (response.requestHeaders !== undefined) writeHeaders(4, response.requestHeaders);
+  if (response.dynamicMetadata !== undefined) writeStruct(writer, 6, response.dynamicMetadata);
+  return writer.finish();
+}
+
+function writeHeaders(field: number, headers: readonly HeaderValue[]): void {
+  for (const { key, value } of headers) {
+    const header = writer.open(field);
     writer.text(1, key);
     writer.text(2, value);
     writer.close(header);
   }
-  return writer.finish();
 }
 
 function writeStatus({ code, currentLimit, remaining, resetSeconds }: DescriptorStatus): void {
@@ -66,6 +74,8 @@ const RESPONSE = {
   overallCode: (1 << 3) | varint,
   status: (2 << 3) | bytes,
   responseHeader: (3 << 3) | bytes,
+  requestHeader: (4 << 3) | bytes,
+  dynamicMetadata: (6 << 3) | bytes,
 };
 const STATUS = {
   code: (1 << 3) | varint,
@@ -90,15 +100,25 @@ export function decodeResponse(message: Buffer): RateLimitResponse {
   const reader = new WireReader(message);
   const statuses: DescriptorStatus[] = [];
   const responseHeaders: HeaderValue[] = [];
+  const requestHeaders: HeaderValue[] = [];
+  let dynamicMetadata: JsonObject | undefined;
   let overallCode: Code = 0;
   while (!reader.isDone) {
     const tag = reader.tag();
     if (tag === RESPONSE.overallCode) overallCode = reader.uint32() as Code;
     else if (tag === RESPONSE.status) statuses.push(readStatus(reader));
     else if (tag === RESPONSE.responseHeader) responseHeaders.push(readHeader(reader));
+    else if (tag === RESPONSE.requestHeader) requestHeaders.push(readHeader(reader));
+    else if (tag === RESPONSE.dynamicMetadata) dynamicMetadata = readStruct(reader);
     else reader.skip(tag);
   }
-  return { overallCode, statuses, responseHeaders };
+  return {
+    overallCode,
+    statuses,
+    responseHeaders,
+    ...(requestHeaders.length === 0 ? {} : { requestHeaders }),
+    ...(dynamicMetadata === undefined ? {} : { dynamicMetadata }),
+  };
 }
 
 function readStatus(reader: WireReader): DescriptorStatus {

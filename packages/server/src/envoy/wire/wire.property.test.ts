@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RateLimitRequest, RateLimitResponse } from "../messages.js";
+import type { JsonValue, RateLimitRequest, RateLimitResponse } from "../messages.js";
 import { MalformedError } from "./reader.js";
 import { decodeRequest, encodeRequest } from "./request.js";
 import { decodeResponse, encodeResponse } from "./response.js";
@@ -21,21 +21,41 @@ const requests: fc.Arbitrary<RateLimitRequest> = fc.record({
   ),
   hits: uint32,
 });
-const responses: fc.Arbitrary<RateLimitResponse> = fc.record({
-  overallCode: fc.constantFrom(1, 2),
-  statuses: fc.array(
-    fc.record({
-      code: fc.constantFrom(1, 2),
-      currentLimit: fc.option(fc.record({ requestsPerUnit: uint32, unit: fc.nat(7), name: text }), {
-        nil: undefined,
-      }),
-      remaining: uint32,
-      resetSeconds: fc.option(fc.nat(), { nil: undefined }),
-    }),
-    { maxLength: 5 },
+const headers = fc.record({ key: text, value: text });
+const { json } = fc.letrec<{ json: JsonValue }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true }),
+    text,
+    fc.array(tie("json"), { maxLength: 3 }),
+    fc.dictionary(text, tie("json"), { maxKeys: 3 }),
   ),
-  responseHeaders: fc.array(fc.record({ key: text, value: text }), { maxLength: 3 }),
-});
+}));
+const responses: fc.Arbitrary<RateLimitResponse> = fc.record(
+  {
+    overallCode: fc.constantFrom(1, 2),
+    statuses: fc.array(
+      fc.record({
+        code: fc.constantFrom(1, 2),
+        currentLimit: fc.option(
+          fc.record({ requestsPerUnit: uint32, unit: fc.nat(7), name: text }),
+          {
+            nil: undefined,
+          },
+        ),
+        remaining: uint32,
+        resetSeconds: fc.option(fc.nat(), { nil: undefined }),
+      }),
+      { maxLength: 5 },
+    ),
+    responseHeaders: fc.array(headers, { maxLength: 3 }),
+    requestHeaders: fc.array(headers, { minLength: 1, maxLength: 3 }),
+    dynamicMetadata: fc.dictionary(text, json, { maxKeys: 3 }),
+  },
+  { requiredKeys: ["overallCode", "statuses", "responseHeaders"] },
+);
 
 /** Bytes of a field that no message has, in each way of writing one. */
 const unknownFields = fc.constantFrom(
@@ -61,6 +81,24 @@ describe("the wire form", () => {
         expect(decodeResponse(encodeResponse(response))).toEqual(response);
       }),
     );
+  });
+
+  it("writes metadata as google.protobuf.Struct has it, with one field of each value", () => {
+    const dynamicMetadata = { n: 1.5, e: "", f: false, z: null, l: [true, {}] };
+    const bytes = encodeResponse({
+      overallCode: 0,
+      statuses: [],
+      responseHeaders: [],
+      dynamicMetadata,
+    });
+    // By hand, from struct.proto: field 6 of the response, then pairs of a key and a value.
+    const number = [0x0a, 14, 0x0a, 1, 0x6e, 0x12, 9, 0x11, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f];
+    const empty = [0x0a, 7, 0x0a, 1, 0x65, 0x12, 2, 0x1a, 0];
+    const no = [0x0a, 7, 0x0a, 1, 0x66, 0x12, 2, 0x20, 0];
+    const nothing = [0x0a, 7, 0x0a, 1, 0x7a, 0x12, 2, 0x08, 0];
+    const list = [0x0a, 15, 0x0a, 1, 0x6c, 0x12, 10, 0x32, 8, 0x0a, 2, 0x20, 1, 0x0a, 2, 0x2a, 0];
+    const pairs = [...number, ...empty, ...no, ...nothing, ...list];
+    expect([...bytes]).toEqual([0x32, pairs.length, ...pairs]);
   });
 
   it("skips fields that it does not know, before and behind those it does", () => {

@@ -30,9 +30,16 @@ export class WireWriter {
     this.#varint(value);
   }
 
-  /** A text. An empty one is not written. */
-  text(field: number, value: string): void {
-    if (value === "") return;
+  /** A double, also if it is 0. */
+  double(field: number, value: number): void {
+    this.#reserve(NUMBER_BYTES_MAX);
+    this.#varint((field << 3) | WIRE.fixed64);
+    this.#at = this.#bytes.writeDoubleLE(value, this.#at);
+  }
+
+  /** A text. An empty one is not written unless `always`. */
+  text(field: number, value: string, always = false): void {
+    if (value === "" && !always) return;
     const inner = this.open(field);
     const bytes = Buffer.byteLength(value);
     this.#reserve(bytes);

@@ -1,0 +1,55 @@
+// What `metadata` of a descriptor says, as JSON: it goes into answers as it is, so it has to stay small.
+
+import { isMap, isScalar, isSeq } from "yaml";
+import type { JsonObject, JsonValue } from "../messages.js";
+import { type Field, isNothing, type Source, type Value } from "./source.js";
+
+/** The most values of a `metadata`, those inside of others and behind aliases included. */
+const VALUES_MAX = 1_000;
+/** The most characters of a `metadata` as JSON. */
+const LENGTH_MAX = 16_384;
+const DEPTH_MAX = 16;
+
+/** Reads a `metadata`; undefined if it says nothing. */
+export function parseMetadata(source: Source, field: Field | undefined): JsonObject | undefined {
+  if (field === undefined || isNothing(field.value)) return undefined;
+  const count = { left: VALUES_MAX };
+  const metadata = toObject(source, field.value, "metadata", count, 0);
+  if (count.left < 0) {
+    return source.say(field.at, `metadata has more than ${VALUES_MAX} values, or is too deep`);
+  }
+  if (JSON.stringify(metadata).length > LENGTH_MAX) {
+    return source.say(field.at, `metadata is longer than ${LENGTH_MAX} characters`);
+  }
+  return Object.keys(metadata).length === 0 ? undefined : metadata;
+}
+
+type Count = { left: number };
+
+function toObject(
+  source: Source,
+  node: Value,
+  what: string,
+  count: Count,
+  depth: number,
+): JsonObject {
+  const fields = source.fields(node, what);
+  return Object.fromEntries(
+    fields.map(({ name, value }) => [name, toJson(source, value, count, depth)]),
+  );
+}
+
+function toJson(source: Source, node: Value, count: Count, depth: number): JsonValue {
+  count.left--;
+  // An alias of what it stands in would go on for ever.
+  if (depth > DEPTH_MAX) count.left = -1;
+  if (count.left < 0) return null;
+  if (isMap(node)) return toObject(source, node, "metadata", count, depth + 1);
+  if (isSeq(node)) {
+    const items = source.items(node, "metadata");
+    return items.map((item) => toJson(source, item, count, depth + 1));
+  }
+  if (!isScalar(node) || node.value === null) return null;
+  const isPlain = typeof node.value === "boolean" || Number.isFinite(node.value);
+  return isPlain ? (node.value as boolean | number) : source.text(node, "a value of metadata");
+}
