@@ -204,7 +204,9 @@ export class EnvoyLimiter {
     isRefused: boolean,
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
-    if (!isRefused) return this.#respond(asks, verdicts, false, nowMs);
+    // A flood is mostly of single descriptors, of which a refusal says all there is.
+    const isWhole = asks.length === 1 && !asks[0].isSpent;
+    if (!isRefused || isWhole) return this.#respond(asks, verdicts, isRefused, nowMs);
     const refused = this.#spend(asks, this.#complete(asks, verdicts, nowMs), nowMs);
     return andThen(refused, (whole) => this.#respond(asks, whole, true, nowMs));
   }
