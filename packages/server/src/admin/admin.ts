@@ -43,7 +43,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<Open
     const answered = await answerSafely(context, guard, message);
     // Once it drains, nothing waits for a connection that is kept for later.
     if (!server.listening) response.setHeader("Connection", "close");
-    send(response, answered);
+    send(response, answered, context.version);
     // What is left of a body that nobody read would hold the connection up.
     if (!message.complete) message.resume();
   };

@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
 import { ServerError } from "../errors.js";
 import { toProblemBody } from "../http/problem.js";
+import { ADMIN_FIELD } from "./answers.js";
 
 /** What a route answers. */
 export interface Answer {
@@ -67,13 +68,18 @@ export function problem(
   };
 }
 
-/** Sends an answer. */
-export function send(response: ServerResponse, { status, type, body, fields }: Answer): void {
+/** Sends an answer, signed with the version of Sluice: the command asks nothing else than such a port. */
+export function send(
+  response: ServerResponse,
+  { status, type, body, fields }: Answer,
+  version: string,
+): void {
   response.writeHead(status, {
     "Content-Type": type,
     "Content-Length": Buffer.byteLength(body),
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
+    [ADMIN_FIELD]: version,
     ...fields,
   });
   response.end(body);

@@ -1,6 +1,8 @@
 // Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
 // says what was asked where, and what to do about it.
 
+import type { z } from "zod";
+import { ADMIN_FIELD, type AnswerName, type AnswerOf, answers } from "../admin/answers.js";
 import { after } from "../clock.js";
 import { CommandError, EXIT, misuse } from "./exit.js";
 import { safe } from "./text/ink.js";
@@ -29,10 +31,11 @@ export class NotThereError extends CommandError {
   }
 }
 
-/** Asks a service. */
+/** Asks a service, and nothing but a service: an address that is not an admin port gets neither verb nor token. */
 export class AdminClient {
   readonly #address: AdminAddress;
   readonly #answerMsMax: number;
+  #isIdentified = false;
 
   /** @param answerMsMax - How long an answer may take, in milliseconds. Default 10,000. */
   constructor(address: AdminAddress, answerMsMax = ANSWER_MS_MAX) {
@@ -45,28 +48,68 @@ export class AdminClient {
     return this.#address.url.origin;
   }
 
-  /** The answer to a GET. */
-  get(path: string): Promise<unknown> {
-    return this.#ask("GET", path, undefined);
+  /**
+   * The answer to a GET.
+   *
+   * @param name - The schema that the answer has to fit.
+   */
+  get<N extends AnswerName>(name: N, path: string): Promise<AnswerOf<N>> {
+    return this.#ask(name, { method: "GET", path });
   }
 
   /** The answer to a POST of JSON. */
-  post(path: string, body: object): Promise<unknown> {
-    return this.#ask("POST", path, JSON.stringify(body));
+  post<N extends AnswerName>(name: N, path: string, body: object): Promise<AnswerOf<N>> {
+    return this.#ask(name, { method: "POST", path, body: JSON.stringify(body) });
   }
 
-  async #ask(method: string, path: string, body: string | undefined): Promise<unknown> {
+  async #ask<N extends AnswerName>(name: N, question: Question): Promise<AnswerOf<N>> {
+    await this.#identify();
+    const { response, text } = await this.#fetch(question, this.#headers(question));
+    this.#mustBeAdmin(response);
+    const value = this.#read(response, text);
+    const result = answers[name].safeParse(value);
+    if (result.success) return value as AnswerOf<N>;
+    throw this.#toStranger(`an answer to ${question.path} that ${sayIssues(result.error)}`);
+  }
+
+  /** Health needs no token, and asking for it does nothing. */
+  async #identify(): Promise<void> {
+    if (this.#isIdentified) return;
+    const { response } = await this.#fetch({ method: "GET", path: "/livez" }, ACCEPT);
+    this.#mustBeAdmin(response);
+    this.#isIdentified = true;
+  }
+
+  #mustBeAdmin({ status, headers }: Response): void {
+    if (headers.has(ADMIN_FIELD)) return;
+    const server = headers.get("server");
+    const parts = [`HTTP ${status}`, headers.get("content-type") ?? "no content type"];
+    if (server !== null) parts.push(`Server: ${server}`);
+    throw this.#toStranger(safe(parts.join(", "), DETAIL_LENGTH_MAX));
+  }
+
+  #toStranger(found: string): CommandError {
+    const hint = "--admin or SLUICE_ADMIN names another address";
+    const line = `${this.name} is not the admin port of Sluice: found ${found} (${hint})`;
+    return new CommandError(EXIT.unreachable, line);
+  }
+
+  async #fetch(
+    { method, path, body }: Question,
+    headers: Record<string, string>,
+  ): Promise<{ readonly response: Response; readonly text: string }> {
     const controller = new AbortController();
     const stop = after(this.#answerMsMax, () => controller.abort());
     try {
       const response = await fetch(new URL(path, this.#address.url), {
         method,
-        headers: this.#headers(body),
-        redirect: "error",
+        headers,
+        // Not followed: wherever it leads was not named by the operator.
+        redirect: "manual",
         signal: controller.signal,
         ...(body === undefined ? {} : { body }),
       });
-      return this.#read(response, await readBody(response));
+      return { response, text: await readBody(response) };
     } catch (error) {
       throw this.#toFailure(error, controller.signal.aborted);
     } finally {
@@ -74,10 +117,10 @@ export class AdminClient {
     }
   }
 
-  #headers(body: string | undefined): Record<string, string> {
+  #headers({ body }: Question): Record<string, string> {
     const { token } = this.#address;
     return {
-      accept: "application/json",
+      ...ACCEPT,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
@@ -106,6 +149,20 @@ export class AdminClient {
     const hint = "is the service running there? --admin names another address";
     return new CommandError(EXIT.unreachable, `could not reach ${this.name}: ${why} (${hint})`);
   }
+}
+
+interface Question {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: string;
+}
+
+const ACCEPT = { accept: "application/json" };
+
+/** The first problem: `does not fit at version: expected string`. */
+function sayIssues({ issues: [first] }: z.core.$ZodError): string {
+  const where = first.path.length === 0 ? "as a whole" : `at ${first.path.join(".")}`;
+  return safe(`does not fit ${where}: ${first.message}`, DETAIL_LENGTH_MAX);
 }
 
 async function readBody(response: Response): Promise<string> {

@@ -58,11 +58,14 @@ async function askService(
 ): Promise<void> {
   const client = toClient(flags, terminal);
   const facts = await toFacts(flags, terminal);
-  const answer = await client.post(`/v1/${verb}`, { facts, ...toCost(flags), ...toAll(flags) });
-  const { allowed } = answer as DecisionAnswer;
+  const answer = await client.post(verb, `/v1/${verb}`, {
+    facts,
+    ...toCost(flags),
+    ...toAll(flags),
+  });
   const lines = flags.json ? [JSON.stringify(answer)] : sayAnswer(verb, answer, inkFor(terminal));
   for (const line of lines) writeLine(terminal, line);
-  finish(allowed ? EXIT.ok : EXIT.no);
+  finish(answer.allowed ? EXIT.ok : EXIT.no);
 }
 
 function sayAnswer(verb: Verb, answer: unknown, ink: Ink): string[] {

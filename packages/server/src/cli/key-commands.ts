@@ -1,6 +1,7 @@
 // `sluice reset`, `refund`, `block` and `unblock`: what an operator does to one key of one rule.
 
 import type { Command } from "commander";
+import type { AnswerOf } from "../admin/answers.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
 import { toUnits } from "./facts-options.js";
@@ -34,8 +35,8 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
     .requiredOption("--cost <units>", "how many")
     .action(async (flags: Flags) => {
       const cost = toUnits("--cost", flags.cost ?? "");
-      await ask("refund", { cost }, flags, terminal);
-      tell(flags, terminal, `${nameOf(flags)}: ${count(cost, "unit")} given back`);
+      const { refunded } = await ask("refund", { cost }, flags, terminal);
+      tell(flags, terminal, `${nameOf(flags)}: ${sayRefund(refunded, cost)}`);
       finish(EXIT.ok);
     });
   addVerb(program, "block", "refuse every request of a key under a rule", BLOCK_HELP)
@@ -55,7 +56,7 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
   });
 }
 
-function addVerb(program: Command, verb: string, description: string, help: string): Command {
+function addVerb(program: Command, verb: KeyVerb, description: string, help: string): Command {
   const command = program
     .command(verb)
     .description(description)
@@ -86,12 +87,26 @@ const UNBLOCK_HELP = `
 Example:
   $ sluice unblock --rule login --key ip:203.0.113.10`;
 
-async function ask(verb: string, more: object, flags: Flags, terminal: Terminal): Promise<void> {
+type KeyVerb = "reset" | "refund" | "block" | "unblock";
+
+async function ask<V extends KeyVerb>(
+  verb: V,
+  more: object,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<AnswerOf<V>> {
   const { rule, key } = flags;
   const client = toClient(flags, terminal);
-  const question = () => client.post(`/v1/${verb}`, { rule, key, ...more });
+  const question = () => client.post(verb, `/v1/${verb}`, { rule, key, ...more });
   const answer = await askOfRule(client, rule, question);
   if (flags.json) writeLine(terminal, JSON.stringify(answer));
+  return answer;
+}
+
+/** A key gets back at most what it used. */
+function sayRefund(refunded: number, cost: number): string {
+  const less = refunded < cost ? `, of ${cost} that were asked for: no more was in use` : "";
+  return `${count(refunded, "unit")} given back${less}`;
 }
 
 function tell({ json }: Flags, terminal: Terminal, line: string): void {

@@ -27,7 +27,8 @@ export async function askOfRule<T>(
 
 /** Undefined if the service does not tell, or if it is not the rule that is missing. */
 async function hintFor(client: AdminClient, rule: string): Promise<string | undefined> {
-  const ids = toIds(await client.get("/v1/rules").catch(() => undefined));
+  const answer = await client.get("rules", "/v1/rules").catch(() => undefined);
+  const ids = answer?.rules.map(({ id }) => id);
   if (ids === undefined || ids.includes(rule)) return undefined;
   if (ids.length === 0) return "there are no rules";
   const nearest = nearestName(rule, ids);
@@ -37,10 +38,4 @@ async function hintFor(client: AdminClient, rule: string): Promise<string | unde
     .slice(0, NAMES_MAX)
     .map((id) => safe(id))
     .join(", ")}${more}`;
-}
-
-function toIds(answer: unknown): readonly string[] | undefined {
-  const { rules } = (answer ?? {}) as { rules?: readonly { id?: unknown }[] };
-  if (!Array.isArray(rules)) return undefined;
-  return rules.map(({ id }) => String(id));
 }

@@ -2,13 +2,17 @@
 // again or switched off and on.
 
 import type { Command } from "commander";
+import type { AnswerOf } from "../admin/answers.js";
+import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
 import type { Finish } from "./program.js";
 import { askOfRule } from "./rule-hint.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { safe } from "./text/ink.js";
-import { type RulesAnswer, sayRulesInForce } from "./text/rules.js";
+import { sayRulesInForce } from "./text/rules.js";
+
+type RulesAnswer = AnswerOf<"rules">;
 
 interface Flags extends AdminFlags {
   readonly all?: boolean;
@@ -22,9 +26,8 @@ export function addReloadCommand(program: Command, terminal: Terminal, finish: F
   addAdminOptions(command)
     .addHelpText("after", RELOAD_HELP)
     .action(async (flags: Flags) => {
-      const answer = await toClient(flags, terminal).post("/v1/reload", {});
-      const { version } = answer as { version?: string };
-      const words = `reloaded: rules of version ${safe(version ?? "?")}`;
+      const answer = await toClient(flags, terminal).post("reload", "/v1/reload", {});
+      const words = `reloaded: rules of version ${safe(answer.version)}`;
       writeLine(terminal, flags.json ? JSON.stringify(answer) : words);
       finish(EXIT.ok);
     });
@@ -38,15 +41,15 @@ Example:
 
 /** Adds the verbs that ask a running service to `rules`. */
 export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Finish): void {
-  const ask = async (flags: Flags, question: (client: ReturnType<typeof toClient>) => unknown) => {
+  const ask = async (flags: Flags, question: (client: AdminClient) => Promise<RulesAnswer>) => {
     const answer = await question(toClient(flags, terminal));
-    const words = () => sayRulesInForce(answer as RulesAnswer);
+    const words = () => sayRulesInForce(answer);
     for (const line of flags.json ? [JSON.stringify(answer)] : words()) writeLine(terminal, line);
     finish(EXIT.ok);
   };
   addAdminOptions(rules.command("list").description("list the rules of a running service"))
     .addHelpText("after", LIST_HELP)
-    .action((flags: Flags) => ask(flags, (client) => client.get("/v1/rules")));
+    .action((flags: Flags) => ask(flags, (client) => client.get("rules", "/v1/rules")));
   for (const [verb, description] of Object.entries(VERBS)) {
     const command = rules
       .command(verb)
@@ -57,7 +60,8 @@ export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Fi
       .addHelpText("after", toHelp(verb))
       .action((rule: string | undefined, flags: Flags) =>
         ask(flags, (client) => {
-          const question = () => client.post(`/v1/rules${toPart(rule, flags)}/${verb}`, {});
+          const question = () =>
+            client.post("rules", `/v1/rules${toPart(rule, flags)}/${verb}`, {});
           return rule === undefined ? question() : askOfRule(client, rule, question);
         }),
       );

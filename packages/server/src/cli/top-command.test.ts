@@ -6,7 +6,8 @@ import { runCommand } from "./program.js";
 import { plain } from "./text/ink.js";
 import { drawTop } from "./text/top.js";
 
-const report: TopReport = {
+const report: TopReport & { version: string } = {
+  version: "5d0f",
   seconds: 10,
   rules: [
     {

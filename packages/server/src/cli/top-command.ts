@@ -1,8 +1,8 @@
 // `sluice top`: a live view of a running service, drawn again every second until the user ends it.
 
 import type { Command } from "commander";
+import type { AnswerOf } from "../admin/answers.js";
 import { pause } from "../clock.js";
-import type { TopReport } from "../telemetry/top-report.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { CommandError, EXIT, misuse } from "./exit.js";
@@ -11,6 +11,8 @@ import { Screen } from "./screen.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { inkFor } from "./text/ink.js";
 import { drawTop, type TopView } from "./text/top.js";
+
+type TopAnswer = AnswerOf<"top">;
 
 interface Flags extends AdminFlags {
   readonly once?: boolean;
@@ -54,7 +56,7 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   const client = toClient(flags, terminal);
   const everyMs = toEveryMs(flags.every ?? EVERY_SECONDS);
   const path = toPath(flags);
-  const first = await client.get(path);
+  const first = await client.get("top", path);
   if (flags.once || flags.json) show(first, flags, client, terminal);
   if (flags.once) return;
   await watch({ client, path, flags, terminal, everyMs, first });
@@ -74,7 +76,7 @@ interface Watch {
   readonly flags: Flags;
   readonly terminal: Terminal;
   readonly everyMs: number;
-  readonly first: unknown;
+  readonly first: TopAnswer;
 }
 
 async function watch({ client, path, flags, terminal, everyMs, first }: Watch): Promise<void> {
@@ -105,14 +107,14 @@ async function next(
   terminal: Terminal,
 ): Promise<TopView> {
   try {
-    return toView(await client.get(path), client);
+    return toView(await client.get("top", path), client);
   } catch (error) {
     if (!terminal.isTty || !(error instanceof CommandError)) throw error;
     return { ...view, trouble: error.message };
   }
 }
 
-function show(answer: unknown, flags: Flags, client: AdminClient, terminal: Terminal): void {
+function show(answer: TopAnswer, flags: Flags, client: AdminClient, terminal: Terminal): void {
   // Printed once, a frame may be longer than the terminal is high.
   const room = { ...terminal.size(), rows: ROWS_MAX };
   const lines = flags.json
@@ -121,13 +123,8 @@ function show(answer: unknown, flags: Flags, client: AdminClient, terminal: Term
   for (const line of lines) writeLine(terminal, line);
 }
 
-function toView(answer: unknown, { name }: AdminClient): TopView {
-  const report = answer as Partial<TopReport> & { version?: string };
-  return {
-    name,
-    version: report.version,
-    report: { seconds: 0, rules: [], hottest: [], mostRefused: [], ...report },
-  };
+function toView(report: TopAnswer, { name }: AdminClient): TopView {
+  return { name, version: report.version, report };
 }
 
 function toEveryMs(text: string): number {

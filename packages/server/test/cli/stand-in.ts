@@ -20,15 +20,22 @@ export interface StandIn {
   close(): Promise<void>;
 }
 
-/** Starts one. `answer` ends the response, or does whatever the test is about. */
+/**
+ * Starts one. `answer` ends the response, or does whatever the test is about.
+ *
+ * @param isSluice - Whether it identifies itself as Sluice's admin port; it then answers `/livez` by itself.
+ */
 export async function startStandIn(
   answer: (response: ServerResponse, asked: Asked) => void,
+  { isSluice = true }: { readonly isSluice?: boolean } = {},
 ): Promise<StandIn> {
   const asked: Asked[] = [];
   const server = createServer(async (request: IncomingMessage, response) => {
     const body = await text(request);
     const { method, url, headers } = request;
     const one = { method, url, authorization: headers.authorization, body: parse(body) };
+    if (isSluice) response.setHeader("sluice-admin", "0.1.0");
+    if (isSluice && url === "/livez") return sendJson(response, 200, { live: true });
     asked.push(one);
     answer(response, one);
   });

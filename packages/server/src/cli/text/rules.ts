@@ -2,6 +2,7 @@
 // two files with what becomes of the counters.
 
 import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
+import type { AnswerOf } from "../../admin/answers.js";
 import { type Ink, safe } from "./ink.js";
 import { setTable } from "./table.js";
 
@@ -46,20 +47,8 @@ const FATES: Readonly<Record<CounterFate, string>> = {
   empty: "counters start empty",
 };
 
-/** The rules in force, as a service tells them; only what is printed. */
-export interface RulesAnswer {
-  readonly version: string;
-  readonly rules: readonly {
-    readonly id: string;
-    readonly keyType: string;
-    readonly limits: readonly object[];
-    readonly onExceed: string;
-    readonly isOn: boolean;
-  }[];
-}
-
 /** A line for each rule in force: its name, what it counts by, its limits, and whether it is on. */
-export function sayRulesInForce({ version, rules }: RulesAnswer): string[] {
+export function sayRulesInForce({ version, rules }: AnswerOf<"rules">): string[] {
   const rows = rules.map(({ id, keyType, limits, onExceed, isOn }) => [
     safe(id),
     isOn ? onExceed : "off",

@@ -1,0 +1,72 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { sluice } from "../../test/cli/fake-terminal.js";
+import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
+
+let server: StandIn;
+afterEach(() => server.close());
+
+const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
+
+/** Every command that asks a running service. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ["check"],
+  ["peek"],
+  ["explain"],
+  ["reset", ...key],
+  ["refund", ...key, "--cost", "1"],
+  ["block", ...key],
+  ["unblock", ...key],
+  ["reload"],
+  ["rules", "list"],
+  ["rules", "disable", "login"],
+  ["rules", "enable", "--all"],
+  ["top", "--once"],
+  ["top"],
+];
+
+describe.each(COMMANDS.map((args) => [args.join(" "), args] as const))("sluice %s", (_, args) => {
+  it.each([
+    ["a page", 200, "text/html", "<html>\x1b[2J</html>"],
+    ["any JSON", 200, "application/json", "{}"],
+    ["a list", 200, "application/json", "[]"],
+    ["a refusal", 401, "application/json", '{"message":"no token"}'],
+    ["a missing path", 404, "application/json", '{"detail":"not found"}'],
+    ["a failure", 500, "text/plain", "oops"],
+  ])(
+    "exits with 3 and says what was found where another server answers %s, and sends it nothing but a probe",
+    async (_answer, status, type, body) => {
+      server = await startStandIn(
+        (response) => response.writeHead(status, { "content-type": type, server: "x" }).end(body),
+        { isSluice: false },
+      );
+      const { code, out, err } = await sluice([...args, "--admin", server.url, "--token", "t"]);
+      expect({ code, out }).toEqual({ code: 3, out: "" });
+      const found = `found HTTP ${status}, ${type}, Server: x (--admin`;
+      expect(err).toContain(`sluice: ${server.url} is not the admin port of Sluice: ${found}`);
+      expect(err.split("\n")).toHaveLength(2);
+      expect(server.asked).toMatchObject([{ url: "/livez", authorization: undefined }]);
+    },
+  );
+
+  it.each([{}, [], null, { version: 1 }, { allowed: "yes" }, { rules: [{}] }, { rules: "none" }])(
+    "exits with 3 where the admin port answers %j, which is no answer of it",
+    async (answer) => {
+      server = await startStandIn((response) => sendJson(response, 200, answer));
+      const { code, out, err } = await sluice([...args, "--admin", server.url]);
+      expect({ code, out }).toEqual({ code: 3, out: "" });
+      expect(err).toMatch(
+        /is not the admin port of Sluice: found an answer to \/v1\/.* does not fit/,
+      );
+    },
+  );
+});
+
+it("does not follow a redirect, and says that there was one", async () => {
+  server = await startStandIn(
+    (response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    { isSluice: false },
+  );
+  const { code, err } = await sluice(["check", "--admin", server.url]);
+  expect(code).toBe(3);
+  expect(err).toContain("found HTTP 302, no content type");
+});
