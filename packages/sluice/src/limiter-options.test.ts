@@ -109,7 +109,10 @@ describe("a store behind a network", () => {
   it("is asked bare under throw, unless there is a deadline", async () => {
     const { store, clock } = hanging();
     const bare = createLimiter({ limit, store, clock, onStoreFailure: "throw" }).check("k");
-    const timed = createLimiter({ limit, store, clock, onStoreFailure: "throw", timeoutMs: 20 });
+    const timed = createLimiter({
+      ...{ name: "timed", limit, store, clock },
+      ...{ onStoreFailure: "throw", timeoutMs: 20 },
+    });
     const answer = timed.check("k");
     clock.advance(600_000);
     await expect(answer).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });

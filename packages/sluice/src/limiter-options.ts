@@ -1,5 +1,6 @@
 // The options of a limiter, and the counters that follow from them.
 
+import { claimName } from "./claimed-names.js";
 import { type Clock, toClock } from "./clock.js";
 import { show } from "./errors.js";
 import { isLimit, type Limit } from "./limits.js";
@@ -18,8 +19,10 @@ export interface LimiterOptions<S extends Store = Store> {
   /** Default: monotonic time that started at the wall clock. */
   clock?: Clock;
   /**
-   * Tells the counters of limiters apart that share a store; default `"default"`. A limiter with
-   * the same name and algorithm but other numbers takes over what was used.
+   * Which counters of the store it uses; default `"default"`. Limiters of one name share their counters, in
+   * other processes too. Within one process, different numbers under one name are an error until the first
+   * limiter is closed, and so is a second limiter without a name. A limiter with the same name and algorithm
+   * but other numbers takes over what was used.
    */
   name?: string;
   /**
@@ -45,6 +48,8 @@ export interface LimiterSetup {
   /** Whether the store was made for this limiter and goes with it. */
   readonly ownsStore: boolean;
   readonly clock: Clock;
+  /** Gives the name up, so that another limiter over the same store can have it. */
+  readonly releaseName: () => void;
 }
 
 const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
@@ -67,7 +72,11 @@ export function toSetup(options: LimiterOptions): LimiterSetup {
   const bare = given.store === undefined ? memoryStore() : toStore(given.store);
   const clock = toClock(SITE, given.clock);
   const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
-  return { name, counters, store, ownsStore: given.store === undefined, clock };
+  const ownsStore = given.store === undefined;
+  const limits = counters.map(({ limit }) => limit);
+  const isAlone = given.name === undefined;
+  const releaseName = ownsStore ? () => {} : claimName(SITE, bare, { name, limits, isAlone });
+  return { name, counters, store, ownsStore, clock, releaseName };
 }
 
 function toPolicy(policy: unknown): FailurePolicy | undefined {

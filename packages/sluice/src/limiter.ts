@@ -40,6 +40,7 @@ class StoreLimiter implements Limiter<false> {
   readonly #store: Store;
   readonly #ownsStore: boolean;
   readonly #clock: Clock;
+  readonly #releaseName: () => void;
   readonly #hasPermits: boolean;
   /** The short way through the store, if this limiter can take it. */
   readonly #only: ShortWay | undefined;
@@ -52,6 +53,7 @@ class StoreLimiter implements Limiter<false> {
     this.#store = setup.store;
     this.#ownsStore = setup.ownsStore;
     this.#clock = setup.clock;
+    this.#releaseName = setup.releaseName;
     this.#hasPermits = setup.counters.some(isConcurrency);
     this.#only = this.#hasPermits ? undefined : toShortWay(setup);
     for (const { limit } of setup.counters) setup.store.prepare?.(limit);
@@ -145,6 +147,7 @@ class StoreLimiter implements Limiter<false> {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
     this.#waitingLines?.wakeAll();
+    this.#releaseName();
     if (this.#ownsStore) return this.#store.close();
     for (const counter of this.#counters) this.#store.forget?.(counter);
     return undefined;

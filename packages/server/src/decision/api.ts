@@ -41,7 +41,8 @@ export class DecisionApi {
     const nowMs = () => core.clock.now();
     this.#idempotency = new Idempotency(nowMs);
     const holds = new Holds({ nowMs, newId: randomId });
-    const verbs = new Verbs({ core, policy, limiters: new Limiters(core), holds });
+    const limiters = new Limiters(core, (message) => core.telemetry.log.warn(message));
+    const verbs = new Verbs({ core, policy, limiters, holds });
     const inputs = toInputs(core.config.identity.keySecret);
     const endpoints = toEndpoints(verbs, inputs, (error) => this.#note(error));
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]));

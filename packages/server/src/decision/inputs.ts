@@ -76,7 +76,9 @@ const ownLimit = {
   name: optional(
     text({
       lengthMax: NAME_LENGTH_MAX,
-      description: "Tells counters of different purposes apart; default `default`.",
+      description:
+        "Limits of one name share their counters, and take over what was used if the numbers change. " +
+        "Default: limits without a name are counted apart by their numbers.",
     }),
   ),
   key,

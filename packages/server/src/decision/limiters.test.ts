@@ -5,11 +5,12 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { LIMITS_MAX, Limiters } from "./limiters.js";
 
-function limitersOf(): Limiters {
-  return new Limiters({
+function limitersOf(warn?: (message: string) => void): Limiters {
+  const core = {
     store: memoryStore({ keysMax: 20_000 }),
     clock: new ManualClock(Date.UTC(2026, 0, 1)),
-  });
+  };
+  return new Limiters(core, warn);
 }
 
 const bucket = (capacity: number) => ({ tokenBucket: { capacity, refillPerSecond: 1 } });
@@ -49,6 +50,64 @@ it("never takes a limit that can't be used for the one before", () => {
   ]) {
     expect(() => limiters.of(limit)).toThrow();
   }
+});
+
+describe("limits without a name", () => {
+  it("are counted apart by their numbers", () => {
+    const limiters = limitersOf();
+    expect(limiters.of("5/minute").limiter.check("k", { cost: 5 })).toMatchObject({
+      allowed: true,
+    });
+    expect(limiters.of("100/minute").limiter.check("k")).toMatchObject({ remaining: 99 });
+    expect(limiters.of("5/minute").limiter.check("k")).toMatchObject({ allowed: false });
+  });
+
+  it("are counted together if the same numbers are written in another way", () => {
+    const limiters = limitersOf();
+    limiters.of({ fixedWindow: { limit: 5, windowMs: "1m" } }).limiter.check("k", { cost: 2 });
+    const again = { fixedWindow: { limit: 5, windowMs: 60_000 } };
+    expect(limiters.of(again).limiter.check("k")).toMatchObject({ remaining: 2 });
+  });
+
+  it("never meet limits with a name, whatever the name is", () => {
+    const limiters = limitersOf();
+    limiters.of(bucket(5)).limiter.check("k", { cost: 5 });
+    for (const name of ["default", "inline", "#", "undefined"]) {
+      expect(limiters.of(bucket(5), name).limiter.check("k")).toMatchObject({ remaining: 4 });
+    }
+  });
+});
+
+describe("limits of one name with other numbers", () => {
+  it("take over what was used, also while the old ones are in use", () => {
+    const limiters = limitersOf();
+    limiters.of(bucket(5), "login").limiter.check("k", { cost: 3 });
+    expect(limiters.of(bucket(10), "login").limiter.check("k")).toMatchObject({ remaining: 6 });
+    expect(limiters.of(bucket(5), "login").limiter.check("k")).toMatchObject({ remaining: 0 });
+  });
+
+  it("are reported once for each name, and never where only the notation differs", () => {
+    const messages: string[] = [];
+    const limiters = limitersOf((message) => messages.push(message));
+    limiters.of({ fixedWindow: { limit: 5, windowMs: "1m" } }, "search");
+    limiters.of({ fixedWindow: { limit: 5, windowMs: 60_000 } }, "search");
+    limiters.of(bucket(5));
+    limiters.of(bucket(6));
+    expect(messages).toEqual([]);
+    for (let capacity = 5; capacity < 10; capacity++) limiters.of(bucket(capacity), "login");
+    expect(messages).toEqual([
+      expect.stringMatching(/^limits named "login" came with different numbers.*name of its own$/),
+    ]);
+  });
+
+  it("are reported for no more than a hundred names", () => {
+    const messages: string[] = [];
+    const limiters = limitersOf((message) => messages.push(message));
+    for (let i = 0; i < 150; i++) {
+      for (const capacity of [1, 2]) limiters.of(bucket(capacity), `made up ${i}`);
+    }
+    expect(messages).toHaveLength(100);
+  });
 });
 
 it("knows how long permits last", () => {

@@ -1,18 +1,24 @@
-// Limiters for limits that requests bring along, one for each name and numbers, kept while they are in use.
-// Their number is bounded: beyond it, the caller (told apart by token) with the most limits loses its least
+// Limiters for limits that requests bring along, one for each name and numbers, kept while they are in use. Limits
+// without a name are counted apart by their numbers. Limits of one name share their counters, as before and after a
+// change of numbers: callers are deployed one by one, so both are in use for a while.
+// The number of limiters is bounded: beyond it, the caller (identified by token) with the most limits loses its least
 // recently used limiter. So a caller who makes up limits can't take the room of others.
 
-import { BoundedMap, createLimiter, type Limit, type Limiter } from "sluice";
+import { createHash } from "node:crypto";
+import { BoundedMap, createLimiter, ForwardingStore, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
 import type { Core } from "../core.js";
+import { show } from "../errors.js";
 import { InputError } from "./input-error.js";
 
 /** The most limits of all limiters together: a memory store keeps an id for each. */
 export const LIMITS_MAX = 10_000;
 
+/** Of so many names the log says that they came with different numbers. */
+const WARNINGS_MAX = 100;
+
 /** Apart from the counters of rules, whose ids have no colon. */
 const SCOPE = "inline:";
-const DEFAULT_NAME = "default";
 
 /** A limiter, and what its limits say. */
 export interface InlineLimiter {
@@ -42,29 +48,37 @@ interface Caller {
 /** Finds or makes limiters. */
 export class Limiters {
   readonly #core: Pick<Core, "store" | "clock">;
+  readonly #warn: (message: string) => void;
+  /** The numbers that each name came with last, as JSON. */
+  readonly #numbers = new BoundedMap<string, string>(LIMITS_MAX);
+  readonly #warned = new Set<string>();
   readonly #byKey = new Map<string, Kept>();
   /** By the place of its token. */
   readonly #callers: Caller[] = [];
   #limits = 0;
   // Most callers ask for the limiter of the call before.
   #latestLimit: unknown;
-  #latestName = "";
+  #latestName: string | undefined;
   #latest: InlineLimiter | undefined;
 
-  constructor(core: Pick<Core, "store" | "clock">) {
+  /** @param warn - Receives a message the first time that a name comes with different numbers. */
+  constructor(core: Pick<Core, "store" | "clock">, warn: (message: string) => void = () => {}) {
     this.#core = core;
+    this.#warn = warn;
   }
 
   /**
+   * @param name - Undefined: the limit is counted apart from those with other numbers.
    * @param token - The place of the token that the request came with.
-   * @throws InputError if the limit can't hold.
+   * @throws InputError if the limit is invalid.
    */
-  of(limit: unknown, name: string = DEFAULT_NAME, token = 0): InlineLimiter {
+  of(limit: unknown, name?: string, token = 0): InlineLimiter {
     const latest = this.#latest;
     if (latest !== undefined && name === this.#latestName && isSame(limit, this.#latestLimit)) {
       return latest;
     }
-    const key = `${name}\n${toText(limit)}`;
+    // A name has at least one character.
+    const key = `${name ?? ""}\n${toText(limit)}`;
     const found = this.#byKey.get(key) ?? this.#add(key, this.#make(limit, name), token);
     found.caller.byKey.set(key, found.inline);
     this.#latestLimit = limit;
@@ -96,14 +110,35 @@ export class Limiters {
     void limiter.close();
   }
 
-  #make(limit: unknown, name: string): InlineLimiter {
+  #make(limit: unknown, name: string | undefined): InlineLimiter {
     const limits = readLimits(limit);
-    const { store, clock } = this.#core;
-    const limiter = createLimiter({ limit: limits, store, clock, name: `${SCOPE}${name}` });
+    const numbers = JSON.stringify(limits);
+    if (name !== undefined) this.#noteNumbers(name, numbers);
+    const { clock } = this.#core;
+    // A store of its own, as if each were in another process: within one, a name has one set of numbers.
+    const store = new ForwardingStore(this.#core.store);
+    const limiter = createLimiter({ limit: limits, store, clock, name: toScope(name, numbers) });
     const permits = limits.map((one) => (one.algorithm === "concurrency" ? one.permitMs : 0));
     const isCalendar = limits.some(({ algorithm }) => algorithm === "quota");
     return { limiter, limits: limits.length, permitMs: Math.max(...permits), isCalendar };
   }
+
+  #noteNumbers(name: string, numbers: string): void {
+    const before = this.#numbers.get(name) ?? numbers;
+    this.#numbers.set(name, numbers);
+    if (before === numbers || this.#warned.has(name) || this.#warned.size >= WARNINGS_MAX) return;
+    this.#warned.add(name);
+    this.#warn(
+      `limits named ${show(name)} came with different numbers: they share their counters, and the smaller one clips ` +
+        "what the larger one has counted; if that is not a change of numbers, give each a name of its own",
+    );
+  }
+}
+
+/** What the limiter is called in the store: by its name, or else by its numbers, which no name can spell. */
+function toScope(name: string | undefined, numbers: string): string {
+  if (name !== undefined) return `${SCOPE}${name}`;
+  return `${SCOPE.slice(0, -1)}#${createHash("sha256").update(numbers).digest("base64url").slice(0, 22)}`;
 }
 
 function toText(limit: unknown): string {

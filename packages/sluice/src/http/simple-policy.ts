@@ -2,6 +2,7 @@
 // one rule, so that everything behind it knows one way only. What functions in code find out about a
 // request, its key and its cost, travels as attributes of its facts.
 
+import { claimName } from "../claimed-names.js";
 import type { Clock } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import type { Limit } from "../limits.js";
@@ -14,7 +15,6 @@ import type { PolicyOptions } from "../rules/policy-options.js";
 import type { Consistency } from "../rules/rule.js";
 import type { FailurePolicy, Store } from "../stores/store.js";
 import type { Attributes } from "./attributed-facts.js";
-import { claimName } from "./shared-names.js";
 
 /** One rule from code. Fields that rule files have too mean and default to the same. */
 export interface SimpleOptions<Raw = unknown> {
@@ -148,7 +148,8 @@ export function toSimplePolicy<Raw>(
   }
   const prepare = toPrepare(site, options);
   const policy = createPolicy(setup);
-  const release = store === undefined ? ignore : claimName(site, store, { name, limits: limit });
+  const limits = [limit].flat();
+  const release = store === undefined ? ignore : claimName(site, store, { name, limits });
   return { policy, prepare, isKeyed: isKeyFound, release };
 }
 

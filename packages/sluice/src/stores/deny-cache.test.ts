@@ -13,6 +13,7 @@ import {
   tokenBucket,
 } from "../limits.js";
 import type { MaybePromise } from "../maybe-promise.js";
+import { asAnotherProcess } from "../testing/another-process.js";
 import { Random } from "../testing/conformance/random.js";
 import { drawLimit } from "../testing/conformance/random-limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
@@ -130,7 +131,7 @@ describe("a flood of an exhausted key", () => {
     expect(other.check("key")).toMatchObject({ allowed: true });
     const numbers = createLimiter({
       limit: tokenBucket({ capacity: 20, refillPerSecond: 1 }),
-      store,
+      store: asAnotherProcess(store),
       clock,
     });
     expect(numbers.check("key")).toMatchObject({ allowed: true, source: "memory" });

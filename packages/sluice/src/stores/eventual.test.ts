@@ -669,9 +669,10 @@ describe("what it says of itself", () => {
   it("refuses permits and shapers, and never answers later", () => {
     const store = node(new Delayed(inner));
     const shaper = leakyBucket({ ratePerSecond: 1, queueSize: 1 });
-    const limiter = createLimiter({ limit: shaper, store, clock });
+    const limiter = createLimiter({ name: "shaper", limit: shaper, store, clock });
     expect(() => limiter.check("key")).toThrow(/can't be leased or be eventual.*leakyBucket/);
-    const permits = createLimiter({ limit: concurrency({ limit: 1, permitMs: 1 }), store, clock });
+    const one = concurrency({ limit: 1, permitMs: 1 });
+    const permits = createLimiter({ name: "permits", limit: one, store, clock });
     expect(() => permits.acquire("key")).toThrow(/can't be leased.*concurrency/);
     const decided = createLimiter({ limit: slow, store, clock }).check("key");
     expect(isThenable(decided)).toBe(false);

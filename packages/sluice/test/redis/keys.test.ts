@@ -14,6 +14,7 @@ import {
   tokenBucket,
 } from "../../src/index.js";
 import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { asAnotherProcess } from "../../src/testing/another-process.js";
 import { hostileKeys, illFormedKeys } from "../../src/testing/conformance/hostile-keys.js";
 import { eternalKeys, keysOf, longWindowMs, serverMs, slowRefill } from "./servers.js";
 
@@ -35,9 +36,10 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A limiter without a deadline: what the server does not answer fails the test. */
+/** A limiter of a process of its own, without a deadline: what the server does not answer fails the test. */
 function limiterOf(limit: Limit | readonly Limit[], name = "login"): Limiter<false> {
-  return createLimiter({ limit, name, store, onStoreFailure: "throw" });
+  const own = asAnotherProcess(store);
+  return createLimiter({ limit, name, store: own, onStoreFailure: "throw" });
 }
 
 const limits: Readonly<Record<string, Limit>> = {

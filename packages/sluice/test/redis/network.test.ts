@@ -59,12 +59,12 @@ afterEach(async () => {
 });
 
 function limiterWith(onStoreFailure: FailurePolicy): Limiter<false> {
-  return createLimiter({ limit, store: guarded, onStoreFailure });
+  return createLimiter({ name: "default", limit, store: guarded, onStoreFailure });
 }
 
 /** Without deadline and breaker: the answers and errors of the store itself. */
 function bareLimiter(): Limiter<false> {
-  return createLimiter({ limit, store, onStoreFailure: "throw" });
+  return createLimiter({ name: "default", limit, store, onStoreFailure: "throw" });
 }
 
 async function usedOf(key: string): Promise<number> {

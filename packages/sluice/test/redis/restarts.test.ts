@@ -35,7 +35,7 @@ afterEach(async () => {
 
 function limiterWith(options: Partial<LimiterOptions>): Limiter<false> {
   const limit = fixedWindow({ limit: LIMIT, windowMs: longWindowMs() });
-  return createLimiter({ limit, store, ...options } as LimiterOptions);
+  return createLimiter({ name: "default", limit, store, ...options } as LimiterOptions);
 }
 
 /** Waits until the store decides again; then nothing may be left that never expires. */

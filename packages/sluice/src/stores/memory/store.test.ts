@@ -12,6 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits.js";
+import { asAnotherProcess } from "../../testing/another-process.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { memoryStore } from "./store.js";
 
@@ -27,7 +28,9 @@ function setup(limit: Limit | Limit[], options: Parameters<typeof memoryStore>[0
 /** Two limiters of one name and store, as before and after a change of numbers. */
 function renumbered(from: Limit, to: Limit) {
   const { clock, store } = setup(from);
-  const [old, next] = [from, to].map((limit) => createLimiter({ limit, store, clock, name: "x" }));
+  const [old, next] = [from, to].map((limit) =>
+    createLimiter({ limit, store: asAnotherProcess(store), clock, name: "x" }),
+  );
   return { clock, old, next };
 }
 
@@ -237,6 +240,7 @@ describe("memoryStore and changed numbers", () => {
     const store = memoryStore();
     const before = createLimiter({ limit: from, store, clock, name: "api" });
     before.check("k", { cost: used });
+    before.close();
     return createLimiter({ limit: to, store, clock, name: "api" }).peek("k").remaining;
   };
 

@@ -3,6 +3,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLimiter } from "../../limiter.js";
 import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { asAnotherProcess } from "../../testing/another-process.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { redisStore } from "./store.js";
 
@@ -140,7 +141,7 @@ describe("requests of one turn", () => {
       const clock = new ManualClock(Date.UTC(2026, 0, 1));
       const own = redisStore(client, { clock, prefix: `changed-${round}` });
       const of = (limit: Limit) =>
-        createLimiter({ limit, store: own, clock, onStoreFailure: "throw" });
+        createLimiter({ limit, store: asAnotherProcess(own), clock, onStoreFailure: "throw" });
       await of(ticks(10, 100)).check("key", { cost: 5 });
       // At rest again, and not yet forgotten.
       clock.advance(2_000);

@@ -12,6 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits.js";
+import { asAnotherProcess } from "../../testing/another-process.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { type RedisStore, redisStore } from "./store.js";
 
@@ -137,7 +138,8 @@ describe("a block over several limits", () => {
 
   it("outlives a change of the limit to any other algorithm", async () => {
     const { clock, store } = setUp(lists.log);
-    const of = (limit: Limit) => createLimiter({ limit, store, clock, onStoreFailure: "throw" });
+    const of = (limit: Limit) =>
+      createLimiter({ limit, store: asAnotherProcess(store), clock, onStoreFailure: "throw" });
     await of(lists.log).check("key");
     await of(lists.log).block("key", 1_000);
     for (const limit of [...Object.values(singles), lists.log, ...Object.values(singles)]) {

@@ -3,6 +3,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLimiter } from "../../limiter.js";
 import { fixedWindow, type Limit, slidingWindowCounter, tokenBucket } from "../../limits.js";
+import { asAnotherProcess } from "../../testing/another-process.js";
 import { redisStore } from "./store.js";
 
 const MINUTE_MS = 60_000;
@@ -28,7 +29,7 @@ function setUp(...limits: (Limit | readonly Limit[])[]) {
   const prefix = `parts-${count++}`;
   const store = redisStore(client, { prefix });
   const limiters = limits.map((limit) =>
-    createLimiter({ limit, store, name: "api", onStoreFailure: "throw" }),
+    createLimiter({ limit, store: asAnotherProcess(store), name: "api", onStoreFailure: "throw" }),
   );
   return { limiters, store, keys: () => client.keys(`${prefix}:*`) };
 }

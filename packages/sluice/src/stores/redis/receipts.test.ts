@@ -12,6 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits.js";
+import { asAnotherProcess } from "../../testing/another-process.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { redisStore } from "./store.js";
 
@@ -67,7 +68,7 @@ function setUp() {
   const prefix = `receipts-${count++}`;
   const store = redisStore(client, { clock, prefix });
   const of = (limit: Limit | readonly Limit[]) =>
-    createLimiter({ limit, store, clock, onStoreFailure: "throw" });
+    createLimiter({ limit, store: asAnotherProcess(store), clock, onStoreFailure: "throw" });
   return { clock, prefix, store, of };
 }
 

@@ -6,6 +6,7 @@ import { createLimiter } from "../../limiter.js";
 import type { Limiter, RequestOptions } from "../../limiter-verbs.js";
 import type { Limit } from "../../limits.js";
 import type { Charge, Store } from "../../stores/store.js";
+import { asAnotherProcess } from "../another-process.js";
 import type { ManualClock } from "../manual-clock.js";
 
 /** Where a claim is checked. The store is its own and empty, the clock shows a noon of 2024. */
@@ -28,15 +29,16 @@ export interface Claim {
 }
 
 /**
- * A limiter on the stand's store, and on that alone: nothing answers in its place if it fails.
- * Limiters of one claim that share nothing need names.
+ * A limiter on the stand's store, and on that alone: nothing answers in its place if it fails. Each is that of
+ * another process, so limiters of one name may have different numbers; those that share nothing need names.
  */
 export function limiterOn(
   stand: Stand,
   limit: Limit | readonly Limit[],
   name = "default",
 ): Limiter<false> {
-  const { store, clock } = stand;
+  const { clock } = stand;
+  const store = asAnotherProcess(stand.store);
   return createLimiter({ limit, store, clock, name, onStoreFailure: "throw" });
 }
 

@@ -1,0 +1,104 @@
+// Limiters that share a store in one process: a name stands for one set of numbers.
+
+import { describe, expect, it } from "vitest";
+import { rateLimit } from "./http/node.js";
+import { createLimiter } from "./limiter.js";
+import { fixedWindow, type Limit, tokenBucket } from "./limits.js";
+import { memoryStore } from "./stores/memory/store.js";
+import { resilient } from "./stores/resilient.js";
+import { asAnotherProcess } from "./testing/another-process.js";
+
+const five = fixedWindow({ limit: 5, windowMs: 3_600_000 });
+const ten = fixedWindow({ limit: 10, windowMs: 3_600_000 });
+
+describe("two limiters of one name over one store", () => {
+  it.each<[string, Limit | Limit[]]>([
+    ["other numbers", ten],
+    ["another algorithm", tokenBucket({ capacity: 5, refillPerSecond: 1 })],
+    ["one more limit", [five, ten]],
+  ])("with %s are an error that says what to do", (_, limit) => {
+    const store = memoryStore();
+    createLimiter({ name: "login", limit: five, store });
+    expect(() => createLimiter({ name: "login", limit, store })).toThrow(
+      'createLimiter: the store has another limit of the name "login" with other numbers: ' +
+        "they would count as one; give each a name of its own, or close() the first one",
+    );
+  });
+
+  it("with the same numbers share their counters", () => {
+    const store = memoryStore();
+    const [one, other] = [five, [fixedWindow({ limit: 5, windowMs: 3_600_000 })]].map((limit) =>
+      createLimiter({ name: "login", limit, store }),
+    );
+    one.check("k");
+    expect(other.check("k").remaining).toBe(3);
+  });
+
+  it("with other numbers are possible in different processes, which take over what was used", () => {
+    const store = memoryStore();
+    createLimiter({ name: "login", limit: five, store }).check("k");
+    const other = createLimiter({ name: "login", limit: ten, store: asAnotherProcess(store) });
+    expect(other.check("k").remaining).toBe(8);
+  });
+
+  it("are an error where one of them is a rateLimit", async () => {
+    const store = memoryStore();
+    const middleware = rateLimit({ name: "login", limit: five, store });
+    createLimiter({ name: "login", limit: five, store });
+    expect(() => createLimiter({ name: "login", limit: ten, store })).toThrow("other numbers");
+    await middleware.close();
+  });
+});
+
+describe("two limiters without a name over one store", () => {
+  it.each([
+    ["the same numbers", five],
+    ["other numbers", ten],
+  ])("with %s are an error that says what to do", (_, limit) => {
+    const store = resilient(memoryStore());
+    createLimiter({ limit: five, store });
+    expect(() => createLimiter({ limit, store })).toThrow(
+      "createLimiter: the store is used by another limiter without a name: they would count as one; " +
+        'give each a name, such as name: "login", or close() the first one',
+    );
+  });
+
+  it("are not the matter of limiters with stores of their own", () => {
+    createLimiter({ limit: five }).check("k");
+    expect(createLimiter({ limit: ten }).check("k").remaining).toBe(9);
+  });
+});
+
+describe("a limiter that was closed", () => {
+  it("leaves its name to one with other numbers, which takes over what was used", () => {
+    const store = memoryStore();
+    const before = createLimiter({ name: "login", limit: five, store });
+    before.check("k", { cost: 4 });
+    before.close();
+    const after = createLimiter({ name: "login", limit: ten, store });
+    expect(after.check("k")).toMatchObject({ allowed: true, limit: 10, remaining: 5 });
+  });
+
+  it("leaves its place to another one without a name", () => {
+    const store = memoryStore();
+    createLimiter({ limit: five, store }).close();
+    expect(createLimiter({ limit: ten, store }).check("k").remaining).toBe(9);
+  });
+
+  it("gives up its own claim only, however often it is closed", () => {
+    const store = memoryStore();
+    const [one, other] = [1, 2].map(() => createLimiter({ name: "login", limit: five, store }));
+    one.close();
+    one.close();
+    expect(() => createLimiter({ name: "login", limit: ten, store })).toThrow("other numbers");
+    other.close();
+    createLimiter({ name: "login", limit: ten, store });
+  });
+
+  it("claimed nothing if its options were invalid", () => {
+    const store = memoryStore();
+    const clock = { now: "noon" as unknown as () => number };
+    expect(() => createLimiter({ limit: five, store, clock })).toThrow("clock");
+    createLimiter({ limit: ten, store });
+  });
+});
