@@ -2,6 +2,8 @@
 // error that says what was seen, thrown before any state is touched.
 
 import { SluiceError, show } from "./errors.js";
+import { nameHint } from "./nearest-name.js";
+import { asGiven } from "./options.js";
 
 /** Keys are hashed, not kept; the bound keeps hashing a hostile one cheap. */
 const KEY_LENGTH_MAX = 65_536;
@@ -16,6 +18,22 @@ export function toKey(key: unknown): string {
 function refuseKey(key: unknown): never {
   const seen = typeof key === "string" && key.length > 0 ? `${key.length} characters` : show(key);
   throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);
+}
+
+/** What a request may say of itself, and when it happens. */
+const REQUEST_OPTIONS = ["cost", "requestId", "caller", "nowMs"];
+
+/** The options of a verb. A misspelt one would otherwise be a cost of 1 without a word. */
+export function asRequest<T extends object>(options: T): T {
+  const given = asGiven(options);
+  // Not Object.keys, which makes an array for each request.
+  for (const name in given) if (!REQUEST_OPTIONS.includes(name)) refuseName(name);
+  return given;
+}
+
+function refuseName(name: string): never {
+  const seen = `unknown option ${show(name)}${nameHint(name, REQUEST_OPTIONS)}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
 /** Who asks, where the key is shared by many. It is an identity as a key is, and bounded like one. */

@@ -57,6 +57,9 @@ const KNOWN = ["limit", "store", "clock", "name", "onStoreFailure", "timeoutMs"]
 
 /** Validates options and fills in defaults. */
 export function toSetup(options: LimiterOptions): LimiterSetup {
+  if (isLimit(options)) {
+    refuse(SITE, `got a limit alone; write createLimiter({ limit: ${options.algorithm}(…) })`);
+  }
   const given = asOptions(SITE, options, KNOWN);
   const name = toName(orDefault(given.name, "default"));
   const onStoreFailure = toPolicy(given.onStoreFailure);

@@ -12,7 +12,7 @@ import {
 } from "./clock.js";
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
-import { toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
+import { asRequest, toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
 import {
   HeldPermit,
@@ -23,7 +23,6 @@ import {
 import type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
 import { WaitingLines, type WaitOptions } from "./limiter-wait.js";
 import { andThen, type MaybePromise } from "./maybe-promise.js";
-import { asGiven } from "./options.js";
 import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "./stores/store.js";
 
 /** A limiter that answers at once, over a memory store. */
@@ -329,6 +328,6 @@ function toDecision(outcome: Outcome): Decision {
 }
 
 function costOf(options: { cost?: number }): number {
-  const { cost } = asGiven(options);
+  const { cost } = asRequest(options);
   return cost === undefined ? 1 : cost;
 }

@@ -142,7 +142,7 @@ describe("constructors of limits", () => {
     [
       "a misspelt option",
       () => quota({ limit: 1, period: "day", timezone: "Europe/Paris" } as never),
-      'unknown option "timezone"; known: limit, period, timeZone, anchor',
+      'unknown option "timezone", did you mean timeZone? known: limit, period, timeZone, anchor',
     ],
     ["align null", () => fixedWindow({ limit: 1, windowMs: 1, align: null as never }), "got null"],
     [

@@ -2,6 +2,7 @@
 // used is answered by an error that names the option and says what was seen.
 
 import { SluiceError, type SluiceErrorCode, show } from "./errors.js";
+import { nameHint } from "./nearest-name.js";
 
 /** Where an option was seen: the function it was given to, and which error tells of it. */
 export interface OptionSite {
@@ -28,7 +29,7 @@ export function asOptions<K extends string>(
   }
   for (const name of Object.keys(options)) {
     if (!(known as readonly string[]).includes(name)) {
-      refuse(site, `unknown option ${show(name)}; known: ${known.join(", ")}`);
+      refuse(site, `unknown option ${show(name)}${nameHint(name, known)}`);
     }
   }
   return options as Partial<Record<K, unknown>>;

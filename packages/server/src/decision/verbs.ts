@@ -246,7 +246,6 @@ export class Verbs {
 type CallOptions = RequestOptions & Omit<Call, "token">;
 
 function toOptions(cost: number | undefined, call: Call): CallOptions {
-  if (cost === undefined) return call as CallOptions;
   // Field by field: to spread a call that has a time takes longer than the decision.
   const { requestId, nowMs } = call;
   return { cost, requestId, nowMs } as CallOptions;

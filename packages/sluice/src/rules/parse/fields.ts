@@ -2,6 +2,7 @@
 // is left out. A field that nobody knows is a problem, since a misspelt one would be a default in
 // silence.
 
+import { nameHint } from "../../nearest-name.js";
 import { isRecord, type JsonSchema, type Shape } from "./shape.js";
 import type { Spot } from "./spot.js";
 
@@ -43,9 +44,6 @@ export function optional<T>(shape: Shape<T>, about: string): Field<T | undefined
 export function withDefault<T>(shape: Shape<T>, byDefault: unknown, about: string): Field<T> {
   return { shape, about, isRequired: false, byDefault } as Field<T>;
 }
-
-// Longer names are no misspelt field, and comparing them takes the square of their length.
-const NAME_LENGTH_MAX = 64;
 
 /**
  * An object with these fields. `more` is what the schema says about them together; whoever reads the
@@ -95,29 +93,5 @@ function toProperty({ shape, about, byDefault }: Field<unknown>): JsonSchema {
 }
 
 function tellUnknown(spot: Spot, name: string, known: readonly string[]): void {
-  const close = closestOf(name, known);
-  const hint = close === undefined ? "" : `, did you mean ${close}?`;
-  spot.in(name).say(`is unknown${hint}${hint === "" ? ";" : ""} known: ${known.join(", ")}`);
-}
-
-/** The known name that differs least, if it differs by less than a third of its letters. */
-function closestOf(name: string, known: readonly string[]): string | undefined {
-  if (name.length > NAME_LENGTH_MAX) return undefined;
-  const distances = known.map((each) => distanceOf(name.toLowerCase(), each.toLowerCase()));
-  const least = Math.min(...distances);
-  return least <= name.length / 3 ? known[distances.indexOf(least)] : undefined;
-}
-
-/** How many letters have to be put in, left out or changed to make one name of the other. */
-function distanceOf(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, row[j] + 1, next[j - 1] + 1));
-    }
-    row = next;
-  }
-  return row[b.length];
+  spot.in(name).say(`is unknown${nameHint(name, known)}`);
 }
