@@ -180,3 +180,14 @@ function hanging() {
   Object.defineProperty(store, "isRemote", { value: true });
   return { store, clock, asked: () => count };
 }
+
+describe("an answer that may be a promise", () => {
+  it("is a type error where the await is missing", async () => {
+    const limiter = createLimiter({ limit, store: memoryStore() as Store });
+    // @ts-expect-error: a promise has no such field.
+    expect(limiter.check("k").allowed).toBe(true);
+    // @ts-expect-error: nor one of a reservation.
+    expect(limiter.reserve("k").commit).toBeTypeOf("function");
+    expect((await limiter.check("k")).allowed).toBe(true);
+  });
+});

@@ -1,3 +1,5 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { doorOf, SITE } from "../../test/door-stand.js";
 import { fixedWindow } from "../limits.js";
@@ -47,11 +49,24 @@ describe("options of a middleware", () => {
 
   it("refuse names that nobody knows, and say which there are", () => {
     expect(() => toDoor(SITE, { limit, header: "none" } as object as { limit: never })).toThrow(
-      'rateLimit: unknown option "header"; known: limit, key, name,',
+      'rateLimit: unknown option "header", did you mean headers? known: limit, key, name,',
     );
     expect(() => doorOf([{ id: "r", limit }], { limit } as HttpOptions)).toThrow(
       'rateLimit: unknown option "limit"; known: identity, headers,',
     );
+  });
+
+  it("are not a request: the middleware was passed on and never made", () => {
+    const requests: Record<string, unknown> = {
+      node: new IncomingMessage(new Socket()),
+      fetch: new Request("http://localhost/"),
+      koa: { req: {}, res: {}, request: {}, response: {} },
+    };
+    for (const [name, request] of Object.entries(requests)) {
+      expect(() => toDoor(SITE, request as { limit: never }), name).toThrow(
+        "rateLimit: got a request, not options; write app.use(rateLimit({ limit: … })) instead of app.use(rateLimit)",
+      );
+    }
   });
 
   it("are a policy and options, or options alone", () => {

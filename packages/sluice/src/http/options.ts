@@ -97,6 +97,9 @@ const HTTP_OPTIONS = namesOf<HttpOptions>({
   onError: true,
 });
 
+/** The names of {@link RateLimitOptions}. */
+export const RATE_LIMIT_OPTIONS: readonly string[] = [...SIMPLE_OPTIONS, ...HTTP_OPTIONS];
+
 /** Longer than an hour it would be another limit, not a spread. */
 const JITTER_MS = { min: 0, max: 3_600_000 };
 const DELAYED = { min: 0, max: 1_000_000 };
@@ -114,13 +117,25 @@ export function toDoor<Raw>(
     asOptions(site, second ?? {}, HTTP_OPTIONS);
     return new Door(first, toHttpSetup(site, second ?? {}, first.clock));
   }
+  refuseRequest(site, first);
   if (second !== undefined) {
     refuse(site, `takes a policy and options, or options alone; got ${show(second)} besides them`);
   }
-  asOptions(site, first, [...SIMPLE_OPTIONS, ...HTTP_OPTIONS]);
+  asOptions(site, first, RATE_LIMIT_OPTIONS);
   const setup = toHttpSetup(site, first, toClock(site, first.clock));
   const simple = toSimplePolicy(site, first, setup.onError);
   return new Door(simple.policy, setup, simple);
+}
+
+/** Refuses a request or a framework's context: what a middleware gets that was passed on and never made. */
+export function refuseRequest(site: OptionSite, options: unknown): void {
+  if (typeof options !== "object" || options === null) return;
+  if (!("req" in options) && !("url" in options && "method" in options)) return;
+  const what = `${site.name}({ limit: … })`;
+  refuse(
+    site,
+    `got a request, not options; write app.use(${what}) instead of app.use(${site.name})`,
+  );
 }
 
 /**

@@ -312,6 +312,12 @@ export const badRules: readonly BadRules[] = [
     rule(`limit: 1/second\nmatch: { path: ${"/a".repeat(33)} }`),
     `rule "login": match.path can't have more than 32 segments, got "${"/a".repeat(33)}" (sluice.yaml:5)`,
   ),
+  together(
+    "methods that are misspelt, beside others that are not known",
+    rule("limit: 1/second\nmatch: { methods: [PSOT, gett, PURGE, SUBSCRIBE, X-OWN] }"),
+    'rule "login": match.methods[0] must be a method, got "PSOT"; did you mean POST? (sluice.yaml:5)',
+    'rule "login": match.methods[1] must be a method, got "gett"; did you mean GET? (sluice.yaml:5)',
+  ),
   structural(
     "a method with a blank",
     rule('limit: 1/second\nmatch: { methods: ["GET POST"] }'),

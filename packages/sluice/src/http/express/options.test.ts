@@ -234,6 +234,7 @@ describe("options of rateLimit in Express that can't be", () => {
     [{ limit: 1.5 }, "a limit must be a whole number from 0, got 1.5"],
     [{ limit: 1, windowMs: 0 }, "windowMs must be a whole number"],
     [{ limit, windowSize: 5 }, 'unknown option "windowSize"'],
+    [{ limit, maxx: 5 }, 'unknown option "maxx", did you mean max? known: limit, key'],
     [{ limit: 1, statusCode: 200 }, "statusCode must be a whole number from 400 to 599, got 200"],
     [{ limit: 1, retryAfter: 0 }, "retryAfter must be a whole number from 1"],
     [{}, "needs a limit"],

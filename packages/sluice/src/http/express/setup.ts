@@ -5,12 +5,18 @@ import type { Request, Response } from "express";
 import { SluiceError, show } from "../../errors.js";
 import { isLimit } from "../../limits.js";
 import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
-import { type OptionSite, oneOf, refuse } from "../../options.js";
+import { asOptions, type OptionSite, oneOf, refuse } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import type { HeaderForm } from "../headers.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
+import {
+  type HttpOptions,
+  RATE_LIMIT_OPTIONS,
+  type RateLimitOptions,
+  refuseRequest,
+  toDoor,
+} from "../options.js";
 import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
 import { InfoProperty } from "./info.js";
 import type { ExpressOptions, ValueOf } from "./options.js";
@@ -89,10 +95,12 @@ export function toExpressSetup(
   options: ExpressOptions,
   second?: unknown,
 ): ExpressSetup {
+  refuseRequest(site, options);
   if (typeof options !== "object" || options === null || second !== undefined) {
     const seen = `${show(options)}${second === undefined ? "" : ` and ${show(second)}`}`;
     refuse(site, `takes a policy and options, or options alone; got ${seen}`);
   }
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
   refuseBoth(site, options, EITHER_OR);
   checkStore(site, options.store);
   const own = toOwn(site, options);

@@ -4,11 +4,11 @@
 
 import type { FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { type OptionSite, oneOf, refuse } from "../../options.js";
+import { asOptions, type OptionSite, oneOf, refuse } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
+import { type HttpOptions, RATE_LIMIT_OPTIONS, type RateLimitOptions, toDoor } from "../options.js";
 import { toTimeWindow } from "../time-window.js";
 import { toWindowDoor, WindowDoors } from "../window-doors.js";
 import { addressOf } from "./address.js";
@@ -107,6 +107,7 @@ export function toFastifyLimit(
   for (const [name, instead] of Object.entries(NOT_KEPT)) {
     if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
   }
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
   const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
   return {
     ...toEntrance(site, options),

@@ -290,6 +290,7 @@ describe("options of rateLimit in Fastify that can't be", () => {
     [{ ban: 2, timeWindow: () => 5 }, "ban needs a timeWindow that is the same"],
     [{ ban: -2 }, "ban must be a whole number"],
     [{ maximum: 5 }, 'unknown option "maximum"'],
+    [{ timeWindw: 5 }, 'unknown option "timeWindw", did you mean timeWindow? known: limit, key'],
   ])("%j", async (options, message) => {
     expect(() => rateLimit(options as FastifyOptions)).toThrow(message);
     const app = make();

@@ -3,7 +3,7 @@
 import { show } from "../../errors.js";
 import { type OptionSite, refuse } from "../../options.js";
 import { Policy } from "../../rules/policy.js";
-import type { HttpOptions, RateLimitOptions } from "../options.js";
+import { type HttpOptions, type RateLimitOptions, refuseRequest } from "../options.js";
 import { type PeerOf, runtimePeer } from "./peer.js";
 
 /** Options of fetch handlers besides {@link HttpOptions}. */
@@ -27,6 +27,7 @@ export function splitPeerOptions<Raw>(
   first: Policy | (RateLimitOptions<Raw> & PeerOptions),
   second: (HttpOptions<Raw> & PeerOptions) | undefined,
 ): SplitOptions<Raw> {
+  refuseRequest(site, first);
   const given = first instanceof Policy ? second : first;
   const { peer = runtimePeer, ...others } = { ...given };
   if (typeof peer !== "function") refuse(site, `peer must be a function, got ${show(peer)}`);

@@ -1,5 +1,7 @@
 // Texts with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
 
+import { show } from "../../errors.js";
+import { nearestName } from "../../nearest-name.js";
 import { toPattern } from "../pattern.js";
 import { type Shape, text } from "./shape.js";
 
@@ -47,10 +49,35 @@ export const headerName: Shape<string> = pattern(
   (name) => name.toLowerCase(),
 );
 
-/** A method, in upper case. */
-export const method: Shape<string> = pattern("a method such as GET", `^${TOKEN}$`, 32, (name) =>
-  name.toUpperCase(),
-);
+// Those of RFC 9110, RFC 5789 and the QUERY draft; then others in use that look like one of them.
+const METHODS = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "TRACE",
+  "CONNECT",
+  "QUERY",
+];
+const OTHER_METHODS = ["COPY", "LINK", "LOCK", "MOVE", "PURGE", "SEARCH", "UNLINK", "UNLOCK"];
+
+const methodName = pattern("a method such as GET", `^${TOKEN}$`, 32, (name) => name.toUpperCase());
+
+/** A method, in upper case. Any token is one, but not a misspelt GET or POST, whose rule would never match. */
+export const method: Shape<string> = {
+  schema: methodName.schema,
+  read: (value, spot) => {
+    const name = methodName.read(value, spot);
+    if (name === undefined || [...METHODS, ...OTHER_METHODS].includes(name)) return name;
+    const nearest = nearestName(name, METHODS);
+    return nearest === undefined
+      ? name
+      : spot.say(`must be a method, got ${show(value)}; did you mean ${nearest}?`);
+  },
+};
 
 /** A name of the file's own choice: a tier, an attribute, a function. */
 export const ownName: Shape<string> = pattern(
