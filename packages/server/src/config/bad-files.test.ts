@@ -46,7 +46,7 @@ decision: {}
       'sluice.yaml:1: server.workers must be a whole number from 1 to 256, got "ten"',
       "sluice.yaml:1: rules is missing: decision needs { file: rules.yaml }, or rules written here",
       "sluice.yaml:2: gatway is not known; did you mean gateway?",
-      `sluice.yaml:3: upstreams.app.targets[0] must be an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet), got "ftp://a"`,
+      `sluice.yaml:3: upstreams.app.targets[0] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "ftp://a"`,
       'sluice.yaml:3: upstreams.app.retriesMax must be a whole number from 0 to 10, got "many"',
       'sluice.yaml:4: routes[0].upstream "other" is not in upstreams; there are app',
       "sluice.yaml:5: admin.token is missing: 0.0.0.0:9090 is open to other machines",
@@ -180,6 +180,28 @@ describe("files that are named", () => {
   it("have to fit together: a certificate and its key", () => {
     expect(read(withTls("{ certFile: a.crt, keyFile: b.key }"))).toEqual([
       expect.stringMatching(/^sluice.yaml:2: gateway.tls can't be used: .*key values mismatch/),
+    ]);
+  });
+
+  it.each([
+    ["caFile: a.crt, certFile: a.crt, keyFile: a.key", []],
+    ["caFile: a.key", [/tls can't be used: /]],
+    ["caFile: no.crt", [/tls\.caFile can't be read: ENOENT/]],
+    ["certFile: a.crt", [/tls\.certFile needs keyFile too/]],
+    ["keyFile: a.key", [/tls\.keyFile needs certFile too/]],
+    ["certFile: a.crt, keyFile: b.key", [/tls can't be used: .*key values mismatch/]],
+    ["serverName: 127.0.0.1", [/tls\.serverName must be a name such as api\.example\.com/]],
+  ])("of an https upstream are checked: %s", (tls, problems) => {
+    const targets = `targets: [https://127.0.0.1], tls: { ${tls} }`;
+    const text = goodFile.replace(/targets: \[[^\]]*\]/, targets);
+    expect(text).toContain(targets);
+    expect(read(text)).toEqual(problems.map((problem) => expect.stringMatching(problem)));
+  });
+
+  it("of TLS go with https:// targets", () => {
+    const text = goodFile.replace(/targets: \[[^\]]*\]/, "$&, tls: { caFile: a.crt }");
+    expect(read(text)).toEqual([
+      expect.stringContaining("tls goes with https:// targets, but there is none"),
     ]);
   });
 

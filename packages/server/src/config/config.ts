@@ -113,11 +113,26 @@ export interface AdminConfig {
   readonly token: string | undefined;
 }
 
+/** TLS to the `https` targets of an upstream. */
+export interface UpstreamTlsConfig {
+  /** The authorities that are trusted; undefined: those that Node comes with. */
+  readonly caFile: string | undefined;
+  /** The name that the certificate has to be for; undefined: the target's host. */
+  readonly serverName: string | undefined;
+  /** The certificate that the gateway shows; undefined: none. */
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  /** Whether certificates are checked. Default true. */
+  readonly verify: boolean;
+}
+
 /** Where requests go. */
 export interface UpstreamConfig {
   readonly name: string;
-  /** `http://host:port`, at least one. */
+  /** `http://host:port` or `https://host:port`, at least one. */
   readonly targets: readonly string[];
+  /** For `https` targets; undefined: verified as browsers do, without a certificate of our own. */
+  readonly tls?: UpstreamTlsConfig | undefined;
   readonly balance: "round-robin" | "least-connections";
   /** Default 2,000. */
   readonly connectTimeoutMs: number;

@@ -146,7 +146,7 @@ describe("a variable of the environment", () => {
     [
       "with a bad entry in its list",
       { SLUICE_UPSTREAMS_MY_APP_TARGETS: "http://127.0.0.1, b" },
-      'SLUICE_UPSTREAMS_MY_APP_TARGETS: upstreams.my-app.targets[1] must be an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet), got "b"',
+      'SLUICE_UPSTREAMS_MY_APP_TARGETS: upstreams.my-app.targets[1] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "b"',
     ],
     [
       "that says again what another says",

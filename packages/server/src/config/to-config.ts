@@ -3,8 +3,10 @@
 
 import { dirname, resolve } from "node:path";
 import type { IdentityOptions } from "sluice/http";
-import type { Config, RulesSource, StoreConfig } from "./config.js";
+import type { Config, RulesSource, StoreConfig, UpstreamTlsConfig } from "./config.js";
 import type { FileValues } from "./description/file.js";
+
+type UpstreamTlsValues = NonNullable<FileValues["upstreams"][string]["tls"]>;
 
 /** Makes a path of a file absolute. */
 export type ResolvePath = (path: string) => string;
@@ -31,7 +33,7 @@ export function toSettled(values: FileValues, { file, identity, at }: SettleOpti
     decision: values.decision,
     envoy: toEnvoy(values.envoy, at),
     admin: { listen: values.admin.listen, token: values.admin.token },
-    upstreams: toUpstreams(values.upstreams),
+    upstreams: toUpstreams(values.upstreams, at),
     routes: values.routes.map((route) => ({ ...route, host: route.host })),
     store: toStore(values.store, values.identity.keySecret),
     identity,
@@ -57,10 +59,27 @@ function toEnvoy(envoy: FileValues["envoy"], at: ResolvePath): Config["envoy"] {
   return { ...rest, http, files: files.map(at), responseHeaders, requestHeaders };
 }
 
-function toUpstreams(upstreams: FileValues["upstreams"]): Config["upstreams"] {
+function toUpstreams(upstreams: FileValues["upstreams"], at: ResolvePath): Config["upstreams"] {
   return new Map(
-    Object.entries(upstreams).map(([name, upstream]) => [name, { name, ...upstream }]),
+    Object.entries(upstreams).map(([name, { tls, ...upstream }]) => [
+      name,
+      { name, ...upstream, tls: tls === undefined ? undefined : toUpstreamTls(tls, at) },
+    ]),
   );
+}
+
+function toUpstreamTls(
+  { caFile, serverName, certFile, keyFile, verify }: UpstreamTlsValues,
+  at: ResolvePath,
+): UpstreamTlsConfig {
+  const atOrNone = (file: string | undefined) => (file === undefined ? undefined : at(file));
+  return {
+    caFile: atOrNone(caFile),
+    serverName,
+    certFile: atOrNone(certFile),
+    keyFile: atOrNone(keyFile),
+    verify,
+  };
 }
 
 /** What the file leaves out is told here, not there: whether it may be said depends on the kind. */

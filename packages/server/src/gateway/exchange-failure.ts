@@ -5,10 +5,16 @@ import type { Failure } from "../upstream/caller.js";
 import type { ProblemStatus } from "./replies.js";
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
-const NOT_SENT: ReadonlySet<Failure["kind"]> = new Set(["connect", "connect-timeout", "busy"]);
+const NOT_SENT: ReadonlySet<Failure["kind"]> = new Set([
+  "connect",
+  "tls",
+  "connect-timeout",
+  "busy",
+]);
 
 const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
   connect: 502,
+  tls: 502,
   "connect-timeout": 504,
   busy: 503,
   closed: 502,

@@ -12,6 +12,7 @@ import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/serve
 import { createTlsServer, type TlsServer } from "../http1/tls.js";
 import type { Turn } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { toReloadLog } from "../tls-files.js";
 import { TICK_MS } from "../upstream/pool.js";
 import { Upstream } from "../upstream/upstream.js";
 import { Entry, type EntryHost } from "./exchange-entry.js";
@@ -69,7 +70,11 @@ class Gateway implements OpenDoor, EntryHost, Http1Handler {
         upstream,
         () => clock.now(),
         (outcome, target) => telemetry.upstream(name, outcome, target),
+        toReloadLog(telemetry.log, `of upstream ${name}`),
       );
+      if (upstream.tls?.verify === false) {
+        telemetry.log.warn({ upstream: name }, "tls.verify is false: certificates are not checked");
+      }
       this.#upstreams.set(name, made);
     }
     this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
@@ -111,9 +116,10 @@ class Gateway implements OpenDoor, EntryHost, Http1Handler {
     this.#server.stopListening();
   }
 
-  /** The certificate, which is watched besides. */
+  /** The certificates, which are watched besides. */
   async reload(): Promise<void> {
     this.#tls?.reload();
+    for (const upstream of this.#upstreams.values()) upstream.reload();
   }
 
   async drain(): Promise<void> {
@@ -145,14 +151,11 @@ function toBounds(config: GatewayConfig): Http1Bounds {
 
 function toTlsServer(
   { tls, headersTimeoutMs }: GatewayConfig,
-  { log }: Telemetry,
+  telemetry: Telemetry,
 ): TlsServer | undefined {
   if (tls === undefined) return undefined;
   return createTlsServer(tls, {
     handshakeMsMax: headersTimeoutMs,
-    onReload: (error) => {
-      if (error === undefined) log.info("the certificate was read again");
-      else log.error({ err: error }, "the certificate can't be read again");
-    },
+    onReload: toReloadLog(telemetry.log, "of the gateway"),
   });
 }

@@ -6,6 +6,7 @@ import type { ResponseSink } from "./response-parser.js";
 /**
  * Why there is no response, or not all of it:
  * - `connect`: no connection; nothing was sent.
+ * - `tls`: the TLS handshake failed, as with a certificate that does not verify; nothing was sent.
  * - `connect-timeout`: no connection in time; nothing was sent.
  * - `busy`: no connection is free and no room to wait for one; nothing was sent.
  * - `closed`: the connection ended before the response did.
@@ -15,6 +16,7 @@ import type { ResponseSink } from "./response-parser.js";
  */
 export type FailureKind =
   | "connect"
+  | "tls"
   | "connect-timeout"
   | "busy"
   | "closed"

@@ -3,8 +3,10 @@
 // belongs to a pool, which keeps time for it by counting ticks.
 
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { BrokenMessage } from "../http1/broken.js";
 import type { Caller, FailureKind } from "./caller.js";
+import { type ClientTls, toHandshakeDetail } from "./client-tls.js";
 import type { HeadReader } from "./response-head.js";
 import { type Asked, ResponseParser } from "./response-parser.js";
 
@@ -17,6 +19,8 @@ const KEEP_MARGIN_MS = 1_000;
 export interface ConnectionHost {
   readonly host: string;
   readonly port: number;
+  /** Undefined: plain HTTP. */
+  readonly tls: ClientTls | undefined;
   readonly heads: HeadReader;
   /** Counts on by one every so often. */
   readonly tick: number;
@@ -47,6 +51,8 @@ export class Connection {
   readonly #socket: Socket;
   readonly #parser: ResponseParser;
   #caller: Caller | undefined = undefined;
+  /** Whether it is there but for its TLS handshake. */
+  #isShakingHands = false;
   #isConnected = false;
   #isClosed = false;
   /** Whether all of the request is sent. */
@@ -63,17 +69,19 @@ export class Connection {
     this.#parser = new ResponseParser(host.heads);
     this.#deadline = host.tick + host.timing.connectTicks;
     const buffer = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
-    this.#socket = connect({
-      host: host.host,
-      port: host.port,
-      noDelay: true,
-      onread: { buffer, callback: (bytes) => this.#onRead(bytes, buffer) },
-    });
+    const onread = { buffer, callback: (bytes: number) => this.#onRead(bytes, buffer) };
+    const where = { host: host.host, port: host.port, onread };
+    if (host.tls === undefined) {
+      this.#socket = connect({ ...where, noDelay: true }).on("connect", () => this.#onConnect());
+    } else {
+      this.#socket = connectTls({ ...where, ...host.tls.optionsFor(host.host) })
+        .on("connect", () => this.#onHandshake())
+        .on("secureConnect", () => this.#onConnect());
+    }
     this.#socket
-      .on("connect", () => this.#onConnect())
       .on("drain", () => this.#onDrain())
       .on("end", () => this.#onReadEnd())
-      .on("error", (error) => this.#note("closed", error.message))
+      .on("error", (error) => this.#onError(error))
       .on("close", () => this.#onClose());
   }
 
@@ -144,7 +152,7 @@ export class Connection {
   /** Closes it if it has waited too long. */
   checkDeadline(): void {
     if (this.#host.tick < this.#deadline || this.#isClosed) return;
-    this.#note(this.#lateKind(), "");
+    this.#note(this.#lateKind(), this.#isShakingHands ? "the TLS handshake took too long" : "");
     this.#socket.destroy();
   }
 
@@ -158,7 +166,13 @@ export class Connection {
     this.#deadline = this.#host.tick + ticks;
   }
 
+  #onHandshake(): void {
+    this.#isShakingHands = true;
+    this.#socket.setNoDelay(true);
+  }
+
   #onConnect(): void {
+    this.#isShakingHands = false;
     this.#isConnected = true;
     this.#waitFor(this.#host.timing.keepTicks);
     this.#host.onConnected(this);
@@ -218,8 +232,17 @@ export class Connection {
       this.#parser.finish();
       this.#caller = undefined;
     }
-    this.#note("closed", "the upstream closed the connection");
+    const when = this.#isShakingHands ? " during the TLS handshake" : "";
+    this.#note(
+      this.#isShakingHands ? "tls" : "closed",
+      `the upstream closed the connection${when}`,
+    );
     this.#socket.destroy();
+  }
+
+  #onError(error: Error): void {
+    if (this.#isShakingHands) this.#note("tls", toHandshakeDetail(error));
+    else this.#note("closed", error.message);
   }
 
   /** The first cause counts: what follows is its consequence. */

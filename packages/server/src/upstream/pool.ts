@@ -4,6 +4,7 @@
 import { BoundedMap } from "sluice";
 import type { UpstreamConfig } from "../config/config.js";
 import { type Caller, type FailureKind, notSent } from "./caller.js";
+import type { ClientTls } from "./client-tls.js";
 import { Connection, type ConnectionHost, type Timing } from "./connection.js";
 import { HeadReader } from "./response-head.js";
 
@@ -22,6 +23,7 @@ export type PoolConfig = Pick<
 export class Pool implements ConnectionHost {
   readonly host: string;
   readonly port: number;
+  readonly tls: ClientTls | undefined;
   readonly heads: HeadReader = new HeadReader();
   readonly timing: Timing;
   tick = 0;
@@ -33,7 +35,8 @@ export class Pool implements ConnectionHost {
   readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
 
-  constructor(host: string, port: number, config: PoolConfig) {
+  constructor(host: string, port: number, config: PoolConfig, tls?: ClientTls) {
+    this.tls = tls;
     this.host = host;
     this.port = port;
     this.timing = toTiming(config);

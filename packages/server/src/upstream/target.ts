@@ -2,9 +2,10 @@
 // times in a row is left alone for a while, then gets one request on trial.
 
 import type { UpstreamConfig } from "../config/config.js";
+import type { ClientTls } from "./client-tls.js";
 import { Pool } from "./pool.js";
 
-const DEFAULT_PORT = 80;
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
 /** Told when a target begins to be left alone, and when it answers again after that. */
 export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
@@ -23,14 +24,17 @@ export class Target {
   #ejectedUntilMs = 0;
   #isOnTrial = false;
 
-  /** @param url - `http://host:port`. */
-  constructor(url: string, config: UpstreamConfig, onHealth?: HealthListener) {
-    const { host, hostname, port } = new URL(url);
+  /**
+   * @param url - `http://host:port` or `https://host:port`.
+   * @param tls - For `https`.
+   */
+  constructor(url: string, config: UpstreamConfig, onHealth?: HealthListener, tls?: ClientTls) {
+    const { host, hostname, port, protocol } = new URL(url);
     this.authority = host;
     // Brackets belong to URLs, not to addresses.
     this.host = hostname.replace(/^\[|\]$/g, "");
-    this.port = port === "" ? DEFAULT_PORT : Number(port);
-    this.pool = new Pool(this.host, this.port, config);
+    this.port = port === "" ? DEFAULT_PORTS[protocol] : Number(port);
+    this.pool = new Pool(this.host, this.port, config, protocol === "https:" ? tls : undefined);
     this.#failuresMax = config.failuresMax;
     this.#ejectMs = config.ejectMs;
     this.#onHealth = onHealth;

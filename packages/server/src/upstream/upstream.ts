@@ -1,7 +1,17 @@
 // An upstream: several targets that can serve the same requests, and the choice among them.
 
-import type { UpstreamConfig } from "../config/config.js";
+import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
+import { ClientTls } from "./client-tls.js";
 import { type HealthListener, Target } from "./target.js";
+
+/** Verified by the authorities that Node comes with, and without a certificate of our own. */
+const TLS_DEFAULTS: UpstreamTlsConfig = {
+  caFile: undefined,
+  serverName: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  verify: true,
+};
 
 /** Chooses targets of one upstream. */
 export class Upstream {
@@ -12,6 +22,8 @@ export class Upstream {
   /** Between two pieces of a body; 0 is no bound. */
   readonly idleTimeoutMs: number;
   readonly targets: readonly Target[];
+  /** Undefined if no target is `https`. */
+  readonly #tls: ClientTls | undefined;
   readonly #choosesLeast: boolean;
   readonly #nowMs: () => number;
   #turn = 0;
@@ -20,15 +32,25 @@ export class Upstream {
    * @param nowMs - Monotonic time, for how long a target is left alone.
    * @param onHealth - Told of targets that are left alone or come back; of an only target never, as it is used
    * all the same.
+   * @param onTlsReload - Certificates were read again; with an error those from before stay.
+   * @throws ServerError if a file of `config.tls` can't be used.
    */
-  constructor(config: UpstreamConfig, nowMs: () => number, onHealth?: HealthListener) {
+  constructor(
+    config: UpstreamConfig,
+    nowMs: () => number,
+    onHealth?: HealthListener,
+    onTlsReload?: (error?: unknown) => void,
+  ) {
     this.name = config.name;
     this.retriesMax = config.retriesMax;
     this.connectTimeoutMs = config.connectTimeoutMs;
     this.responseTimeoutMs = config.responseTimeoutMs;
     this.idleTimeoutMs = config.idleTimeoutMs;
     const listener = config.targets.length > 1 ? onHealth : undefined;
-    this.targets = config.targets.map((url) => new Target(url, config, listener));
+    this.#tls = config.targets.some((url) => url.startsWith("https:"))
+      ? new ClientTls(config.tls ?? TLS_DEFAULTS, onTlsReload)
+      : undefined;
+    this.targets = config.targets.map((url) => new Target(url, config, listener, this.#tls));
     this.#choosesLeast = config.balance === "least-connections";
     this.#nowMs = nowMs;
   }
@@ -69,8 +91,14 @@ export class Upstream {
     for (const { pool } of this.targets) pool.onTick();
   }
 
+  /** Reads the files of certificates again now. */
+  reload(): void {
+    this.#tls?.reload();
+  }
+
   /** Closes all connections, used or not. */
   close(): void {
+    this.#tls?.close();
     for (const { pool } of this.targets) pool.close();
   }
 

@@ -12,7 +12,7 @@ rules: { version: 1, rules: [] }
 const OPEN = "${";
 const address = "an address such as 127.0.0.1:8080, [::1]:8080 or :8080, or a port from 0 to 65535";
 const target =
-  "an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet)";
+  "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path";
 
 type Case = readonly [what: string, text: string, problem: string];
 
@@ -301,9 +301,9 @@ const whole: readonly Case[] = [
     "sluice.yaml:1: rules is missing: gateway needs { file: rules.yaml }, or rules written here",
   ],
   [
-    "a target by https",
-    goodFile.replace("http:", "https:"),
-    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "https://127.0.0.1:3000"`,
+    "a target by ftp",
+    goodFile.replace("http:", "ftp:"),
+    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "ftp://127.0.0.1:3000"`,
   ],
   [
     "a target with a path",

@@ -2,30 +2,69 @@
 // wrong with them is told when the service starts, or by `sluice serve --check`, and not by the first request.
 
 import { accessSync, constants, readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
+import { checkTlsContents, type TlsFiles } from "../../tls-files.js";
 import type { Path } from "../problems.js";
 import type { Reading } from "../reading.js";
 import type { ResolvePath } from "../to-config.js";
 
 /** Checks the files of doors. */
 export function checkFiles(reading: Reading, at: ResolvePath): void {
-  checkTls(reading, at);
+  checkGatewayTls(reading, at);
+  checkUpstreamTls(reading, at);
   checkEnvoyFiles(reading, at);
 }
 
-function checkTls({ values, problems }: Reading, at: ResolvePath): void {
+function checkGatewayTls({ values, problems }: Reading, at: ResolvePath): void {
   const tls = values.gateway?.tls;
-  if (tls === undefined) return;
-  const path = ["gateway", "tls"] as const;
-  const cert = readNamed([...path, "certFile"], at(tls.certFile), problems);
-  const key = readNamed([...path, "keyFile"], at(tls.keyFile), problems);
-  if (cert === undefined || key === undefined) return;
+  if (tls !== undefined) checkTlsFiles(["gateway", "tls"], tls, at, problems);
+}
+
+function checkUpstreamTls({ values, problems }: Reading, at: ResolvePath): void {
+  for (const [name, { targets, tls }] of Object.entries(values.upstreams ?? {})) {
+    if (tls === undefined) continue;
+    const path = ["upstreams", name, "tls"];
+    if (!targets.some((url) => url.startsWith("https:"))) {
+      problems.add(path, "goes with https:// targets, but there is none");
+    }
+    const [one, other] = tls.certFile === undefined ? KEY_FIRST : CERT_FIRST;
+    if (tls[one] !== undefined && tls[other] === undefined) {
+      problems.add([...path, one], `needs ${other} too`);
+    } else checkTlsFiles(path, tls, at, problems);
+  }
+}
+
+const CERT_FIRST = ["certFile", "keyFile"] as const;
+const KEY_FIRST = ["keyFile", "certFile"] as const;
+
+/** Checks that files are there and fit together. */
+function checkTlsFiles(
+  path: Path,
+  files: TlsFiles,
+  at: ResolvePath,
+  problems: Reading["problems"],
+): void {
+  const contents: { cert?: string; key?: string; ca?: string } = {};
+  let isWhole = true;
+  for (const [field, part] of TLS_PARTS) {
+    const file = files[field];
+    if (file === undefined) continue;
+    const content = readNamed([...path, field], at(file), problems);
+    if (content === undefined) isWhole = false;
+    else contents[part] = content;
+  }
+  if (!isWhole) return;
   try {
-    createSecureContext({ cert, key });
+    checkTlsContents(contents);
   } catch (error) {
     problems.add(path, `can't be used: ${(error as Error).message}`);
   }
 }
+
+const TLS_PARTS = [
+  ["certFile", "cert"],
+  ["keyFile", "key"],
+  ["caFile", "ca"],
+] as const;
 
 function checkEnvoyFiles({ values, problems }: Reading, at: ResolvePath): void {
   for (const [i, file] of (values.envoy?.files ?? []).entries()) {

@@ -1,7 +1,7 @@
 // Kinds of values that are texts with a grammar of their own: names, paths of files, secrets, addresses to
 // listen at, targets.
 
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import type { z } from "zod";
 import { TOKEN_BYTES_MAX } from "../../http/auth.js";
 import type { ListenConfig } from "../config.js";
@@ -131,12 +131,21 @@ export function urlPathOrFalse(what: string): z.ZodType<string | false> {
   return orFalse(text({ what, pattern: PATH, lengthMax: 1_024 }), { what, pattern: PATH });
 }
 
-/** Where an upstream is: `http://host:port`, without a path. */
+/** The name that a certificate is for. */
+export function serverName(): z.ZodType<string> {
+  return text({
+    what: "a name such as api.example.com, not an address",
+    pattern: /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/,
+    lengthMax: 253,
+    toValue: (name) => (isIP(name) === 0 ? name.toLowerCase() : undefined),
+  });
+}
+
+/** Where an upstream is: `http://host:port` or `https://host:port`, without a path. */
 export function target(): z.ZodType<string> {
   return text({
-    what: "an address such as http://127.0.0.1:3000, without a path (https:// is not offered yet)",
-    type: "an address such as http://127.0.0.1:3000, without a path",
-    pattern: /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?\/?$/,
+    what: "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path",
+    pattern: /^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?\/?$/,
     lengthMax: 512,
     // Numbers of ports and addresses are out of reach of a pattern.
     toValue: (url) => (URL.canParse(url) ? new URL(url).origin : undefined),

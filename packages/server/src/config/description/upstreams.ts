@@ -2,16 +2,35 @@
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
-import { hostName, routePath, target, text } from "./texts.js";
+import { filePath, hostName, routePath, serverName, target, text } from "./texts.js";
 
 const HOUR_MS = 3_600_000;
+
+const tlsSection = section({
+  caFile: optional(
+    filePath(),
+    "The certificates of the authorities that are trusted, as PEM; without it those that Node comes with.",
+  ),
+  serverName: optional(
+    serverName(),
+    "The name that is asked for and that the certificate has to be for; without it the target's host.",
+  ),
+  certFile: optional(filePath(), "The client certificate that the gateway shows, as PEM."),
+  keyFile: optional(filePath(), "The private key of the client certificate, as PEM."),
+  verify: byDefault(
+    flag(),
+    true,
+    "Whether certificates are verified. With false anyone between the gateway and the upstream can read and change everything.",
+  ),
+});
 
 /** Where requests go. */
 export const upstreamSection = section({
   targets: required(
     listOf(target(), { min: 1, max: 1_000 }),
-    "Where it is, http://host:port, once or several times.",
+    "Where it is, http://host:port or https://host:port, once or several times.",
   ),
+  tls: optional(tlsSection, "How https targets are verified, and the certificate shown to them."),
   balance: byDefault(
     oneOf(["round-robin", "least-connections"]),
     "round-robin",
