@@ -184,6 +184,17 @@ describe("files that are named", () => {
   });
 
   it.each([
+    ["jwksUrl: http://login.example.com/jwks", /jwksUrl must be https, or http on a loopback/],
+    ["jwksUrl: nowhere", /jwksUrl must be a URL such as https:.*got "nowhere"/],
+    ["jwksUrl: https://me:pass@example.com/", /jwksUrl must have no credentials$/],
+    ["jwksUrl: https://example.com/, jwksStaleMs: 10s", /jwksStaleMs must be .*600,?000/],
+    ["jwksFile: a.crt, jwksStaleMs: 10s", /jwksStaleMs goes with jwksUrl/],
+  ])("are not needed for keys at a URL, which are checked: %s", (keys, problem) => {
+    const text = `${goodFile}identity: { jwt: { ${keys}, algorithms: [RS256] } }\n`;
+    expect(read(text)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it.each([
     ["caFile: a.crt, certFile: a.crt, keyFile: a.key", []],
     ["caFile: a.key", [/tls can't be used: /]],
     ["caFile: no.crt", [/tls\.caFile can't be read: ENOENT/]],

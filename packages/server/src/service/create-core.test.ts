@@ -1,7 +1,10 @@
 // What a core is made of, and that nothing starts without its limits.
 
-import { afterEach, describe, expect, it } from "vitest";
+import { jwtVerifier } from "sluice/jwt";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { closedUrl, eventually } from "../../test/proxy-stand.js";
 import { toTestConfig } from "../../test/test-config.js";
+import { quietTelemetry } from "../telemetry/quiet.js";
 import { createCore, type OwnedCore } from "./create-core.js";
 
 const cores: OwnedCore[] = [];
@@ -22,6 +25,21 @@ describe("a core", () => {
     const { policy, blindPolicy } = coreOf(toTestConfig());
     expect(await policy.admit(facts)).toMatchObject({ allowed: true });
     expect(blindPolicy).toBeUndefined();
+  });
+
+  it("fetches keys at a URL when it starts, and logs that it can't", async () => {
+    const jwksUrl = `${await closedUrl()}/jwks`;
+    const telemetry = quietTelemetry();
+    const troubles = vi.spyOn(telemetry, "trouble");
+    const jwt = jwtVerifier({ jwksUrl, algorithms: ["RS256"] });
+    coreOf(toTestConfig({ identity: { jwt } }), { telemetry });
+    await eventually(() => troubles.mock.calls.length > 0, "the log line");
+    expect(troubles.mock.calls).toEqual([
+      [
+        "the keys of identity.jwt.jwksUrl can't be fetched",
+        expect.objectContaining({ message: expect.stringMatching(/\/jwks: .*ECONNREFUSED/) }),
+      ],
+    ]);
   });
 
   it("has a second policy over the same counters where a door sees no responses", async () => {

@@ -1,6 +1,7 @@
 // Makes what the doors of one process share: the store, the policies over it, and telemetry.
 
 import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
+import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
 import type { Core } from "../core.js";
@@ -46,6 +47,7 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
   const { onStoreFailure } = config.store;
   const parts = { rules, store: opened.store, onStoreFailure, clock, telemetry, leased };
   const { policy, blindPolicy } = createPolicies(config, parts, opened);
+  followKeys(config, telemetry);
   return {
     config,
     clock,
@@ -59,6 +61,14 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
       await opened.close();
     },
   };
+}
+
+/** Keys at a URL are fetched before the first token comes; that they can't be is logged, now and later. */
+function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
+  if (!(jwt instanceof JwtVerifier)) return;
+  jwt.onKeysFailed = (error) =>
+    telemetry.trouble("the keys of identity.jwt.jwksUrl can't be fetched", error);
+  void jwt.fetchKeys();
 }
 
 interface PolicyParts {

@@ -257,7 +257,7 @@ const added: readonly Case[] = [
   [
     "a verifier without a key",
     "identity: { jwt: { algorithms: [RS256] } }",
-    "sluice.yaml:7: identity.jwt needs one of keyFile, jwksFile, secret, got none",
+    "sluice.yaml:7: identity.jwt needs one of keyFile, jwksFile, jwksUrl, secret, got none",
   ],
   [
     "a name of a header that is none",

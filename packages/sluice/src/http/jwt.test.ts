@@ -362,7 +362,11 @@ describe("a key file", () => {
 describe("options of a verifier", () => {
   const key = toPem(rsa.publicKey);
   it.each<[string, object, RegExp]>([
-    ["no keys", { algorithms: ["RS256"] }, /exactly one of jwksFile, jwks, key, secret, got none/],
+    [
+      "no keys",
+      { algorithms: ["RS256"] },
+      /exactly one of jwksFile, jwksUrl, jwks, key, secret, got none/,
+    ],
     ["two kinds", { key, secret: SECRET, algorithms: ["RS256"] }, /got key and secret/],
     ["no algorithms", { key }, /algorithms must list some of RS256/],
     ["an empty list", { key, algorithms: [] }, /algorithms must list some of RS256/],

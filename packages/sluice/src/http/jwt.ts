@@ -12,7 +12,7 @@ import type { TokenVerifier } from "./identity/options.js";
 import { hashSecret } from "./identity/secrets.js";
 import type { Claims } from "./identity/sources.js";
 import { TokenCache } from "./jwt/cache.js";
-import { type Keys, readKeyFile, stampOf } from "./jwt/keys.js";
+import { type Keys, readKeyFile, readKeyUrl, stampOf } from "./jwt/keys.js";
 import {
   type JwtOptions,
   type JwtSetup,
@@ -21,6 +21,7 @@ import {
   type TokenRejection,
   toJwtSetup,
 } from "./jwt/options.js";
+import { KeysUnavailable, RemoteKeys } from "./jwt/remote-keys.js";
 import type { RequestView } from "./request-view.js";
 
 export type { BodyBounds, BodyFields } from "./body.js";
@@ -48,7 +49,16 @@ export function jwtVerifier(options: JwtOptions): JwtVerifier {
 /** Verifies the tokens of requests. Made by {@link jwtVerifier}. */
 export class JwtVerifier implements TokenVerifier {
   readonly #setup: JwtSetup;
-  readonly #stats: JwtStats = { verified: 0, remembered: 0, rejected: 0, keyFileFailures: 0 };
+  readonly #stats: JwtStats = {
+    verified: 0,
+    remembered: 0,
+    rejected: 0,
+    keyFileFailures: 0,
+    keyFetchFailures: 0,
+  };
+  readonly #remote: RemoteKeys | undefined;
+  /** A fetch of `jwksUrl` failed: at first what the option says. What it throws is dropped. */
+  onKeysFailed: JwtOptions["onKeysFailed"];
   #keys: Keys;
   #cache: TokenCache;
   // Not known at first: the file may change while it is read, so the first look reads it once more.
@@ -57,7 +67,10 @@ export class JwtVerifier implements TokenVerifier {
 
   constructor(options: JwtOptions) {
     this.#setup = toJwtSetup(options);
-    this.#keys = this.#setup.keys;
+    const { source, onKeysFailed } = this.#setup;
+    this.onKeysFailed = onKeysFailed;
+    this.#remote = source.url === undefined ? undefined : this.#toRemote(source.url);
+    this.#keys = source.keys ?? (this.#remote as RemoteKeys).find;
     this.#cache = new TokenCache(this.#setup.tokensMax);
     this.#fileSeenMs = this.#setup.clock.now();
   }
@@ -69,6 +82,14 @@ export class JwtVerifier implements TokenVerifier {
   /** What it has seen so far. */
   get stats(): Readonly<JwtStats> {
     return { ...this.#stats };
+  }
+
+  /**
+   * Fetches the keys of `jwksUrl` now, so that the first token does not wait for them. Resolves also if that fails,
+   * which `onKeysFailed` gets, and does nothing if the keys come from elsewhere.
+   */
+  async fetchKeys(): Promise<void> {
+    await this.#remote?.fetch();
   }
 
   claimsOf(view: RequestView): MaybePromise<Claims | undefined> {
@@ -86,6 +107,7 @@ export class JwtVerifier implements TokenVerifier {
   verify(token: string): MaybePromise<Claims | undefined> {
     if (token.length > TOKEN_LENGTH_MAX) return this.#reject("too-long");
     this.#followFile();
+    this.#remote?.follow();
     const { checks, toleranceMs, clock } = this.#setup;
     const nowMs = wallMsOf(clock);
     const hash = hashSecret(token, undefined);
@@ -115,9 +137,30 @@ export class JwtVerifier implements TokenVerifier {
     return undefined;
   }
 
+  #toRemote(url: URL): RemoteKeys {
+    const { clock, jwksMaxAgeMs: maxAgeMs, jwksStaleMs: staleMs, tokensMax } = this.#setup;
+    return new RemoteKeys({
+      fetch: () => readKeyUrl(SITE, url),
+      clock,
+      maxAgeMs,
+      staleMs,
+      onChanged: () => {
+        this.#cache = new TokenCache(tokensMax);
+      },
+      onFailed: (error) => {
+        this.#stats.keyFetchFailures++;
+        tell(() => this.onKeysFailed?.(error));
+      },
+    });
+  }
+
   /** Takes over other keys if the file has changed. One that can't be used changes nothing. */
   #followFile(): void {
-    const { file, clock, tokensMax } = this.#setup;
+    const {
+      source: { file },
+      clock,
+      tokensMax,
+    } = this.#setup;
     const nowMs = clock.now();
     if (file === undefined || nowMs - this.#fileSeenMs < KEY_FILE_MS) return;
     this.#fileSeenMs = nowMs;
@@ -148,6 +191,7 @@ function toRejection(error: unknown): TokenRejection {
   if (error instanceof errors.JOSEAlgNotAllowed) return "algorithm";
   if (error instanceof errors.JWTClaimValidationFailed)
     return CLAIM_REJECTIONS[error.claim] ?? "claims";
+  if (error instanceof KeysUnavailable) return "keys-unavailable";
   if (error instanceof errors.JOSENotSupported) return "unsupported";
   const isOfKeys =
     error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;

@@ -37,7 +37,7 @@ function checkSource(
   }
 }
 
-const KEY_FIELDS = ["keyFile", "jwksFile", "secret"] as const;
+const KEY_FIELDS = ["keyFile", "jwksFile", "jwksUrl", "secret"] as const;
 
 function checkKeys({ jwt }: IdentityValues, problems: Problems): void {
   if (jwt === undefined) return;

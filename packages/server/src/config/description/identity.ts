@@ -5,6 +5,7 @@ import { byDefault, listOf, mapOf, optional, required, section } from "./fields.
 import { duration, flag, oneOf, whole } from "./shapes.js";
 import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./texts.js";
 
+const DAY_MS = 86_400_000;
 const SECRET_LENGTH_MIN = 16;
 /** RFC 7518 asks for the size of the hash. */
 const JWT_SECRET_LENGTH_MIN = 32;
@@ -59,11 +60,23 @@ const ALGORITHMS = [
 const jwtSection = section({
   keyFile: optional(
     filePath(),
-    "A public key or a certificate, as PEM. One of keyFile, jwksFile and secret.",
+    "A public key or a certificate, as PEM. One of keyFile, jwksFile, jwksUrl and secret.",
   ),
   jwksFile: optional(
     filePath(),
     "A JSON file with a set of public keys, read again when it changes.",
+  ),
+  jwksUrl: optional(
+    anyText("a URL such as https://login.example.com/jwks"),
+    "The URL of a set of public keys, https or on a loopback address. It is fetched at the start, again when it is old, and when a token names a key that is not in it.",
+  ),
+  jwksMaxAgeMs: optional(
+    duration({ min: 10_000, max: DAY_MS }),
+    "How old keys of jwksUrl become before they are fetched again; without it 10 minutes.",
+  ),
+  jwksStaleMs: optional(
+    duration({ min: 10_000, max: 30 * DAY_MS }),
+    "How long keys of jwksUrl keep working while it does not answer; without it 24 hours.",
   ),
   secret: optional(secret(JWT_SECRET_LENGTH_MIN), "A secret that is shared with the issuer."),
   algorithms: required(

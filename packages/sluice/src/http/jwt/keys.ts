@@ -7,6 +7,7 @@ import { readFileSync, statSync } from "node:fs";
 import { createLocalJWKSet, type JWTVerifyGetKey, type KeyObject } from "jose";
 import { show } from "../../errors.js";
 import { type OptionSite, refuse } from "../../options.js";
+import { fetchKeySet, toKeySetUrl } from "./fetch-key-set.js";
 
 /** Algorithms of signatures by a public key, and of codes by a shared secret. */
 const PUBLIC_ALGORITHMS = [
@@ -31,6 +32,11 @@ export type JwtAlgorithm = (typeof PUBLIC_ALGORITHMS)[number] | (typeof SECRET_A
 export interface JwtKeyOptions {
   /** The path of a JSON file with a key set. It is read again when it changes. */
   jwksFile?: string;
+  /**
+   * The URL of a key set, `https` or on a loopback address. It is fetched when first needed, again every
+   * `jwksMaxAgeMs`, and when a token names a key that is not in it.
+   */
+  jwksUrl?: string;
   /** A key set: `{ keys: […] }`, public keys only. */
   jwks?: { readonly keys: readonly object[] };
   /** A public key or a certificate, as PEM. */
@@ -44,31 +50,42 @@ export type Keys = JWTVerifyGetKey | KeyObject | Uint8Array;
 
 /** Below that a secret can be found by trying: RFC 7518 asks for the size of the hash. */
 const SECRET_BYTES_MIN = 32;
-const KINDS = ["jwksFile", "jwks", "key", "secret"] as const;
+const KINDS = ["jwksFile", "jwksUrl", "jwks", "key", "secret"] as const;
 
-/** The keys that the options give, and the file that they come from, if any. */
+/** Keys that are at hand, and the file that they come from, if any; or where they have to be fetched. */
+export type KeySource =
+  | { readonly keys: Keys; readonly file: string | undefined; readonly url: undefined }
+  | { readonly keys: undefined; readonly file: undefined; readonly url: URL };
+
+/** The keys that the options give. */
 export function toKeys(
   site: OptionSite,
   given: Readonly<Partial<Record<keyof JwtKeyOptions, unknown>>>,
-): { readonly keys: Keys; readonly file: string | undefined } {
+): KeySource {
   const kinds = KINDS.filter((kind) => given[kind] !== undefined);
   if (kinds.length !== 1) {
     refuse(site, `needs exactly one of ${KINDS.join(", ")}, got ${kinds.join(" and ") || "none"}`);
   }
   switch (kinds[0]) {
     case "secret":
-      return { keys: toSecretKey(site, given.secret), file: undefined };
+      return atHand(toSecretKey(site, given.secret));
     case "key":
-      return { keys: toPublicKey(site, given.key), file: undefined };
+      return atHand(toPublicKey(site, given.key));
     case "jwks":
-      return { keys: toKeySet(site, "jwks", given.jwks), file: undefined };
+      return atHand(toKeySet(site, "jwks", given.jwks));
+    case "jwksUrl":
+      return { keys: undefined, file: undefined, url: toKeySetUrl(site, given.jwksUrl) };
     default: {
       const { jwksFile } = given;
       if (typeof jwksFile !== "string")
         refuse(site, `jwksFile must be a path, got ${show(jwksFile)}`);
-      return { keys: readKeyFile(site, jwksFile), file: jwksFile };
+      return atHand(readKeyFile(site, jwksFile), jwksFile);
     }
   }
+}
+
+function atHand(keys: Keys, file?: string): KeySource {
+  return { keys, file, url: undefined };
 }
 
 /** The algorithms that may be used, all of one kind. */
@@ -93,6 +110,22 @@ export function readKeyFile(site: OptionSite, path: string): Keys {
     refuse(site, `jwksFile ${show(path)} can't be read: ${(error as Error).message}`);
   }
   return toKeySet(site, `jwksFile ${show(path)}`, parsed);
+}
+
+/** Fetches a key set. Rejects with an error that says what is wrong with it. */
+export async function readKeyUrl(
+  site: OptionSite,
+  url: URL,
+): Promise<{ keys: JWTVerifyGetKey; text: string }> {
+  const text = await fetchKeySet(url);
+  const field = `jwksUrl ${url.origin}${url.pathname}`;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    refuse(site, `${field} must be JSON`);
+  }
+  return { keys: toKeySet(site, field, parsed), text };
 }
 
 /** Changes when the file does. Throws if there is none. */

@@ -12,10 +12,24 @@ import {
   refuse,
   whole,
 } from "../../options.js";
-import { type JwtAlgorithm, type JwtKeyOptions, type Keys, toAlgorithms, toKeys } from "./keys.js";
+import {
+  type JwtAlgorithm,
+  type JwtKeyOptions,
+  type KeySource,
+  toAlgorithms,
+  toKeys,
+} from "./keys.js";
+import { FETCH_INTERVAL_MS } from "./remote-keys.js";
 
 /** Options of {@link jwtVerifier}: where the keys are, and what a token has to say. */
 export interface JwtOptions extends JwtKeyOptions {
+  /** How old keys of `jwksUrl` become before they are fetched again, 10,000 to 86,400,000; default 600,000. */
+  jwksMaxAgeMs?: number;
+  /**
+   * How long keys of `jwksUrl` keep working after the last fetch that succeeded, at least `jwksMaxAgeMs` and at
+   * most 2,592,000,000; default 86,400,000, a day. After that every token is rejected until a fetch succeeds.
+   */
+  jwksStaleMs?: number;
   /** The algorithms that may be used, all for public keys or all for a secret. */
   algorithms: readonly JwtAlgorithm[];
   /** Who has to have issued it, or one of several. Default: anybody who has the key. */
@@ -34,6 +48,8 @@ export interface JwtOptions extends JwtKeyOptions {
   tokensMax?: number;
   /** Told why a token was not believed, never which. What it throws is dropped. */
   onRejected?: (rejection: { readonly reason: TokenRejection }) => unknown;
+  /** A fetch of `jwksUrl` failed. What it throws is dropped. */
+  onKeysFailed?: (error: Error) => unknown;
   /** Default: the system's. */
   clock?: Clock;
 }
@@ -45,6 +61,7 @@ export type TokenRejection =
   | "unsupported"
   | "algorithm"
   | "key"
+  | "keys-unavailable"
   | "signature"
   | "expired"
   | "not-yet-valid"
@@ -62,13 +79,15 @@ export interface JwtStats {
   rejected: number;
   /** Times that the key file had changed and could not be used; the keys from before stay. */
   keyFileFailures: number;
+  /** Fetches of `jwksUrl` that failed; the keys from before stay. */
+  keyFetchFailures: number;
 }
 
 /** Options, validated and filled in. */
 export interface JwtSetup {
-  readonly keys: Keys;
-  /** Where the keys come from, if it is a file. */
-  readonly file: string | undefined;
+  readonly source: KeySource;
+  readonly jwksMaxAgeMs: number;
+  readonly jwksStaleMs: number;
   /** What jose has to ask of a token. */
   readonly checks: JWTVerifyOptions;
   readonly toleranceMs: number;
@@ -76,6 +95,7 @@ export interface JwtSetup {
   readonly cookie: string | undefined;
   readonly tokensMax: number;
   readonly onRejected: JwtOptions["onRejected"];
+  readonly onKeysFailed: JwtOptions["onKeysFailed"];
   readonly clock: Clock;
 }
 
@@ -83,6 +103,9 @@ export interface JwtSetup {
 export const SITE: OptionSite = { name: "jwtVerifier", code: "SLUICE_OPTION_INVALID" };
 const OPTIONS = namesOf<JwtOptions>({
   jwksFile: true,
+  jwksUrl: true,
+  jwksMaxAgeMs: true,
+  jwksStaleMs: true,
   jwks: true,
   key: true,
   secret: true,
@@ -94,6 +117,7 @@ const OPTIONS = namesOf<JwtOptions>({
   cookie: true,
   tokensMax: true,
   onRejected: true,
+  onKeysFailed: true,
   clock: true,
 });
 
@@ -104,13 +128,15 @@ export function toJwtSetup(options: JwtOptions): JwtSetup {
   const clockTolerance = whole(SITE, "clockToleranceSeconds", seconds, { min: 0, max: 300 });
   const tokensMax = orDefault(given.tokensMax, 10_000);
   const setup = {
-    ...toKeys(SITE, given),
+    ...toAges(given),
+    source: toKeys(SITE, given),
     checks: toChecks(given, clockTolerance),
     toleranceMs: clockTolerance * 1_000,
     header: toHeader(given.header),
     cookie: given.cookie === undefined ? undefined : toName("cookie", given.cookie),
     tokensMax: whole(SITE, "tokensMax", tokensMax, { min: 0, max: 1_000_000 }),
     onRejected: functionOf(SITE, "onRejected", options.onRejected),
+    onKeysFailed: functionOf(SITE, "onKeysFailed", options.onKeysFailed),
     clock: toClock(SITE, given.clock),
   };
   if (setup.header === undefined && setup.cookie === undefined) {
@@ -120,6 +146,21 @@ export function toJwtSetup(options: JwtOptions): JwtSetup {
 }
 
 type Given = Partial<Record<keyof JwtOptions, unknown>>;
+
+const DAY_MS = 86_400_000;
+
+function toAges(given: Given): Pick<JwtSetup, "jwksMaxAgeMs" | "jwksStaleMs"> {
+  for (const field of ["jwksMaxAgeMs", "jwksStaleMs"] as const) {
+    if (given[field] !== undefined && given.jwksUrl === undefined) {
+      refuse(SITE, `${field} goes with jwksUrl`);
+    }
+  }
+  const maxAge = orDefault(given.jwksMaxAgeMs, 600_000);
+  const jwksMaxAgeMs = whole(SITE, "jwksMaxAgeMs", maxAge, { min: FETCH_INTERVAL_MS, max: DAY_MS });
+  const stale = orDefault(given.jwksStaleMs, DAY_MS);
+  const bounds = { min: jwksMaxAgeMs, max: 30 * DAY_MS };
+  return { jwksMaxAgeMs, jwksStaleMs: whole(SITE, "jwksStaleMs", stale, bounds) };
+}
 
 function toChecks(given: Given, clockTolerance: number): JWTVerifyOptions {
   const algorithms = toAlgorithms(SITE, given.algorithms, given.secret !== undefined);
