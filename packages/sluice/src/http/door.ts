@@ -87,6 +87,14 @@ export class Door implements PassageHost {
     );
   }
 
+  /** What a request would be answered. Charges nothing; fails as `enter` does. */
+  peek(view: RequestView): MaybePromise<PolicyDecision> {
+    const shown = this.#identity.read(view);
+    return andThen(this.#prepare?.(view.raw), (attributes) =>
+      andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
+    );
+  }
+
   #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
     const shown = this.#identity.read(view);
     // Before a token is verified, where possible, so that a refusal is cheap.

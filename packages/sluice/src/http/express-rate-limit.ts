@@ -35,7 +35,7 @@ const HITS_MAX = 2 ** 24;
 
 /**
  * A store for one `rateLimit()` of express-rate-limit. Hits are counted in fixed windows of its
- * `windowMs`, shifted for each key, so that clients don't all start anew at the same instant. A store
+ * `windowMs`, each of which starts with the first hit of its key. A store
  * behind a network that fails, or takes longer than a second, rejects: `passOnStoreError` then says what
  * happens. There is no `resetAll`: nobody lists the counters in Redis, and those in memory are gone with
  * the process.
@@ -66,7 +66,7 @@ export class ExpressRateLimitStore implements HitStore {
 
   /** Called by express-rate-limit, once, with its options. */
   init({ windowMs, limit }: Pick<Options, "windowMs" | "limit">): void {
-    const window = fixedWindow({ windowMs, limit: toUnits(limit), align: "key" });
+    const window = fixedWindow({ windowMs, limit: toUnits(limit), align: "first" });
     if (this.#counter !== undefined && !isSame(this.#counter.limit as FixedWindowLimit, window)) {
       refuse(SITE, "one store serves one rateLimit(), make another for the next one");
     }

@@ -16,13 +16,16 @@ import { show } from "../errors.js";
 import { isThenable } from "../maybe-promise.js";
 import { type OptionSite, refuse } from "../options.js";
 import { Policy } from "../rules/policy.js";
+import { type RateLimitCheck, toCheck } from "./fastify/check.js";
 import { applyLimit, tellStatus } from "./fastify/exchange.js";
 import { type FastifyLimit, toPolicyLimit } from "./fastify/limit.js";
-import { FastifyLimits } from "./fastify/limits.js";
+import { FastifyLimits, HOOK_NAME } from "./fastify/limits.js";
 import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./fastify/options.js";
 import type { HttpOptions } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
 
+export { normalizeIP } from "./fastify/address.js";
+export type { CheckedState, RateLimitCheck } from "./fastify/check.js";
 export type {
   ErrorResponseContext,
   FastifyHook,
@@ -61,6 +64,8 @@ declare module "fastify" {
   interface FastifyInstance {
     /** A hook for a handler that has none of its own, such as that of 404; default: the plugin's limit. */
     rateLimit(options?: FastifyLimitOptions): preHandlerHookHandler;
+    /** A function that counts a request wherever a handler calls it; default: by the plugin's limit. */
+    createRateLimit(options?: FastifyLimitOptions): RateLimitCheck;
   }
   interface FastifyRequest {
     /** What was decided; null if the request was not counted. */
@@ -128,25 +133,31 @@ function addTo(app: FastifyInstance, limits: FastifyLimits): void {
   const { base } = limits;
   if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
   app.addHook("onRoute", (route) => {
-    const own = limits.addRoute(route);
-    if (own === undefined) return;
-    const before = route[own.hook] ?? [];
-    route[own.hook] = [...(Array.isArray(before) ? before : [before]), toHook(() => own)] as never;
+    const limit = limits.addRoute(route);
+    if (limit === undefined) return;
+    // A route's own hooks run after the application's, so that these may say first who the user is.
+    const before = route[limit.hook] ?? [];
+    const hooks = Array.isArray(before) ? before : [before];
+    route[limit.hook] = [...hooks, toHook(() => limit)] as never;
   });
   app.addHook(
     base.hook as "preHandler",
     toHook((request) => limits.of(request)),
   );
   app.addHook("onClose", () => limits.close());
+  if (!app.hasDecorator("createRateLimit")) {
+    let checks = 0;
+    app.decorate("createRateLimit", (options?: FastifyLimitOptions) =>
+      toCheck(options === undefined ? base : limits.alone(options, `check ${++checks}`)),
+    );
+  }
   if (app.hasDecorator("rateLimit")) return;
   let hooks = 0;
   app.decorate("rateLimit", (options?: FastifyLimitOptions) => {
     // Who was counted on the way to this hook is not counted again.
-    if (options === undefined) {
-      return toHook((request) => (request.rateLimit === null ? base : undefined));
-    }
-    const own = limits.alone(options, `hook ${++hooks}`);
-    return toHook(() => own);
+    const own = options === undefined ? undefined : limits.alone(options, `hook ${++hooks}`);
+    const hook = toHook((request) => own ?? (request.rateLimit === null ? base : undefined));
+    return Object.defineProperty(hook, "name", { value: HOOK_NAME });
   });
 }
 

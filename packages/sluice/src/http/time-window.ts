@@ -1,45 +1,64 @@
-// Lengths of time as @fastify/rate-limit takes and tells them: "1 minute", "30s", "2 hours".
+// Lengths of time as @fastify/rate-limit reads and writes them: "1 minute", "30s", "1.5 hours".
 
 import { show } from "../errors.js";
 import { type OptionSite, refuse } from "../options.js";
 
+const DAY_MS = 86_400_000;
+
 const UNITS = [
-  { name: "day", ms: 86_400_000, short: ["d"] },
-  { name: "hour", ms: 3_600_000, short: ["h", "hr"] },
-  { name: "minute", ms: 60_000, short: ["m", "min"] },
-  { name: "second", ms: 1_000, short: ["s", "sec"] },
-  { name: "millisecond", ms: 1, short: ["ms", "msec"] },
+  { name: "year", ms: 365.25 * DAY_MS, form: /^y(?:ears?|rs?)?$/ },
+  { name: "week", ms: 7 * DAY_MS, form: /^w(?:eeks?|ks?)?$/ },
+  { name: "day", ms: DAY_MS, form: /^d(?:ays?)?$/ },
+  { name: "hour", ms: 3_600_000, form: /^h(?:ours?|rs?)?$/ },
+  { name: "minute", ms: 60_000, form: /^m(?:in(?:utes?|s)?)?$/ },
+  { name: "second", ms: 1_000, form: /^s(?:ec(?:onds?|s)?)?$/ },
+  { name: "millisecond", ms: 1, form: /^(?:m(?:illiseconds?|s(?:ecs?)?))?$/ },
 ] as const;
 
-const FORM = /^(\d{1,15}(?:\.\d{1,9})?) ?([a-z]+?)s?$/i;
+/** Lengths are written in these: nobody is asked to wait for weeks. */
+const WRITTEN = UNITS.filter(({ name }) => name !== "week" && name !== "millisecond");
+
+const FORM = /^(\d{0,15}\.?\d{1,15}) {0,8}([a-z]*)$/;
 
 const WINDOW_MS_DEFAULT = 60_000;
 
-/** The option `timeWindow`: text becomes milliseconds, and a function stays one. */
+/**
+ * The option `timeWindow`: a string becomes milliseconds, a function stays one, and a number that is no
+ * length of time is the default, as it is in @fastify/rate-limit.
+ */
 export function toTimeWindow<F extends (...args: never[]) => unknown>(
   site: OptionSite,
   timeWindow: number | string | F = WINDOW_MS_DEFAULT,
 ): number | F {
-  return typeof timeWindow === "string" ? parseTimeWindow(site, timeWindow) : timeWindow;
+  if (typeof timeWindow === "function") return timeWindow;
+  if (typeof timeWindow === "string") return parseTimeWindow(site, timeWindow);
+  return toWindowMs(timeWindow);
 }
 
-/** Reads a length of time in milliseconds off a text. */
+/** A window lasts a millisecond at least; what is no length of time is the default. */
+export function toWindowMs(windowMs: unknown): number {
+  if (!Number.isFinite(windowMs) || (windowMs as number) < 0) return WINDOW_MS_DEFAULT;
+  return Math.max(1, Math.trunc(windowMs as number));
+}
+
+/** Parses a length of time, in milliseconds. A number without a unit is milliseconds. */
 export function parseTimeWindow(site: OptionSite, text: string): number {
-  const [, amount, unit] = FORM.exec(text.trim()) ?? [];
-  const word = unit?.toLowerCase();
-  // "ms" loses its "s" to the plural.
-  const names = (word === "m" && /ms$/i.test(text.trim()) ? "ms" : word) ?? "";
-  const found = UNITS.find(({ name, short }) => [name, ...short].includes(names as never));
-  if (found === undefined) {
-    refuse(site, `timeWindow must be milliseconds or text such as "1 minute", got ${show(text)}`);
+  const [, amount, unit = ""] = FORM.exec(text.trim().toLowerCase()) ?? [];
+  const found = UNITS.find(({ form }) => form.test(unit));
+  if (amount === undefined || found === undefined) {
+    refuse(
+      site,
+      `timeWindow must be milliseconds or a string such as "1 minute", got ${show(text)}`,
+    );
   }
-  return Math.round(Number(amount) * found.ms);
+  return Math.max(1, Math.round(Number(amount) * found.ms));
 }
 
-/** Tells a length of time in its largest unit, rounded up: "2 minutes". */
+/** Writes a length of time in its largest unit, rounded to the nearest: "2 minutes". */
 export function formatTimeWindow(lengthMs: number): string {
   if (!Number.isFinite(lengthMs)) return "never";
-  const unit = UNITS.find(({ ms }) => lengthMs >= ms) ?? UNITS[UNITS.length - 1];
-  const amount = Math.ceil(lengthMs / unit.ms);
+  const unit = WRITTEN.find(({ ms }) => lengthMs >= ms);
+  if (unit === undefined) return `${lengthMs} ms`;
+  const amount = Math.round(lengthMs / unit.ms);
   return `${amount} ${unit.name}${amount === 1 ? "" : "s"}`;
 }

@@ -24,7 +24,7 @@ export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 /** A limit holds at least one unit; where 0 is asked for, each request costs two. */
 const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
 
-/** A door with these numbers. Windows are shifted for each key, so that not all end at once. */
+/** A door with these numbers. The window of a key starts with its first request. */
 export function toWindowDoor<Raw>(
   site: OptionSite,
   options: WindowOptions<Raw>,
@@ -33,7 +33,7 @@ export function toWindowDoor<Raw>(
   if (!Number.isInteger(limit) || limit < 0) {
     refuse(site, `a limit must be a whole number from 0, got ${show(limit)}`);
   }
-  const window = fixedWindow({ limit: Math.max(1, limit), windowMs, align: "key" });
+  const window = fixedWindow({ limit: Math.max(1, limit), windowMs, align: "first" });
   return toDoor(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
 }
 

@@ -4,7 +4,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { SluiceError } from "../../errors.js";
-import { toBareAddress } from "../../rules/address.js";
+import { toBareAddress, toClientAddress } from "../../rules/address.js";
 
 /** Nobody stands behind so many proxies. All are addresses for documentation. */
 const CLAIMED = Array.from({ length: 64 }, (_, i) => `192.0.2.${i + 1}`);
@@ -41,4 +41,17 @@ function checkTrust(kind: object): void {
     sound.add(kind);
   }
   soundBefore = kind;
+}
+
+const IPV6_PREFIX = 64;
+
+/**
+ * The address by which a client is counted: IPv4 whole, IPv6 by the first address of its network. A string
+ * that is not an address comes back in lower case.
+ *
+ * @param ipv6Subnet - The bits of an IPv6 address that are one client, 0 to 128; default 64.
+ */
+export function normalizeIP(ip: string, ipv6Subnet: number = IPV6_PREFIX): string {
+  const counted = toClientAddress(ip, { ipv6Prefix: ipv6Subnet });
+  return counted === undefined ? ip.toLowerCase() : counted.replace(/\/\d+$/, "");
 }

@@ -54,10 +54,7 @@ function goOn(exchange: FastifyExchange, door: Door, passage: Passage): MaybePro
   const { limit, request, reply, done } = exchange;
   const { refusal } = passage;
   request.rateLimit = passage;
-  if (refusal !== undefined) {
-    joinHead(reply.raw, shownLines(passage, limit.hidden.refused));
-    return refuse(exchange, door, passage, refusal);
-  }
+  if (refusal !== undefined) return refuse(exchange, door, passage, refusal);
   joinHead(reply.raw, shownLines(passage, limit.hidden.passed));
   if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, door);
   if (!passage.isHeld) return done();
@@ -78,13 +75,34 @@ function refuse(
   refusal: Refusal,
 ): MaybePromise<void> {
   const { refused } = limit.hidden;
+  const lines = shownLines(passage, refused);
+  joinHead(reply.raw, lines);
   if (limit.refusals === undefined) return send(reply, refusal, refused);
-  return andThen(limit.refusals.toError(passage, request, door), (error) => {
-    if (error === undefined) return send(reply, refusal, refused);
+  return andThen(limit.refusals.toError(passage, request, door), (thrown) => {
+    if (thrown === undefined) return send(reply, refusal, refused);
+    const { error, ttlMs } = thrown;
     // Whatever answers the error writes a body of its own.
-    setFields(reply, withoutFields(withoutFields(refusal.fields, refused), BODY_FIELDS));
+    const fields = withoutFields(withoutFields(refusal.fields, refused), BODY_FIELDS);
+    setFields(reply, fields);
+    if (ttlMs !== undefined) showWait(reply, lines, { ttlMs, refused });
     done(error as Error);
   });
+}
+
+const RESET = /^((?:X-)?RateLimit-Reset: )\d+|;t=\d+/gim;
+
+/** Shows another wait than the refusal's own, in every field that has one. */
+function showWait(
+  reply: FastifyReply,
+  lines: string,
+  { ttlMs, refused }: { ttlMs: number; refused: ReadonlySet<string> },
+): void {
+  const seconds = Math.ceil(ttlMs / 1000);
+  joinHead(
+    reply.raw,
+    lines.replace(RESET, (_, name?: string) => `${name ?? ";t="}${seconds}`),
+  );
+  if (!refused.has("retry-after")) reply.header("Retry-After", `${seconds}`);
 }
 
 function send(

@@ -5,36 +5,45 @@ import type { FastifyRequest } from "fastify";
 import { SluiceError, show } from "../../errors.js";
 import { tell } from "../../maybe-promise.js";
 import type { Door } from "../door.js";
+import { normalizeIP } from "./address.js";
 
 const KEY: unique symbol = Symbol("sluice.key");
 
-type Keyed = FastifyRequest & { [KEY]?: string | undefined };
+/** What `keyGenerator` returns. */
+export type FoundKey = string | number;
 
-/** Keeps what `keyGenerator` answered. */
-export function setKey(request: FastifyRequest, found: unknown): string {
-  const key = typeof found === "number" ? String(found) : found;
-  if (typeof key !== "string" || key === "") {
+type Keyed = FastifyRequest & { [KEY]?: FoundKey | undefined };
+
+/** Keeps what `keyGenerator` returned. */
+export function setKey(request: FastifyRequest, found: unknown): FoundKey {
+  const isKey = typeof found === "number" || (typeof found === "string" && found !== "");
+  if (!isKey) {
     // As a key it would be shared by all who have none. Whom not to count is for `allowList` to say.
     throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(found)}`);
   }
-  (request as Keyed)[KEY] = key;
-  return key;
+  (request as Keyed)[KEY] = found;
+  return found;
 }
 
-/** What `keyGenerator` answered; without one, the client's address. */
-export function keyIn(request: FastifyRequest): string {
-  return (request as Keyed)[KEY] ?? request.ip;
+/** What `keyGenerator` returned; without one, the client's address. */
+export function keyIn(request: FastifyRequest): FoundKey {
+  return (request as Keyed)[KEY] ?? normalizeIP(request.ip);
+}
+
+/** The same as it is counted. */
+export function countedKeyIn(request: FastifyRequest): string {
+  return String(keyIn(request));
 }
 
 /** Tells a callback of a request and its key. What it throws changes nothing, and goes to `onError`. */
 export function tellWithKey(
-  callback: ((request: FastifyRequest, key: string) => unknown) | undefined,
+  callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
   request: FastifyRequest,
   door: Door,
 ): void {
   if (callback === undefined) return;
   tell(
-    () => callback(request, keyIn(request)),
+    () => callback(request, keyIn(request) as never),
     (error) => door.onError(error),
   );
 }

@@ -3,16 +3,18 @@
 // chooses, both by the key, and how a refusal is answered.
 
 import type { FastifyRequest } from "fastify";
+import { show } from "../../errors.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
 import { asOptions, type OptionSite, oneOf, refuse } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import { type HttpOptions, RATE_LIMIT_OPTIONS, type RateLimitOptions, toDoor } from "../options.js";
-import { toTimeWindow } from "../time-window.js";
+import { toTimeWindow, toWindowMs } from "../time-window.js";
 import { toWindowDoor, WindowDoors } from "../window-doors.js";
 import { addressOf } from "./address.js";
-import { keyIn, setKey } from "./key.js";
+import { HitCounter } from "./hits.js";
+import { countedKeyIn, setKey } from "./key.js";
 import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./options.js";
 import { FastifyRefusals } from "./refusals.js";
 
@@ -25,6 +27,8 @@ export interface FastifyLimit {
   readonly policy: Policy | undefined;
   /** Undefined: a refusal is answered as the door says. */
   readonly refusals: FastifyRefusals | undefined;
+  /** Counts beyond the limit; undefined if that is one of ours. */
+  readonly hits: HitCounter | undefined;
   readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
   /** Fields that responses go without, by lower-case name. */
   readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
@@ -40,6 +44,8 @@ const KNOWN_FROM_FASTIFY = [
   "keyGenerator",
   "allowList",
   "ban",
+  "continueExceeding",
+  "exponentialBackoff",
   "ipv6Subnet",
   "hook",
   "errorResponseBuilder",
@@ -54,14 +60,15 @@ const KNOWN_FROM_FASTIFY = [
 ] as const;
 
 const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
-  switches: ["enableDraftSpec"],
+  switches: ["enableDraftSpec", "continueExceeding", "exponentialBackoff"],
   pairs: [
     ["limit", "max"],
     ["limit", "timeWindow"],
     ["limit", "ban"],
+    ["limit", "continueExceeding"],
+    ["limit", "exponentialBackoff"],
     ["key", "keyGenerator"],
     ["key", "ipv6Subnet"],
-    ["keyGenerator", "ipv6Subnet"],
     ["headers", "enableDraftSpec"],
     ["body", "errorResponseBuilder"],
     ["onStoreFailure", "skipOnError"],
@@ -71,12 +78,12 @@ const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
 /** What can't be kept, and what to do instead. */
 const NOT_KEPT: Readonly<Record<string, string>> = {
   redis: "pass store: redisStore(client), from sluice/redis",
-  continueExceeding: "a refusal costs nothing here; `ban` answers who goes on with 403",
-  exponentialBackoff: "a refusal costs nothing here; `ban` answers who goes on with 403",
 };
 
 const MAX_DEFAULT = 1_000;
-const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+const SUBNET_DEFAULT = 64;
+/** Where a request may be counted. */
+export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** The limit of a policy. */
@@ -91,6 +98,7 @@ export function toPolicyLimit(
     doorOf: () => door,
     policy,
     refusals: undefined,
+    hits: undefined,
     onPassed: undefined,
     hidden: { passed: NOTHING, refused: NOTHING },
     knowsProxies: options.identity?.trustedProxies !== undefined,
@@ -108,11 +116,15 @@ export function toFastifyLimit(
     if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
   }
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
+  if (options.groupId !== undefined && typeof options.groupId !== "string") {
+    refuse(site, `groupId must be a string, got ${show(options.groupId)}`);
+  }
   const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
   return {
     ...toEntrance(site, options),
     hook: toHook(site, options.hook),
-    refusals: FastifyRefusals.of(site, options),
+    refusals: FastifyRefusals.of(options),
+    hits: options.limit === undefined ? new HitCounter(options) : undefined,
     onPassed: onExceeding,
     hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
     // Nor is there an address to be found where a function says who is who.
@@ -123,8 +135,8 @@ export function toFastifyLimit(
   };
 }
 
-function toHook(site: OptionSite, hook: unknown = "onRequest"): FastifyHook {
-  return oneOf(site, "hook", hook, HOOKS);
+function toHook(site: OptionSite, hook: unknown): FastifyHook {
+  return oneOf(site, "hook", hook || "onRequest", HOOKS);
 }
 
 function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<string> {
@@ -135,13 +147,16 @@ type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
 
 function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   const own = toOwn(options);
-  const { max = MAX_DEFAULT, limit, allowList } = options;
+  const { limit, allowList } = options;
+  const max = typeof options.max === "function" ? options.max : toMax(options.max);
   const windowMs = toTimeWindow(site, options.timeWindow);
   if (typeof max === "function" || typeof windowMs === "function") {
     const doors = new WindowDoors(site, own);
     const doorOf = unlessAllowed(options, (request, key) =>
       andThen(numberFor(max, request, key), (size) =>
-        andThen(numberFor(windowMs, request, key), (ms) => doors.of({ limit: size, windowMs: ms })),
+        andThen(numberFor(windowMs, request, key), (ms) =>
+          doors.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
+        ),
       ),
     );
     return { doorOf, policy: undefined, close: () => doors.close() };
@@ -155,14 +170,25 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   return { doorOf, policy: door.policy, close: () => door.close() };
 }
 
+/** What is no limit is the default, as it is in @fastify/rate-limit. */
+function toMax(max: unknown): number {
+  return Number.isFinite(max) && (max as number) >= 0 ? Math.trunc(max as number) : MAX_DEFAULT;
+}
+
+/** What is no length of a prefix is the default. */
+function toSubnet(bits: unknown): number {
+  const isLength = Number.isFinite(bits) && (bits as number) >= 0 && (bits as number) <= 128;
+  return isLength ? Math.max(1, Math.trunc(bits as number)) : SUBNET_DEFAULT;
+}
+
 /** Everything but the limit, in our own names. */
 function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyRequest>, "limit"> {
   const own: Record<string, unknown> = { ...options };
   delete own.limit;
   for (const name of KNOWN_FROM_FASTIFY) delete own[name];
   const { keyGenerator, ipv6Subnet, skipOnError, enableDraftSpec, limit } = options;
-  if (keyGenerator !== undefined) own.key = keyIn;
-  if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet}`;
+  if (keyGenerator !== undefined) own.key = countedKeyIn;
+  else if (ipv6Subnet !== undefined) own.key = `subnet:32/${toSubnet(ipv6Subnet)}`;
   if (skipOnError !== undefined) own.onStoreFailure = skipOnError ? "open" : "throw";
   if (enableDraftSpec) own.headers = "draft-6";
   // As clients of @fastify/rate-limit know it: seconds from now, and no X- fields beside the draft's.
@@ -175,14 +201,15 @@ function unlessAllowed(
   { keyGenerator, allowList }: FastifyLimitOptions,
   doorOf: ValueByKey<Door>,
 ): FastifyLimit["doorOf"] {
-  const allowed = Array.isArray(allowList) ? new Set<string>(allowList) : undefined;
+  const allowed = Array.isArray(allowList) ? new Set<string>(allowList.map(String)) : undefined;
   const isAllowed =
     typeof allowList === "function"
       ? allowList
-      : (_request: FastifyRequest, key: string) => allowed?.has(key) === true;
+      : (_request: FastifyRequest, key: string) => allowed?.has(String(key)) === true;
   return (request) =>
     andThen(keyGenerator === undefined ? addressOf(request) : keyGenerator(request), (found) => {
-      const key = setKey(request, found);
+      // A string by its type, as in @fastify/rate-limit; a number if `keyGenerator` returned one.
+      const key = setKey(request, found) as string;
       return andThen(isAllowed(request, key), (isFree) =>
         isFree ? undefined : doorOf(request, key),
       );

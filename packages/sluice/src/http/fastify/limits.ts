@@ -7,8 +7,11 @@ import { type OptionSite, refuse, whole } from "../../options.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import type { Store } from "../../stores/store.js";
 import { toRuleId } from "../rule-id.js";
-import { type FastifyLimit, toFastifyLimit } from "./limit.js";
-import type { FastifyHook, FastifyLimitOptions, FastifyOptions } from "./options.js";
+import { type FastifyLimit, HOOKS, toFastifyLimit } from "./limit.js";
+import type { FastifyLimitOptions, FastifyOptions } from "./options.js";
+
+/** The name of hooks that `app.rateLimit()` makes. */
+export const HOOK_NAME = "sluiceRateLimit";
 
 const ROUTE = "fastify.context";
 const CACHE = { min: 1, max: 100_000_000 };
@@ -21,8 +24,8 @@ export class FastifyLimits {
   readonly #site: OptionSite;
   /** What routes start from; undefined over a policy, whose rules say it all. */
   readonly #options: (FastifyLimitOptions & { store: Store; name: string }) | undefined;
-  /** By the object in `config.rateLimit`, as long as the route that has it lives. */
-  readonly #byConfig = new WeakMap<object, { limit: FastifyLimit; runsIn: FastifyHook }>();
+  /** Marks the config of routes that have a hook of their own: they need none of the application's. */
+  readonly #hooked = Symbol("sluice.hooked");
   /** By what Fastify keeps of a route. */
   readonly #byRoute = new WeakMap<object, { readonly limit: FastifyLimit | undefined }>();
   readonly #made: FastifyLimit[] = [];
@@ -35,7 +38,7 @@ export class FastifyLimits {
       this.#isGlobal = true;
     } else {
       const { global: isGlobal = true, nameSpace, cache, ...own } = options;
-      const name = own.name ?? nameSpace ?? "default";
+      const name = own.name ?? (nameSpace === undefined ? "default" : toRuleId(nameSpace));
       this.#options = { ...own, name, store: toStore(site, own.store, cache) };
       this.#isGlobal = isGlobal;
       this.base = toFastifyLimit(site, this.#options);
@@ -43,41 +46,41 @@ export class FastifyLimits {
     this.#made.push(this.base);
   }
 
-  /** Makes the limit of a route, if it has one of its own. Returns it if another hook has to run it. */
+  /** The limit of a route that is being added, and is to apply it in a hook of its own; undefined if it has none. */
   addRoute(route: RouteOptions): FastifyLimit | undefined {
     const own = route.config?.rateLimit;
-    if (own === undefined || own === false) return undefined;
-    if (typeof own !== "object" || own === null) {
-      refuse(this.#site, `config.rateLimit must be false or options, got ${show(own)}`);
-    }
-    const known = this.#byConfig.get(own);
-    const limit = known?.limit ?? this.#make(own, `${String(route.method)} ${route.url}`);
-    if (known === undefined) this.#byConfig.set(own, { limit, runsIn: limit.hook });
-    return limit.hook === this.base.hook ? undefined : limit;
+    // A copy: one object may be the config of several routes.
+    route.config = { ...route.config, [this.#hooked]: true };
+    return this.#ofRoute(own, nameOf(route));
   }
 
-  /** The limit that a hook has to apply; undefined if none has. */
+  /**
+   * The limit that the application's hook has to apply: of requests without a route, and of routes from
+   * before the plugin was loaded. Undefined if it has none to apply.
+   */
   of(request: FastifyRequest): FastifyLimit | undefined {
     const route = routeOf(request);
-    if (route === undefined) return this.#find(request);
-    const known = this.#byRoute.get(route);
+    const known = route === undefined ? undefined : this.#byRoute.get(route);
     if (known !== undefined) return known.limit;
-    const limit = this.#find(request);
-    this.#byRoute.set(route, { limit });
+    const limit = this.#find(request, route);
+    if (route !== undefined) this.#byRoute.set(route, { limit });
     return limit;
   }
 
-  #find(request: FastifyRequest): FastifyLimit | undefined {
+  #find(request: FastifyRequest, route: object | undefined): FastifyLimit | undefined {
     const { config, method, url } = request.routeOptions;
-    const own = config?.rateLimit;
-    if (own === undefined) return this.#isGlobal ? this.base : undefined;
+    if (config !== undefined && this.#hooked in config) return undefined;
+    if (request.is404 && route !== undefined && hasHook(route)) return undefined;
+    return this.#ofRoute(config?.rateLimit, `${String(method)} ${url}`);
+  }
+
+  #ofRoute(own: FastifyLimitOptions | false | undefined, place: string): FastifyLimit | undefined {
+    if (own === undefined || own === null) return this.#isGlobal ? this.base : undefined;
     if (own === false) return undefined;
-    const known = this.#byConfig.get(own);
-    if (known !== undefined) return known.runsIn === this.base.hook ? known.limit : undefined;
-    // A route from before the plugin was loaded: it is limited all the same.
-    const limit = this.#make(own, `${String(method)} ${url}`);
-    this.#byConfig.set(own, { limit, runsIn: this.base.hook });
-    return limit;
+    if (typeof own !== "object") {
+      refuse(this.#site, `config.rateLimit must be false or options, got ${show(own)}`);
+    }
+    return this.#make(own, place);
   }
 
   /** A limit that a hook of the user applies. */
@@ -100,6 +103,20 @@ export class FastifyLimits {
     this.#made.push(limit);
     return limit;
   }
+}
+
+/** Routes that differ by their constraints alone count apart. */
+function nameOf({ method, url, constraints }: RouteOptions): string {
+  const place = `${String(method)} ${url}`;
+  return constraints === undefined ? place : `${place} ${JSON.stringify(constraints)}`;
+}
+
+/** Fastify binds hooks, which keeps their names. */
+function hasHook(route: object): boolean {
+  return HOOKS.some((name) => {
+    const hooks = (route as Record<string, unknown>)[name];
+    return Array.isArray(hooks) && hooks.some((hook) => hook.name.endsWith(HOOK_NAME));
+  });
 }
 
 /** Found on the first request; null if this Fastify keeps its routes elsewhere. */
@@ -126,9 +143,9 @@ function inherited(
   if (own.limit !== undefined) return rest;
   const window = {
     ...rest,
-    ...(max && { max }),
-    ...(timeWindow && { timeWindow }),
-    ...(ban && { ban }),
+    ...(max !== undefined && { max }),
+    ...(timeWindow !== undefined && { timeWindow }),
+    ...(ban !== undefined && { ban }),
   };
   const isWindow = own.max !== undefined || own.timeWindow !== undefined;
   return isWindow || limit === undefined ? window : { ...rest, limit };

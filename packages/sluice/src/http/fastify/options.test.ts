@@ -244,7 +244,6 @@ describe("rateLimit in Fastify", () => {
       { keyGenerator: fail },
       { allowList: fail },
       { max: fail },
-      { max: async () => -1 },
       { timeWindow: () => Promise.reject(new Error("broken")) },
       { max: 0, errorResponseBuilder: fail },
     ]) {
@@ -254,22 +253,26 @@ describe("rateLimit in Fastify", () => {
     }
   });
 
-  it("answers a refusal by the error handler only if errorResponseBuilder says so", async () => {
-    for (const errorResponseBuilder of [undefined, () => ({ statusCode: 429, code: 7 })]) {
+  it("answers a refusal by the error handler, unless the limit or its body is ours", async () => {
+    const own = { statusCode: 429, code: 7 };
+    for (const [options, thrown] of [
+      [{ max: 1 }, expect.objectContaining({ message: "Rate limit exceeded, retry in 1 minute" })],
+      [{ max: 1, errorResponseBuilder: () => own }, own],
+      [{ limit: one(), errorResponseBuilder: () => own }, own],
+      [{ max: 1, body: "text" }, undefined],
+      [{ limit: one() }, undefined],
+    ] as const) {
       const app = make();
-      app.register(rateLimit, {
-        max: 0,
-        clock,
-        ...(errorResponseBuilder && { errorResponseBuilder }),
-      });
+      app.register(rateLimit, { clock, ...options } as FastifyOptions);
       const seen = vi.fn();
       app.setErrorHandler((error, _request, reply) => {
         seen(error);
         reply.code(429).send("handled");
       });
+      await app.inject("/");
       const { body, headers } = await app.inject("/");
-      expect(seen.mock.calls).toEqual(errorResponseBuilder ? [[{ statusCode: 429, code: 7 }]] : []);
-      expect(body === "handled").toBe(errorResponseBuilder !== undefined);
+      expect(seen.mock.calls).toEqual(thrown === undefined ? [] : [[thrown]]);
+      expect(body === "handled").toBe(thrown !== undefined);
       expect(headers["cache-control"]).toBe("no-store");
     }
   });
@@ -279,16 +282,13 @@ describe("options of rateLimit in Fastify that can't be", () => {
   it.each<[object, string]>([
     [{ limit: one(), max: 5 }, "takes limit or max, not both"],
     [{ limit: one(), ban: 5 }, "takes limit or ban, not both"],
+    [{ limit: one(), continueExceeding: true }, "takes limit or continueExceeding, not both"],
+    [{ groupId: 5 }, "groupId must be a string, got 5"],
     [{ key: "ip", keyGenerator: () => "a" }, "takes key or keyGenerator, not both"],
-    [{ timeWindow: "soon" }, 'text such as "1 minute", got "soon"'],
-    [{ max: 1.5 }, "a limit must be a whole number from 0, got 1.5"],
+    [{ timeWindow: "soon" }, 'string such as "1 minute", got "soon"'],
     [{ hook: "onSend" }, "hook must be one of onRequest"],
     [{ redis: {} }, "pass store: redisStore(client)"],
-    [{ continueExceeding: true }, "does not know continueExceeding"],
-    [{ exponentialBackoff: true }, "does not know exponentialBackoff"],
     [{ store: class {} }, "store is a class of @fastify/rate-limit"],
-    [{ ban: 2, timeWindow: () => 5 }, "ban needs a timeWindow that is the same"],
-    [{ ban: -2 }, "ban must be a whole number"],
     [{ maximum: 5 }, 'unknown option "maximum"'],
     [{ timeWindw: 5 }, 'unknown option "timeWindw", did you mean timeWindow? known: limit, key'],
   ])("%j", async (options, message) => {

@@ -31,14 +31,18 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   limit?: Limit | readonly Limit[];
   /** How many requests in each `timeWindow`; default 1,000. With 0 every request is refused. */
   max?: number | ValueByKey<number>;
-  /** In milliseconds, or as text: `"1 minute"`, `"30s"`; default 60,000. */
+  /** In milliseconds, or a string: `"1 minute"`, `"30s"`; default 60,000. */
   timeWindow?: number | string | ValueByKey<number>;
-  /** What is counted by, in place of `key`. It has to answer with a text that is not empty. */
+  /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>;
   /** Who is not counted: keys as `keyGenerator` answers them, addresses without it; or a function. */
-  allowList?: readonly string[] | ValueByKey<boolean>;
+  allowList?: readonly (string | number)[] | ValueByKey<boolean>;
   /** After so many refusals in a window the answer is 403; default: never. */
   ban?: number;
+  /** A refused request starts the window again: the caller has to pause for all of it. Default false. */
+  continueExceeding?: boolean;
+  /** As `continueExceeding`, and each refusal doubles the wait that is shown. Default false. */
+  exponentialBackoff?: boolean;
   /** How many bits of an IPv6 address are one client, 1 to 128; default 64. */
   ipv6Subnet?: number;
   /** Default `"onRequest"`. */

@@ -1,117 +1,111 @@
-// Refusals in the way of @fastify/rate-limit: told to callbacks, thrown as what `errorResponseBuilder`
-// makes, and 403 for who goes on after so many of them.
+// Refusals as @fastify/rate-limit answers them: callbacks are notified, an error is thrown that Fastify's
+// error handling answers, and a caller that goes on after so many refusals gets 403.
 
 import type { FastifyRequest } from "fastify";
-import { type Clock, systemClock, toWholeMs } from "../../clock.js";
-import { fixedWindow } from "../../limits.js";
-import { andThen, isThenable, type MaybePromise } from "../../maybe-promise.js";
-import { type OptionSite, refuse, whole } from "../../options.js";
-import { chargesOf } from "../../rules/policy-decision.js";
-import { toGuarded } from "../../stores/guarded.js";
-import type { Counter, Store } from "../../stores/store.js";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
+import type { Store } from "../../stores/store.js";
 import type { Door } from "../door.js";
 import type { Passage } from "../passage.js";
-import { formatTimeWindow, toTimeWindow } from "../time-window.js";
+import { formatTimeWindow } from "../time-window.js";
+import { HitCounter, type Hits } from "./hits.js";
 import { tellWithKey } from "./key.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./options.js";
 
-const BAN = { min: 0, max: 1_000_000 };
 const BANNED_STATUS = 403;
+
+/** An error for Fastify to answer, and the wait to show in place of the refusal's own. */
+export interface RefusalError {
+  readonly error: object;
+  readonly ttlMs: number | undefined;
+}
 
 /** Answers the refusals of one limit. */
 export class FastifyRefusals {
   readonly #options: FastifyLimitOptions;
-  readonly #bans: Bans | undefined;
+  readonly #banAfter: number;
+  /** Undefined if nothing depends on how many requests were refused. */
+  readonly #hits: HitCounter | undefined;
 
-  /** Undefined if the options have nothing to say about refusals. */
-  static of(
-    site: OptionSite,
-    options: FastifyLimitOptions & { store: Store; name: string },
-  ): FastifyRefusals | undefined {
-    const { ban, onExceeded, errorResponseBuilder } = options;
-    const isBanning = ban !== undefined && ban !== -1;
-    if (!isBanning && onExceeded === undefined && errorResponseBuilder === undefined) {
-      return undefined;
-    }
-    return new FastifyRefusals(options, isBanning ? new Bans(site, options) : undefined);
+  /** Undefined if refusals are answered as ours are: the limit or its body is given in our own way. */
+  static of(options: FastifyLimitOptions & { store: Store }): FastifyRefusals | undefined {
+    const { limit, body, onExceeded, errorResponseBuilder } = options;
+    const isOurs = limit !== undefined || body !== undefined;
+    if (isOurs && onExceeded === undefined && errorResponseBuilder === undefined) return undefined;
+    return new FastifyRefusals(options, isOurs);
   }
 
-  private constructor(options: FastifyLimitOptions, bans: Bans | undefined) {
+  readonly #isOurs: boolean;
+
+  private constructor(options: FastifyLimitOptions & { store: Store }, isOurs: boolean) {
     this.#options = options;
-    this.#bans = bans;
+    this.#isOurs = isOurs;
+    this.#banAfter = toBan(options.ban);
+    const hits = new HitCounter(options);
+    const isCounting = hits.isExtending || this.#banAfter !== Number.POSITIVE_INFINITY;
+    this.#hits = isCounting && options.limit === undefined ? hits : undefined;
+  }
+
+  /** Whether a caller with so many requests beyond the limit is banned. */
+  isBanned({ excess }: Hits): boolean {
+    return excess > this.#banAfter;
   }
 
   /**
-   * What Fastify's error handling has to answer; undefined: the door's own refusal. What callbacks throw
-   * goes to the door's `onError`.
+   * What Fastify's error handling has to answer; undefined: our own refusal. What callbacks throw goes to
+   * `onError`.
    */
-  toError(passage: Passage, request: FastifyRequest, door: Door): MaybePromise<object | undefined> {
+  toError(
+    passage: Passage,
+    request: FastifyRequest,
+    door: Door,
+  ): MaybePromise<RefusalError | undefined> {
     const { onExceeded, onBanReach } = this.#options;
     tellWithKey(onExceeded, request, door);
-    const [charge] = chargesOf(passage.decision);
-    if (this.#bans === undefined || charge === undefined) {
-      return this.#build(passage, request, false);
-    }
-    return andThen(this.#bans.isReached(charge.key), (isBanned) => {
+    if (this.#hits === undefined) return this.#build(passage, request, undefined, false);
+    return andThen(this.#hits.count(passage.decision), (hits) => {
+      const isBanned = this.isBanned(hits);
       if (isBanned) tellWithKey(onBanReach, request, door);
-      return this.#build(passage, request, isBanned);
+      return this.#build(passage, request, hits.ttlMs, isBanned);
     });
   }
 
-  #build(passage: Passage, request: FastifyRequest, isBanned: boolean): object | undefined {
+  #build(
+    passage: Passage,
+    request: FastifyRequest,
+    ttlMs: number | undefined,
+    isBanned: boolean,
+  ): RefusalError | undefined {
     const { errorResponseBuilder } = this.#options;
-    if (errorResponseBuilder === undefined && !isBanned) return undefined;
-    const context = toContext(passage, isBanned);
-    return errorResponseBuilder?.(request, context) ?? new BannedError(context);
+    if (errorResponseBuilder === undefined && this.#isOurs && !isBanned) return undefined;
+    const context = toContext(passage, ttlMs, isBanned);
+    return { error: errorResponseBuilder?.(request, context) ?? new ExceededError(context), ttlMs };
   }
 }
 
-function toContext({ refusal, limit }: Passage, ban: boolean): ErrorResponseContext {
-  const ttl = refusal?.retryAfterMs ?? 0;
+/** After how many refusals a caller is banned; what is no number of them is never. */
+function toBan(ban: unknown): number {
+  const isNumber = Number.isFinite(ban) && (ban as number) >= 0;
+  return isNumber ? Math.trunc(ban as number) : Number.POSITIVE_INFINITY;
+}
+
+function toContext(
+  { refusal, limit }: Passage,
+  ttlMs: number | undefined,
+  ban: boolean,
+): ErrorResponseContext {
+  const ttl = ttlMs ?? refusal?.retryAfterMs ?? 0;
   const statusCode = ban ? BANNED_STATUS : (refusal?.status ?? 429);
   // Whole seconds, as Retry-After has them.
   const after = formatTimeWindow(Math.ceil(ttl / 1000) * 1000);
   return { statusCode, ban, after, max: limit, ttl };
 }
 
-/** What Fastify answers to who is banned. */
-class BannedError extends Error {
+/** What is thrown for a refused request. */
+class ExceededError extends Error {
   readonly statusCode: number;
 
   constructor({ statusCode, after }: ErrorResponseContext) {
     super(`Rate limit exceeded, retry in ${after}`);
     this.statusCode = statusCode;
-  }
-}
-
-/** Counts refusals, in the same windows in which the requests of a key are counted. */
-class Bans {
-  readonly #refusalsMax: number;
-  readonly #counter: Counter;
-  readonly #store: Store;
-  readonly #clock: Clock;
-
-  constructor(site: OptionSite, options: FastifyLimitOptions & { store: Store; name: string }) {
-    const { name, clock = systemClock } = options;
-    const windowMs = toTimeWindow(site, options.timeWindow);
-    if (typeof windowMs === "function") {
-      refuse(site, "ban needs a timeWindow that is the same for all requests");
-    }
-    this.#refusalsMax = whole(site, "ban", options.ban, BAN);
-    const limit = fixedWindow({ limit: this.#refusalsMax + 1, windowMs, align: "key" });
-    this.#counter = Object.freeze({ scope: `${name}.refused`, part: 0, limit });
-    this.#clock = clock;
-    this.#store = toGuarded(options.store, { clock });
-  }
-
-  /** Counts one more refusal. A store that does not answer bans nobody. */
-  isReached(key: string): MaybePromise<boolean> {
-    const nowMs = toWholeMs(this.#clock.now());
-    const counted = this.#store.debit([{ counter: this.#counter, key, cost: 1, nowMs }]);
-    if (!isThenable(counted)) return counted[0].used > this.#refusalsMax;
-    return counted.then(
-      ([{ used }]) => used > this.#refusalsMax,
-      () => false,
-    );
   }
 }

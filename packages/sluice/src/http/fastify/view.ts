@@ -10,11 +10,11 @@ import { addressOf } from "./address.js";
 /** A request of Fastify. */
 export class FastifyView implements RequestView {
   readonly raw: FastifyRequest;
-  readonly #reply: FastifyReply;
+  readonly #reply: FastifyReply | undefined;
   readonly #knowsProxies: boolean;
 
   /** @param knowsProxies - Whether `identity.trustedProxies` walks the proxies, so Fastify must not. */
-  constructor(request: FastifyRequest, reply: FastifyReply, knowsProxies: boolean) {
+  constructor(request: FastifyRequest, reply: FastifyReply | undefined, knowsProxies: boolean) {
     this.raw = request;
     this.#reply = reply;
     this.#knowsProxies = knowsProxies;
@@ -43,6 +43,6 @@ export class FastifyView implements RequestView {
   readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     const { body } = this.raw;
     if (body !== undefined) return toFields(body);
-    return readNodeBody(this.raw.raw, bounds, this.#reply.raw);
+    return readNodeBody(this.raw.raw, bounds, this.#reply?.raw);
   }
 }
