@@ -50,7 +50,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
       "a sliding counter",
       slidingWindowCounter({ limit: 3, windowMs: 60_000 }),
       { q: 3, w: 60 },
-      { r: 2, t: 120 },
+      { r: 2, t: 60 },
     ],
     [
       "a sliding log",

@@ -134,16 +134,38 @@ function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
   return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
 }
 
+/**
+ * The draft's `t` says when more quota is there, within the window that the policy names. A refusal names the time of
+ * its Retry-After. Only a sliding counter may need more than its window for a unit: there Retry-After alone says so.
+ */
 function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
-  const state = texts.namedState + clip(bound.verdict.remaining);
-  const waitMs = shownMsOf(bound, retry);
-  return waitMs === undefined ? state : `${state};t=${toSeconds(waitMs)}`;
+  const { verdict, ruleLimit } = bound;
+  const state = texts.namedState + clip(verdict.remaining);
+  const waitMs = verdict.allowed ? moreMsOf(bound) : shownMsOf(bound, retry);
+  if (waitMs === undefined) return state;
+  const isWithin = verdict.allowed || ruleLimit.limit.algorithm === "slidingWindowCounter";
+  const seconds = toSeconds(waitMs);
+  return `${state};t=${isWithin ? Math.min(seconds, texts.windowSeconds) : seconds}`;
 }
 
 /**
- * Until there is more: of a limit that refused until it would pass, of others until the full quota is
- * back, which is not known of permits. The refusal's own time where it is that limit's, so that all
- * fields say the same. Undefined if never, or if it is not known.
+ * Until there is more than now, of a limit that admitted: of a bucket the next unit, of others the full quota.
+ * Undefined of permits, of which it is not known.
+ */
+function moreMsOf({ verdict, ruleLimit }: Bound): number | undefined {
+  if (ruleLimit.isPermit) return undefined;
+  const { algorithm, recoveryMs } = ruleLimit.limit;
+  const { limit, remaining, resetMs } = verdict;
+  if (algorithm !== "tokenBucket" && algorithm !== "leakyBucket") return resetMs;
+  // Those units that come after the next one, each in its time.
+  const laterMs = ((limit - remaining - 1) * recoveryMs) / limit;
+  return Math.min(resetMs, Math.max(1, resetMs - laterMs));
+}
+
+/**
+ * Until a limit that refused would pass, and until the full quota of one that admitted is back, which is not known of
+ * permits. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if never, or if
+ * it is not known.
  */
 function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {
   const { verdict, ruleLimit } = bound;

@@ -24,6 +24,8 @@ export interface LimitTexts {
   /** `100;w=60`, as older drafts have it. */
   readonly policy: string;
   readonly limit: string;
+  /** The window in whole seconds from 1; Infinity if there is none. */
+  readonly windowSeconds: number;
 }
 
 /** One limit of a rule, as it is charged. */

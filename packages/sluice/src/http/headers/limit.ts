@@ -19,8 +19,10 @@ function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): Lim
   const { id, settle } = rule.rule;
   const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
   const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.limit)}`;
-  const seconds = windowSecondsOf(ruleLimit.limit);
-  const window = seconds === undefined ? "" : `;w=${seconds}`;
+  const windowMs = windowMsOf(ruleLimit.limit);
+  const windowSeconds = Math.min(INTEGER_MAX, Math.ceil(windowMs / 1000));
+  const window =
+    windowMs < 1000 || windowMs === Number.POSITIVE_INFINITY ? "" : `;w=${windowSeconds}`;
   let unit = "";
   if (ruleLimit.isPermit) unit = ';qu="concurrent-requests"';
   else if (settle?.kind === "bytes") unit = ';qu="content-bytes"';
@@ -32,31 +34,28 @@ function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): Lim
     namedState: ['"', name, '";r='].join(""),
     policy: [limit, window].join(""),
     limit,
+    windowSeconds: windowMs === Number.POSITIVE_INFINITY ? windowMs : windowSeconds,
   };
 }
 
-const DAY_SECONDS = 86_400;
-/** A month by its longest, so that who spreads its requests over it stays below the quota. */
-const PERIOD_SECONDS = { day: DAY_SECONDS, week: 7 * DAY_SECONDS, month: 31 * DAY_SECONDS };
+const DAY_MS = 86_400_000;
+/** A month by its longest, so that a client that spreads its requests over it stays below the quota. */
+const PERIOD_MS = { day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS };
 
 /**
- * In which time the limit's units come back: a window's length, a bucket's time to refill from empty.
- * Whole seconds, rounded up; undefined below one second and where there is no such time.
+ * In which time the limit's units come back: a window's length, a bucket's time to refill from empty. Infinity
+ * where there is no such time.
  */
-function windowSecondsOf(limit: Limit): number | undefined {
+function windowMsOf(limit: Limit): number {
   switch (limit.algorithm) {
     case "concurrency":
-      return undefined;
+      return Number.POSITIVE_INFINITY;
     case "quota":
-      return PERIOD_SECONDS[limit.period];
+      return PERIOD_MS[limit.period];
     case "tokenBucket":
     case "leakyBucket":
-      return toWindowSeconds(limit.recoveryMs);
+      return limit.recoveryMs;
     default:
-      return toWindowSeconds(limit.windowMs);
+      return limit.windowMs;
   }
-}
-
-function toWindowSeconds(windowMs: number): number | undefined {
-  return windowMs < 1000 ? undefined : Math.min(INTEGER_MAX, Math.ceil(windowMs / 1000));
 }
