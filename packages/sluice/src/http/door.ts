@@ -70,7 +70,7 @@ export class Door implements PassageHost {
   enter(view: RequestView): MaybePromise<Passage> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#admit(view, undefined);
-    return andThen(prepare(view.raw), (attributes) =>
+    return andThen(prepare(view.raw, view.context), (attributes) =>
       attributes === undefined ? this.#passUncounted(view) : this.#admit(view, attributes),
     );
   }
@@ -82,7 +82,7 @@ export class Door implements PassageHost {
   status(view: RequestView): MaybePromise<Reply> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#toStatus(view, undefined);
-    return andThen(prepare(view.raw), (attributes) =>
+    return andThen(prepare(view.raw, view.context), (attributes) =>
       attributes === undefined ? toStatusReply([]) : this.#toStatus(view, attributes),
     );
   }
@@ -90,7 +90,7 @@ export class Door implements PassageHost {
   /** What a request would be answered. Charges nothing; fails as `enter` does. */
   peek(view: RequestView): MaybePromise<PolicyDecision> {
     const shown = this.#identity.read(view);
-    return andThen(this.#prepare?.(view.raw), (attributes) =>
+    return andThen(this.#prepare?.(view.raw, view.context), (attributes) =>
       andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
     );
   }
@@ -220,7 +220,7 @@ export class Door implements PassageHost {
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
     const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
     const lines = this.#fields.write(decision, retry);
-    const refusal = this.#refusals.write(decision, retry, raw);
+    const refusal = this.#refusals.write(decision, retry, view);
     const passage = new Passage(this, raw, decision, lines, refusal, undefined);
     if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
     this.#tellRefused(passage, raw);

@@ -25,12 +25,14 @@ import { Policy } from "../rules/policy.js";
 import { SkipRateLimit } from "./nest/decorators.js";
 import { NestView } from "./nest/guard.js";
 import { type NestArguments, NestLimits } from "./nest/limits.js";
+import type { NestOptions } from "./nest/options.js";
 import { RateLimitFilter, sendByAdapter } from "./nest/refusal.js";
-import type { HttpOptions, RateLimitOptions } from "./options.js";
+import type { HttpOptions } from "./options.js";
 
-export { RateLimit, SkipRateLimit } from "./nest/decorators.js";
+export { RateLimit, type Skipped, SkipRateLimit } from "./nest/decorators.js";
 export { type LimitedRequest, type NestExchange, RateLimitGuard } from "./nest/guard.js";
 export type { NestArguments } from "./nest/limits.js";
+export type { NestLimit, NestOptions, OfRequest } from "./nest/options.js";
 export { RateLimitException } from "./nest/refusal.js";
 export type * from "./types.js";
 
@@ -45,8 +47,8 @@ export interface RateLimitAsyncOptions extends RateLimitModuleOptions {
   imports?: NonNullable<ModuleMetadata["imports"]>;
   /** What `useFactory` is called with. */
   inject?: (InjectionToken | OptionalFactoryDependency)[];
-  /** A policy, a policy with HTTP options as a list, or the options of one limit. */
-  useFactory: (...injected: never[]) => MaybePromise<Policy | RateLimitOptions | NestArguments>;
+  /** A policy, a policy with HTTP options as a list, or the options of limits. */
+  useFactory: (...injected: never[]) => MaybePromise<Policy | NestOptions | NestArguments>;
 }
 
 const ARGUMENTS = Symbol("sluice:arguments");
@@ -61,10 +63,10 @@ export class RateLimitModule implements OnModuleDestroy {
 
   /** Holds requests to a policy. */
   static forRoot(policy: Policy, options?: HttpOptions & RateLimitModuleOptions): DynamicModule;
-  /** Holds requests to one limit. */
-  static forRoot(options: RateLimitOptions & RateLimitModuleOptions): DynamicModule;
+  /** Holds requests to one limit, or to several by name. */
+  static forRoot(options: NestOptions & RateLimitModuleOptions): DynamicModule;
   static forRoot(
-    first: Policy | (RateLimitOptions & RateLimitModuleOptions),
+    first: Policy | (NestOptions & RateLimitModuleOptions),
     second?: HttpOptions & RateLimitModuleOptions,
   ): DynamicModule {
     if (first instanceof Policy) {
@@ -94,7 +96,7 @@ function toModule(
   statusPath: string | undefined,
   imports: NonNullable<ModuleMetadata["imports"]> = [],
 ): DynamicModule {
-  const useFactory = (args: Policy | RateLimitOptions | NestArguments) =>
+  const useFactory = (args: Policy | NestOptions | NestArguments) =>
     new NestLimits(isList(args) ? args : [args]);
   return {
     module: RateLimitModule,
@@ -110,7 +112,7 @@ function toModule(
   };
 }
 
-function isList(args: Policy | RateLimitOptions | NestArguments): args is NestArguments {
+function isList(args: Policy | NestOptions | NestArguments): args is NestArguments {
   return Array.isArray(args);
 }
 

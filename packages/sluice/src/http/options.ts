@@ -21,7 +21,14 @@ import { type Identity, type IdentityOptions, toIdentity } from "./identity.js";
 import type { RateLimitInfo } from "./passage.js";
 import type { RefusalBody } from "./refusal.js";
 import { type Random, systemRandom } from "./retry-after.js";
-import { SIMPLE_OPTIONS, type SimpleOptions, toSimplePolicy } from "./simple-policy.js";
+import {
+  type NamedLimit,
+  type SharedOptions,
+  SIMPLE_OPTIONS,
+  type SimpleOptions,
+  toNamedPolicy,
+  toSimplePolicy,
+} from "./simple-policy.js";
 
 /** How a door meets HTTP. `Raw` is the request of the framework. */
 export interface HttpOptions<Raw = unknown> {
@@ -136,6 +143,17 @@ export function refuseRequest(site: OptionSite, options: unknown): void {
     site,
     `got a request, not options; write app.use(${what}) instead of app.use(${site.name})`,
   );
+}
+
+/** Makes a door of several limits, which are decided together. */
+export function toNamedDoor<Raw>(
+  site: OptionSite,
+  limits: readonly NamedLimit<Raw>[],
+  shared: SharedOptions<Raw> & HttpOptions<Raw>,
+): Door {
+  const setup = toHttpSetup(site, shared, toClock(site, shared.clock));
+  const named = toNamedPolicy(site, limits, shared, setup.onError);
+  return new Door(named.policy, setup, named);
 }
 
 /**

@@ -6,6 +6,7 @@ import { chargesOf, type PolicyDecision, type RefusalReason } from "../rules/pol
 import type { Fields } from "./fields.js";
 import { textsOf } from "./headers/limit.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem.js";
+import type { RequestView } from "./request-view.js";
 import type { Retry } from "./retry-after.js";
 
 /** A whole response, apart from the RateLimit fields. */
@@ -48,6 +49,12 @@ export type RefusalBody<Raw = unknown> =
   | "minimal"
   | ((context: RefusalContext<Raw>) => WrittenBody);
 
+/** As functions in code are called: a framework may have more than its request. */
+type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
+
+/** The request that is refused. */
+type Asked = Pick<RequestView, "raw" | "context">;
+
 /** What of a refusal is sent. */
 interface Written {
   readonly fields: Fields;
@@ -70,14 +77,14 @@ export class RefusalWriter {
     this.#onError = onError;
   }
 
-  write(decision: PolicyDecision, retry: Retry, request: unknown): Refusal {
+  write(decision: PolicyDecision, retry: Retry, view: Asked): Refusal {
     const reason = decision.reason ?? "limit";
     const { status } = PROBLEMS[reason];
     const rules = namesOf(decision);
     const { fields, body } =
       this.#latest !== undefined && isAlike(this.#latest, reason, rules, retry)
         ? this.#latest
-        : this.#write(decision, reason, rules, retry, request);
+        : this.#write(decision, reason, rules, retry, view);
     return { status, fields, body, reason, retryAfterMs: retry.toldMs };
   }
 
@@ -86,9 +93,9 @@ export class RefusalWriter {
     reason: RefusalReason,
     rules: readonly string[],
     retry: Retry,
-    request: unknown,
+    view: Asked,
   ): Written {
-    const { type, text: body } = this.#toBody(decision, reason, rules, retry, request);
+    const { type, text: body } = this.#toBody(decision, reason, rules, retry, view);
     const fields = ["Cache-Control", "no-store"];
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
@@ -104,7 +111,7 @@ export class RefusalWriter {
     reason: RefusalReason,
     rules: readonly string[],
     retry: Retry,
-    request: unknown,
+    view: Asked,
   ): WrittenBody {
     const kind = PROBLEMS[reason];
     const body = this.#body;
@@ -114,10 +121,10 @@ export class RefusalWriter {
     }
     if (typeof body === "function") {
       const { status } = kind;
+      const { raw: request, context } = view;
+      const refusal = { status, reason, rules, retryAfterMs: retry.toldMs, decision, request };
       try {
-        return toWritten(
-          body({ status, reason, rules, retryAfterMs: retry.toldMs, decision, request }),
-        );
+        return toWritten((body as WriteBody)(refusal, context));
       } catch (error) {
         this.#onError(error);
       }

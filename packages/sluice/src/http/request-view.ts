@@ -26,6 +26,8 @@ export interface RequestView {
   readonly peer: string | undefined;
   /** The framework's own request, for functions in code. */
   readonly raw: unknown;
+  /** What the framework has besides, for functions in code: their second argument. */
+  readonly context?: unknown;
   /**
    * The top-level fields of a JSON or form body; undefined if there is none within the bounds, or it
    * is malformed. The body can still be read afterwards.

@@ -96,8 +96,12 @@ export const SIMPLE_OPTIONS: readonly (keyof SimpleOptions)[] = [
   ...PASSED_ON,
 ];
 
-/** Asks the functions in code. Undefined: the request is not counted. */
-export type Prepare = (request: unknown) => MaybePromise<Attributes | undefined>;
+/**
+ * Asks the functions in code. Undefined: the request is not counted.
+ *
+ * @param context - What a framework has besides the request: `RequestView.context`.
+ */
+export type Prepare = (request: unknown, context: unknown) => MaybePromise<Attributes | undefined>;
 
 /** A policy of one rule, and the functions that have to be asked before it. */
 export interface SimplePolicy {
@@ -114,6 +118,16 @@ const COST = "cost";
 // GET /rate_limit show it, as `attribute:caller`.
 const KEY = "caller";
 
+/** What limits of one policy have in common. */
+export interface SharedOptions<Raw = unknown>
+  extends Pick<SimpleOptions<Raw>, "store" | "clock" | "onStoreFailure" | "skip"> {
+  /** Further attributes of a request, by which limits may count. */
+  attributes?: (request: Raw, context: unknown) => MaybePromise<Attributes>;
+}
+
+/** A limit among several; its name is the id of its rule. */
+export type NamedLimit<Raw = unknown> = SimpleOptions<Raw> & { readonly name: string };
+
 /**
  * Makes the policy of the simple case.
  *
@@ -124,7 +138,43 @@ export function toSimplePolicy<Raw>(
   options: SimpleOptions<Raw>,
   onError?: (error: unknown) => unknown,
 ): SimplePolicy {
-  const { limit, key = "ip", name = "default", cost = 1, store, clock, onStoreFailure } = options;
+  const named = { ...options, name: options.name ?? "default" };
+  const part = toPart<Raw>(site, named, { key: KEY, cost: COST });
+  return toPolicy(site, [part], options, onError);
+}
+
+/** Makes a policy of several limits, which are decided together: a refused request costs none of them. */
+export function toNamedPolicy<Raw>(
+  site: OptionSite,
+  limits: readonly NamedLimit<Raw>[],
+  shared: SharedOptions<Raw>,
+  onError?: (error: unknown) => unknown,
+): SimplePolicy {
+  // Each limit has attributes of its own, by its name: the same whichever limits stand beside it.
+  const parts = limits.map((one) =>
+    toPart<Raw>(site, one, { key: `${KEY}-${one.name}`, cost: `${COST}-${one.name}` }),
+  );
+  return toPolicy(site, parts, shared, onError);
+}
+
+/** A limit as a rule, with the functions that say its key and its cost. */
+interface Part<Raw> {
+  readonly rule: Readonly<Record<string, unknown>> & { readonly id: string };
+  readonly limits: readonly Limit[];
+  readonly names: { readonly key: string; readonly cost: string };
+  readonly keyOf: Ask<Raw, string | undefined> | undefined;
+  readonly costOf: Ask<Raw, number> | undefined;
+}
+
+/** A function in code. */
+type Ask<Raw, T> = (request: Raw, context: unknown) => MaybePromise<T>;
+
+function toPart<Raw>(
+  site: OptionSite,
+  options: NamedLimit<Raw>,
+  names: { readonly key: string; readonly cost: string },
+): Part<Raw> {
+  const { limit, key = "ip", name, cost = 1 } = options;
   if (limit === undefined) refuse(site, "needs a limit such as tokenBucket(…), or a policy");
   if (typeof key === "function" && options.onMissing !== undefined) {
     refuse(
@@ -132,25 +182,45 @@ export function toSimplePolicy<Raw>(
       "onMissing goes with dimensions; a key function that answers undefined leaves a request uncounted",
     );
   }
-  const rule: Record<string, unknown> = { id: name, limit };
+  const rule: Record<string, unknown> & { id: string } = { id: name, limit };
   for (const field of PASSED_ON) if (options[field] !== undefined) rule[field] = options[field];
-  const isKeyFound = typeof key === "function";
-  rule.key = isKeyFound ? `attribute:${KEY}` : key;
-  if (isKeyFound) rule.onMissing = "skip";
-  rule.cost = typeof cost === "function" ? { function: COST } : cost;
-  const setup: PolicyOptions = { rules: parseRules({ version: 1, rules: [rule] }) };
+  rule.key = typeof key === "function" ? `attribute:${names.key}` : key;
+  if (typeof key === "function") rule.onMissing = "skip";
+  rule.cost = typeof cost === "function" ? { function: names.cost } : cost;
+  const keyOf = typeof key === "function" ? key : undefined;
+  const costOf = typeof cost === "function" ? cost : undefined;
+  return { rule, limits: [limit].flat() as Limit[], names, keyOf, costOf };
+}
+
+function toPolicy<Raw>(
+  site: OptionSite,
+  parts: readonly Part<Raw>[],
+  shared: SharedOptions<Raw>,
+  onError: ((error: unknown) => unknown) | undefined,
+): SimplePolicy {
+  const { store, clock, onStoreFailure } = shared;
+  const rules = parts.map(({ rule }) => rule);
+  const setup: PolicyOptions = { rules: parseRules({ version: 1, rules }) };
   if (store !== undefined) setup.store = store;
   if (clock !== undefined) setup.clock = clock;
   if (onStoreFailure !== undefined) setup.onStoreFailure = onStoreFailure;
-  if (typeof cost === "function") setup.costs = { [COST]: costOf };
+  const costed = parts.filter(({ costOf }) => costOf !== undefined).map(({ names }) => names.cost);
+  if (costed.length > 0) {
+    setup.costs = Object.fromEntries(costed.map((name) => [name, toCostOf(name)]));
+  }
   if (onError !== undefined) {
     setup.onEvent = (event) => (event.kind === "settle-failed" ? onError(event.error) : undefined);
   }
-  const prepare = toPrepare(site, options);
+  const prepare = toPrepare(site, parts, shared);
   const policy = createPolicy(setup);
-  const limits = [limit].flat();
-  const release = store === undefined ? ignore : claimName(site, store, { name, limits });
-  return { policy, prepare, isKeyed: isKeyFound, release };
+  const claims =
+    store === undefined
+      ? []
+      : parts.map(({ rule, limits }) => claimName(site, store, { name: rule.id, limits }));
+  const release = () => {
+    for (const giveUp of claims) giveUp();
+  };
+  return { policy, prepare, isKeyed: parts.every(({ keyOf }) => keyOf !== undefined), release };
 }
 
 /** The key that a `key` function returned for a request; undefined if there is no such function. */
@@ -158,32 +228,70 @@ export function keyOf(attributes: Attributes | undefined): string | undefined {
   return attributes?.[KEY] as string | undefined;
 }
 
-function ignore(): void {}
-
-function costOf({ attributes }: Facts): number {
-  return attributes?.[COST] as number;
+function toCostOf(name: string): (facts: Facts) => number {
+  return ({ attributes }) => attributes?.[name] as number;
 }
 
-function toPrepare<Raw>(site: OptionSite, options: SimpleOptions<Raw>): Prepare | undefined {
-  const { key, cost } = options;
-  const skip = functionOf(site, "skip", options.skip);
-  const keyOf = typeof key === "function" ? key : undefined;
-  const costOfRequest = typeof cost === "function" ? cost : undefined;
-  if (skip === undefined && keyOf === undefined && costOfRequest === undefined) return undefined;
-  const found = (request: Raw, foundKey: string | undefined) => {
-    if (keyOf !== undefined && foundKey === undefined) return undefined;
-    if (keyOf !== undefined) checkKey(foundKey);
-    if (costOfRequest === undefined) return { [KEY]: foundKey };
-    return andThen(costOfRequest(request), (units) => ({ [KEY]: foundKey, [COST]: units }));
+function toPrepare<Raw>(
+  site: OptionSite,
+  parts: readonly Part<Raw>[],
+  shared: SharedOptions<Raw>,
+): Prepare | undefined {
+  const skip = functionOf(site, "skip", shared.skip) as Ask<Raw, boolean> | undefined;
+  const { attributes } = shared;
+  const asks = parts.some(({ keyOf, costOf }) => keyOf !== undefined || costOf !== undefined);
+  if (skip === undefined && attributes === undefined && !asks) return undefined;
+  const counted = (request: Raw, context: unknown) => {
+    const found = findAll(parts, request, context);
+    if (attributes === undefined) return found;
+    return andThen(found, (own) =>
+      own === undefined
+        ? undefined
+        : andThen(attributes(request, context), (more) => ({ ...more, ...own })),
+    );
   };
-  const counted = (request: Raw) =>
-    keyOf === undefined
-      ? found(request, undefined)
-      : andThen(keyOf(request), (foundKey) => found(request, foundKey));
-  return ((request: Raw) => {
-    if (skip === undefined) return counted(request);
-    return andThen(skip(request), (isSkipped) => (isSkipped ? undefined : counted(request)));
+  return ((request: Raw, context: unknown) => {
+    if (skip === undefined) return counted(request, context);
+    return andThen(skip(request, context), (isSkipped) =>
+      isSkipped ? undefined : counted(request, context),
+    );
   }) as Prepare;
+}
+
+/** What the functions of all limits answer; undefined if none of them counts the request. */
+function findAll<Raw>(
+  parts: readonly Part<Raw>[],
+  request: Raw,
+  context: unknown,
+): MaybePromise<Attributes | undefined> {
+  let found = find(parts[0], request, context);
+  for (let i = 1; i < parts.length; i++) {
+    const part = parts[i];
+    found = andThen(found, (before) =>
+      andThen(find(part, request, context), (more) =>
+        before === undefined || more === undefined ? (before ?? more) : { ...before, ...more },
+      ),
+    );
+  }
+  return found;
+}
+
+function find<Raw>(
+  part: Part<Raw>,
+  request: Raw,
+  context: unknown,
+): MaybePromise<Attributes | undefined> {
+  const { keyOf, costOf, names } = part;
+  const withCost = (found: Attributes): MaybePromise<Attributes> =>
+    costOf === undefined
+      ? found
+      : andThen(costOf(request, context), (units) => ({ ...found, [names.cost]: units }));
+  if (keyOf === undefined) return withCost({});
+  return andThen(keyOf(request, context), (key) => {
+    if (key === undefined) return undefined;
+    checkKey(key);
+    return withCost({ [names.key]: key });
+  });
 }
 
 /** An empty key would be one that nobody meant, shared by all who have it. */

@@ -2,32 +2,42 @@
 // reads it when a request comes.
 
 import { SetMetadata } from "@nestjs/common";
+import type { OptionSite } from "../../options.js";
 import { memoryStore } from "../../stores/memory/store.js";
-import { type RateLimitOptions, toDoor } from "../options.js";
 import { toRuleId } from "../rule-id.js";
+import { toLimits } from "./limits.js";
+import type { NestOptions } from "./options.js";
+import { Place } from "./place.js";
 
-/** What a place says of itself: a limit of its own. */
+/** What a place says of itself: limits of its own. */
 export interface OwnLimit {
-  readonly options: RateLimitOptions;
+  readonly options: NestOptions;
   /** The rule's id if the options give none: `CatsController.findAll`. */
   readonly name: string;
 }
 
+/** What {@link SkipRateLimit} says: of all limits, or by name. */
+export type Skipped = boolean | Readonly<Record<string, boolean>>;
+
 /** Where {@link RateLimit} writes an {@link OwnLimit}. */
 export const OWN_LIMIT = "sluice:own-limit";
-/** Where {@link SkipRateLimit} writes whether. */
+/** Where {@link SkipRateLimit} writes what. */
 export const SKIPPED = "sluice:skipped";
 
-const SITE = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" } as const;
+const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /**
- * Gives a controller or a handler a limit of its own, instead of the module's. What the options leave
- * out is as the module has it: the store, the identity, the fields. On a controller its handlers
- * share one count; a handler's limit goes before its controller's.
+ * Gives a controller or a handler limits of its own. `limit` replaces all limits of the module; each of
+ * `limits` replaces the one of its name, and the others go on. What the options leave out is as the
+ * module has it: the store, the identity, the fields. On a controller its handlers share one count,
+ * unless `key` has `"handler"`; a handler's decorator goes before its controller's.
  */
-export function RateLimit(options: RateLimitOptions): ClassDecorator & MethodDecorator {
-  // What can't be used is said where it is written, not when the first request comes.
-  toDoor(SITE, { ...options, store: memoryStore({ keysMax: 1 }) });
+export function RateLimit(options: NestOptions): ClassDecorator & MethodDecorator {
+  // What can't be used is reported where it is written, not when the first request comes.
+  const limits = toLimits(SITE, options);
+  if (options.limits === undefined || limits.every(({ limit }) => limit !== undefined)) {
+    new Place(SITE, { ...options, store: memoryStore({ keysMax: 1 }) }, limits);
+  }
   return (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => {
     const own: OwnLimit = { options, name: toName(target, key) };
     const decorator = SetMetadata(OWN_LIMIT, own);
@@ -36,9 +46,12 @@ export function RateLimit(options: RateLimitOptions): ClassDecorator & MethodDec
   };
 }
 
-/** Takes a controller or a handler out of the guard; `false` puts a handler back in. */
-export function SkipRateLimit(isSkipped = true): ClassDecorator & MethodDecorator {
-  return SetMetadata(SKIPPED, isSkipped);
+/**
+ * Takes a controller or a handler out of the guard; `false` puts a handler back in. By name for single
+ * limits: `@SkipRateLimit({ short: true })`. Names that the module does not have are ignored.
+ */
+export function SkipRateLimit(skipped: Skipped = true): ClassDecorator & MethodDecorator {
+  return SetMetadata(SKIPPED, skipped);
 }
 
 function toName(target: object, key: string | symbol | undefined): string {

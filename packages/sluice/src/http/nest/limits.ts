@@ -1,59 +1,115 @@
-// The doors of a NestJS application: one for the module's limit, and one for each place that has a
-// limit of its own.
+// The places of a NestJS application: the module with its limits or its policy, and each controller or
+// handler that has limits of its own.
 
+import { show } from "../../errors.js";
+import { asOptions, type OptionSite, refuse } from "../../options.js";
 import { Policy } from "../../rules/policy.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import type { Store } from "../../stores/store.js";
 import type { Door } from "../door.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../options.js";
+import { type HttpOptions, toDoor } from "../options.js";
+import { toRuleId } from "../rule-id.js";
+import { SIMPLE_OPTIONS } from "../simple-policy.js";
 import type { OwnLimit } from "./decorators.js";
+import type { NestLimit, NestOptions } from "./options.js";
+import { Place, type PlacedLimit } from "./place.js";
 
-/** What `RateLimitModule` is given: a policy, with HTTP options if at all, or the options of one limit. */
-export type NestArguments = readonly [first: Policy | RateLimitOptions, second?: HttpOptions];
+/** What `RateLimitModule` is given: a policy, with HTTP options if at all, or the options of its limits. */
+export type NestArguments = readonly [first: Policy | NestOptions, second?: HttpOptions];
 
-const SITE = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" } as const;
+const SITE: OptionSite = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" };
+const DEFAULT = "default";
+const LIMIT_OPTIONS = SIMPLE_OPTIONS.filter(
+  (name) => !["store", "clock", "onStoreFailure"].includes(name),
+);
 
-/** All doors of an application. Injected into the guard. */
+/** All places of an application. Injected into the guard. */
 export class NestLimits {
   /** The module's own. */
   readonly door: Door;
-  readonly #inherited: Partial<RateLimitOptions>;
+  /** The module's limits; undefined if it has a policy, which the door holds. */
+  readonly root: Place | undefined;
+  readonly #shared: NestOptions;
   /** One for each decorator in the source. */
-  readonly #doors = new Map<OwnLimit, Door>();
+  readonly #places = new Map<OwnLimit, Place>();
   #ownStore: Store | undefined;
 
   constructor([first, second]: NestArguments) {
     if (first instanceof Policy) {
       this.door = toDoor(SITE, first, second);
-      this.#inherited = second ?? {};
-    } else {
-      const options = this.#withStore(first);
-      this.door = toDoor(SITE, options, second);
-      this.#inherited = options;
+      this.#shared = (second ?? {}) as NestOptions;
+      return;
     }
+    if (second !== undefined) {
+      refuse(
+        SITE,
+        `takes a policy and options, or options alone; got ${show(second)} besides them`,
+      );
+    }
+    this.#shared = this.#withStore(first);
+    this.root = new Place(SITE, this.#shared, toLimits(SITE, first));
+    this.door = this.root.doorOf(this.root.limits, false);
   }
 
-  /** The door of a place. */
-  doorOf(own: OwnLimit | undefined): Door {
-    if (own === undefined) return this.door;
-    const known = this.#doors.get(own);
+  /** The place of a decorator, or the module's; undefined is the module with a policy. */
+  placeOf(own: OwnLimit | undefined): Place | undefined {
+    if (own === undefined) return this.root;
+    const known = this.#places.get(own);
     if (known !== undefined) return known;
-    const options = this.#withStore({ ...this.#inherited, name: own.name, ...own.options });
-    const door = toDoor(SITE, options);
-    this.#doors.set(own, door);
-    return door;
+    const shared = this.#withStore({ ...this.#shared, ...own.options });
+    const place = new Place(SITE, shared, mergeLimits(this.root?.limits ?? [], own));
+    this.#places.set(own, place);
+    return place;
   }
 
   /** Lets go of the policies that were made here, and of the store if it was. */
   async close(): Promise<void> {
-    for (const door of [this.door, ...this.#doors.values()]) await door.close();
+    await this.door.close();
+    for (const place of [this.root, ...this.#places.values()]) await place?.close();
     await this.#ownStore?.close();
   }
 
-  /** One table of counters serves all places, however many have a limit of their own. */
-  #withStore(options: RateLimitOptions): RateLimitOptions {
-    if (typeof options !== "object" || options.store !== undefined) return options;
+  /** One table of counters serves all places, however many have limits of their own. */
+  #withStore(options: NestOptions): NestOptions {
+    if (typeof options !== "object" || options === null || options.store !== undefined) {
+      return options;
+    }
     this.#ownStore ??= memoryStore();
     return { ...options, store: this.#ownStore };
   }
+}
+
+/** The limits that options give. */
+export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] {
+  if (typeof options !== "object" || options === null) {
+    refuse(site, `needs an object of options, got ${show(options)}`);
+  }
+  const { limit, limits, name = DEFAULT } = options;
+  if (limits === undefined)
+    return [{ label: name, name, ...(limit === undefined ? {} : { limit }) }];
+  if (limit !== undefined) refuse(site, "takes limit or limits, not both");
+  if (!Array.isArray(limits)) refuse(site, `limits must be a list, got ${show(limits)}`);
+  return limits.map((one: NestLimit, i) => {
+    asOptions({ ...site, name: `${site.name}: limits[${i}]` }, one, LIMIT_OPTIONS);
+    return { ...one, label: one.name ?? DEFAULT, name: one.name ?? DEFAULT };
+  });
+}
+
+/** A decorator's `limit` replaces all limits of the module; of its `limits` each replaces that of its name. */
+function mergeLimits(module: readonly PlacedLimit[], { options, name }: OwnLimit): PlacedLimit[] {
+  const own = toLimits(SITE, options);
+  if (options.limits === undefined) {
+    const [only] = own;
+    return [
+      { ...(only.limit === undefined ? module[0] : {}), ...only, name: options.name ?? name },
+    ];
+  }
+  // Rules of different numbers need different names, or they would clip what the other has counted.
+  const placed = own.map((one) => ({
+    ...module.find(({ label }) => label === one.label),
+    ...one,
+    name: toRuleId(`${name}.${one.label}`),
+  }));
+  const kept = module.filter(({ label }) => !own.some((one) => one.label === label));
+  return [...kept, ...placed];
 }
