@@ -3,10 +3,10 @@
 
 import type { TopOptions, TopReport } from "../telemetry/top-report.js";
 
-/** Whether the service takes requests, and if not, why. */
+/** Whether the service takes requests, and what is wrong. */
 export interface Ready {
   readonly ready: boolean;
-  /** In words; empty if it is ready. */
+  /** In words. If it is ready, these are no reasons against it: a store that is away and is decided without. */
   readonly reasons: readonly string[];
 }
 

@@ -130,7 +130,8 @@ async function answerReload(
   try {
     await control.reload();
   } catch (error) {
-    core.telemetry.log.warn({ err: error }, "an operator's reload failed");
+    // What is wrong was logged where it was seen.
+    core.telemetry.log.warn("an operator's reload failed");
     return problem(error, (status) => (status === 500 ? UNUSABLE : status));
   }
   return json({ reloaded: true, version: core.policy.version });

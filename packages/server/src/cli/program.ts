@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { addAskCommands } from "./ask-commands.js";
 import { addDemoCommand } from "./demo-command.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
+import { addInitCommand } from "./init-command.js";
 import { addKeyCommands } from "./key-commands.js";
 import { addRulesCommands } from "./rules-commands.js";
 import { addServeCommand } from "./serve-command.js";
@@ -52,6 +53,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     .showHelpAfterError("(--help tells more)")
     .addHelpText("after", HELP);
   addServeCommand(program, terminal, finish);
+  addInitCommand(program, terminal, finish);
   addDemoCommand(program, terminal, finish);
   addAskCommands(program, terminal, finish);
   addKeyCommands(program, terminal, finish);

@@ -7,13 +7,16 @@ import type { Config } from "../config/config.js";
 import { loadConfig } from "../config/load.js";
 import { loadFiles } from "../envoy/file/load.js";
 import type { DescriptorConfig } from "../envoy/file/parse.js";
+import { ServerError } from "../errors.js";
 import { createCore } from "../service/create-core.js";
 import { runService } from "../service/run.js";
+import { prettyLog } from "../telemetry/pretty-log.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import { sayInvalid, sayPortTaken } from "./failures.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { count } from "./text/rules.js";
+import { logSummary, saySummary } from "./text/summary.js";
 
 interface Flags {
   readonly config?: string;
@@ -95,13 +98,15 @@ function countLimits(descriptors: readonly DescriptorConfig[]): number {
 
 async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
   const config = load(file, terminal);
+  const { isTty, hasColour } = terminal;
   try {
     const code = await runService(config, {
       process: terminal.process,
       loadConfig: () => loadConfig(file, terminal.env),
-      onStarted: ({ doors, core }) => {
-        for (const { name, url, httpUrl } of doors)
-          core.telemetry.log.info({ door: name, url, httpUrl }, "listening");
+      destination: isTty ? prettyLog(terminal, { hasColour }) : undefined,
+      onStarted: (service) => {
+        if (isTty) for (const line of saySummary(service, file)) writeLine(terminal, line);
+        else logSummary(service, file);
       },
     });
     return code === 0 ? EXIT.ok : EXIT.no;
@@ -116,8 +121,24 @@ function load(file: string, terminal: Terminal): Config {
   try {
     return loadConfig(file, terminal.env);
   } catch (error) {
-    throw toFailure(error, undefined, terminal, file);
+    throw isMissing(error) ? sayMissing(file) : toFailure(error, undefined, terminal, file);
   }
+}
+
+function isMissing(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return error instanceof ServerError && cause?.code === "ENOENT";
+}
+
+/** For whoever starts it for the first time. */
+function sayMissing(file: string): CommandError {
+  const how = [
+    `${file}: no such file. To start with one:`,
+    "  sluice init                                writes a commented sluice.yaml and rules.yaml",
+    "  sluice demo --print-config > sluice.yaml   writes the configuration of the demo",
+    "  sluice serve --config FILE                 reads one that is elsewhere",
+  ];
+  return new CommandError(EXIT.no, how.join("\n"));
 }
 
 /** Tells every problem on a line of its own, and sums up in the last. */

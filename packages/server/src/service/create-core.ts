@@ -7,7 +7,7 @@ import type { Config } from "../config/config.js";
 import type { Core } from "../core.js";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { type OpenStore, openStore } from "./open-store.js";
+import { ALWAYS_THERE, type OpenStore, openStore } from "./open-store.js";
 import { readRules } from "./rules-in-force.js";
 
 /** What a core may be given instead of making it. */
@@ -28,6 +28,8 @@ export interface CoreOptions {
 export interface OwnedCore extends Core {
   /** Since when the store's answers don't come, in milliseconds of the clock; undefined if they do. */
   storeAwaySinceMs(): number | undefined;
+  /** The store, as the log and readiness speak of it. */
+  readonly storeReach: Pick<OpenStore, "name" | "trouble" | "known">;
   /** Returns what is leased, then closes the store. */
   close(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
     blindPolicy,
     telemetry,
     storeAwaySinceMs: opened.awaySinceMs,
+    storeReach: opened,
     close: async () => {
       await Promise.all([policy.close(), blindPolicy?.close()]);
       await opened.close();
@@ -128,5 +131,5 @@ export function policiesOf({ policy, blindPolicy }: Core): readonly Policy[] {
 }
 
 function borrowed(store: Store): OpenStore {
-  return { store, awaySinceMs: () => undefined, close: async () => {} };
+  return { ...ALWAYS_THERE, name: "its own", store, close: async () => {} };
 }

@@ -59,6 +59,32 @@ describe("a store in Redis", () => {
   });
 });
 
+describe("whether Redis can be reached", () => {
+  it("is known at the start, and again when it goes", async () => {
+    const other = await startRedis();
+    const opened = openStore(redisConfig(other.port), options);
+    await opened.known;
+    expect([opened.name, opened.trouble()]).toEqual([
+      `redis at 127.0.0.1:${other.port}`,
+      undefined,
+    ]);
+    await other.stop();
+    await expect
+      .poll(() => opened.trouble(), { timeout: 10_000 })
+      .toMatch(/^redis unreachable at 127\.0\.0\.1:\d+: .*; deciding locally until it is back$/);
+    await opened.close();
+  });
+
+  it("is no where the password is wrong, in the words of the server", async () => {
+    const url = `redis://someone:hush@127.0.0.1:${server.port}`;
+    const opened = openStore({ ...redisConfig(server.port), url }, options);
+    await opened.known;
+    expect(opened.trouble()).toMatch(/: WRONGPASS/);
+    expect(opened.trouble()).not.toContain("hush");
+    await opened.close();
+  });
+});
+
 describe("a store in memory", () => {
   it("is never away", async () => {
     const opened = openStore({ kind: "memory", onStoreFailure: "local", keysMax: 1_000 }, options);

@@ -6,12 +6,19 @@ import { type Clock, memoryStore, resilient, type Store } from "sluice";
 import { redisStore } from "sluice/redis";
 import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { RedisReach } from "./redis-reach.js";
 
 /** A store, and how long it has been away. */
 export interface OpenStore {
   readonly store: Store;
   /** Since when its answers don't come, in milliseconds of the clock; undefined if they do. */
   awaySinceMs(): number | undefined;
+  /** `memory`, `redis at 127.0.0.1:6379`: nothing of an address that may be secret. */
+  readonly name: string;
+  /** What is wrong with the store, in one line; undefined if nothing is. */
+  trouble(): string | undefined;
+  /** Resolves when it is known whether the store can be reached, within a second or so. */
+  readonly known: Promise<void>;
   /** Closes the store and its connections. */
   close(): Promise<void>;
 }
@@ -32,8 +39,15 @@ function openMemory(
   { telemetry }: OpenStoreOptions,
 ): OpenStore {
   const store = telemetry.measured(memoryStore({ keysMax }));
-  return { store, awaySinceMs: () => undefined, close: async () => store.close() };
+  return { ...ALWAYS_THERE, name: "memory", store, close: async () => store.close() };
 }
+
+/** Of a store that can't be away. */
+export const ALWAYS_THERE = {
+  awaySinceMs: () => undefined,
+  trouble: () => undefined,
+  known: Promise.resolve(),
+} as const;
 
 function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOptions): OpenStore {
   // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
@@ -51,11 +65,16 @@ function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOpti
     onEvent: (event) => telemetry.fallbackEvent(event),
   });
   telemetry.watch(store);
+  const reach = new RedisReach(config, telemetry);
   return {
     store,
+    name: reach.name,
+    trouble: () => reach.trouble,
+    known: reach.firstAnswer,
     awaySinceMs: () => store.stats.sinceMs,
     close: async () => {
       await store.close();
+      reach.close();
       client.disconnect();
     },
   };

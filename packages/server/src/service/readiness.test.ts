@@ -7,7 +7,12 @@ import { Readiness, STORE_AWAY_MS_MAX } from "./readiness.js";
 function standOn(failsWithStore: boolean) {
   const clock = new ManualClock(1_000_000);
   let awaySinceMs: number | undefined;
-  const readiness = new Readiness({ clock, failsWithStore, storeAwaySinceMs: () => awaySinceMs });
+  const readiness = new Readiness({
+    clock,
+    failsWithStore,
+    storeAwaySinceMs: () => awaySinceMs,
+    storeTrouble: () => undefined,
+  });
   const leave = () => {
     awaySinceMs = clock.now();
   };

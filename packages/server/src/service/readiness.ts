@@ -14,6 +14,8 @@ export interface ReadinessOptions {
   readonly failsWithStore: boolean;
   /** Since when the store has been away; undefined if it is not. */
   storeAwaySinceMs(): number | undefined;
+  /** What is wrong with the store now, in one line. */
+  storeTrouble(): string | undefined;
 }
 
 /** Starts as not ready. */
@@ -36,6 +38,12 @@ export class Readiness {
       ...(this.#isOpen ? [] : [this.#wasOpen ? "draining" : "starting"]),
       ...(this.#isStoreLost ? [`the store has been away for ${STORE_AWAY_MS_MAX} ms`] : []),
     ];
+  }
+
+  /** What an operator should know, although requests are served. */
+  get remarks(): readonly string[] {
+    const trouble = this.#options.storeTrouble();
+    return trouble === undefined ? [] : [trouble];
   }
 
   /** Doors are open. */
@@ -63,5 +71,6 @@ export function readinessOf(core: OwnedCore): Readiness {
     clock: core.clock,
     failsWithStore: store.kind === "redis" && store.failReadiness,
     storeAwaySinceMs: () => core.storeAwaySinceMs(),
+    storeTrouble: () => core.storeReach.trouble(),
   });
 }

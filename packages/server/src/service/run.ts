@@ -3,7 +3,8 @@
 import type { EventEmitter } from "node:events";
 import type { Config } from "../config/config.js";
 import { newSecret } from "../telemetry/chance.js";
-import { createTelemetry } from "../telemetry/create.js";
+import { createTelemetry, type TelemetryOptions } from "../telemetry/create.js";
+import type { LogDestination } from "../telemetry/pretty-log.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { isWorkerProcess } from "../workers/fork.js";
 import { startPrimary } from "../workers/primary.js";
@@ -12,7 +13,7 @@ import { sharedOpenersOf } from "./openers.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 /** What a service needs of the process that it is the life of. */
-export interface ProcessLike extends Pick<EventEmitter, "on" | "off"> {
+export interface ProcessLike extends Pick<EventEmitter, "on" | "off" | "listeners"> {
   exit(code: number): void;
 }
 
@@ -20,6 +21,8 @@ export interface ProcessLike extends Pick<EventEmitter, "on" | "off"> {
 export interface RunOptions extends ServiceOptions {
   /** Called when all doors are open. */
   readonly onStarted?: (service: Service) => void;
+  /** Where log lines go; see `createTelemetry`. */
+  readonly destination?: LogDestination | undefined;
   /** Whose signals are listened to. Default: this process. */
   readonly process?: ProcessLike;
 }
@@ -42,16 +45,23 @@ export async function runService(
 ): Promise<number> {
   if (isWorkerProcess()) return runWorker(config);
   const keySecret = options.keySecret ?? newSecret().toString("base64");
-  const telemetry = options.telemetry ?? createTelemetry(config.telemetry, { keySecret });
+  const telemetry =
+    options.telemetry ?? createTelemetry(config.telemetry, toTelemetryOptions(keySecret, options));
   const life = new ProcessLife(options.process ?? process, telemetry);
   try {
     const onFailed = (error: unknown) => life.crash(error);
     const service = await start(config, { ...options, telemetry, keySecret, onFailed });
     options.onStarted?.(service);
-    return await life.of(service);
+    const code = await life.of(service);
+    telemetry.log.info("stopped");
+    return code;
   } finally {
     life.close();
   }
+}
+
+function toTelemetryOptions(keySecret: string, { destination }: RunOptions): TelemetryOptions {
+  return destination === undefined ? { keySecret } : { keySecret, destination };
 }
 
 /** Without a door that they could share, workers would have nothing to do. */
@@ -64,6 +74,8 @@ class ProcessLife {
   readonly #process: ProcessLike;
   readonly #telemetry: Telemetry;
   readonly #listeners: readonly (readonly [event: string, listener: (value: unknown) => void])[];
+  /** What printed warnings before: they are in the log instead. */
+  readonly #printers: readonly ((...args: unknown[]) => void)[];
   #service: Service | undefined;
   #ended: ((code: number) => void) | undefined;
   #endSignals = 0;
@@ -77,9 +89,12 @@ class ProcessLife {
       ["SIGTERM", end],
       ["SIGINT", end],
       ["SIGHUP", () => this.#reload()],
+      ["warning", (warning) => this.#warn(warning as Error)],
       ["uncaughtException", crash],
       ["unhandledRejection", crash],
     ];
+    this.#printers = process.listeners("warning") as (() => void)[];
+    for (const printer of this.#printers) process.off("warning", printer);
     for (const [event, listener] of this.#listeners) process.on(event, listener);
   }
 
@@ -101,6 +116,12 @@ class ProcessLife {
   /** Listens no more. */
   close(): void {
     for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
+    for (const printer of this.#printers) this.#process.on("warning", printer);
+  }
+
+  /** Of Node and of the library, which would print it to the standard error. */
+  #warn({ name, message, code }: Error & { code?: string }): void {
+    this.#telemetry.log.warn({ warning: name, code }, message);
   }
 
   #end(signal: string): void {
@@ -120,6 +141,7 @@ class ProcessLife {
   }
 
   #reload(): void {
+    this.#telemetry.log.info({ signal: "SIGHUP" }, "reading the files again");
     // What is wrong was told and counted where it was seen.
     this.#service?.reload().catch(() => {});
   }

@@ -29,7 +29,7 @@ export interface ServiceOptions extends CoreOptions {
 
 /** A running service. */
 export interface Service {
-  readonly core: Core;
+  readonly core: Core & Pick<OwnedCore, "storeReach">;
   readonly doors: readonly OpenDoor[];
   /** Whether it takes requests: it is not draining, and has the store that readiness asks for. */
   isReady(): boolean;
@@ -129,6 +129,7 @@ class RunningService implements Service {
   async open(openers: readonly DoorOpener[] = this.#toOpeners()): Promise<void> {
     await this.#others?.start();
     this.#doors = await openDoors(this.core, openers);
+    await this.core.storeReach.known;
     this.#readiness.open();
     // What is wrong with it is told where it is seen.
     this.#stopWatching = this.#config.watch(() => void this.reload().catch(() => {}));
@@ -156,7 +157,10 @@ class RunningService implements Service {
 
   #toControl(): AdminControl {
     return {
-      isReady: () => ({ ready: this.isReady(), reasons: this.unreadyReasons }),
+      isReady: () => ({
+        ready: this.isReady(),
+        reasons: [...this.unreadyReasons, ...this.#readiness.remarks],
+      }),
       reload: () => this.reload(),
       metrics: () => this.core.telemetry.metrics(),
       ...this.#others?.control,

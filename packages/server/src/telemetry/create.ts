@@ -11,10 +11,12 @@ import { Counts, FallbackTime } from "./counts.js";
 import { DecisionLog } from "./decision-log.js";
 import { DecisionTally, HOT_HITS } from "./decision-tally.js";
 import { Figures } from "./figures.js";
+import { FileProblems } from "./file-problems.js";
 import { createKeyHash, type KeyHash } from "./key-hash.js";
 import { Latency } from "./latency.js";
 import { MeasuredStore, StoreTimes } from "./measured-store.js";
 import type { MetricValues } from "./merge.js";
+import { type LogDestination, prettyLog } from "./pretty-log.js";
 import { createRegistry } from "./registry.js";
 import { RuleMeters } from "./rule-meters.js";
 import type { DoorName, Judged, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
@@ -25,8 +27,8 @@ import { Troubles } from "./troubles.js";
 
 /** What telemetry may be given instead of finding it. */
 export interface TelemetryOptions {
-  /** Where log lines go. Default: standard output. */
-  readonly destination?: { write(line: string): void };
+  /** Where log lines go, as JSON. Default: standard output, and for people if that is a terminal. */
+  readonly destination?: LogDestination;
   /**
    * What keys are hashed with, in logs and top lists. Default: a secret of this process. Processes of
    * one service are given the same one, so that a key has one hash.
@@ -73,6 +75,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #upstreams = new Counts(["upstream", "outcome"]);
   #workersEnded = 0;
   readonly #troubles: Troubles;
+  readonly #fileProblems: FileProblems;
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
 
@@ -82,6 +85,7 @@ class ServiceTelemetry implements Telemetry {
     const chance = options.chance ?? createChance();
     this.log = createLog(config, options.destination);
     this.#troubles = new Troubles(this.log);
+    this.#fileProblems = new FileProblems(this.log);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Of its own, so that whoever pins the sample of the log does not pin who is watched.
@@ -181,8 +185,10 @@ class ServiceTelemetry implements Telemetry {
     this.#reloads.add(what, isOk ? "ok" : "failed");
     this.#reloadFailed.set(isOk ? 0 : 1, what);
     if (isOk && what === "envoy") this.#meters.removeNamed("envoy");
-    if (isOk) this.log.info({ what }, "reloaded");
-    else this.log.error({ what, err: error }, "reload failed: what was in force stays");
+    if (isOk) {
+      this.#fileProblems.mended();
+      this.log.info({ what }, "reloaded");
+    } else this.#fileProblems.see(what, error);
   }
 
   upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
@@ -251,5 +257,8 @@ function createLog(
   destination: TelemetryOptions["destination"],
 ): Logger {
   const setup = { level: logLevel, base: { region } };
-  return destination === undefined ? pino(setup) : pino(setup, destination);
+  if (destination !== undefined) return pino(setup, destination);
+  const { stdout, env } = process;
+  if (stdout.isTTY !== true) return pino(setup);
+  return pino(setup, prettyLog(stdout, { hasColour: !env.NO_COLOR }));
 }

@@ -1,0 +1,34 @@
+// What `sluice serve` says once it runs: lines for people on a terminal, and the same in the log elsewhere.
+
+import type { Service } from "../../service/service.js";
+import { readVersion } from "../version.js";
+import { setTable } from "./table.js";
+
+/**
+ * The lines on a terminal: version, configuration, listeners, rules, and the store with its state.
+ *
+ * @param file - Of the configuration.
+ */
+export function saySummary({ doors, core }: Service, file: string): string[] {
+  const { rules, version } = core.policy.rules;
+  const rows = [
+    ["configuration", file],
+    ...doors.map(({ name, url, httpUrl }) => [name, [url, httpUrl].filter(Boolean).join("  ")]),
+    ["rules", `${rules.length} (version ${version})`],
+    ["store", core.storeReach.trouble() ?? core.storeReach.name],
+  ];
+  return [
+    `Sluice ${readVersion()}`,
+    ...setTable(rows).map((line) => `  ${line}`),
+    "Ctrl-C drains and stops it.",
+  ];
+}
+
+/** The same as lines of the log. */
+export function logSummary({ doors, core }: Service, file: string): void {
+  const { log } = core.telemetry;
+  for (const { name, url, httpUrl } of doors) log.info({ door: name, url, httpUrl }, "listening");
+  const store = core.storeReach.trouble() ?? core.storeReach.name;
+  const rules = core.policy.rules.rules.length;
+  log.info({ version: readVersion(), config: file, rules, store }, "started");
+}

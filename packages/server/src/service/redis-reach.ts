@@ -1,0 +1,98 @@
+// Whether Redis can be reached, whatever is asked of the store: one connection that is opened at the start and
+// opened again for as long as that fails. A wrong address is seen in the log and in readiness before the first
+// request. Host and port are shown; the rest of an address may be secret.
+
+import { Redis } from "ioredis";
+import type { FailurePolicy } from "sluice";
+import { after } from "../clock.js";
+import type { RedisStoreConfig } from "../config/config.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+
+/** How long a start waits to hear whether Redis answers. */
+const FIRST_ANSWER_MS_MAX = 1_000;
+/** Between two attempts to connect. */
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 2_000;
+
+const MEANWHILE: Readonly<Record<FailurePolicy, string>> = {
+  local: "deciding locally",
+  open: "allowing requests",
+  closed: "refusing requests",
+  throw: "failing requests",
+};
+
+/** Keeps a connection, and says why there is none. */
+export class RedisReach {
+  readonly #client: Redis;
+  readonly #telemetry: Telemetry;
+  readonly #meanwhile: string;
+  #reason: string | undefined;
+  /** What was logged last, so that each change has one line. */
+  #isLoggedAway = false;
+  #isClosed = false;
+  #answered = () => {};
+  /** Resolves when Redis has answered, or has not in a second. */
+  readonly firstAnswer: Promise<void>;
+
+  constructor({ url, onStoreFailure }: RedisStoreConfig, telemetry: Telemetry) {
+    this.#telemetry = telemetry;
+    this.#meanwhile = MEANWHILE[onStoreFailure];
+    this.firstAnswer = new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+    this.#client = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (attempt) => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX),
+    });
+    this.#client.on("ready", () => this.#reached());
+    this.#client.on("error", (error: unknown) => this.#failed(reasonOf(error)));
+    this.#client.on("close", () => this.#failed(this.#reason ?? "the connection was closed"));
+    const stop = after(FIRST_ANSWER_MS_MAX, () => this.#failed(this.#reason ?? "no answer"));
+    void this.firstAnswer.then(stop);
+    // What goes wrong comes as an event too.
+    this.#client.connect().catch(() => {});
+  }
+
+  /** `redis at 127.0.0.1:6379`. */
+  get name(): string {
+    const { path, host, port } = this.#client.options;
+    return `redis at ${path ?? `${host}:${port}`}`;
+  }
+
+  /** What is wrong, in one line; undefined if Redis answers. */
+  get trouble(): string | undefined {
+    if (this.#reason === undefined) return undefined;
+    const where = this.name.replace("redis at", "redis unreachable at");
+    return `${where}: ${this.#reason}; ${this.#meanwhile} until it is back`;
+  }
+
+  /** Ends the connection. */
+  close(): void {
+    this.#isClosed = true;
+    this.#answered();
+    this.#client.disconnect();
+  }
+
+  #reached(): void {
+    this.#reason = undefined;
+    if (this.#isLoggedAway) this.#telemetry.log.info(`${this.name} answers again`);
+    this.#isLoggedAway = false;
+    this.#answered();
+  }
+
+  #failed(reason: string): void {
+    if (this.#isClosed) return;
+    this.#reason = reason;
+    if (!this.#isLoggedAway) this.#telemetry.log.error(this.trouble);
+    this.#isLoggedAway = true;
+    this.#answered();
+  }
+}
+
+/** `ECONNREFUSED`, or the words of the server: `WRONGPASS invalid username-password pair`. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  return code ?? message ?? String(error);
+}

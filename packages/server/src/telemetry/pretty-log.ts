@@ -1,0 +1,88 @@
+// Log lines for people: what the logger writes as JSON, as it is shown on a terminal. Elsewhere the JSON stays.
+//
+//     14:02:11  warn   a target fails and is left alone for a while  upstream=app
+
+/** Where log lines go. */
+export interface LogDestination {
+  write(line: string): void;
+}
+
+const LEVELS: Readonly<Record<number, string>> = {
+  10: "trace",
+  20: "debug",
+  30: "info",
+  40: "warn",
+  50: "error",
+  60: "fatal",
+};
+const WARN = 40;
+const ERROR = 50;
+/** Shown otherwise, or the same in every line. */
+const UNSHOWN: ReadonlySet<string> = new Set(["level", "time", "region", "msg", "err", "problems"]);
+/** Logged strings may come from clients: they must not move the cursor. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
+
+/** A destination that writes lines for people. */
+export function prettyLog(
+  destination: LogDestination,
+  { hasColour }: { readonly hasColour: boolean },
+): LogDestination {
+  return { write: (line) => destination.write(`${toPretty(line, hasColour)}\n`) };
+}
+
+/** A line of JSON for people; what is not JSON of the logger stays as it is. */
+export function toPretty(line: string, hasColour = false): string {
+  const fields = parse(line);
+  if (fields === undefined) return line.trimEnd();
+  const { level = 0, time = 0, msg = "", err, problems = [] } = fields;
+  const more = Object.entries(fields).filter(
+    ([name, value]) => !UNSHOWN.has(name) && value !== null,
+  );
+  const below = [...problems, ...sayError(err, level)];
+  return [
+    [toTime(time), toLevel(level, hasColour), clean(msg), ...more.map(toPair)].join("  "),
+    ...below.map((one) => `          ${clean(one)}`),
+  ].join("\n");
+}
+
+interface LogFields {
+  readonly level?: number;
+  readonly time?: number;
+  readonly msg?: string;
+  readonly err?: { readonly message?: string; readonly stack?: string };
+  readonly problems?: readonly string[];
+}
+
+function parse(line: string): LogFields | undefined {
+  try {
+    return JSON.parse(line) as LogFields;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of this machine's clock: `14:02:11`. */
+function toTime(ms: number): string {
+  return new Date(ms).toTimeString().slice(0, 8);
+}
+
+function toLevel(level: number, hasColour: boolean): string {
+  const word = (LEVELS[level] ?? String(level)).padEnd(5);
+  if (!hasColour || level < WARN) return word;
+  return `\x1b[${level < ERROR ? 33 : 31}m${word}\x1b[0m`;
+}
+
+function toPair([name, value]: readonly [string, unknown]): string {
+  return clean(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+}
+
+/** A stack only where the service itself failed: of trouble outside, the message says all. */
+function sayError(err: LogFields["err"], level: number): readonly string[] {
+  if (err === undefined) return [];
+  const isOwn = level >= ERROR && err.stack !== undefined;
+  return (isOwn ? err.stack : (err.message ?? ""))?.split("\n") ?? [];
+}
+
+function clean(text: string): string {
+  return text.replaceAll(CONTROL, "�");
+}
