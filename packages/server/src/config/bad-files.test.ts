@@ -209,6 +209,20 @@ describe("files that are named", () => {
     expect(read(text)).toEqual(problems.map((problem) => expect.stringMatching(problem)));
   });
 
+  it.each([
+    ["certFile: a.crt, keyFile: a.key, clientCaFile: b.crt", []],
+    ["certFile: a.crt, keyFile: b.key", [/envoy\.tls can't be used: .*key values mismatch/]],
+    ["certFile: a.crt, keyFile: a.key, clientCaFile: b.key", [/envoy\.tls can't be used: /]],
+    [
+      "certFile: a.crt, keyFile: a.key, clientCaFile: no",
+      [/envoy\.tls\.clientCaFile can't be read: ENOENT/],
+    ],
+    ["certFile: a.crt", [/envoy\.tls\.keyFile/]],
+  ])("of the gRPC listener are checked: %s", (tls, problems) => {
+    const text = `${goodFile}envoy: { files: [a.crt], tls: { ${tls} } }\n`;
+    expect(read(text)).toEqual(problems.map((problem) => expect.stringMatching(problem)));
+  });
+
   it("of TLS go with https:// targets", () => {
     const text = goodFile.replace(/targets: \[[^\]]*\]/, "$&, tls: { caFile: a.crt }");
     expect(read(text)).toEqual([

@@ -81,6 +81,8 @@ export interface DecisionConfig {
 export interface EnvoyConfig {
   /** gRPC. */
   readonly listen: ListenConfig;
+  /** Undefined: gRPC in clear. */
+  readonly tls?: EnvoyTlsConfig | undefined;
   /** `POST /json` and `/healthcheck`; undefined: not served. */
   readonly http: ListenConfig | undefined;
   /** Files of envoyproxy/ratelimit, one domain each, or folders of them; reloaded when they change. */
@@ -97,6 +99,14 @@ export interface EnvoyConfig {
   readonly requestHeaders: LimitHeaderNames | undefined;
   /** Whether answers carry dynamic metadata. Default false. */
   readonly dynamicMetadata: boolean;
+}
+
+/** TLS on the gRPC listener. */
+export interface EnvoyTlsConfig {
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** The authorities whose certificates clients have to show; undefined: none needed. */
+  readonly clientCaFile: string | undefined;
 }
 
 /** Names of the headers that tell of a limit. */

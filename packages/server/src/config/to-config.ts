@@ -3,9 +3,16 @@
 
 import { dirname, resolve } from "node:path";
 import type { IdentityOptions } from "sluice/http";
-import type { Config, RulesSource, StoreConfig, UpstreamTlsConfig } from "./config.js";
+import type {
+  Config,
+  EnvoyTlsConfig,
+  RulesSource,
+  StoreConfig,
+  UpstreamTlsConfig,
+} from "./config.js";
 import type { FileValues } from "./description/file.js";
 
+type EnvoyTlsValues = NonNullable<NonNullable<FileValues["envoy"]>["tls"]>;
 type UpstreamTlsValues = NonNullable<FileValues["upstreams"][string]["tls"]>;
 
 /** Makes a path of a file absolute. */
@@ -55,8 +62,26 @@ function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gat
 
 function toEnvoy(envoy: FileValues["envoy"], at: ResolvePath): Config["envoy"] {
   if (envoy === undefined) return undefined;
-  const { http, files, responseHeaders, requestHeaders, ...rest } = envoy;
-  return { ...rest, http, files: files.map(at), responseHeaders, requestHeaders };
+  const { http, tls, files, responseHeaders, requestHeaders, ...rest } = envoy;
+  return {
+    ...rest,
+    http,
+    tls: tls === undefined ? undefined : toEnvoyTls(tls, at),
+    files: files.map(at),
+    responseHeaders,
+    requestHeaders,
+  };
+}
+
+function toEnvoyTls(
+  { certFile, keyFile, clientCaFile }: EnvoyTlsValues,
+  at: ResolvePath,
+): EnvoyTlsConfig {
+  return {
+    certFile: at(certFile),
+    keyFile: at(keyFile),
+    clientCaFile: clientCaFile === undefined ? undefined : at(clientCaFile),
+  };
 }
 
 function toUpstreams(upstreams: FileValues["upstreams"], at: ResolvePath): Config["upstreams"] {

@@ -6,6 +6,7 @@ import { after } from "../clock.js";
 import type { Core, OpenDoor } from "../core.js";
 import { ServerError } from "../errors.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { toReloadLog } from "../tls-files.js";
 import { POLL_MS, watchFiles } from "../watch-files.js";
 import { Decider } from "./decider.js";
 import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
@@ -60,7 +61,7 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     style: config,
   });
   const decider = new Decider(limiter, core.telemetry);
-  const grpc = await openGrpc(config.listen, decider);
+  const grpc = await openGrpc(config, decider, toReloadLog(core.telemetry.log, "of gRPC"));
   const http =
     config.http === undefined
       ? undefined
@@ -87,7 +88,10 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     name: "envoy",
     url: grpc.url,
     httpUrl: http?.url,
-    reload,
+    reload: () => {
+      grpc.reload();
+      return reload();
+    },
     announceDrain,
     stopListening: () => {
       grpc.stopListening();

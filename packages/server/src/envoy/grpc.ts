@@ -1,6 +1,7 @@
 // Envoy's way in: the rate limit service and the health service on one port.
 
-import type { ListenConfig } from "../config/config.js";
+import type { EnvoyConfig } from "../config/config.js";
+import type { TlsWatchOptions } from "../tls-files.js";
 import type { Decider } from "./decider.js";
 import { fail, reply, STATUS } from "./grpc/answers.js";
 import { GrpcServer, type Method } from "./grpc/server.js";
@@ -12,6 +13,8 @@ import { encodeResponse } from "./wire/response.js";
 export interface GrpcDoor {
   readonly url: string;
   readonly health: Health;
+  /** Reads the files of TLS again now. */
+  reload(): void;
   stopListening(): void;
   /** Takes no more connections, and resolves when the last call has ended. Tell `health` before. */
   drain(): Promise<void>;
@@ -19,7 +22,11 @@ export interface GrpcDoor {
 }
 
 /** Opens the gRPC server. */
-export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<GrpcDoor> {
+export async function openGrpc(
+  { listen, tls }: Pick<EnvoyConfig, "listen" | "tls">,
+  decider: Decider,
+  onTlsReload?: TlsWatchOptions["onReload"],
+): Promise<GrpcDoor> {
   const health = new Health();
   const server = new GrpcServer(
     new Map([
@@ -27,11 +34,13 @@ export async function openGrpc(listen: ListenConfig, decider: Decider): Promise<
       ["/grpc.health.v1.Health/Check", health.check],
       ["/grpc.health.v1.Health/Watch", health.watch],
     ]),
+    { tls, onTlsReload },
   );
-  const url = `grpc://${await server.listen(listen)}`;
+  const url = `${tls === undefined ? "grpc" : "grpcs"}://${await server.listen(listen)}`;
   return {
     url,
     health,
+    reload: () => server.reload(),
     stopListening: () => server.stopListening(),
     drain: () => {
       // Whoever watches would keep the server open for good.

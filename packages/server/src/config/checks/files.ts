@@ -11,6 +11,7 @@ import type { ResolvePath } from "../to-config.js";
 export function checkFiles(reading: Reading, at: ResolvePath): void {
   checkGatewayTls(reading, at);
   checkUpstreamTls(reading, at);
+  checkEnvoyTls(reading, at);
   checkEnvoyFiles(reading, at);
 }
 
@@ -33,13 +34,18 @@ function checkUpstreamTls({ values, problems }: Reading, at: ResolvePath): void 
   }
 }
 
+function checkEnvoyTls({ values, problems }: Reading, at: ResolvePath): void {
+  const tls = values.envoy?.tls;
+  if (tls !== undefined) checkTlsFiles(["envoy", "tls"], tls, at, problems);
+}
+
 const CERT_FIRST = ["certFile", "keyFile"] as const;
 const KEY_FIRST = ["keyFile", "certFile"] as const;
 
 /** Checks that files are there and fit together. */
 function checkTlsFiles(
   path: Path,
-  files: TlsFiles,
+  files: TlsFileValues,
   at: ResolvePath,
   problems: Reading["problems"],
 ): void {
@@ -60,10 +66,14 @@ function checkTlsFiles(
   }
 }
 
+/** Files of a listener or an upstream, as they are named in the configuration. */
+type TlsFileValues = TlsFiles & { readonly clientCaFile?: string | undefined };
+
 const TLS_PARTS = [
   ["certFile", "cert"],
   ["keyFile", "key"],
   ["caFile", "ca"],
+  ["clientCaFile", "ca"],
 ] as const;
 
 function checkEnvoyFiles({ values, problems }: Reading, at: ResolvePath): void {

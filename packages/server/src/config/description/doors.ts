@@ -31,6 +31,15 @@ const tlsSection = section({
   keyFile: required(filePath(), "The private key of the certificate, as PEM."),
 });
 
+const mutualTlsSection = section({
+  certFile: required(filePath(), "The certificate and its chain, as PEM."),
+  keyFile: required(filePath(), "The private key of the certificate, as PEM."),
+  clientCaFile: optional(
+    filePath(),
+    "The authorities whose certificates clients have to show, as PEM; without it clients need none.",
+  ),
+});
+
 /** The reverse proxy. */
 export const gatewaySection = section({
   listen: byDefault(listen(), ":8080", "Where clients connect."),
@@ -103,6 +112,10 @@ const limitHeadersSection = section({
 /** Envoy's rate limit service. */
 export const envoySection = section({
   listen: byDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
+  tls: optional(
+    mutualTlsSection,
+    "Speaks gRPC over TLS; without it in clear. `http` is never over TLS.",
+  ),
   http: optional(listen(), "Where it answers POST /json and /healthcheck; without it nowhere."),
   files: required(
     listOf(filePath(), { min: 1, max: 1_000 }),

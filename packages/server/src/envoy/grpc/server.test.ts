@@ -24,7 +24,7 @@ const methods = new Map<string, Method>([
 ]);
 
 async function open({ slowCallMs = 60_000 } = {}) {
-  const server = new GrpcServer(methods, slowCallMs);
+  const server = new GrpcServer(methods, { slowCallMs });
   later(() => server.close());
   const at = await server.listen({ host: "127.0.0.1", port: 0 });
   const port = Number(at.split(":")[1]);

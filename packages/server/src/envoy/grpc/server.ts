@@ -3,7 +3,9 @@
 
 import { once } from "node:events";
 import {
+  createSecureServer,
   createServer,
+  type Http2SecureServer,
   type Http2Server,
   type Http2Session,
   type IncomingHttpHeaders,
@@ -12,8 +14,9 @@ import {
 } from "node:http2";
 import { Server as NetServer } from "node:net";
 import { every } from "../../clock.js";
-import type { ListenConfig } from "../../config/config.js";
+import type { EnvoyTlsConfig, ListenConfig } from "../../config/config.js";
 import { listenAt } from "../../http/listen.js";
+import { type TlsWatchOptions, WatchedTls } from "../../tls-files.js";
 import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
 
@@ -26,12 +29,25 @@ const STREAMS_MAX = 1_000;
 const CONNECTIONS_MAX = 10_000;
 /** How long a message may take to come, by default. */
 const SLOW_CALL_MS = 10_000;
+/** How long a TLS handshake may take; Node's own bound is two minutes. */
+const HANDSHAKE_MS_MAX = 10_000;
 /** HTTP/2's code of an end without an error by either side. */
 const CANCEL = 8;
 
+/** What a server may be given. */
+export interface GrpcOptions {
+  /** A call whose message has not come after one to two of these is reset. Default 10,000. */
+  readonly slowCallMs?: number | undefined;
+  /** Default: in clear. */
+  readonly tls?: EnvoyTlsConfig | undefined;
+  /** The files of `tls` were read again; with an error those from before stay. */
+  readonly onTlsReload?: TlsWatchOptions["onReload"];
+}
+
 /** A server of some methods. */
 export class GrpcServer {
-  readonly #server: Http2Server;
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #tls: WatchedTls | undefined;
   readonly #methods: ReadonlyMap<string, Method>;
   /** Those that are open, and what the calls on each hold. */
   readonly #sessions = new Map<ServerHttp2Session, HeldBytes>();
@@ -42,11 +58,15 @@ export class GrpcServer {
 
   /**
    * @param methods - By path: `/grpc.health.v1.Health/Check`.
-   * @param slowCallMs - A call whose message has not come after one to two of these is reset.
+   * @throws ServerError if a file of `tls` can't be used.
    */
-  constructor(methods: ReadonlyMap<string, Method>, slowCallMs: number = SLOW_CALL_MS) {
+  constructor(
+    methods: ReadonlyMap<string, Method>,
+    { slowCallMs = SLOW_CALL_MS, tls, onTlsReload }: GrpcOptions = {},
+  ) {
     this.#methods = methods;
-    this.#server = createServer({ settings: { maxConcurrentStreams: STREAMS_MAX } });
+    this.#tls = tls === undefined ? undefined : watchTls(tls, onTlsReload);
+    this.#server = this.#createServer(tls?.clientCaFile !== undefined);
     this.#server.maxConnections = CONNECTIONS_MAX;
     this.#server.on("session", (session) => this.#keep(session));
     this.#server.on("stream", (stream, headers) => this.#take(stream, headers));
@@ -55,12 +75,33 @@ export class GrpcServer {
     this.#stopSweeping = every(slowCallMs, () => this.#sweep());
   }
 
+  #createServer(asksForCertificates: boolean): Http2Server | Http2SecureServer {
+    const settings = { maxConcurrentStreams: STREAMS_MAX };
+    if (this.#tls === undefined) return createServer({ settings });
+    const server = createSecureServer({
+      settings,
+      handshakeTimeout: HANDSHAKE_MS_MAX,
+      requestCert: asksForCertificates,
+      rejectUnauthorized: asksForCertificates,
+      ...this.#tls.options,
+    });
+    // A client that breaks off its handshake, or has no certificate, is not an error of the server.
+    server.on("tlsClientError", (_, socket) => socket.destroy());
+    this.#tls.onChange = (options) => server.setSecureContext(options);
+    return server;
+  }
+
+  /** Reads the files of TLS again now. */
+  reload(): void {
+    this.#tls?.reload();
+  }
+
   /** Listens, and returns where: `127.0.0.1:8081`. */
   async listen(listen: ListenConfig): Promise<string> {
     try {
       return await listenAt(this.#server, listen, "envoy");
     } catch (error) {
-      this.#stopSweeping();
+      this.#release();
       throw error;
     }
   }
@@ -77,14 +118,19 @@ export class GrpcServer {
     this.stopListening();
     for (const session of this.#sessions.keys()) session.close();
     await Promise.all(closed);
-    this.#stopSweeping();
+    this.#release();
   }
 
   /** Ends everything at once. */
   close(): void {
-    this.#stopSweeping();
+    this.#release();
     this.stopListening();
     for (const session of this.#sessions.keys()) session.destroy();
+  }
+
+  #release(): void {
+    this.#stopSweeping();
+    this.#tls?.stop();
   }
 
   #keep(session: ServerHttp2Session): void {
@@ -144,6 +190,11 @@ export class GrpcServer {
     const period = ++this.#period;
     for (const [stream, began] of this.#waiting) if (period - began > 1) stream.close(CANCEL);
   }
+}
+
+function watchTls(tls: EnvoyTlsConfig, onReload: TlsWatchOptions["onReload"]): WatchedTls {
+  const { certFile, keyFile, clientCaFile: caFile } = tls;
+  return new WatchedTls({ certFile, keyFile, caFile }, { onReload });
 }
 
 function answer(stream: ServerHttp2Stream, method: Method, body: Body, encoding: unknown): void {
