@@ -11,11 +11,14 @@ import { exchange } from "../../test/raw-client.js";
 
 let app: Server;
 let seen: { url: string; body: string }[] = [];
+/** X-Forwarded-For as the application got it. */
+let forwardedFor: unknown[] = [];
 let test: TestDoor;
 let proxy: ProxyProcess | undefined;
 
 beforeAll(async () => {
   app = createServer((request, response) => {
+    forwardedFor.push(request.headersDistinct["x-forwarded-for"]);
     let body = "";
     request.setEncoding("utf8").on("data", (piece) => {
       body += piece;
@@ -35,6 +38,7 @@ afterAll(() => {
 
 beforeEach(async () => {
   seen = [];
+  forwardedFor = [];
   test = await openTestDoor({
     config: { identity: { trustedProxies: ["loopback"], apiKey: { header: "x-api-key" } } },
     rules: [
@@ -132,6 +136,15 @@ describe.each(proxies)("%s", (_, start) => {
     expect((await by("one")).status).toBe(200);
     expect((await by("one")).status).toBe(429);
     expect((await by("two")).status).toBe(200);
+  });
+
+  it("gives the application the client's address, and never one that the client made up", async () => {
+    proxy = await start();
+    await ask("/free");
+    await ask("/free", { headers: { "x-forwarded-for": "198.51.100.1, 198.51.100.2" } });
+    const [host, twice] = ["Host: a\r\n", "X-Forwarded-For: 198.51.100.1\r\n".repeat(2)];
+    expect(await sendRaw(`GET /free HTTP/1.1\r\n${host}${twice}`)).toBe(200);
+    expect(forwardedFor).toEqual([["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"]]);
   });
 
   it("leaves the application's own refusals alone", async () => {
