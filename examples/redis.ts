@@ -9,20 +9,23 @@ const url = process.env.REDIS_URL ?? "redis://127.0.0.1:6379";
 const limit = tokenBucket({ capacity: 5, refill: { amount: 5, everyMs: 60_000 } });
 const servers = [1, 2].map(() => {
   const client = new Redis(url);
+  client.on("error", (error) => console.error("redis:", error.message));
   const store = redisStore(client);
   const limiter = createLimiter({ name: "login", limit, store, onStoreFailure: "local" });
   return { client, store, limiter };
 });
 
-await servers[0].limiter.reset("ip:203.0.113.10");
+try {
+  await servers[0].limiter.reset("ip:203.0.113.10");
+} catch (error) {
+  // What an operator does needs the server. Requests don't: they are decided here under half of the limit.
+  console.error("redis:", error);
+}
 for (let request = 1; request <= 6; request++) {
   const { limiter } = servers[request % 2];
   const { allowed, remaining, source } = await limiter.check("ip:203.0.113.10");
   console.log(`request ${request}: ${allowed ? "yes" : "no"}, ${remaining} left, by the ${source}`);
 }
-
-const keys = await servers[0].client.keys("sluice:{ip:203.0.113.10}*");
-console.log(`kept as ${keys.join(", ")}`);
 
 for (const { client, store } of servers) {
   await store.close();
@@ -36,4 +39,3 @@ for (const { client, store } of servers) {
 // request 4: yes, 1 left, by the store
 // request 5: yes, 0 left, by the store
 // request 6: no, 0 left, by the store
-// kept as sluice:{ip:203.0.113.10}:login
