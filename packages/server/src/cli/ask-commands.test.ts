@@ -93,6 +93,8 @@ describe("sluice check and peek", () => {
   it.each([
     [["--header", "novalue"], '--header must be name=value, got "novalue"'],
     [["--attribute", "=x"], '--attribute must be name=value, got "=x"'],
+    [["--ip", "banana"], '--ip must be an address such as 203.0.113.10, got "banana"'],
+    [["--ip", "1.2.3"], '--ip must be an address such as 203.0.113.10, got "1.2.3"'],
     [["--cost", "-1"], "--cost must be a whole number"],
     [["--admin", "ftp://127.0.0.1"], "--admin must be an address such as http://127.0.0.1:9090"],
     [["--admin", "http://"], "--admin must be an address such as http://127.0.0.1:9090"],

@@ -1,5 +1,6 @@
 // Facts from the command line: what is known of the request that is asked about, as flags or as a file.
 
+import { isIP } from "node:net";
 import type { Command } from "commander";
 import type { Facts } from "sluice/rules";
 import { misuse } from "./exit.js";
@@ -52,6 +53,7 @@ export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Fa
   const plain = { method, path, host, ip, user, tenant, tier, apiKeyHash };
   const headers = join("--header", flags.header, given.headers, (name) => name.toLowerCase());
   const attributes = join("--attribute", flags.attribute, given.attributes, (name) => name);
+  mustBeAddress(ip ?? given.ip);
   return {
     method: "GET",
     path: "/",
@@ -60,6 +62,12 @@ export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Fa
     ...(headers === undefined ? {} : { headers }),
     ...(attributes === undefined ? {} : { attributes }),
   };
+}
+
+/** Anything else would be counted as a client that there can't be. */
+function mustBeAddress(ip: unknown): void {
+  if (ip === undefined || (typeof ip === "string" && isIP(ip) !== 0)) return;
+  throw misuse(`--ip must be an address such as 203.0.113.10, got ${JSON.stringify(ip)}`);
 }
 
 async function readFacts(path: string, terminal: Terminal): Promise<Partial<Facts>> {

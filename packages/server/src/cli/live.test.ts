@@ -78,6 +78,11 @@ describe("sluice demo", () => {
       out: expect.stringContaining("counted by ip: ip:203.0.113.10"),
     });
     expect((await ask("explain", ...facts, "--all", "--json")).out).toContain('"isMatch":true');
+    const bare = await ask("block", "--rule", "login", "--key", "203.0.113.10");
+    expect(bare).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('got "203.0.113.10"; did you mean "ip:203.0.113.10"?'),
+    });
     expect((await ask("refund", ...key, "--cost", "1")).code).toBe(0);
     expect((await ask("check", ...facts)).code).toBe(0);
     expect((await ask("reset", ...key)).code).toBe(0);
@@ -94,7 +99,11 @@ describe("sluice demo", () => {
   });
 
   it("lists the rules in force, switches them off and on, and reloads", async () => {
-    expect((await ask("rules", "list")).out).toMatch(/^login +reject +ip +\{slidingWindowLog:/m);
+    const { out } = await ask("rules", "list");
+    expect(out).toMatch(/^login +reject +POST \/login +ip +5\/minute \(slidingWindowLog\)$/m);
+    expect(out).toMatch(
+      /^everything +reject +\* +ip +20 at once, then 5\/second \(tokenBucket\)$/m,
+    );
     const off = await ask("rules", "disable", "login");
     expect(off.out).toMatch(/^login +off/m);
     expect(off.out).toMatch(/^everything +reject/m);

@@ -108,6 +108,17 @@ describe("sluice top", () => {
     ]);
   });
 
+  it("cuts no key where it prints to a file or a pipe, and fits into a terminal", async () => {
+    const key = `user:${"long-name-".repeat(12)}end`;
+    const long = { ...report, hottest: [{ ...report.hottest[0], key }], mostRefused: [] };
+    service = await startStandIn((response) => sendJson(response, 200, long));
+    const piped = await sluice(["top", "--once", "--admin", service.url]);
+    expect(piped.out).toContain(key);
+    const shown = await sluice(["top", "--once", "--admin", service.url], { isTty: true });
+    expect(shown.out).not.toContain(key);
+    expect(shown.out).toContain("…");
+  });
+
   it("draws in place in a terminal, and gives it back as it was when it is ended", async () => {
     const url = await start();
     const terminal = new FakeTerminal({ isTty: true });

@@ -10,7 +10,7 @@ import type { Finish } from "./program.js";
 import { Screen } from "./screen.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { inkFor } from "./text/ink.js";
-import { drawTop, type TopView } from "./text/top.js";
+import { drawTop, type Room, type TopView } from "./text/top.js";
 
 type TopAnswer = AnswerOf<"top">;
 
@@ -87,7 +87,7 @@ async function watch({ client, path, flags, terminal, everyMs, first }: Watch): 
   let view = toView(first, client);
   try {
     while (!ended.signal.aborted) {
-      if (!flags.json) screen.draw(drawTop(view, terminal.size(), inkFor(terminal)));
+      if (!flags.json) screen.draw(drawTop(view, roomOf(terminal), inkFor(terminal)));
       await pause(everyMs, ended.signal);
       if (ended.signal.aborted) break;
       view = await next(view, client, path, terminal);
@@ -116,11 +116,17 @@ async function next(
 
 function show(answer: TopAnswer, flags: Flags, client: AdminClient, terminal: Terminal): void {
   // Printed once, a frame may be longer than the terminal is high.
-  const room = { ...terminal.size(), rows: ROWS_MAX };
+  const room = { ...roomOf(terminal), rows: ROWS_MAX };
   const lines = flags.json
     ? [JSON.stringify(answer)]
     : drawTop(toView(answer, client), room, inkFor(terminal));
   for (const line of lines) writeLine(terminal, line);
+}
+
+/** Files and pipes have no width: nothing is cut there. */
+function roomOf(terminal: Terminal): Room {
+  const { columns, rows } = terminal.size();
+  return { columns: terminal.isTty ? columns : Number.POSITIVE_INFINITY, rows };
 }
 
 function toView(report: TopAnswer, { name }: AdminClient): TopView {

@@ -17,8 +17,11 @@ describe("sluice serve", () => {
 
     rules.write("version: 1\nrules:\n  - id: everybody\n    limit: ten\n");
     served.signal("SIGHUP");
-    const { err } = await served.line(({ level, what }) => level === 50 && what === "rules");
-    expect(JSON.stringify(err)).toContain("rules.yaml:4");
+    const failed = await served.line(
+      ({ level, problems }) => level === 50 && problems !== undefined,
+    );
+    expect(JSON.stringify(failed.problems)).toContain("rules.yaml:4");
+    expect(failed).not.toHaveProperty("err");
     expect(await ask(gateway)).toBe(200);
     expect(await ask(gateway)).toBe(429);
 

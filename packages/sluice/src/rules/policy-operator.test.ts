@@ -112,8 +112,9 @@ describe("operators' verbs on a key", () => {
       expect(verb).toThrow(/there is no rule of that id: got "b"/);
     }
     expect(() => policy.reset("a", "ip:192.0.2.1")).toThrow(
-      /the rule counts no such key: rule "a", key "ip:192.0.2.1"/,
+      /the rule counts no such key: rule "a" counts by user, got "ip:192.0.2.1"$/,
     );
+    expect(() => policy.reset("a", "42")).toThrow(/got "42"; did you mean "user:42"\?$/);
     expect(() => policy.block("a", "user:42", 0)).toThrow(/forMs must be/);
     expect(() => policy.refund("a", "user:42", -1)).toThrow(/cost must be/);
   });

@@ -7,7 +7,9 @@ import { toCost, toDurationMs } from "../limiter-input.js";
 import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import type { Charge } from "../stores/store.js";
 import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
-import { toKeyText } from "./key-text.js";
+import { describeKey, toPrefix } from "./key.js";
+import { toDimensions, toKeyText } from "./key-text.js";
+import type { Dimension } from "./rule.js";
 
 /** One key of one rule. */
 export class RuleKey {
@@ -84,7 +86,23 @@ function toCountedKey({ rule }: CompiledRule, key: string, ipv6Prefix: number): 
   const byIp =
     rule.onMissing === "ip" ? toKeyText([{ kind: "ip" }], key, { ipv6Prefix }) : undefined;
   if (byIp !== undefined) return byIp;
-  throw new SluiceError("SLUICE_RULE_KEY_INVALID", `rule ${show(rule.id)}, key ${show(key)}`);
+  const seen = `rule ${show(rule.id)} counts by ${describeKey(rule.key)}, got ${show(key)}`;
+  const meant = toMeantKey(rule.key, key, ipv6Prefix);
+  const hint = meant === undefined ? "" : `; did you mean ${show(meant)}?`;
+  throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen + hint);
+}
+
+/** The key if only the names of its parts were left out: `ip:203.0.113.10` for `203.0.113.10`. */
+function toMeantKey(
+  dimensions: readonly Dimension[],
+  key: string,
+  ipv6Prefix: number,
+): string | undefined {
+  const parts = key.split("|");
+  const isNamed = toDimensions(key) !== undefined;
+  if (isNamed || parts.length !== dimensions.length) return undefined;
+  const prefixed = parts.map((part, i) => toPrefix(dimensions[i]) + part.trim()).join("|");
+  return toKeyText(dimensions, prefixed, { ipv6Prefix });
 }
 
 function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {

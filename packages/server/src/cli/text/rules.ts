@@ -4,6 +4,7 @@
 import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
 import type { AnswerOf } from "../../admin/answers.js";
 import { type Ink, safe } from "./ink.js";
+import { sayLimit } from "./limit.js";
 import { setTable } from "./table.js";
 
 /** One line that says that rules can be used: `rules.yaml: ok (3 rules, version 5d0f…)`. */
@@ -47,18 +48,34 @@ const FATES: Readonly<Record<CounterFate, string>> = {
   empty: "counters start empty",
 };
 
-/** A line for each rule in force: its name, what it counts by, its limits, and whether it is on. */
+/**
+ * A line for each rule in force: its name, whether it is on, which requests it is about, what it counts by and its
+ * limits; below it those of each tier.
+ */
 export function sayRulesInForce({ version, rules }: AnswerOf<"rules">): string[] {
-  const rows = rules.map(({ id, keyType, limits, onExceed, isOn }) => [
-    safe(id),
-    isOn ? onExceed : "off",
-    safe(keyType),
-    ...limits.map((limit) => safe(JSON.stringify(limit).replaceAll('"', ""), LIMIT_LENGTH_MAX)),
+  const rows = rules.flatMap(({ id, keyType, match, limits, tiers, onExceed, isOn }) => [
+    [safe(id), isOn ? onExceed : "off", sayMatch(match), safe(keyType), sayLimits(limits)],
+    ...Object.entries(tiers).map(([tier, own]) => {
+      return [`  tier ${safe(tier)}`, "", "", "", own.length === 0 ? "none" : sayLimits(own)];
+    }),
   ]);
-  return [...setTable([["rule", "beyond", "by", "limits"], ...rows]), `version ${safe(version)}`];
+  const head = ["rule", "beyond", "requests", "by", "limits"];
+  return [...setTable([head, ...rows]), `version ${safe(version)}`];
 }
 
-const LIMIT_LENGTH_MAX = 120;
+type Match = AnswerOf<"rules">["rules"][number]["match"];
+
+/** `POST /login`, or `*` for all requests. */
+function sayMatch({ paths, methods }: Match): string {
+  const said = [methods.join(","), paths.join(",")].filter((part) => part !== "").join(" ");
+  return safe(said === "" ? "*" : said, MATCH_LENGTH_MAX);
+}
+
+const MATCH_LENGTH_MAX = 120;
+
+function sayLimits(limits: readonly object[]): string {
+  return limits.map(sayLimit).join(" and ");
+}
 
 /** `1 rule`, `2 rules`. */
 export function count(amount: number, noun: string): string {

@@ -3,6 +3,8 @@ import { type DecisionAnswer, sayDecision } from "./decision.js";
 import { readDuration, sayDuration } from "./duration.js";
 import { sayExplanation } from "./explanation.js";
 import { coloured, plain, safe } from "./ink.js";
+import { sayLimit } from "./limit.js";
+import { sayRulesInForce } from "./rules.js";
 import { clip, setTable } from "./table.js";
 
 describe("durations", () => {
@@ -162,6 +164,49 @@ describe("explanations", () => {
       "  counted by user: user:42",
       "  not counted: the key is not in the rollout",
       "rules of version 5d0f",
+    ]);
+  });
+});
+
+describe("sayLimit", () => {
+  it.each([
+    [{ slidingWindowCounter: { limit: 7, windowMs: 60_000 } }, "7/minute (slidingWindowCounter)"],
+    [{ fixedWindow: { limit: 7, windowMs: 300_000, align: "epoch" } }, "7/5m (fixedWindow)"],
+    [{ slidingWindowLog: { limit: 1, windowMs: 1_500 } }, "1/1500ms (slidingWindowLog)"],
+    [
+      { tokenBucket: { capacity: 20, refill: { amount: 1, everyMs: 2_000 } } },
+      "20 at once, then 1/2s (tokenBucket)",
+    ],
+    [
+      { leakyBucket: { ratePerSecond: 5, queueSize: 10, mode: "shape" } },
+      "5/second, 10 queued (leakyBucket)",
+    ],
+    [{ concurrency: { limit: 2, permitMs: 900_000 } }, "2 at a time (concurrency)"],
+    [{ quota: { limit: 1_000, period: "month", timeZone: "UTC" } }, "1000/month (quota)"],
+    [{ other: { x: 1 } }, "{x:1} (other)"],
+  ])("says %j as %s", (limit, said) => {
+    expect(sayLimit(limit)).toBe(said);
+  });
+});
+
+describe("sayRulesInForce", () => {
+  it("has the limits of each tier below its rule", () => {
+    const per = (limit: number) => [{ slidingWindowLog: { limit, windowMs: 60_000 } }];
+    const rule = {
+      id: "api",
+      keyType: "user",
+      match: { paths: ["/api/*"], methods: [] },
+      limits: per(7),
+      tiers: { pro: per(70), staff: [] },
+      onExceed: "reject",
+      isOn: true,
+    };
+    expect(sayRulesInForce({ version: "5d0f", rules: [rule] })).toEqual([
+      "rule          beyond  requests  by    limits",
+      "api           reject  /api/*    user  7/minute (slidingWindowLog)",
+      "  tier pro                            70/minute (slidingWindowLog)",
+      "  tier staff                          none",
+      "version 5d0f",
     ]);
   });
 });

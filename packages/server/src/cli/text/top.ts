@@ -16,7 +16,7 @@ export interface TopView {
   readonly trouble?: string | undefined;
 }
 
-/** How much room there is, in characters. */
+/** How much room there is, in characters; columns may be Infinity, where nothing is cut. */
 export interface Room {
   readonly columns: number;
   readonly rows: number;
@@ -40,7 +40,9 @@ export function drawTop(view: TopView, room: Room, ink: Ink): string[] {
     "",
     ...drawRules(rules, ruleRows).map((line, i) => paint(clip(line, room.columns), i, ink)),
     "",
-    ...drawKeys(view.report, keyRows).map((line, i) => paint(clip(line, room.columns), i, ink)),
+    ...drawKeys(view.report, keyRows, room).map((line, i) =>
+      paint(clip(line, room.columns), i, ink),
+    ),
   ];
 }
 
@@ -88,12 +90,15 @@ function toNumbers(rate: RuleRate): string[] {
 }
 
 /** Both lists of keys side by side. */
-function drawKeys({ hottest, mostRefused }: TopReport, rowsMax: number): string[] {
-  const left = setTable([["hottest keys", "rule", "/s"], ...toKeyRows(hottest, rowsMax)], KEYS);
-  const right = setTable(
-    [["most refused", "rule", "/s"], ...toKeyRows(mostRefused, rowsMax)],
-    KEYS,
-  );
+function drawKeys(
+  { hottest, mostRefused }: TopReport,
+  rowsMax: number,
+  { columns }: Room,
+): string[] {
+  const toRows = (keys: readonly TopKey[]) =>
+    toKeyRows(keys.slice(0, rowsMax), columns === Number.POSITIVE_INFINITY ? WHOLE : CUT);
+  const left = setTable([["hottest keys", "rule", "/s"], ...toRows(hottest)], KEYS);
+  const right = setTable([["most refused", "rule", "/s"], ...toRows(mostRefused)], KEYS);
   const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, i) => [
     left[i] ?? "",
     right[i] ?? "",
@@ -101,11 +106,18 @@ function drawKeys({ hottest, mostRefused }: TopReport, rowsMax: number): string[
   return setTable(rows.map(([a, b]) => [a, "", b]));
 }
 
-function toKeyRows(keys: readonly TopKey[], rowsMax: number): string[][] {
+/** So many characters of a key and of its rule are shown. */
+const CUT = { key: 24, rule: 16 };
+/** As long as either can be: nothing is cut. */
+const WHOLE = { key: 16_384, rule: 256 };
+
+function toKeyRows(keys: readonly TopKey[], room: typeof CUT): string[][] {
   if (keys.length === 0) return [["none"]];
-  return keys
-    .slice(0, rowsMax)
-    .map(({ rule, key, perSecond }) => [safe(key, 24), safe(rule, 16), round(perSecond)]);
+  return keys.map(({ rule, key, perSecond }) => [
+    safe(key, room.key),
+    safe(rule, room.rule),
+    round(perSecond),
+  ]);
 }
 
 /** The head of a table stands back. */
