@@ -383,6 +383,8 @@ describe("what operators do", () => {
     expect(await isAllowed()).toBe(false);
     expect((await post("/v1/refund", { ...target, cost: 1 })).body).toMatchObject({ refunded: 1 });
     expect(await isAllowed()).toBe(true);
+    expect((await post("/v1/refund", { ...target, cost: 9 })).body).toMatchObject({ refunded: 2 });
+    expect((await post("/v1/refund", { ...target, cost: 9 })).body).toMatchObject({ refunded: 0 });
     await post("/v1/check", { facts: FACTS });
     expect((await post("/v1/reset", target)).status).toBe(200);
     expect(await isAllowed()).toBe(true);

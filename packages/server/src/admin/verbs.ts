@@ -56,8 +56,7 @@ export async function unblock(core: Core, input: Input<"unblock">): Promise<obje
 /** Grants a key units. */
 export async function refund(core: Core, input: Input<"refund">): Promise<object> {
   const { rule, key } = await toTarget(core, input);
-  await core.policy.refund(rule, key, input.cost);
-  return { rule, key, refunded: input.cost };
+  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost) };
 }
 
 /** The key that is meant: the one that was written, or that of a request under the rule. */

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { RemoteStore } from "../../test/remote-store.js";
-import { concurrency, fixedWindow, quota } from "../limits.js";
+import {
+  concurrency,
+  fixedWindow,
+  type Limit,
+  leakyBucket,
+  quota,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from "../limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import type { Facts } from "./facts.js";
 import { createPolicy, type Policy } from "./policy.js";
@@ -57,6 +66,51 @@ describe("operators' verbs on a key", () => {
     expect([peek(policy).remaining, peek(policy, { tier: "pro" }).remaining]).toEqual([6, 16]);
     policy.reset("api", "ip:203.0.113.10");
     expect([peek(policy).remaining, peek(policy, { tier: "pro" }).remaining]).toEqual([10, 20]);
+  });
+
+  it.each<[string, Limit | Limit[]]>([
+    ["fixed window", perMinute(10)],
+    ["sliding counter", slidingWindowCounter({ limit: 10, windowMs: 60_000 })],
+    ["sliding log", slidingWindowLog({ limit: 10, windowMs: 60_000 })],
+    ["token bucket", tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 60_000 } })],
+    ["leaky bucket", leakyBucket({ queueSize: 10, ratePerSecond: 1 / 60, mode: "meter" })],
+    ["quota", quota({ limit: 10, period: "day" })],
+    ["two limits", [perMinute(10), quota({ limit: 50, period: "day" })]],
+  ])("say how much a refund really gave back (%s)", (_, limit) => {
+    const policy = policyOf([{ id: "api", limit }]);
+    expect(policy.refund("api", "ip:203.0.113.10", 3)).toBe(0);
+    for (let i = 0; i < 5; i++) admit(policy);
+    expect(policy.refund("api", "ip:203.0.113.10", 3)).toBe(3);
+    expect(policy.refund("api", "ip:203.0.113.10", 30)).toBe(2);
+    expect(policy.refund("api", "ip:203.0.113.10", 1)).toBe(0);
+  });
+
+  it("say how much a refund gave back where only one of two limits was in use", () => {
+    const clock = new ManualClock(0);
+    const limit = [perMinute(10), quota({ limit: 50, period: "day" })];
+    const policy = policyOf([{ id: "api", limit }], { clock });
+    for (let i = 0; i < 5; i++) admit(policy);
+    clock.advance(60_000);
+    expect(policy.refund("api", "ip:203.0.113.10", 9)).toBe(5);
+  });
+
+  it("count a unit that was partly in use as one", () => {
+    const clock = new ManualClock(0);
+    const limit = tokenBucket({ capacity: 10, refillPerSecond: 1 });
+    const policy = policyOf([{ id: "api", limit }], { clock });
+    for (let i = 0; i < 3; i++) admit(policy);
+    clock.advance(500);
+    expect(policy.refund("api", "ip:203.0.113.10", 9)).toBe(3);
+  });
+
+  it("report a refund over a store that answers later, and that it failed", async () => {
+    const store = new RemoteStore();
+    const policy = policyOf([{ id: "api", limit: perMinute(10) }], { store });
+    await admit(policy);
+    expect(await policy.refund("api", "ip:203.0.113.10", 4)).toBe(1);
+    store.debit = () => Promise.reject(new Error("gone"));
+    store.refund = () => Promise.reject(new Error("gone"));
+    await expect(async () => policy.refund("api", "ip:203.0.113.10", 4)).rejects.toThrow();
   });
 
   it("say so if a block could not hold, since the rule has no limit for the key", () => {

@@ -215,8 +215,12 @@ export class Policy {
     return this.#keyOf(ruleId, key).reset();
   }
 
-  /** Grants a key units of every limit of a rule, at most what it used. Permits are not granted. */
-  refund(ruleId: string, key: string, cost: number): MaybePromise<void> {
+  /**
+   * Grants a key units of every limit of a rule, at most what it used. Permits are not granted. Returns how many units
+   * were really given back: the most under any of the limits. It is read before and after, so requests of the same key
+   * in between can make it differ.
+   */
+  refund(ruleId: string, key: string, cost: number): MaybePromise<number> {
     return this.#keyOf(ruleId, key).refund(cost);
   }
 
