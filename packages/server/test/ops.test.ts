@@ -108,6 +108,8 @@ describe("ops/systemd/sluice.service", () => {
   });
 });
 
+const ENVOY = { listen: "0.0.0.0:8081", files: ["/etc/sluice-envoy/shop.yaml"] };
+
 describe("ops/helm/sluice", () => {
   const chart = "ops/helm/sluice";
   const values = parse(readText(`${chart}/values.yaml`)) as Record<string, unknown>;
@@ -182,6 +184,74 @@ describe("ops/helm/sluice", () => {
     expect(await sluice(args, { env })).toMatchObject({ code: 0, err: "" });
     const shared = { SLUICE_STORE_KIND: "redis", SLUICE_STORE_URL: "redis://127.0.0.1:6379/0" };
     expect(await sluice(args, { env: { ...env, ...shared } })).toMatchObject({ code: 0, err: "" });
+  });
+
+  it.each([
+    ["the decision API alone", { decision: { listen: "0.0.0.0:8082" } }],
+    ["Envoy alone", { envoy: ENVOY }],
+    [
+      "every listener",
+      {
+        gateway: { listen: "0.0.0.0:8080" },
+        decision: { listen: "0.0.0.0:8082" },
+        envoy: { ...ENVOY, http: "0.0.0.0:8083" },
+      },
+    ],
+  ])("has a configuration that starts with %s", async (_, listeners) => {
+    const folder = makeFolder("ops-listeners");
+    const base = "gateway" in listeners ? (values.config as object) : {};
+    const admin = { listen: "0.0.0.0:9090" };
+    const config = { ...base, ...listeners, admin, rules: { file: "rules.yaml" } };
+    const limit = { unit: "minute", requests_per_unit: 60 };
+    const file = { domain: "shop", descriptors: [{ key: "user", rate_limit: limit }] };
+    writeFileSync(join(folder, "shop.yaml"), stringify(file));
+    writeFileSync(join(folder, "rules.yaml"), stringify(values.rules));
+    const text = stringify(config).replaceAll("/etc/sluice-envoy", folder);
+    writeFileSync(join(folder, "sluice.yaml"), text);
+    const decision = "0123456789abcdef,fedcba9876543210";
+    const env = {
+      SLUICE_ADMIN_TOKEN: "0123456789abcdef",
+      ...("decision" in listeners ? { SLUICE_DECISION_TOKENS: decision } : {}),
+    };
+    const args = ["serve", "--check", "--config", join(folder, "sluice.yaml")];
+    expect(await sluice(args, { env })).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("has a port of the pods and of a service for every listener, and no other", () => {
+    const named = (pattern: RegExp) => [...all.matchAll(pattern)].map(([, ...groups]) => groups);
+    const listening = named(/"(?:listen|http)" "0\.0\.0\.0:(\d+)"/g).flat();
+    const ofPods = named(/- name: ([\w-]+)\n\s+containerPort: (\d+)/g);
+    expect(ofPods.map(([, port]) => port).sort()).toEqual([...listening].sort());
+    const ofServices = named(/targetPort: ([\w-]+)/g).flat();
+    expect(ofServices.sort()).toEqual(ofPods.map(([name]) => name).sort());
+    // Kubernetes takes no longer ones.
+    for (const [name] of ofPods) expect(name.length).toBeLessThanOrEqual(15);
+  });
+
+  it("shows the world the gateway only", () => {
+    const services = templates.find(({ name }) => name === "service.yaml")?.text.split("---") ?? [];
+    const open = services.filter((text) => text.includes(".Values.service.type"));
+    expect(open).toHaveLength(1);
+    expect(open[0].match(/targetPort: .*/g)).toEqual(["targetPort: http"]);
+    expect(services.filter((text) => text.includes("type: ClusterIP"))).toHaveLength(2);
+  });
+
+  it("leaves the number of pods to the autoscaler where there is one", () => {
+    expect(all).toMatch(
+      /if not \.Values\.autoscaling\.enabled \}\}\n\s+replicas: .*\n\s+\{\{- end/,
+    );
+    expect(all).toMatch(/kind: HorizontalPodAutoscaler[\s\S]*kind: Deployment/);
+    const { requests } = values.resources as { requests: object };
+    // A share of what is requested is what it scales by.
+    expect(requests).toHaveProperty("cpu");
+    expect(all).toMatch(/if and \.Values\.podDisruptionBudget\.enabled .*sluice\.podsMin/);
+  });
+
+  it("scrapes the admin port, and only that, with its token", () => {
+    const monitor = templates.find(({ name }) => name === "service-monitor.yaml")?.text ?? "";
+    expect(monitor).toMatch(/- port: admin\n\s+path: \/metrics\n/);
+    expect(monitor).toMatch(/name: \{\{ include "sluice.adminSecret" \. \}\}\n\s+key: token/);
+    expect(all.match(/app\.kubernetes\.io\/component: admin/g)).toHaveLength(2);
   });
 
   it("probes health without a token, and gives pods longer to end than draining takes", () => {

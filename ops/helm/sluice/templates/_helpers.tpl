@@ -23,10 +23,38 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.admin.existingSecret | default (printf "%s-admin" (include "sluice.name" .)) -}}
 {{- end -}}
 
+{{- /* The fewest pods that there are. */ -}}
+{{- define "sluice.podsMin" -}}
+{{- if .Values.autoscaling.enabled -}}
+{{- .Values.autoscaling.minReplicas -}}
+{{- else -}}
+{{- .Values.replicaCount -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "sluice.config" -}}
 {{- $fixed := dict
-  "gateway" (dict "listen" "0.0.0.0:8080")
   "admin" (dict "listen" "0.0.0.0:9090")
   "rules" (dict "file" "rules.yaml") -}}
+{{- if .Values.gateway.enabled -}}
+{{- $_ := set $fixed "gateway" (dict "listen" "0.0.0.0:8080") -}}
+{{- end -}}
+{{- if .Values.decision.enabled -}}
+{{- $_ := set $fixed "decision" (dict "listen" "0.0.0.0:8082") -}}
+{{- end -}}
+{{- if .Values.envoy.enabled -}}
+{{- if not .Values.envoy.files -}}
+{{- fail "envoy.files is needed with envoy.enabled" -}}
+{{- end -}}
+{{- $files := list -}}
+{{- range $name, $_ := .Values.envoy.files -}}
+{{- $files = append $files (printf "/etc/sluice-envoy/%s" $name) -}}
+{{- end -}}
+{{- $envoy := dict "listen" "0.0.0.0:8081" "files" $files -}}
+{{- if .Values.envoy.http -}}
+{{- $_ := set $envoy "http" "0.0.0.0:8083" -}}
+{{- end -}}
+{{- $_ := set $fixed "envoy" $envoy -}}
+{{- end -}}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.config) $fixed) -}}
 {{- end -}}

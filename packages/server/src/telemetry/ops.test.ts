@@ -29,7 +29,7 @@ interface Dashboard {
 interface Alert {
   readonly alert: string;
   readonly expr: string;
-  readonly annotations: { readonly summary: string; readonly runbook: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
   readonly labels: { readonly severity: string };
 }
 
@@ -158,7 +158,7 @@ describe("the alerts", () => {
     for (const { alert, annotations, labels } of alerts) {
       expect([alert, annotations.summary.length > 20]).toEqual([alert, true]);
       expect(["info", "warning", "critical"]).toContain(labels.severity);
-      expect(annotations.runbook).toBe(`docs/guides/operations.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`docs/guides/operations.md#${alert.toLowerCase()}`);
     }
     const runbooks = [...guide.matchAll(/^### (\w+)\n\n(?=\S)/gm)].map(([, name]) => name);
     expect(runbooks).toEqual(alerts.map(({ alert }) => alert));
@@ -171,6 +171,51 @@ describe("the alerts", () => {
         expect([alert, kept]).toEqual([alert, expect.arrayContaining([label])]);
       }
     }
+  });
+});
+
+describe("metrics as they are scraped", () => {
+  /** What `promtool check metrics` finds wrong with a metric, by its name and type. */
+  function lint(name: string, type: string, help: string): string[] {
+    const isCounter = type === "counter";
+    const parts = name.split("_");
+    return [
+      help === "" ? "no help text" : "",
+      isCounter && !name.endsWith("_total") ? "counter without _total" : "",
+      !isCounter && name.endsWith("_total") ? "_total on what is not a counter" : "",
+      /_(?:count|sum|bucket)$/.test(name) ? "suffix of histograms" : "",
+      /[A-Z:]/.test(name) ? "not snake case" : "",
+      parts.some((part) => /^(?:counter|gauge|histogram|summary)$/.test(part))
+        ? "type in name"
+        : "",
+      parts.some((part) => /^(?:ms|milliseconds|minutes|hours|days|kb|mb|kilobytes)$/.test(part))
+        ? "not in base units"
+        : "",
+    ].filter((problem) => problem !== "");
+  }
+
+  it("have names, types and help that promtool check metrics has nothing to say about", async () => {
+    const telemetry = createTelemetry({
+      logLevel: "silent",
+      decisionLogShare: 0,
+      region: "local",
+      topKeysMax: 1,
+    });
+    const text = await telemetry.metrics();
+    const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, n, h]) => [n, h]));
+    const types = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)];
+    expect(types.length).toBeGreaterThan(40);
+    const problems = types.flatMap(([, name, type]) =>
+      lint(name, type, helps.get(name) ?? "").map((problem) => `${name}: ${problem}`),
+    );
+    expect(problems).toEqual([]);
+    expect(new Set(types.map(([, name]) => name)).size).toBe(types.length);
+  });
+
+  it("are looked through by rules that find something", () => {
+    expect(lint("nodejs_active_handles_total", "gauge", "Handles.")).toHaveLength(1);
+    expect(lint("requests", "counter", "")).toHaveLength(2);
+    expect(lint("wait_ms", "gauge", "Waiting.")).toHaveLength(1);
   });
 });
 

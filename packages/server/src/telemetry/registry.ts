@@ -31,6 +31,13 @@ export interface MetricSources {
 
 type Reader = (sources: MetricSources) => Iterable<Sample>;
 
+/** Gauges of prom-client that are named as counters; those without `_total` say the same by type. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
 /**
  * A registry with all metrics of a service.
  *
@@ -45,7 +52,10 @@ export function createRegistry(
   for (const [key, read] of Object.entries(READERS)) {
     addMetric(registry, METRICS[key as MetricKey], () => read(sources));
   }
-  if (options.hasProcessMetrics) collectDefaultMetrics({ register: registry });
+  if (options.hasProcessMetrics) {
+    collectDefaultMetrics({ register: registry });
+    for (const name of MISNAMED) registry.removeSingleMetric(name);
+  }
   return registry;
 }
 
