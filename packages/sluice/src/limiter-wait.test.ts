@@ -16,8 +16,7 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 }
 
-function setUp(of: Limit = limit) {
-  const clock = new ManualClock(1_000);
+function setUp(of: Limit = limit, clock = new ManualClock(1_000)) {
   const limiter = createLimiter({ limit: of, clock });
   const passed: string[] = [];
   const wait = (name: string, options?: WaitOptions, key = "key") => {
@@ -97,6 +96,41 @@ describe("wait", () => {
       "c passed at 1200",
     ]);
     expect(await d).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 50 });
+  });
+
+  it("refuses at the end of its time even if timers fire a little early, as the system's do", async () => {
+    class EarlyClock extends ManualClock {
+      override after(delayMs: number, task: () => void) {
+        return super.after(Math.max(1, delayMs - 1), task);
+      }
+    }
+    const hourly = fixedWindow({ limit: 1, windowMs: 3_600_000 });
+    const { wait, passed, clock } = setUp(hourly, new EarlyClock(1_000));
+    wait("a");
+    wait("b");
+    wait("c", { timeoutMs: 150 });
+    for (const ms of [0, 149, 1, 50]) {
+      clock.advance(ms);
+      await settle();
+    }
+    expect(passed).toEqual(["a passed at 1000", "c refused at 1150"]);
+  });
+
+  it("sleeps through a slot that is farther away than the system's timers reach", async () => {
+    const delays: number[] = [];
+    class WatchedClock extends ManualClock {
+      override after(delayMs: number, task: () => void) {
+        delays.push(delayMs);
+        return super.after(delayMs, task);
+      }
+    }
+    // One slot in some 28 hours.
+    const shaper = leakyBucket({ ratePerSecond: 0.00001, queueSize: 100 });
+    const { wait, limiter } = setUp(shaper, new WatchedClock(1_000));
+    for (let i = 0; i < 50; i++) limiter.check("key");
+    wait("a");
+    await settle();
+    expect(delays).toEqual([2 ** 31 - 1]);
   });
 
   it("refuses immediately what can never pass", async () => {

@@ -1,7 +1,7 @@
 // Waiting until a limit admits. Callers that wait for the same key form a line, first come, first served,
 // and only the first of a line asks the store: a thousand callers that wait ask no more often than one.
 
-import { type CancelTimer, type Clock, startRefTimer, toWholeMs } from "./clock.js";
+import { type Clock, startRefTimer, toWholeMs } from "./clock.js";
 import type { Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
 import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
@@ -55,7 +55,8 @@ export class WaitingLines {
     try {
       while (this.#first(key) !== waiter) {
         if (waiter.isOver) return await this.#giveUp(key, request, waiter);
-        await waiter.sleep();
+        // Timers may fire a millisecond early, or the clock step back: then it sleeps for the rest.
+        await waiter.sleep(waiter.leftMs);
       }
       return await this.#ask(key, request, waiter);
     } finally {
@@ -128,12 +129,11 @@ export class WaitingLines {
   }
 }
 
-/** One caller that waits. It sleeps until its timer, its deadline, its signal or the one before it wakes it. */
+/** One caller that waits. It sleeps until its timer, its signal or the one before it wakes it. */
 class Waiter {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #cancelDeadline: CancelTimer | undefined;
   #wake: (() => void) | undefined;
 
   constructor(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined) {
@@ -141,9 +141,6 @@ class Waiter {
     this.#deadlineMs = toWholeMs(clock.now()) + timeoutMs;
     this.#signal = signal;
     signal?.addEventListener("abort", this.wake);
-    if (timeoutMs <= TIMER_MS_MAX) {
-      this.#cancelDeadline = startRefTimer(clock, timeoutMs, this.wake);
-    }
   }
 
   get leftMs(): number {
@@ -164,12 +161,12 @@ class Waiter {
     this.#signal?.throwIfAborted();
   }
 
-  /** Until it is woken, or for so long. */
-  sleep(forMs?: number): Promise<void> {
+  /** Until it is woken, or for so long at the most. */
+  sleep(forMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = forMs === undefined ? undefined : startRefTimer(this.#clock, forMs, this.wake);
+      const cancel = startRefTimer(this.#clock, Math.min(forMs, TIMER_MS_MAX), this.wake);
       this.#wake = () => {
-        cancel?.();
+        cancel();
         this.#wake = undefined;
         resolve();
       };
@@ -178,7 +175,6 @@ class Waiter {
   }
 
   close(): void {
-    this.#cancelDeadline?.();
     this.#signal?.removeEventListener("abort", this.wake);
   }
 }
