@@ -69,8 +69,8 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
 /** Keys at a URL are fetched before the first token comes; that they can't be is logged, now and later. */
 function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
   if (!(jwt instanceof JwtVerifier)) return;
-  jwt.onKeysFailed = (error) =>
-    telemetry.trouble("the keys of identity.jwt.jwksUrl can't be fetched", error);
+  jwt.onKeysFailed = ({ message: detail }) =>
+    telemetry.trouble("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
   void jwt.fetchKeys();
 }
 
