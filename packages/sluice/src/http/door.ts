@@ -21,7 +21,7 @@ import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
 import { RefusalWriter, type Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 import { type Retry, toRetry } from "./retry-after.js";
-import { keyOf, type Prepare, type SimplePolicy } from "./simple-policy.js";
+import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./simple-policy.js";
 import { type Wait, WaitingRoom } from "./waiting.js";
 
 // Requests that hold something of a door, and those of them that another door of this process refused: what
@@ -93,6 +93,19 @@ export class Door implements PassageHost {
     return andThen(this.#prepare?.(view.raw, view.context), (attributes) =>
       andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
     );
+  }
+
+  /** How a key stands: what a `key` function returned, or an address. Charges nothing. */
+  peekKey(key: string): MaybePromise<PolicyDecision> {
+    return this.policy.peek(factsOf(key, this.#isKeyed));
+  }
+
+  /** Forgets what a key has used. */
+  resetKey(key: string): MaybePromise<void> {
+    return andThen(this.peekKey(key), (decision) => {
+      const [charge] = chargesOf(decision);
+      return charge === undefined ? undefined : this.policy.reset(charge.rule.rule.id, charge.key);
+    });
   }
 
   #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {

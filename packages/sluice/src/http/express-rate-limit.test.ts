@@ -103,6 +103,13 @@ describe.each(kinds)("express-rate-limit over %s", (kind, makeStore) => {
     }
   });
 
+  it("takes numbers as keys", async () => {
+    const { hits } = setUp();
+    hits.init({ windowMs: WINDOW_MS, limit: 10 });
+    await hits.increment(42 as never);
+    expect(await hits.get("42")).toMatchObject({ totalHits: 1 });
+  });
+
   it("takes back the hits of requests that are not to be counted", async () => {
     const { hits } = setUp();
     const send = await serve({ limit: 2, store: hits, skipFailedRequests: true });

@@ -107,10 +107,11 @@ export class ExpressRateLimitStore implements HitStore {
     if (counter === undefined) {
       throw new SluiceError("SLUICE_OPTION_INVALID", `${SITE.name}: init was not called`);
     }
-    if (typeof key !== "string" || key === "") {
+    const isKey = typeof key === "number" || (typeof key === "string" && key !== "");
+    if (!isKey) {
       throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator returned ${show(key)}`);
     }
-    return { counter, key, cost, nowMs: toWholeMs(this.#clock.now()) };
+    return { counter, key: String(key), cost, nowMs: toWholeMs(this.#clock.now()) };
   }
 
   #toInfo({ used, resetMs }: Standing): ClientRateLimitInfo {

@@ -15,7 +15,9 @@ import { ExpressView } from "./express/view.js";
 import { passNode, sendReply } from "./node/exchange.js";
 import type { HttpOptions } from "./options.js";
 import { Passage, type RateLimitInfo } from "./passage.js";
+import { toStatusReply } from "./rate-limit-endpoint.js";
 
+export { ipKeyGenerator } from "./express/ip-key.js";
 export type { ExpressOptions, RefusalHandler, ValueOf } from "./express/options.js";
 export type * from "./types.js";
 
@@ -26,8 +28,18 @@ export interface ExpressRateLimit {
   status(request: Request, response: Response, next: NextFunction): void;
   /** Undefined if a function chooses `limit`: each number that it answers has a policy of its own. */
   readonly policy: Policy | undefined;
+  /** Forgets what a key has used: what `keyGenerator` returned, or an address. */
+  resetKey(key: string): Promise<void>;
+  /** What a key has used in its window; undefined if it has none. */
+  getKey(key: string): Promise<KeyHits | undefined>;
   /** Lets go of what was made for this middleware; a policy or a store that was given stays open. */
   close(): Promise<void>;
+}
+
+/** What a key has used in its window. */
+export interface KeyHits {
+  readonly totalHits: number;
+  readonly resetTime: Date;
 }
 
 declare global {
@@ -44,9 +56,9 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 /** Puts a policy in front of requests. */
 export function rateLimit(policy: Policy, options?: HttpOptions<Request>): ExpressRateLimit;
 /** Puts one rule in front of requests; options of express-rate-limit are understood. */
-export function rateLimit(options: ExpressOptions): ExpressRateLimit;
+export function rateLimit(options?: ExpressOptions): ExpressRateLimit;
 export function rateLimit(
-  first: Policy | ExpressOptions,
+  first: Policy | ExpressOptions = {},
   second?: HttpOptions<Request>,
 ): ExpressRateLimit {
   const setup =
@@ -55,7 +67,27 @@ export function rateLimit(
       : toExpressSetup(SITE, first, second);
   const limit = throughDoor(setup, pass);
   const status = throughDoor(setup, tell);
-  return Object.assign(limit, { status, policy: setup.policy, close: () => setup.close() });
+  return Object.assign(limit, {
+    status,
+    policy: setup.policy,
+    close: () => setup.close(),
+    resetKey: async (key: string) => {
+      await Promise.all(setup.doors().map((door) => door.resetKey(String(key))));
+    },
+    getKey: (key: string) => hitsOf(setup.doors(), String(key)),
+  });
+}
+
+/** What a key has used; where a function chooses the limit, under the number of which it used most. */
+async function hitsOf(doors: readonly Door[], key: string): Promise<KeyHits | undefined> {
+  let most: KeyHits | undefined;
+  for (const door of doors) {
+    const { limit, remaining, resetMs } = await door.peekKey(key);
+    const totalHits = limit - remaining;
+    if (resetMs === 0 || totalHits < (most?.totalHits ?? 0)) continue;
+    most = { totalHits, resetTime: new Date(door.wallMs() + resetMs) };
+  }
+  return most;
 }
 
 type Task = (
@@ -68,8 +100,11 @@ type Task = (
 
 /** Does something with the door of each request. What fails is Express's to answer. */
 function throughDoor(setup: ExpressSetup, task: Task) {
-  const enter: Enter = (door, request, response, next) =>
-    door === undefined ? next() : task(setup, door, request, response, next);
+  const enter: Enter = (door, request, response, next) => {
+    if (door !== undefined) return task(setup, door, request, response, next);
+    // How a request stands that is not counted: under no limit.
+    return task === tell ? sendReply(response, toStatusReply([])) : next();
+  };
   return (request: Request, response: Response, next: NextFunction): void => {
     try {
       const found = setup.doorOf(request, response);
@@ -152,3 +187,5 @@ async function tell(
 ): Promise<void> {
   sendReply(response, await door.status(new ExpressView(request, response, setup.knowsProxies)));
 }
+
+export default rateLimit;

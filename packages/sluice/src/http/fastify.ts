@@ -179,3 +179,5 @@ function asPlugin<T extends object>(plugin: T): T {
     [Symbol.for("plugin-meta")]: { name: "sluice/fastify", fastify: "5.x" },
   });
 }
+
+export default rateLimit;

@@ -30,6 +30,18 @@ export function toLines(fields: Fields): string {
   return lines;
 }
 
+/** Lines of two limiters: named limits of both in one list, of all other fields the later one. */
+export function joinLines(earlier: string, later: string): string {
+  const joined = new Map<string, string>();
+  eachField(toFields(earlier), (name, value) => joined.set(name, value));
+  eachField(toFields(later), (name, value) => {
+    const before = joined.get(name);
+    const isList = before?.startsWith('"') && value.startsWith('"');
+    joined.set(name, isList ? `${before}, ${value}` : value);
+  });
+  return toLines([...joined].flat());
+}
+
 /** The fields whose names, in lower case, are not among the hidden ones. */
 export function withoutFields(fields: Fields, hidden: ReadonlySet<string>): Fields {
   if (hidden.size === 0) return fields;

@@ -15,6 +15,8 @@ export interface RateLimitInfo {
   /** Of the limit that binds; Infinity if no rule matched. */
   readonly limit: number;
   readonly used: number;
+  /** The former name of `used`. */
+  readonly current: number;
   readonly remaining: number;
   /** When the full quota is back. */
   readonly resetTime: Date;
@@ -129,6 +131,10 @@ export class Passage implements RateLimitInfo {
   get used(): number {
     const { limit, remaining } = this.decision;
     return limit === Number.POSITIVE_INFINITY ? 0 : limit - remaining;
+  }
+
+  get current(): number {
+    return this.used;
   }
 
   get remaining(): number {

@@ -228,6 +228,12 @@ export function keyOf(attributes: Attributes | undefined): string | undefined {
   return attributes?.[KEY] as string | undefined;
 }
 
+/** A request that would be counted by this key: what a `key` function returned, or an address. */
+export function factsOf(key: string, isKeyed: boolean): Facts {
+  const by = isKeyed ? { attributes: { [KEY]: key } } : { ip: key };
+  return { method: "GET", path: "/", ...by };
+}
+
 function toCostOf(name: string): (facts: Facts) => number {
   return ({ attributes }) => attributes?.[name] as number;
 }

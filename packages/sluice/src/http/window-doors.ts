@@ -63,6 +63,11 @@ export class WindowDoors<Raw> {
     return door;
   }
 
+  /** Those that were asked for lately. */
+  all(): Door[] {
+    return [...this.#doors].map(([, door]) => door);
+  }
+
   /** Lets go of all doors. */
   async close(): Promise<void> {
     await Promise.all([...this.#doors].map(([, door]) => door.close()));

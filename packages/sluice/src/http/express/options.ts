@@ -4,6 +4,7 @@
 import type { NextFunction, Request, Response } from "express";
 import type { Limit } from "../../limits.js";
 import type { MaybePromise } from "../../maybe-promise.js";
+import type { HeaderForm } from "../headers.js";
 import type { RateLimitOptions } from "../options.js";
 
 /** A value that depends on the request, at once or later. */
@@ -18,23 +19,29 @@ export type RefusalHandler = (
 ) => unknown;
 
 /** Options of the Express middleware without a policy. */
-export interface ExpressOptions extends Omit<RateLimitOptions<Request>, "limit" | "skip"> {
+export interface ExpressOptions
+  extends Omit<RateLimitOptions<Request>, "limit" | "skip" | "headers"> {
+  /** The form of the RateLimit fields; default `"draft-11"`. As a boolean: `legacyHeaders`. */
+  headers?: HeaderForm | boolean;
   /**
    * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
-   * function that chooses it. With 0 every request is refused. Default 5, if `windowMs` is given.
+   * function that chooses it. With 0 every request is refused. Numbers may be strings. Default 5.
    */
-  limit?: Limit | readonly Limit[] | number | ValueOf<number>;
-  /** The former name of `limit` as a number or a function. */
-  max?: number | ValueOf<number>;
+  limit?: Limit | readonly Limit[] | number | string | ValueOf<number>;
+  /** The former name of `limit` as a number or a function; `limit` beside it holds. */
+  max?: number | string | ValueOf<number>;
   /** How long a window is, where `limit` is a number; default 60,000. */
   windowMs?: number;
-  /** What is counted by, in place of `key`. It has to answer with a text that is not empty. */
-  keyGenerator?: ValueOf<string>;
+  /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
+  keyGenerator?: ValueOf<string | number>;
   /** Requests that are not counted at all. */
   skip?: ValueOf<boolean>;
   /** Answers refused requests. */
   handler?: RefusalHandler;
-  /** What `response.send` sends to refused requests, in place of `body`. */
+  /**
+   * What `response.send` sends to refused requests, in place of `body`. Default, if `limit` is a number or a
+   * function and `body` is not given: the message of express-rate-limit.
+   */
   message?: unknown;
   /** The status of refused requests, 400 to 599; default 429. */
   statusCode?: number;
@@ -59,7 +66,7 @@ export interface ExpressOptions extends Omit<RateLimitOptions<Request>, "limit" 
   /** The name in the RateLimit fields: `name`, under another name. */
   identifier?: string;
   /** How many bits of an IPv6 address are one client, 1 to 128 (or false); default 64. */
-  ipv6Subnet?: number | false;
+  ipv6Subnet?: number | false | ValueOf<number | false>;
   /** `true` is `onStoreFailure: "open"`, `false` is `"throw"`. Default: `"local"`. */
   passOnStoreError?: boolean;
   /** Accepted, without effect: options are always checked when they are given. */

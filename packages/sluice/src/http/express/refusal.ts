@@ -34,12 +34,13 @@ export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | un
   if (typeof retryAfter === "number") whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
+  const hidden = hasFields(options) ? NOTHING : RETRY_AFTER;
   const secondsOf = typeof retryAfter === "function" ? retryAfter : () => retryAfter;
   return (passage, request, response, next) => {
     const refusal = passage.refusal as Refusal;
     const answer = (seconds: number | undefined): MaybePromise<unknown> => {
       const told = isRetryAfter(seconds) ? seconds : undefined;
-      const fields = toFields(refusal, told, send !== undefined);
+      const fields = withoutFields(toFields(refusal, told, send !== undefined), hidden);
       if (send === undefined) {
         return sendReply(response, {
           status: statusCode ?? refusal.status,
@@ -73,16 +74,30 @@ function toSend(options: ExpressOptions): Send | undefined {
     const used = { message: MESSAGE_DEFAULT, ...options, statusCode };
     return (request, response, next) => handler(request, response, next, used);
   }
-  if (message === undefined) return undefined;
+  if (message === undefined && isOurs(options)) return undefined;
+  const shown = message ?? MESSAGE_DEFAULT;
   return (request, response) => {
     response.status(statusCode);
-    const found = typeof message === "function" ? message(request, response) : message;
+    const found = typeof shown === "function" ? shown(request, response) : shown;
     return andThen(found as MaybePromise<unknown>, (body) => {
       if (!response.writableEnded) response.send(body);
     });
   };
 }
 
+/** Whether refusals are answered in our own way: the limit or the body is given so. */
+function isOurs({ limit, max, body }: ExpressOptions): boolean {
+  if (body !== undefined) return true;
+  return typeof (limit ?? max) === "object";
+}
+
+/** Whether any RateLimit fields are on. Without them express-rate-limit sends no Retry-After either. */
+function hasFields({ headers, standardHeaders, legacyHeaders }: ExpressOptions): boolean {
+  const isStandard = standardHeaders !== false && headers !== "none";
+  return isStandard || (legacyHeaders ?? headers) !== false;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
 const RETRY_AFTER: ReadonlySet<string> = new Set(["retry-after"]);
 
 /** The fields of a refusal with another Retry-After, and without those of a body that is not sent. */

@@ -19,6 +19,7 @@ import {
 } from "../options.js";
 import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
 import { InfoProperty } from "./info.js";
+import { ipKeyGenerator } from "./ip-key.js";
 import type { ExpressOptions, ValueOf } from "./options.js";
 import { type Answer, toAnswer } from "./refusal.js";
 
@@ -26,6 +27,8 @@ import { type Answer, toAnswer } from "./refusal.js";
 export interface Entrance {
   /** The door of a request; undefined if it is not to be counted. */
   readonly doorOf: (request: Request, response: Response) => MaybePromise<Door | undefined>;
+  /** All that there are. */
+  readonly doors: () => readonly Door[];
   /** Undefined if there is more than one. */
   readonly policy: Policy | undefined;
   close(): Promise<void>;
@@ -66,7 +69,6 @@ const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
 const EITHER_OR: EitherOr<keyof ExpressOptions> = {
   switches: ["skipFailedRequests", "skipSuccessfulRequests"],
   pairs: [
-    ["limit", "max"],
     ["key", "keyGenerator"],
     ["key", "ipv6Subnet"],
     ["keyGenerator", "ipv6Subnet"],
@@ -101,11 +103,14 @@ export function toExpressSetup(
     refuse(site, `takes a policy and options, or options alone; got ${seen}`);
   }
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
-  refuseBoth(site, options, EITHER_OR);
+  const isSwitch = typeof options.headers === "boolean";
+  refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
   checkStore(site, options.store);
-  const own = toOwn(site, options);
+  const { skip, ...own } = toOwn(site, options);
+  const entrance = toEntrance(site, options, own);
   return {
-    ...toEntrance(site, options, own),
+    ...entrance,
+    doorOf: skip === undefined ? entrance.doorOf : unlessSkipped(skip, entrance.doorOf),
     answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
     info: new InfoProperty(options.requestPropertyName ?? INFO_NAME),
@@ -137,12 +142,20 @@ function knowsProxies({ identity }: Pick<HttpOptions<Request>, "identity">): boo
 function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Request> {
   const own: Record<string, unknown> = { ...options };
   for (const name of KNOWN_FROM_EXPRESS_RATE_LIMIT) delete own[name];
+  // The former name of `legacyHeaders`.
+  if (typeof options.headers === "boolean") {
+    own.legacyHeaders ??= options.headers;
+    delete own.headers;
+  }
   const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
   if (keyGenerator !== undefined) own.key = (request: Request) => toKey(keyGenerator, request);
   if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
   if (standardHeaders !== undefined) own.headers = toForm(site, standardHeaders);
   if (identifier !== undefined) own.name = identifier;
-  if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet === false ? 128 : ipv6Subnet}`;
+  if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
+  else if (ipv6Subnet !== undefined) {
+    own.key = `subnet:32/${ipv6Subnet === false ? 128 : ipv6Subnet}`;
+  }
   if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
   if (toIsCounted(options) !== undefined) own.settle = "code";
   else if (options.skipFailedRequests) own.when = { statusNot: FAILURES };
@@ -157,36 +170,54 @@ function toEntrance(
   own: RateLimitOptions<Request>,
 ): Entrance {
   const { windowMs } = options;
-  const byDefault = windowMs === undefined ? undefined : LIMIT_DEFAULT;
-  const limit = options.limit ?? options.max ?? byDefault;
+  const limit = options.limit ?? options.max ?? LIMIT_DEFAULT;
   const size = { limit: 0, windowMs: windowMs ?? WINDOW_MS_DEFAULT };
-  if (typeof limit === "number") return toOneDoor(toWindowDoor(site, own, { ...size, limit }));
   if (typeof limit === "function") return toDoors(site, limit, size, own);
-  const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
+  if (isNumeric(limit)) {
+    return toOneDoor(toWindowDoor(site, own, { ...size, limit: Number(limit) }));
+  }
+  const isOurs = isLimit(limit) || Array.isArray(limit);
   if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
   if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
   return toOneDoor(toDoor(site, own));
 }
 
 function toOneDoor(door: Door): Entrance {
-  return { doorOf: () => door, policy: door.policy, close: () => door.close() };
+  return {
+    doorOf: () => door,
+    doors: () => [door],
+    policy: door.policy,
+    close: () => door.close(),
+  };
+}
+
+/** Settings out of the environment are strings. */
+function isNumeric(limit: unknown): limit is number | string {
+  if (typeof limit === "number") return true;
+  return typeof limit === "string" && limit.trim() !== "" && Number.isFinite(Number(limit));
 }
 
 function toDoors(
   site: OptionSite,
   choose: ValueOf<number>,
   { windowMs }: WindowSize,
-  { skip, ...own }: RateLimitOptions<Request>,
+  own: RateLimitOptions<Request>,
 ): Entrance {
   const doors = new WindowDoors(site, own);
-  const choice = (request: Request, response: Response) =>
-    andThen(choose(request, response), (limit) => doors.of({ limit, windowMs }));
-  // A request that is not counted has no limit to choose.
   const doorOf = (request: Request, response: Response) =>
-    andThen(skip?.(request) ?? false, (isSkipped) =>
-      isSkipped ? undefined : choice(request, response),
+    andThen(choose(request, response), (limit) =>
+      doors.of({ limit: isNumeric(limit) ? Number(limit) : limit, windowMs }),
     );
-  return { doorOf, policy: undefined, close: () => doors.close() };
+  return { doorOf, doors: () => doors.all(), policy: undefined, close: () => doors.close() };
+}
+
+/** A request that is not counted has no door, no limit to choose and no `request.rateLimit`. */
+function unlessSkipped(
+  skip: NonNullable<RateLimitOptions<Request>["skip"]>,
+  doorOf: Entrance["doorOf"],
+): Entrance["doorOf"] {
+  return (request, response) =>
+    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : doorOf(request, response)));
 }
 
 /** The response of a request, which Express keeps there. */
@@ -194,12 +225,21 @@ function responseOf(request: Request): Response {
   return request.res as Response;
 }
 
-function toKey(keyGenerator: ValueOf<string>, request: Request): MaybePromise<string> {
+function toKey(keyGenerator: ValueOf<string | number>, request: Request): MaybePromise<string> {
   return andThen(keyGenerator(request, responseOf(request)), (key: unknown) => {
     if (typeof key === "string" && key !== "") return key;
+    if (typeof key === "number") return String(key);
     // As a key it would be shared by all who have none. Whom not to count is for `skip` to say.
     throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(key)}`);
   });
+}
+
+/** Counts by network, of as many bits as a function chooses. */
+function byNetwork(ipv6Subnet: ValueOf<number | false>) {
+  return (request: Request) =>
+    andThen(ipv6Subnet(request, responseOf(request)), (bits) =>
+      ipKeyGenerator(request.ip ?? "", bits),
+    );
 }
 
 function toForm(site: OptionSite, standardHeaders: unknown): HeaderForm {

@@ -6,7 +6,7 @@ import { andThen, isThenable, type MaybePromise } from "../../maybe-promise.js";
 import type { Door } from "../door.js";
 import { BODY_FIELDS, eachField, type Fields, toLines, withoutFields } from "../fields.js";
 import { finishWithResponse } from "../node/exchange.js";
-import { joinHead } from "../node/head.js";
+import { joinHead, replaceHead } from "../node/head.js";
 import { isGone } from "../node/socket.js";
 import { Passage } from "../passage.js";
 import type { Refusal, Reply } from "../refusal.js";
@@ -98,7 +98,7 @@ function showWait(
   { ttlMs, refused }: { ttlMs: number; refused: ReadonlySet<string> },
 ): void {
   const seconds = Math.ceil(ttlMs / 1000);
-  joinHead(
+  replaceHead(
     reply.raw,
     lines.replace(RESET, (_, name?: string) => `${name ?? ";t="}${seconds}`),
   );

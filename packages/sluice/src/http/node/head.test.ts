@@ -177,19 +177,19 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
     expect(valuesOf(lines, "content-length")).toEqual(["2"]);
   });
 
-  it("says what the last of several doors says, with the fields of one", async () => {
+  it("lists the named limits of several middlewares, and has other fields of the last one", async () => {
     const { of } = await call(
       (response) => {
         joinHead(response, toLines(OURS));
-        joinHead(response, toLines(["RateLimit", '"inner";r=1']));
+        joinHead(response, toLines(["RateLimit", '"inner";r=1', "X-RateLimit-Limit", "7"]));
         joinHead(response, toLines([]));
         response.end();
       },
       "GET",
       options,
     );
-    expect(of("ratelimit")).toEqual(['"inner";r=1']);
-    expect(of("x-ratelimit-limit")).toEqual([]);
+    expect(of("ratelimit")).toEqual(['"r";r=2;t=60, "inner";r=1']);
+    expect(of("x-ratelimit-limit")).toEqual(["7"]);
   });
 
   it("still refuses to be written twice", async () => {

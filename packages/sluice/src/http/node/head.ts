@@ -4,7 +4,7 @@
 // rule does (bench http/node).
 
 import { ServerResponse } from "node:http";
-import { eachField, type Fields, toFields } from "../fields.js";
+import { eachField, type Fields, joinLines, toFields } from "../fields.js";
 import { notesBehind, sharedBelow } from "./notes.js";
 
 /** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
@@ -40,12 +40,19 @@ interface Carrier extends ServerResponse {
 const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
 
 /**
- * Puts fields on the response, whenever and however its head is written. Those of a later door replace
- * those of an earlier one, and ours what the handler says under the same name. `getHeader` does not
- * show them.
+ * Puts fields on the response, whenever and however its head is written. Lists of named limits are added to
+ * those of earlier middleware; other fields replace them, and what the handler sets under the same name.
+ * `getHeader` does not show them.
  */
 export function joinHead(response: ServerResponse, lines: string): void {
-  if (lines !== "") headOf(response).lines = lines;
+  if (lines === "") return;
+  const head = headOf(response);
+  head.lines = head.lines === "" ? lines : joinLines(head.lines, lines);
+}
+
+/** The same, in place of what was there. */
+export function replaceHead(response: ServerResponse, lines: string): void {
+  headOf(response).lines = lines;
 }
 
 /** Lets {@link readField} see also what is passed to `writeHead` from now on. */
