@@ -14,6 +14,7 @@ import {
   tokenBucket,
 } from "../limits.js";
 import type { MaybePromise } from "../maybe-promise.js";
+import { asAnotherProcess } from "../testing/another-process.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { storeConformance } from "../testing/store-conformance.js";
 import { ForwardingStore } from "./forwarding-store.js";
@@ -150,7 +151,7 @@ describe("an attempt", () => {
       { limit: fixedWindow({ limit: 4, windowMs: 1_000 }) },
       limits,
     );
-    const rate = createLimiter({ limit: fine, store, clock });
+    const rate = createLimiter({ limit: fine, store: asAnotherProcess(store), clock });
     await limiter.acquire("key");
     await limiter.acquire("key");
     await rate.reserve("key");
