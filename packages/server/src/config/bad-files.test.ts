@@ -113,7 +113,8 @@ rules:
       "\nrules:\n  version: 1\n  rules:\n    - { id: a, limit: 5/minute, when: { status: 401 } }\n";
     expect(problemsOf(goodFile.replace(/^rules.*\n/m, when))).toEqual([]);
     expect(problemsOf(`${goodFile.replace(/^rules.*\n/m, when)}decision: {}\n`)).toEqual([
-      'sluice.yaml:10: rules: rule "a": when needs a door that sees responses',
+      'sluice.yaml:10: rules: rule "a": when needs to see responses, which the decision API and forward-auth don\'t: ' +
+        'remove it from the rule, or the section "decision" from the configuration (in code: seesResponses: false)',
     ]);
   });
 

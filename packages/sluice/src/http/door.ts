@@ -15,6 +15,7 @@ import { AttributedFacts, type Attributes } from "./attributed-facts.js";
 import { PartitionKey } from "./headers/partition-key.js";
 import { FieldWriter } from "./headers.js";
 import type { Identity, RequestFacts } from "./identity.js";
+import { sayMissing } from "./missing.js";
 import type { HttpSetup } from "./options.js";
 import { Passage, type PassageHost } from "./passage.js";
 import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
@@ -233,11 +234,19 @@ export class Door implements PassageHost {
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
     const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
     const lines = this.#fields.write(decision, retry);
-    const refusal = this.#refusals.write(decision, retry, view);
+    const refusal = this.#refusals.write(decision, retry, view, this.#missingOf(decision));
     const passage = new Passage(this, raw, decision, lines, refusal, undefined);
     if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
     this.#tellRefused(passage, raw);
     return passage;
+  }
+
+  /** What the request lacks; undefined if that is not why it is refused, or the rule is not to be named. */
+  #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
+    if (reason !== "identity" || this.#isKeyed) return undefined;
+    const rule = this.policy.rules.rules.find(({ id }) => id === ruleId);
+    if (rule?.isExposed !== true) return undefined;
+    return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }
 
   #tellRefused(passage: Passage, raw: unknown): void {

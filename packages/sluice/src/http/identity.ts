@@ -43,6 +43,11 @@ export class Identity {
     this.#setup = setup;
   }
 
+  /** Where an API key is looked for; undefined if nowhere. */
+  get apiKeyPlaces(): IdentitySetup["apiKey"] {
+    return this.#setup.apiKey;
+  }
+
   /** The address of the client alone, as `read` has it; undefined if there is none. */
   addressOf(view: RequestView): string | undefined {
     return this.#setup.clients.of(view);

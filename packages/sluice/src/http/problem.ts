@@ -50,16 +50,31 @@ function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemK
 }
 
 /** The whole body. Names are rule ids and numbers, which JSON takes as they are. */
-export function toProblem(kind: ProblemKind, names: readonly string[], retry: Retry): string {
+export function toProblem(
+  kind: ProblemKind,
+  names: readonly string[],
+  retry: Retry,
+  missing?: string,
+): string {
   const policies = names.length === 0 ? "" : `"${names.join('","')}"`;
-  const detail = toDetail(kind, retry);
+  const said = toDetail(kind, retry, missing);
+  // Only what is missing has names that JSON may have to escape.
+  const detail = missing === undefined ? said : JSON.stringify(said).slice(1, -1);
   const ms = retry.seconds === undefined ? "null" : retry.toldMs;
   return `${kind.head}${detail}","violated-policies":[${policies}],"retryAfterMs":${ms}}`;
 }
 
-/** What happened and what to do, for people. */
-export function toDetail(kind: ProblemKind, { decidedMs, seconds }: Retry): string {
-  if (kind === PROBLEMS.identity) return `${kind.sentence}.`;
+/**
+ * What happened and what to do, for people.
+ *
+ * @param missing - What the request lacks, as a sentence without its full stop; undefined if it is not to be told.
+ */
+export function toDetail(
+  kind: ProblemKind,
+  { decidedMs, seconds }: Retry,
+  missing?: string,
+): string {
+  if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
   if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
   return `${kind.sentence}. Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;

@@ -64,10 +64,55 @@ describe("a refusal", () => {
       type: "about:blank",
       status: 403,
       code: "IDENTITY_MISSING",
+      detail: "The request has not all that it is counted by: client address, X-Id header.",
       retryAfterMs: null,
     });
     expect(byName(refusal?.fields ?? [])).not.toHaveProperty("retry-after");
     expect(refusal?.body).not.toContain("203.0.113.10");
+  });
+
+  it.each([
+    ["apiKey", {}, "no API key (expected in the X-API-Key header)"],
+    ["apiKey", { header: "x-token" }, "no API key (expected in the X-Token header)"],
+    [
+      "apiKey",
+      { header: "x-token", query: "key" },
+      "no API key (expected in the X-Token header or the query parameter key)",
+    ],
+    [
+      "apiKey",
+      { scheme: "bearer" },
+      "no API key (expected in the Authorization header, after bearer)",
+    ],
+    ["header:x-id", {}, "no X-Id header"],
+    ["cookie:device", {}, "no cookie device"],
+    ["body:email", {}, "no field email in its body"],
+    ["attribute:plan", {}, "no attribute plan"],
+    ["user", {}, "no user"],
+  ])("names what is missing under the key %s, as identity reads it by %j", (key, apiKey, said) => {
+    const rules = [
+      { id: "keyed", match: { path: "/" }, key, onMissing: "refuse", limit: one },
+      { id: "other", match: { path: "/other" }, key: "tenant", onMissing: "refuse", limit: one },
+    ];
+    const { door, enter } = doorOf(rules, { identity: { apiKey } });
+    const detailOf = (body: string | undefined) => JSON.parse(body ?? "").detail;
+    expect(detailOf(enter().refusal?.body)).toBe(`The request has ${said}.`);
+    // One after the other: what was written for one rule must not answer for another.
+    const other = door.enter(viewOf({ target: "/other" })) as ReturnType<typeof enter>;
+    expect(detailOf(other.refusal?.body)).toBe("The request has no tenant.");
+  });
+
+  it("names nothing of a rule that is not exposed", () => {
+    const rule = {
+      id: "keyed",
+      key: "header:x-id",
+      onMissing: "refuse",
+      expose: false,
+      limit: one,
+    };
+    const { refusal } = doorOf([rule]).enter();
+    expect(refusal?.body).toContain("does not say by whom it is counted");
+    expect(refusal?.body).not.toMatch(/x-id/i);
   });
 
   it("can be plain text, or have no body at all", () => {

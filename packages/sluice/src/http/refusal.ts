@@ -77,14 +77,17 @@ export class RefusalWriter {
     this.#onError = onError;
   }
 
-  write(decision: PolicyDecision, retry: Retry, view: Asked): Refusal {
+  /** @param missing - What the request lacks, as a sentence without its full stop, if that is why. */
+  write(decision: PolicyDecision, retry: Retry, view: Asked, missing?: string): Refusal {
     const reason = decision.reason ?? "limit";
     const { status } = PROBLEMS[reason];
     const rules = namesOf(decision);
     const { fields, body } =
-      this.#latest !== undefined && isAlike(this.#latest, reason, rules, retry)
+      missing === undefined &&
+      this.#latest !== undefined &&
+      isAlike(this.#latest, reason, rules, retry)
         ? this.#latest
-        : this.#write(decision, reason, rules, retry, view);
+        : this.#write(decision, reason, rules, retry, view, missing);
     return { status, fields, body, reason, retryAfterMs: retry.toldMs };
   }
 
@@ -94,15 +97,17 @@ export class RefusalWriter {
     rules: readonly string[],
     retry: Retry,
     view: Asked,
+    missing: string | undefined,
   ): Written {
-    const { type, text: body } = this.#toBody(decision, reason, rules, retry, view);
+    const { type, text: body } = this.#toBody(decision, reason, rules, retry, view, missing);
     const fields = ["Cache-Control", "no-store"];
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
     const { decidedMs, toldMs } = retry;
     const written = { fields, body, reason, rules, decidedMs, toldMs };
-    if (typeof this.#body !== "function") this.#latest = written;
+    const isAny = typeof this.#body !== "function" && missing === undefined;
+    if (isAny) this.#latest = written;
     return written;
   }
 
@@ -112,12 +117,13 @@ export class RefusalWriter {
     rules: readonly string[],
     retry: Retry,
     view: Asked,
+    missing: string | undefined,
   ): WrittenBody {
     const kind = PROBLEMS[reason];
     const body = this.#body;
     if (body === "minimal") return { type: "", text: "" };
     if (body === "text") {
-      return { type: "text/plain; charset=utf-8", text: `${toDetail(kind, retry)}\n` };
+      return { type: "text/plain; charset=utf-8", text: `${toDetail(kind, retry, missing)}\n` };
     }
     if (typeof body === "function") {
       const { status } = kind;
@@ -129,7 +135,7 @@ export class RefusalWriter {
         this.#onError(error);
       }
     }
-    return { type: "application/problem+json", text: toProblem(kind, rules, retry) };
+    return { type: "application/problem+json", text: toProblem(kind, rules, retry, missing) };
   }
 }
 

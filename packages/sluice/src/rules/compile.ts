@@ -323,13 +323,18 @@ function toProblems(rule: Rule, { costs, seesResponses }: CompileOptions): RuleP
     problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
   }
   const what = seesResponses ? undefined : needsResponse(rule);
-  if (what !== undefined) problems.push(`${what} needs a door that sees responses`);
+  if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
   const where = place === undefined ? "" : ` (${place})`;
   return problems.map((why) => ({
     message: `rule ${JSON.stringify(id)}: ${why}${where}`,
     rule: id,
   }));
 }
+
+/** Says where the cause is: as a rule of a service this is the section of another listener. */
+const NEEDS_RESPONSES =
+  "needs to see responses, which the decision API and forward-auth don't: remove it from the rule, or the section " +
+  '"decision" from the configuration (in code: seesResponses: false)';
 
 function needsResponse(rule: Rule): string | undefined {
   if (rule.when !== undefined) return "when";

@@ -319,7 +319,9 @@ describe("a door that sees no response", () => {
       [{ limit: "5/minute", when: { status: [401] } }, "when"],
       [{ limit: "5/minute", settle: "bytes" }, "settle"],
     ] as const) {
-      const message = new RegExp(`rule "r1": ${what} needs a door that sees responses`);
+      const message = new RegExp(
+        `rule "r1": ${what} needs to see responses, .* the section "decision"`,
+      );
       const load = () => createPolicy({ rules: rules(rule), seesResponses: false });
       expect(load).toThrow(message);
       expect(load).toThrow(RulesError);

@@ -57,7 +57,9 @@ function sayCondition({ on, wanted, isMet }: ExplainedCondition, ink: Ink): stri
 function sayKey({ isMatch, key, keyType, notApplied }: ExplainedRule): string[] {
   if (!isMatch) return [];
   const counted = `  counted by ${keyType}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
-  return notApplied === null ? [counted] : [counted, `  not counted: ${WHY_NOT[notApplied]}`];
+  if (notApplied === null) return [counted];
+  const lacks = notApplied === "missing" || notApplied === "refused" ? ` (${safe(keyType)})` : "";
+  return [counted, `  not counted: ${WHY_NOT[notApplied]}${lacks}`];
 }
 
 const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>> = {

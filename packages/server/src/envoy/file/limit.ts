@@ -133,7 +133,10 @@ function mustBeUsable(source: Source, at: Field["at"], rule: Rule): Rule | undef
   if (rule.limits.length !== 1) return source.say(at, "sluice must be one limit");
   const [limit] = rule.limits;
   if (limit.algorithm === "concurrency") {
-    return source.say(at, "sluice.concurrency needs a door that sees responses");
+    return source.say(
+      at,
+      "sluice.concurrency needs to see responses, which Envoy's rate limit service does not: write it as a rule of the gateway, under rules in the configuration",
+    );
   }
   if (limit.algorithm === "leakyBucket" && limit.mode === "shape") {
     return source.say(at, "sluice.leakyBucket would make requests wait; it needs mode: meter");

@@ -205,7 +205,7 @@ descriptors:
     ["{ sluice: { bucket: {} } }", "sluice.bucket is unknown; known: tokenBucket"],
     ["{ sluice: unlimited }", "sluice is unlimited"],
     ["{ sluice: [1/second, 5/minute] }", "sluice must be one limit"],
-    ["{ sluice: { concurrency: { limit: 1, permitMs: 1s } } }", "needs a door that sees responses"],
+    ["{ sluice: { concurrency: { limit: 1, permitMs: 1s } } }", "needs to see responses"],
     ["{ sluice: { leakyBucket: { ratePerSecond: 1, queueSize: 1 } } }", "it needs mode: meter"],
     ["{ sluice: { onStoreFailure: maybe } }", "onStoreFailure must be one of"],
     ["{ unit: day, sluice: 5/minute }", "unit can't be there beside a limit under sluice"],
