@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
@@ -35,5 +35,24 @@ describe("sluice init", () => {
     expect(err).toContain("exists already; nothing was written");
     expect(readFileSync(join(folder, "rules.yaml"), "utf8")).toBe(before);
     expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  it("writes neither file if one is a link to nothing", async () => {
+    const folder = makeFolder("init");
+    symlinkSync(join(folder, "elsewhere.yaml"), join(folder, "rules.yaml"));
+    const { code, err } = await sluice(["init", folder]);
+    expect(code).toBe(1);
+    expect(err).toContain("exists already; nothing was written");
+    expect(readdirSync(folder)).toEqual(["rules.yaml"]);
+  });
+
+  it("says so if the folder is a file, also one on the way", async () => {
+    const file = join(makeFolder("init"), "file");
+    writeFileSync(file, "");
+    for (const folder of [file, join(file, "below")]) {
+      const { code, err } = await sluice(["init", folder]);
+      expect(code).toBe(1);
+      expect(err).toContain(file);
+    }
   });
 });

@@ -1,7 +1,7 @@
 // `sluice init`: a configuration and rules to start with, written where there are none.
 
-import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "./exit.js";
@@ -31,18 +31,33 @@ Examples:
 
 async function writeStarters(folder: string, terminal: Terminal): Promise<void> {
   const files = STARTER_FILES.map(({ name, text }) => ({ path: join(folder, name), text }));
-  const there = files.filter(({ path }) => existsSync(path)).map(({ path }) => path);
+  const there = files.filter(({ path }) => isThere(path)).map(({ path }) => path);
   if (there.length > 0) throw cannot(`${there.join(" and ")} exists already; nothing was written`);
+  const written: string[] = [];
   try {
     await mkdir(folder, { recursive: true });
-    for (const { path, text } of files) await writeFile(path, text, { flag: "wx" });
+    for (const { path, text } of files) {
+      await writeFile(path, text, { flag: "wx" });
+      written.push(path);
+    }
   } catch (error) {
+    await Promise.all(written.map((path) => rm(path, { force: true })));
     throw cannot((error as Error).message);
   }
   const [{ path: config }] = files;
   const flag = config === STARTER_FILES[0].name ? "" : ` --config ${config}`;
   for (const { path } of files) writeLine(terminal, `wrote ${path}`);
   writeLine(terminal, `Name your API in ${config} under upstreams, then: sluice serve${flag}`);
+}
+
+/** Whether there is anything of that name, be it a link to nothing. */
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function cannot(message: string): CommandError {
