@@ -31,7 +31,9 @@ async function open(tls: Partial<EnvoyTlsConfig> = {}) {
     tls: { ...server, clientCaFile: undefined, ...tls },
   });
   later(() => grpc.close());
-  return { grpc, at: await grpc.listen({ host: "127.0.0.1", port: 0 }) };
+  const at = await grpc.listen({ host: "127.0.0.1", port: 0 });
+  // By name: an address is not a server name.
+  return { grpc, at: at.replace("127.0.0.1", "localhost") };
 }
 
 /** Credentials of a client that trusts the server's certificate, and shows one of its own. */
