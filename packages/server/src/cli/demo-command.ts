@@ -1,10 +1,13 @@
 // `sluice demo`, which is also `npm start`: the whole service with nothing installed or configured, in
 // front of an upstream of its own.
 
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config/config.js";
 import { parseConfig } from "../config/load.js";
-import { demoConfiguration } from "../demo/configuration.js";
+import { DEMO_RULES, demoConfiguration } from "../demo/configuration.js";
 import { runDemo } from "../demo/demo.js";
 import { type DemoUpstream, startUpstream } from "../demo/upstream.js";
 import { CommandError, EXIT } from "./exit.js";
@@ -39,19 +42,23 @@ Examples:
 
 async function demo(terminal: Terminal): Promise<void> {
   const upstream = await startUpstream();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-demo-"));
   try {
-    const config = configure(upstream, terminal);
+    const rulesFile = join(folder, "rules.yaml");
+    await writeFile(rulesFile, DEMO_RULES);
+    const config = configure(upstream, rulesFile, terminal);
     await runDemo(config, terminal, wordsOf(terminal)).catch((error: unknown) => {
       throw toFailure(error, config, terminal);
     });
   } finally {
     await upstream.close();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-function configure({ url }: DemoUpstream, { env }: Terminal): Config {
+function configure({ url }: DemoUpstream, rulesFile: string, { env }: Terminal): Config {
   try {
-    return parseConfig(demoConfiguration(url), { env });
+    return parseConfig(demoConfiguration(url, rulesFile), { env });
   } catch (error) {
     // Its text is ours: what can be wrong came from the environment.
     const lines = sayInvalid(error, undefined);

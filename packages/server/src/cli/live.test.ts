@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
@@ -55,6 +55,19 @@ describe("sluice demo", () => {
     const metrics = await (await fetch(`${demo.admin}/metrics`)).text();
     expect(metrics).toMatch(/^rate_limiter_blocked_total\{.*rule="login".*\} 1$/m);
     expect(await (await fetch(`${demo.gateway}/rate_limit`)).text()).toContain('"login"');
+  });
+
+  it("has a file of rules that can be edited while it runs, and shows what changed", async () => {
+    const file = / {2}rules +(\S+)/.exec(demo.terminal.out)?.[1] ?? "";
+    const rules = readFileSync(file, "utf8");
+    writeFileSync(file, rules.replace("limit: 5,", "limit: 8,"));
+    await demo.terminal.until(({ out }) => out.includes("rules changed: login 8/minute"));
+    expect((await login(9)).filter((status) => status === 401)).toHaveLength(8);
+    writeFileSync(file, rules.replace("limit: 5,", "limit: five,"));
+    await demo.terminal.until(({ err }) => err.includes('got "five"'));
+    demo.terminal.end();
+    await demo.code;
+    expect(existsSync(file)).toBe(false);
   });
 
   it("drains and exits with 0 when it is ended, and leaves nothing listening", async () => {

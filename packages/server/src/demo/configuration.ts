@@ -1,8 +1,26 @@
 // The configuration of the demo: what a small sluice.yaml looks like, in front of the built-in upstream.
 // Each value can be changed by its environment variable, as in a file.
 
-/** The text of the demo's configuration, with its gateway in front of `upstreamUrl`. */
-export function demoConfiguration(upstreamUrl: string): string {
+/** The rules of the demo, as a file of their own has them. */
+export const DEMO_RULES = `version: 1
+rules:
+  # Nobody guesses passwords: five tries a minute for each address.
+  - id: login
+    match: { path: /login, methods: POST }
+    key: ip
+    limit: { slidingWindowLog: { limit: 5, windowMs: 1m } }
+  # Everything else: a burst of 20, then 5 a second for each address.
+  - id: everything
+    key: ip
+    limit: { tokenBucket: { capacity: 20, refillPerSecond: 5 } }
+`;
+
+/**
+ * The text of the demo's configuration, with its gateway in front of `upstreamUrl`.
+ *
+ * @param rulesFile - Where the rules are. Default: in the configuration itself.
+ */
+export function demoConfiguration(upstreamUrl: string, rulesFile?: string): string {
   return `# The demo: a gateway, and limits that are small enough to meet.
 gateway:
   listen: 127.0.0.1:8080
@@ -19,16 +37,6 @@ store:
 telemetry:
   logLevel: warn
 rules:
-  version: 1
-  rules:
-    # Nobody guesses passwords: five tries a minute for each address.
-    - id: login
-      match: { path: /login, methods: POST }
-      key: ip
-      limit: { slidingWindowLog: { limit: 5, windowMs: 1m } }
-    # Everything else: a burst of 20, then 5 a second for each address.
-    - id: everything
-      key: ip
-      limit: { tokenBucket: { capacity: 20, refillPerSecond: 5 } }
+${rulesFile === undefined ? DEMO_RULES.replaceAll(/^/gm, "  ").trimEnd() : `  file: ${JSON.stringify(rulesFile)}`}
 `;
 }

@@ -11,6 +11,7 @@ import { startUpstream } from "./upstream.js";
 const places = {
   gateway: "http://127.0.0.1:8080",
   admin: "http://127.0.0.1:9090",
+  rules: "/tmp/demo/rules.yaml",
   sluice: "npx sluice",
 };
 const login: Facts = { method: "POST", path: "/login?try=1", ip: "127.0.0.1" };
@@ -41,13 +42,15 @@ describe("the configuration of the demo", () => {
 });
 
 describe("the greeting", () => {
-  it("says where things are and gives three curl lines, of which one is limited", () => {
+  it("says where things are and gives commands, of which one is limited, one explains and one edits", () => {
     const text = sayWelcome(places, plain).join("\n");
     expect(text).toContain(places.gateway);
     expect(text).toContain(`${places.admin}/metrics`);
     expect(text).toContain("npx sluice top\n");
     const commands = toCommands(places);
-    expect(commands).toHaveLength(3);
+    expect(commands).toHaveLength(5);
+    expect(text).toContain("  rules     /tmp/demo/rules.yaml\n");
+    expect(text).toContain("npx sluice explain --method POST --path /login --ip 127.0.0.1\n");
     for (const { command } of commands) expect(text).toContain(command);
     expect(commands.filter(({ remark }) => remark.includes("429"))).toHaveLength(1);
   });

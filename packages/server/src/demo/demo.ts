@@ -7,9 +7,10 @@ import { every } from "../clock.js";
 import type { Config } from "../config/config.js";
 import { type Service, startService } from "../service/service.js";
 import { createTelemetry } from "../telemetry/create.js";
+import { prettyLog } from "../telemetry/pretty-log.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { DecisionFeed } from "./feed.js";
-import { sayWelcome } from "./text.js";
+import { sayChange, sayWelcome } from "./text.js";
 
 /**
  * Runs the demo under a configuration until the user ends it.
@@ -27,8 +28,12 @@ export async function runDemo(
   const print = (line: string) => writeLine(terminal, line);
   const feed = new DecisionFeed({ ink, writeLine: print, every });
   try {
-    const service = await startService(config, { telemetry: listening(config, feed, terminal) });
-    for (const line of sayWelcome({ ...placesOf(service), ...words }, ink)) print(line);
+    const telemetry = listening(config, feed, terminal);
+    const service = await startService(config, { telemetry });
+    const { policy } = service.core;
+    onChangedRules(telemetry, () => print(sayChange(policy.rules, ink)));
+    const rules = "file" in config.rules ? config.rules.file : "";
+    for (const line of sayWelcome({ ...placesOf(service), rules, ...words }, ink)) print(line);
     await ended;
     print("Draining.");
     await service.drain();
@@ -49,7 +54,8 @@ function untilEnded(terminal: Terminal): { promise: Promise<void>; forget: () =>
 
 /** Telemetry whose decisions the feed sees, and whose log goes where errors do. */
 function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Telemetry {
-  const destination = { write: (line: string) => terminal.writeError(line) };
+  const errors = { write: (line: string) => terminal.writeError(line) };
+  const destination = prettyLog(errors, terminal);
   const telemetry = createTelemetry(config.telemetry, { destination });
   const decided = telemetry.decided.bind(telemetry);
   telemetry.decided = (door, decision, facts, ms) => {
@@ -57,6 +63,15 @@ function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Tele
     feed.add(decision, facts);
   };
   return telemetry;
+}
+
+/** Calls `task` whenever other rules have come into force. */
+function onChangedRules(telemetry: Telemetry, task: () => void): void {
+  const policyEvent = telemetry.policyEvent.bind(telemetry);
+  telemetry.policyEvent = (event) => {
+    policyEvent(event);
+    if (event.kind === "replaced" && event.from !== event.to) task();
+  };
 }
 
 function placesOf({ doors }: Service): { gateway: string; admin: string } {

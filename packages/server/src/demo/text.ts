@@ -1,31 +1,37 @@
 // What the demo prints: where things are, what to try, and decisions as they are made. Pure functions; the
 // demo writes what they return.
 
-import type { Facts, PolicyDecision } from "sluice/rules";
+import type { Facts, PolicyDecision, RuleSet } from "sluice/rules";
 import { ADMIN_URL } from "../cli/admin-options.js";
 import { sayDecision } from "../cli/text/decision.js";
 import { type Ink, safe } from "../cli/text/ink.js";
+import { sayLimit } from "../cli/text/limit.js";
+import { numbersOf } from "../limit-numbers.js";
 
 /** Where the demo's doors are. */
 export interface DemoPlaces {
   readonly gateway: string;
   readonly admin: string;
+  /** The file of rules, which may be edited while it runs. */
+  readonly rules: string;
   /** How the command is called: `sluice`, `npx sluice`. */
   readonly sluice: string;
 }
 
-/** The lines that greet: where things are, and three commands to try. */
-export function sayWelcome({ gateway, admin, sluice }: DemoPlaces, ink: Ink): string[] {
+/** The lines that greet: where things are, and commands to try. */
+export function sayWelcome(places: DemoPlaces, ink: Ink): string[] {
+  const { gateway, admin, rules, sluice } = places;
   return [
     ink.strong("Sluice is running, in front of a demo upstream."),
     "",
     `  gateway   ${gateway}`,
     `  metrics   ${admin}/metrics`,
-    `  live      ${sluice} top${admin === ADMIN_URL ? "" : ` --admin ${admin}`}`,
+    `  live      ${sluice} top${adminFlag(admin)}`,
+    `  rules     ${rules}`,
     "",
     "Try in another terminal:",
     "",
-    ...toCommands({ gateway }).flatMap(({ command, remark }) => [
+    ...toCommands(places).flatMap(({ command, remark }) => [
       `  ${ink.strong(command)}`,
       ink.faint(`      ${remark}`),
     ]),
@@ -40,8 +46,11 @@ export interface DemoCommand {
   readonly remark: string;
 }
 
-/** Three commands: one that passes, one that is limited, and one that tells how the caller stands. */
-export function toCommands({ gateway }: Pick<DemoPlaces, "gateway">): readonly DemoCommand[] {
+/**
+ * Five commands: one that passes, one that is limited, one that says how the caller stands, one that explains a
+ * decision, and one that changes a rule.
+ */
+export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): readonly DemoCommand[] {
   return [
     { command: `curl -i ${gateway}/`, remark: "passes; see the RateLimit fields" },
     {
@@ -49,8 +58,31 @@ export function toCommands({ gateway }: Pick<DemoPlaces, "gateway">): readonly D
       remark: "six logins: five reach the upstream, the sixth is limited: 429",
     },
     { command: `curl ${gateway}/rate_limit`, remark: "how you stand; costs nothing" },
+    {
+      command: `${sluice} explain --method POST --path /login --ip 127.0.0.1${adminFlag(admin)}`,
+      remark: "which rules count a login from here, by what, and what is left",
+    },
+    {
+      command: `sed -i.bak 's/limit: 5,/limit: 8,/' '${rules}'`,
+      remark: "three more logins pass from now on: edit the rules while it runs, in any editor",
+    },
   ];
 }
+
+function adminFlag(admin: string): string {
+  return admin === ADMIN_URL ? "" : ` --admin ${admin}`;
+}
+
+/** Rules that came into force: `rules changed: login 8/minute (slidingWindowLog); everything …`. */
+export function sayChange({ rules }: RuleSet, ink: Ink): string {
+  const said = rules.map(({ id, limits }) => {
+    const own = limits.map((limit) => sayLimit({ [limit.algorithm]: numbersOf(limit) }));
+    return `${safe(id)} ${own.join(" and ")}`;
+  });
+  return `${ink.strong("rules changed:")} ${safe(said.join("; "), CHANGE_LENGTH_MAX)}`;
+}
+
+const CHANGE_LENGTH_MAX = 500;
 
 /** One decision: `allowed  GET /  everything: 19 of 20 left, all back in 200 ms`. */
 export function sayLive(decision: PolicyDecision, { method, path }: Facts, ink: Ink): string {
