@@ -4,19 +4,25 @@
  * @module
  */
 
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler, Next } from "hono";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
-import type { Policy } from "../rules/policy.js";
+import { Policy } from "../rules/policy.js";
 import { type BodyBounds, type BodyFields, parseBody, toBodyForm } from "./body.js";
+import type { Door } from "./door.js";
 import { type FetchPassage, passFetch, toResponse } from "./fetch/exchange.js";
 import { type PeerOptions, splitPeerOptions } from "./fetch/options.js";
 import { FetchView, PeerFinder } from "./fetch/view.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
+import type { HonoOptions } from "./hono/options.js";
+import { type HonoSetup, INFO_NAME, toHonoSetup } from "./hono/setup.js";
+import { type HttpOptions, type RateLimitOptions, refuseRequest } from "./options.js";
 import type { RateLimitInfo } from "./passage.js";
+import { toStatusReply } from "./rate-limit-endpoint.js";
+import { toOneDoor } from "./window-entrance.js";
 
 export type { PeerOptions } from "./fetch/options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./fetch/peer.js";
+export type { HonoOptions, HonoRefusalHandler, OfContext } from "./hono/options.js";
 export type * from "./types.js";
 
 /** What handlers find in the context: `c.get("rateLimit")`. */
@@ -28,7 +34,8 @@ export interface RateLimitEnv {
 export interface HonoRateLimit extends MiddlewareHandler<RateLimitEnv> {
   /** A handler for `app.get("/rate_limit", …)`: the caller's state under every rule, without counting. */
   status(c: Context): MaybePromise<Response>;
-  readonly policy: Policy;
+  /** Undefined if a function chooses `limit`: each number that it returns has a policy of its own. */
+  readonly policy: Policy | undefined;
   /** Lets go of a policy that was made for this middleware; one that was given stays open. */
   close(): Promise<void>;
 }
@@ -40,36 +47,66 @@ export function rateLimit(
   policy: Policy,
   options?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit;
-/** Puts one rule in front of requests. */
-export function rateLimit(options: RateLimitOptions<Context> & PeerOptions): HonoRateLimit;
+/** Puts one rule in front of requests; options of hono-rate-limiter are understood. */
+export function rateLimit(options: HonoOptions): HonoRateLimit;
 export function rateLimit(
-  first: Policy | (RateLimitOptions<Context> & PeerOptions),
+  first: Policy | HonoOptions,
   second?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit {
-  const { peerOf, args } = splitPeerOptions(SITE, first, second);
-  const door = toDoor(SITE, ...args);
+  const { peerOf, args } = splitPeerOptions<Context>(SITE, first as Policy, second);
+  const setup = toSetup(...args);
   const peers = new PeerFinder(peerOf);
-  const middleware = (c: Context<RateLimitEnv>, next: () => Promise<void>) =>
-    andThen<FetchPassage, Response | undefined>(
-      passFetch(door, new HonoView(c, peers), c.req.raw),
-      (passage) => passage.response ?? goOn(c, next, passage),
+  const middleware = (c: Context, next: Next) =>
+    andThen(setup.doorOf(c), (door) =>
+      door === undefined ? next() : pass(setup, door, new HonoView(c, peers), c, next),
     );
+  const status = (c: Context) =>
+    andThen(setup.doorOf(c), (door) => {
+      const reply = door?.status(new HonoView(c, peers)) ?? toStatusReply([]);
+      return andThen(reply, (found) => toResponse(found));
+    });
   return Object.assign(middleware as MiddlewareHandler<RateLimitEnv>, {
-    status: (c: Context) =>
-      andThen(door.status(new HonoView(c, peers)), (reply) => toResponse(reply)),
-    policy: door.policy,
-    close: () => door.close(),
+    status,
+    policy: setup.policy,
+    close: () => setup.close(),
+  });
+}
+
+/** The name that hono-rate-limiter has for {@link rateLimit}. */
+export { rateLimit as rateLimiter };
+
+function toSetup(
+  first: Policy | RateLimitOptions<Context>,
+  second?: HttpOptions<Context>,
+): HonoSetup {
+  if (first instanceof Policy || second !== undefined || typeof first !== "object") {
+    const entrance = toOneDoor(SITE, first, second);
+    return { ...entrance, answer: undefined, isCounted: undefined, infoName: INFO_NAME };
+  }
+  refuseRequest(SITE, first);
+  return toHonoSetup(SITE, first);
+}
+
+function pass(setup: HonoSetup, door: Door, view: HonoView, c: Context, next: Next): unknown {
+  return andThen<FetchPassage, unknown>(passFetch(door, view, c.req.raw), (passage) => {
+    const { response } = passage;
+    if (response === undefined) return goOn(setup, c, next, passage);
+    if (setup.answer === undefined || !passage.isRefused) return response;
+    c.set(setup.infoName, passage.info);
+    return setup.answer(c, next, response);
   });
 }
 
 async function goOn(
-  c: Context<RateLimitEnv>,
-  next: () => Promise<void>,
+  { infoName, isCounted }: HonoSetup,
+  c: Context,
+  next: Next,
   passage: FetchPassage,
 ): Promise<undefined> {
-  c.set("rateLimit", passage.info);
+  c.set(infoName, passage.info);
   try {
     await next();
+    if (isCounted !== undefined && !(await isCounted(c))) passage.info.settle(0);
   } catch (error) {
     // Hono answers errors itself, and what is left are things thrown that are none.
     passage.fail();

@@ -7,16 +7,19 @@
 import type { Context, Middleware, Next } from "koa";
 import { andThen, type MaybePromise } from "../maybe-promise.js";
 import type { OptionSite } from "../options.js";
-import type { Policy } from "../rules/policy.js";
+import { Policy } from "../rules/policy.js";
 import { readNodeBody } from "./body/node.js";
 import { type BodyBounds, type BodyFields, toFields } from "./body.js";
 import { eachField } from "./fields.js";
+import type { KoaOptions } from "./koa/options.js";
+import { type KoaSetup, toKoaSetup } from "./koa/setup.js";
 import { passNode } from "./node/exchange.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "./options.js";
-import type { RateLimitInfo } from "./passage.js";
+import { type HttpOptions, toDoor } from "./options.js";
+import type { Passage, RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
+export type { KoaFieldNames, KoaOptions } from "./koa/options.js";
 export type * from "./types.js";
 
 /** What handlers find in `ctx.state`: `new Koa<RateLimitState>()`. */
@@ -37,25 +40,42 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /** Puts a policy in front of requests. */
 export function rateLimit(policy: Policy, options?: HttpOptions<Context>): KoaRateLimit;
-/** Puts one rule in front of requests. */
-export function rateLimit(options: RateLimitOptions<Context>): KoaRateLimit;
-export function rateLimit(
-  first: Policy | RateLimitOptions<Context>,
-  second?: HttpOptions<Context>,
-): KoaRateLimit {
-  const door = toDoor(SITE, first, second);
+/** Puts one rule in front of requests; options of koa-ratelimit are understood. */
+export function rateLimit(options: KoaOptions): KoaRateLimit;
+export function rateLimit(first: Policy | KoaOptions, second?: HttpOptions<Context>): KoaRateLimit {
+  const setup = toSetup(first, second);
   const middleware = (ctx: Context, next: Next) => {
-    const refuse = ({ refusal }: { refusal: Reply | undefined }) => answer(ctx, refusal);
-    return andThen(passNode(door, new KoaView(ctx), ctx.res, refuse), (passage) => {
-      if (passage === undefined) return undefined;
-      ctx.state.rateLimit = passage;
-      return next();
-    });
+    if (setup.isBlocked === undefined) return pass(setup, ctx, next);
+    return andThen(setup.isBlocked(ctx), (isBlocked) =>
+      isBlocked ? ctx.throw(403, "Forbidden") : pass(setup, ctx, next),
+    );
   };
+  const { door } = setup;
   return Object.assign(middleware as Middleware, {
     status: (ctx: Context) => andThen(door.status(new KoaView(ctx)), (reply) => answer(ctx, reply)),
     policy: door.policy,
     close: () => door.close(),
+  });
+}
+
+function toSetup(first: Policy | KoaOptions, second: HttpOptions<Context> | undefined): KoaSetup {
+  const isOptions = typeof first === "object" && !(first instanceof Policy);
+  if (isOptions && second === undefined) return toKoaSetup(SITE, first);
+  const door = toDoor(SITE, first as Policy, second);
+  return { door, isBlocked: undefined, answer: undefined, setFields: undefined };
+}
+
+function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> {
+  const refuse = (passage: Passage) => {
+    setup.setFields?.(ctx, passage);
+    if (setup.answer === undefined) answer(ctx, passage.refusal);
+    else setup.answer(ctx, passage);
+  };
+  return andThen(passNode(setup.door, new KoaView(ctx), ctx.res, refuse), (passage) => {
+    if (passage === undefined) return undefined;
+    setup.setFields?.(ctx, passage);
+    ctx.state.rateLimit = passage;
+    return next();
   });
 }
 

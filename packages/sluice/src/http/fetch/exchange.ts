@@ -16,6 +16,8 @@ export interface FetchPassage {
   readonly info: RateLimitInfo;
   /** The response to send without asking the handler; undefined if the request may go on. */
   readonly response: Response | undefined;
+  /** Whether `response` is a refusal, and not that of a client that is gone. */
+  readonly isRefused: boolean;
   /**
    * The handler's response with the RateLimit fields. What the request holds is settled when its body
    * is out. The same object, unless its headers can't be written or something is held.
@@ -84,6 +86,10 @@ class PassageOfFetch implements FetchPassage {
 
   get info(): RateLimitInfo {
     return this.#passage;
+  }
+
+  get isRefused(): boolean {
+    return this.#passage.refusal !== undefined;
   }
 
   /** From now on a client that hangs up ends the request. */

@@ -1,0 +1,143 @@
+// Options of hono-rate-limiter said in ours wherever that is possible. What is left over is how a refusal is
+// answered, and what functions decide.
+
+import type { Context, Next } from "hono";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
+import { functionOf, type OptionSite, oneOf, whole } from "../../options.js";
+import { type EitherOr, refuseBoth } from "../either-or.js";
+import { BODY_FIELDS } from "../fields.js";
+import type { RateLimitOptions } from "../options.js";
+import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
+import type { HonoOptions } from "./options.js";
+
+/** Options, validated and said in ours. */
+export interface HonoSetup extends Entrance<Context> {
+  /** Answers refused requests; undefined: as the response says. */
+  readonly answer: Answer | undefined;
+  /** Whether a response counts; undefined: the rule knows. */
+  readonly isCounted: ((c: Context) => MaybePromise<boolean>) | undefined;
+  /** Where handlers find what was decided. */
+  readonly infoName: string;
+}
+
+/** Answers a refused request. `refused` is the response that would be sent. */
+export type Answer = (c: Context, next: Next, refused: Response) => unknown;
+
+/** Options that are not ours. */
+const KNOWN_FROM_HONO_RATE_LIMITER = [
+  "limit",
+  "windowMs",
+  "keyGenerator",
+  "handler",
+  "message",
+  "statusCode",
+  "standardHeaders",
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "requestWasSuccessful",
+  "requestPropertyName",
+] as const;
+
+const EITHER_OR: EitherOr<keyof HonoOptions> = {
+  switches: ["skipFailedRequests", "skipSuccessfulRequests"],
+  pairs: [
+    ["key", "keyGenerator"],
+    ["headers", "standardHeaders"],
+    ["body", "message"],
+    ["body", "handler"],
+    ["when", "skipFailedRequests"],
+    ["when", "skipSuccessfulRequests"],
+    ["settle", "skipFailedRequests"],
+    ["settle", "skipSuccessfulRequests"],
+    ["skipFailedRequests", "skipSuccessfulRequests"],
+  ],
+};
+
+const LIMIT_DEFAULT = 5;
+const WINDOW_MS_DEFAULT = 60_000;
+const STATUS_DEFAULT = 429;
+const STATUS = { min: 400, max: 599 };
+/** What `handler` gets if there is no `message`. */
+const MESSAGE_DEFAULT = "Too many requests, please try again later.";
+/** What hono-rate-limiter calls a failure, as rules write it. */
+const FAILURES = ["4xx", "5xx"];
+export const INFO_NAME = "rateLimit";
+
+/** Validates options and says them in ours. */
+export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">): HonoSetup {
+  refuseBoth(site, options, EITHER_OR);
+  const { windowMs, keyGenerator, requestPropertyName: infoName = INFO_NAME } = options;
+  const isTheirs = windowMs !== undefined || keyGenerator !== undefined;
+  const limit = options.limit ?? (isTheirs ? LIMIT_DEFAULT : undefined);
+  const own = toOwn(site, options);
+  return {
+    ...toEntrance(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
+    answer: toAnswer(site, options),
+    isCounted: toIsCounted(options),
+    infoName,
+  };
+}
+
+function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context> {
+  const own: Record<string, unknown> = { ...options };
+  for (const name of KNOWN_FROM_HONO_RATE_LIMITER) delete own[name];
+  const { standardHeaders } = options;
+  const keyOf = functionOf(site, "keyGenerator", options.keyGenerator);
+  if (keyOf !== undefined) {
+    own.key = (c: Context) => andThen(keyOf(c), (key) => toKey("keyGenerator", key));
+  }
+  if (standardHeaders === true) own.headers = "draft-6";
+  else if (standardHeaders === false) own.headers = "none";
+  else if (standardHeaders !== undefined) {
+    const drafts = ["draft-6", "draft-7", "draft-8"] as const;
+    own.headers = oneOf(site, "standardHeaders", standardHeaders, drafts);
+  }
+  if (toIsCounted(options) !== undefined) own.settle = "code";
+  else if (options.skipFailedRequests) own.when = { statusNot: FAILURES };
+  else if (options.skipSuccessfulRequests) own.when = { status: FAILURES };
+  return own as unknown as RateLimitOptions<Context>;
+}
+
+function toIsCounted(options: HonoOptions): HonoSetup["isCounted"] {
+  const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
+  if (requestWasSuccessful === undefined) return undefined;
+  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
+  return (c) =>
+    andThen(
+      requestWasSuccessful(c),
+      (isSuccess) => Boolean(isSuccess) === Boolean(skipFailedRequests),
+    );
+}
+
+function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {
+  const { message, statusCode } = options;
+  const handler = functionOf(site, "handler", options.handler);
+  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
+  if (handler === undefined && message === undefined && statusCode === undefined) return undefined;
+  const status = statusCode ?? STATUS_DEFAULT;
+  if (handler !== undefined) {
+    const used = { message: MESSAGE_DEFAULT, ...options, statusCode: status };
+    return (c, next, refused) => {
+      setFields(c, refused);
+      return handler(c, next, used);
+    };
+  }
+  if (message === undefined) {
+    return (_c, _next, refused) => new Response(refused.body, { status, headers: refused.headers });
+  }
+  return (c, _next, refused) => {
+    setFields(c, refused);
+    const found = typeof message === "function" ? message(c) : message;
+    return andThen(found as MaybePromise<unknown>, (body) => {
+      c.status(status as 429);
+      return typeof body === "string" ? c.text(body) : c.json(body as object);
+    });
+  };
+}
+
+/** The fields of a refusal, without those of a body that is not sent. */
+function setFields(c: Context, { headers }: Response): void {
+  headers.forEach((value, name) => {
+    if (!BODY_FIELDS.has(name)) c.header(name, value);
+  });
+}

@@ -1,0 +1,151 @@
+// Options of koa-ratelimit said in ours wherever that is possible. What is left over is who is never let in,
+// how a refusal is answered and what fields are called.
+
+import type { Context } from "koa";
+import { show } from "../../errors.js";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
+import { functionOf, namesOf, type OptionSite, refuse, whole } from "../../options.js";
+import type { Door } from "../door.js";
+import { type EitherOr, refuseBoth } from "../either-or.js";
+import { BODY_FIELDS, eachField, withoutFields } from "../fields.js";
+import { type RateLimitOptions, refuseRequest } from "../options.js";
+import type { Passage, RateLimitInfo } from "../passage.js";
+import type { Refusal } from "../refusal.js";
+import { toKey, toLimitDoor } from "../window-entrance.js";
+import type { KoaFieldNames, KoaOptions } from "./options.js";
+
+/** Options, validated and said in ours. */
+export interface KoaSetup {
+  readonly door: Door;
+  /** Refuses requests before they are counted. */
+  readonly isBlocked: ((ctx: Context) => MaybePromise<boolean>) | undefined;
+  /** Answers refused requests; undefined: as the door says. */
+  readonly answer: ((ctx: Context, passage: Passage) => void) | undefined;
+  /** Sets fields under other names. */
+  readonly setFields: ((ctx: Context, info: RateLimitInfo) => void) | undefined;
+}
+
+/** Options that are not ours. */
+const KNOWN_FROM_KOA_RATELIMIT = [
+  "max",
+  "duration",
+  "id",
+  "whitelist",
+  "blacklist",
+  "errorMessage",
+  "status",
+  "throw",
+  "disableHeader",
+  "onLimited",
+] as const;
+
+const EITHER_OR: EitherOr<keyof KoaOptions> = {
+  switches: ["disableHeader"],
+  pairs: [
+    ["limit", "max"],
+    ["limit", "duration"],
+    ["key", "id"],
+    ["skip", "whitelist"],
+    ["body", "errorMessage"],
+    ["headers", "disableHeader"],
+    ["onRefused", "onLimited"],
+  ],
+};
+
+const MAX_DEFAULT = 2_500;
+const DURATION_MS_DEFAULT = 3_600_000;
+const STATUS_DEFAULT = 429;
+const STATUS = { min: 400, max: 599 };
+const FIELD_NAMES = namesOf<KoaFieldNames>({ remaining: true, reset: true, total: true });
+
+/** Validates options and says them in ours. */
+export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
+  refuseRequest(site, options);
+  refuseStore(site, options);
+  refuseBoth(site, options, EITHER_OR);
+  const { max, duration } = options;
+  const isTheirs = KNOWN_FROM_KOA_RATELIMIT.some((name) => options[name] !== undefined);
+  const limit = options.limit ?? max ?? (isTheirs ? MAX_DEFAULT : undefined);
+  const window = { windowMs: duration, windowMsDefault: DURATION_MS_DEFAULT };
+  return {
+    door: toLimitDoor(site, toOwn(site, options), limit, window),
+    isBlocked: functionOf(site, "blacklist", options.blacklist),
+    answer: toAnswer(site, options),
+    setFields: toSetFields(site, options.headers),
+  };
+}
+
+function toOwn(site: OptionSite, options: KoaOptions): RateLimitOptions<Context> {
+  const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
+  for (const name of KNOWN_FROM_KOA_RATELIMIT) delete own[name];
+  const id = functionOf(site, "id", options.id);
+  if (id !== undefined) {
+    own.key = (ctx: Context) =>
+      andThen(id(ctx), (key) => (key === false ? undefined : toKey("id", key)));
+  }
+  const whitelist = functionOf(site, "whitelist", options.whitelist);
+  if (whitelist !== undefined) own.skip = whitelist;
+  const onLimited = functionOf(site, "onLimited", options.onLimited);
+  if (onLimited !== undefined) own.onRefused = (_info: unknown, ctx: Context) => onLimited(ctx);
+  if (options.disableHeader) Object.assign(own, { headers: "none", legacyHeaders: false });
+  if (typeof options.headers === "object") {
+    delete own.headers;
+    own.legacyHeaders = false;
+  }
+  return own as unknown as RateLimitOptions<Context>;
+}
+
+function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
+  const { errorMessage, status, throw: throws = false } = options;
+  if (status !== undefined) whole(site, "status", status, STATUS);
+  if (errorMessage === undefined && status === undefined && !throws) return undefined;
+  return (ctx, passage) => {
+    const refusal = passage.refusal as Refusal;
+    const code = status ?? STATUS_DEFAULT;
+    const body = errorMessage ?? refusal.body;
+    const hasOtherBody = throws || errorMessage !== undefined;
+    const fields = hasOtherBody ? withoutFields(refusal.fields, BODY_FIELDS) : refusal.fields;
+    const headers: Record<string, string> = {};
+    eachField(fields, (name, value) => {
+      headers[name] = value;
+    });
+    // Koa forgets the fields of a response when something is thrown, and keeps those of the error.
+    if (throws) {
+      const message = typeof errorMessage === "string" ? errorMessage : "Too many requests";
+      ctx.throw(code, message, { headers, body });
+    }
+    ctx.status = code;
+    ctx.body = body;
+    ctx.set(headers);
+  };
+}
+
+function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup["setFields"] {
+  if (typeof headers !== "object" || headers === null) return undefined;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!(FIELD_NAMES as readonly string[]).includes(name) || typeof value !== "string") {
+      refuse(site, `headers has remaining, reset and total, got ${name}: ${show(value)}`);
+    }
+  }
+  const {
+    remaining = "X-RateLimit-Remaining",
+    reset = "X-RateLimit-Reset",
+    total = "X-RateLimit-Limit",
+  } = headers;
+  return (ctx, info) => {
+    if (info.limit === Number.POSITIVE_INFINITY) return;
+    ctx.set(remaining, `${info.remaining}`);
+    ctx.set(reset, `${Math.ceil(info.resetTime.getTime() / 1_000)}`);
+    ctx.set(total, `${info.limit}`);
+  };
+}
+
+function refuseStore(site: OptionSite, options: object): void {
+  for (const name of ["driver", "db"]) {
+    if (!(name in options)) continue;
+    refuse(
+      site,
+      `${name} is koa-ratelimit's; leave it out to count in memory, or pass store: redisStore(client)`,
+    );
+  }
+}
