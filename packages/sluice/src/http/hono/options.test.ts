@@ -89,8 +89,8 @@ describe("options of hono-rate-limiter", () => {
       keyGenerator,
       handler: async (c, next, options) => {
         seen.push(options.statusCode, options.message);
-        if (c.req.path === "/201") await next();
-        else return c.text("mine", 418);
+        if (c.req.path !== "/201") return c.text("mine", 418);
+        return next();
       },
     });
     expect(await statuses("/200", "/200", "/201")).toEqual([200, 418, 201]);

@@ -110,6 +110,19 @@ const KINDS: [string, ServerOptions][] = [
 ];
 
 describe("a request with two responses", () => {
+  it("leaves fields alone whose names only begin like ours", async () => {
+    const { body, of } = await call((response) => {
+      joinHead(response, toLines(["RateLimit", "ours"]));
+      response.setHeader("X-RateLimit-Own", "own");
+      response.setHeader("Content-Length", "5");
+      response.end("hello");
+    });
+    expect(body).toBe("hello");
+    expect(of("x-ratelimit-own")).toEqual(["own"]);
+    expect(of("content-length")).toEqual(["5"]);
+    expect(of("ratelimit")).toEqual(["ours"]);
+  });
+
   it("has our fields on the one that they were put on", async () => {
     let others = "";
     const { of } = await call((response, request) => {

@@ -154,7 +154,10 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
 /** What the handler passed, without what we say ourselves. */
 function withoutOurs(given: Given, fields: Fields): Given {
   if (given === undefined || !mayBeOurs(given)) return given;
-  const kept = toPairs(given).filter(([name]) => !isOurs(name, fields));
+  const pairs = toPairs(given);
+  const kept = pairs.filter(([name]) => !isOurs(name, fields));
+  // Node's own table of what was set, from which ours were removed: only the table itself is read as one.
+  if (kept.length === pairs.length) return given;
   return Array.isArray(given) ? kept.flat() : Object.fromEntries(kept);
 }
 
