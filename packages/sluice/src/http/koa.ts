@@ -19,7 +19,7 @@ import type { Passage, RateLimitInfo } from "./passage.js";
 import type { Reply } from "./refusal.js";
 import type { RequestView } from "./request-view.js";
 
-export type { KoaFieldNames, KoaOptions } from "./koa/options.js";
+export type { KoaFieldNames, KoaOptions, Milliseconds } from "./koa/options.js";
 export type * from "./types.js";
 
 /** What handlers find in `ctx.state`: `new Koa<RateLimitState>()`. */

@@ -5,6 +5,9 @@ import type { Context } from "koa";
 import type { MaybePromise } from "../../maybe-promise.js";
 import type { RateLimitOptions } from "../options.js";
 
+/** The unit of a length of time whose name, taken over from koa-ratelimit, does not say it. */
+export type Milliseconds = number;
+
 /** Names of the fields that tell a caller where it stands. */
 export interface KoaFieldNames {
   /** Default `X-RateLimit-Remaining`. */
@@ -21,8 +24,8 @@ export interface KoaOptions extends Omit<RateLimitOptions<Context>, "limit" | "h
   limit?: RateLimitOptions<Context>["limit"];
   /** How many requests in each `duration`; default 2,500. With 0 every request is refused. */
   max?: number;
-  /** How long a window is, in milliseconds; default 3,600,000. */
-  duration?: number;
+  /** How long a window is; default 3,600,000. */
+  duration?: Milliseconds;
   /** What is counted by, in place of `key`; `false`: the request is not counted. */
   id?: (ctx: Context) => MaybePromise<string | number | false>;
   /** Requests that are not counted: `skip`, under another name. */
