@@ -11,14 +11,14 @@ interface Claim {
 
 const claimsOf = new WeakMap<object, Map<string, Claim>>();
 
-/** So many names are claimed for each store; further ones are not checked. */
+/** At most this many names are claimed for each store; further ones are not checked. */
 const NAMES_MAX = 10_000;
 
-/** Under which name something counts, and by which limits. */
+/** The name under which a limiter or rule counts, and its limits. */
 export interface Claimed {
   readonly name: string;
   readonly limits: unknown;
-  /** Whether no other limiter may have the name, even with the same limits: the user has not chosen it. */
+  /** Whether no other limiter may have the name, even with the same limits, because it is a default and not chosen. */
   readonly isAlone?: boolean;
 }
 
@@ -33,8 +33,8 @@ export function claimName(
 ): () => void {
   const claims = claimsOf.get(store) ?? new Map<string, Claim>();
   claimsOf.set(store, claims);
-  const text = JSON.stringify(limits);
-  const claim = claims.get(name) ?? { limits: text, holders: 0 };
+  const json = JSON.stringify(limits);
+  const claim = claims.get(name) ?? { limits: json, holders: 0 };
   if (isAlone && claim.holders > 0) {
     refuse(
       site,
@@ -42,7 +42,7 @@ export function claimName(
         'give each a name, such as name: "login", or close() the first one',
     );
   }
-  if (claim.limits !== text) {
+  if (claim.limits !== json) {
     refuse(
       site,
       `the store has another limit of the name ${JSON.stringify(name)} with other numbers: ` +

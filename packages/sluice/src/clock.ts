@@ -118,7 +118,7 @@ export function startTimer(clock: Clock, delayMs: number, task: () => void): Can
   return timers.after?.(delayMs, task) ?? (() => {});
 }
 
-/** The same for what a caller waits for: by the system's timers it keeps the process alive. */
+/** Like {@link startTimer}, for work that a caller awaits: a timer of the system keeps the process alive. */
 export function startRefTimer(clock: Clock, delayMs: number, task: () => void): CancelTimer {
   if (clock !== systemClock && clock.after !== undefined) return clock.after(delayMs, task);
   const timer = setTimeout(task, delayMs);

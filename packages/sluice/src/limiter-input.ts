@@ -23,7 +23,7 @@ function refuseKey(key: unknown): never {
 /** What a request may say of itself, and when it happens. */
 const REQUEST_OPTIONS = ["cost", "requestId", "caller", "nowMs"];
 
-/** The options of a verb. A misspelt one would otherwise be a cost of 1 without a word. */
+/** The options of a verb. Unknown names are errors: a misspelt `cost` would otherwise silently be 1. */
 export function asRequest<T extends object>(options: T): T {
   const given = asGiven(options);
   // Not Object.keys, which makes an array for each request.

@@ -24,7 +24,7 @@ export interface WaitVerbs {
   refund(key: string, cost?: number): MaybePromise<void>;
 }
 
-/** So many callers may wait for one limiter; one more is an error. */
+/** At most this many callers may wait for one limiter; the next one gets an error. */
 const WAITING_MAX = 10_000;
 /** The first of a line asks again after this long at the latest: a refund or reset may have made room. */
 const SLEEP_MS_MAX = 5_000;
@@ -65,12 +65,12 @@ export class WaitingLines {
     }
   }
 
-  /** Lets the first of each line ask again; if the limiter is closed, it is told so and leaves. */
+  /** Lets the first caller of each line ask again. If the limiter is closed, that call fails and the line moves on. */
   wakeAll(): void {
     for (const key of this.#lines.keys()) this.#first(key)?.wake();
   }
 
-  /** Joins the line of the key. Returns how to leave it, which is the turn of the next one. */
+  /** Joins the line of the key. Returns a function that leaves it and wakes the next caller. */
   #join(key: string, waiter: Waiter): () => void {
     const line = this.#lines.get(key) ?? new LinkedList<Waiter>();
     this.#lines.set(key, line);
@@ -92,7 +92,7 @@ export class WaitingLines {
   async #ask(key: string, request: RequestOptions, waiter: Waiter): Promise<Decision> {
     for (;;) {
       const decision = await this.#verbs.check(key, request);
-      if (decision.allowed) return this.#goOn(key, request, waiter, decision);
+      if (decision.allowed) return this.#takeSlot(key, request, waiter, decision);
       waiter.throwIfAborted();
       const { retryAfterMs } = decision;
       if (retryAfterMs > waiter.leftMs || retryAfterMs === Number.POSITIVE_INFINITY)
@@ -109,8 +109,8 @@ export class WaitingLines {
     return { ...(await this.#verbs.peek(key, asked)), allowed: false };
   }
 
-  /** Waits for the slot of a shaper. A slot that nobody takes is refunded. */
-  async #goOn(
+  /** Waits for the slot of a shaper. If the caller gives up before it, the slot is refunded. */
+  async #takeSlot(
     key: string,
     { cost }: RequestOptions,
     waiter: Waiter,
@@ -161,7 +161,7 @@ class Waiter {
     this.#signal?.throwIfAborted();
   }
 
-  /** Until it is woken, or for so long at the most. */
+  /** Resolves when it is woken, or after `forMs` at the latest. */
   sleep(forMs: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = startRefTimer(this.#clock, Math.min(forMs, TIMER_MS_MAX), this.wake);

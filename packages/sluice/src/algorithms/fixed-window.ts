@@ -103,7 +103,7 @@ function carry(
 ): WindowState {
   const used = Math.min(usedAt(state, from, fromMs), to.limit);
   if (!startsWithFirst(to)) return { window: windowAt(state, to, toMs), used };
-  // A window that is on goes on, but not for longer than the new limit's windows are.
+  // The current window continues, but for no longer than a window of the new limit.
   const leftMs = endMsOf(windowAt(state, from, fromMs), from, fromMs) - fromMs;
   return { window: toMs + Math.min(leftMs, to.windowMs), used };
 }

@@ -135,7 +135,7 @@ function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
 }
 
 /**
- * The draft's `t` says when more quota is there, within the window that the policy names. A refusal names the time of
+ * The draft's `t` says when more quota is available, within the window that the policy names. A refusal names the time of
  * its Retry-After. Only a sliding counter may need more than its window for a unit: there Retry-After alone says so.
  */
 function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {

@@ -1,6 +1,6 @@
-// The simple case: one limit in code, `rateLimit({ limit: tokenBucket(…) })`. It becomes a policy of
-// one rule, so that everything behind it knows one way only. What functions in code find out about a
-// request, its key and its cost, travels as attributes of its facts.
+// Limits in code: `rateLimit({ limit: tokenBucket(…) })`, or several with names. Each becomes a rule of a policy, so
+// that nothing behind it has to know the difference. What functions in code return for a request, its key and its
+// cost, travels as attributes of its facts.
 
 import { claimName } from "../claimed-names.js";
 import type { Clock } from "../clock.js";
@@ -131,7 +131,7 @@ export type NamedLimit<Raw = unknown> = SimpleOptions<Raw> & { readonly name: st
 /**
  * Makes the policy of the simple case.
  *
- * @param onError - Told of settling that failed. What it throws or rejects with is dropped.
+ * @param onError - Gets the error of settling that failed. What it throws or rejects with is dropped.
  */
 export function toSimplePolicy<Raw>(
   site: OptionSite,
@@ -300,7 +300,7 @@ function find<Raw>(
   });
 }
 
-/** An empty key would be one that nobody meant, shared by all who have it. */
+/** An empty key is a mistake: all callers without one would share it. */
 function checkKey(key: unknown): void {
   if (typeof key === "string" && key !== "") return;
   throw new SluiceError("SLUICE_KEY_INVALID", `the key function answered ${show(key)}`);

@@ -15,7 +15,7 @@ const UNITS = [
   { name: "millisecond", ms: 1, form: /^(?:m(?:illiseconds?|s(?:ecs?)?))?$/ },
 ] as const;
 
-/** Lengths are written in these: nobody is asked to wait for weeks. */
+/** Units for output: weeks are written as days, as in @fastify/rate-limit. */
 const WRITTEN = UNITS.filter(({ name }) => name !== "week" && name !== "millisecond");
 
 const FORM = /^(\d{0,15}\.?\d{1,15}) {0,8}([a-z]*)$/;
@@ -23,8 +23,8 @@ const FORM = /^(\d{0,15}\.?\d{1,15}) {0,8}([a-z]*)$/;
 const WINDOW_MS_DEFAULT = 60_000;
 
 /**
- * The option `timeWindow`: a string becomes milliseconds, a function stays one, and a number that is no
- * length of time is the default, as it is in @fastify/rate-limit.
+ * The option `timeWindow`: a string becomes milliseconds, a function stays a function, and an invalid number
+ * becomes the default, as in @fastify/rate-limit.
  */
 export function toTimeWindow<F extends (...args: never[]) => unknown>(
   site: OptionSite,
@@ -35,7 +35,7 @@ export function toTimeWindow<F extends (...args: never[]) => unknown>(
   return toWindowMs(timeWindow);
 }
 
-/** A window lasts a millisecond at least; what is no length of time is the default. */
+/** The length of a window, at least a millisecond; an invalid number becomes the default. */
 export function toWindowMs(windowMs: unknown): number {
   if (!Number.isFinite(windowMs) || (windowMs as number) < 0) return WINDOW_MS_DEFAULT;
   return Math.max(1, Math.trunc(windowMs as number));

@@ -52,7 +52,7 @@ export interface RuleLimit {
  * processor's cache that a request touches counts (bench service/rules-scale).
  */
 export interface CompiledRule extends MeterPlace {
-  /** Whether everybody with a key is charged alike: nobody is exempt, no tiers, a constant cost. */
+  /** Whether all callers with a key are charged alike: no exemptions, no tiers, a constant cost. */
   readonly isPlain: boolean;
   readonly keyOf: KeyOf;
   /** The cost, if it is constant. */

@@ -32,7 +32,7 @@ export interface RuleResult {
   readonly isKnown: boolean;
 }
 
-/** Where a reader of charges keeps what it counts of a rule, which saves a look-up by the rule's id. */
+/** Where telemetry keeps its meter of a rule, which saves looking it up by the rule's id. */
 export interface MeterPlace {
   /** Undefined at first, and again when rules are replaced, disabled or enabled. */
   meter: object | undefined;

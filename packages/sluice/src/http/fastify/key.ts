@@ -1,5 +1,5 @@
-// The key of a request that is on its way, where somebody has to be told of it: `keyGenerator` is asked
-// once, and what it answered is kept on the request.
+// The key of a request, for callbacks and for `createRateLimit`: `keyGenerator` is called once for each request,
+// and what it returned is kept on the request.
 
 import type { FastifyRequest } from "fastify";
 import { SluiceError, show } from "../../errors.js";
@@ -18,7 +18,7 @@ type Keyed = FastifyRequest & { [KEY]?: FoundKey | undefined };
 export function setKey(request: FastifyRequest, found: unknown): FoundKey {
   const isKey = typeof found === "number" || (typeof found === "string" && found !== "");
   if (!isKey) {
-    // As a key it would be shared by all who have none. Whom not to count is for `allowList` to say.
+    // As a key it would be shared by all callers without one. `allowList` says which callers are not counted.
     throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(found)}`);
   }
   (request as Keyed)[KEY] = found;
@@ -35,7 +35,7 @@ export function countedKeyIn(request: FastifyRequest): string {
   return String(keyIn(request));
 }
 
-/** Tells a callback of a request and its key. What it throws changes nothing, and goes to `onError`. */
+/** Calls a callback with a request and its key. What it throws goes to `onError` and changes nothing else. */
 export function tellWithKey(
   callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
   request: FastifyRequest,

@@ -170,12 +170,12 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   return { doorOf, policy: door.policy, close: () => door.close() };
 }
 
-/** What is no limit is the default, as it is in @fastify/rate-limit. */
+/** An invalid limit becomes the default, as in @fastify/rate-limit. */
 function toMax(max: unknown): number {
   return Number.isFinite(max) && (max as number) >= 0 ? Math.trunc(max as number) : MAX_DEFAULT;
 }
 
-/** What is no length of a prefix is the default. */
+/** An invalid length of a prefix becomes the default. */
 function toSubnet(bits: unknown): number {
   const isLength = Number.isFinite(bits) && (bits as number) >= 0 && (bits as number) <= 128;
   return isLength ? Math.max(1, Math.trunc(bits as number)) : SUBNET_DEFAULT;

@@ -82,7 +82,7 @@ export class FastifyRefusals {
   }
 }
 
-/** After how many refusals a caller is banned; what is no number of them is never. */
+/** The number of refusals after which a caller is banned; with an invalid one, never. */
 function toBan(ban: unknown): number {
   const isNumber = Number.isFinite(ban) && (ban as number) >= 0;
   return isNumber ? Math.trunc(ban as number) : Number.POSITIVE_INFINITY;

@@ -1,5 +1,4 @@
-// Fetches a key set over the network, with bounds: what answers there is not ours, and may hang, redirect or
-// never stop sending.
+// Fetches a key set over the network, with bounds: the server there may hang, redirect or never stop sending.
 
 import { show } from "../../errors.js";
 import { type OptionSite, refuse } from "../../options.js";
@@ -34,7 +33,7 @@ function isLoopback(hostname: string): boolean {
 export async function fetchKeySet(url: URL): Promise<string> {
   try {
     const response = await fetch(url, {
-      // A redirect could lead to a place that is not safe.
+      // A redirect could lead to plain HTTP.
       redirect: "error",
       headers: { accept: "application/jwk-set+json, application/json" },
       signal: AbortSignal.timeout(FETCH_MS_MAX),

@@ -1,5 +1,5 @@
 // Keys at a URL. They are fetched when first needed, again when they grow old, and when a token names a key that is
-// not among them. One fetch runs at a time and two are a while apart, so no flood of tokens becomes one of fetches.
+// not among them. Fetches run one at a time and some seconds apart, so a flood of tokens does not become a flood of fetches.
 // While fetches fail the keys from before stay, for a stated time.
 
 import { errors, type JWTVerifyGetKey } from "jose";
@@ -22,7 +22,7 @@ export interface RemoteKeysOptions {
   readonly maxAgeMs: number;
   /** How long they stay in use after the last fetch that succeeded. */
   readonly staleMs: number;
-  /** Keys that were in force are not any more. */
+  /** Keys that were in force were replaced or dropped. */
   readonly onChanged: () => void;
   readonly onFailed: (error: Error) => void;
 }

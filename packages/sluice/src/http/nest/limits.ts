@@ -62,7 +62,7 @@ export class NestLimits {
     return place;
   }
 
-  /** Lets go of the policies that were made here, and of the store if it was. */
+  /** Closes the policies that were made here, and the store if it was made here too. */
   async close(): Promise<void> {
     await this.door.close();
     for (const place of [this.root, ...this.#places.values()]) await place?.close();

@@ -10,13 +10,13 @@ import type { SimpleOptions } from "../simple-policy.js";
 
 /**
  * A function of a request, which may declare it as the platform's own type, and of the ExecutionContext:
- * `context.getHandler()`, `context.getClass()`. There is no context where `statusPath` asks.
+ * `context.getHandler()`, `context.getClass()`. Requests for `statusPath` have no context.
  */
 export type OfRequest<T> = {
   ask(request: object, context: ExecutionContext): MaybePromise<T>;
 }["ask"];
 
-/** What is counted by, how much, and which requests are not. */
+/** How requests are counted: by which key, at which cost, and which not at all. */
 interface NestFunctions {
   /**
    * What is counted by: dimensions, among which `"handler"` counts each handler of a controller apart, or

@@ -1,6 +1,6 @@
 // A place of a NestJS application: the module, a controller or a handler, with the limits that hold there.
-// Which of them hold for a request is found out first, by what is skipped; those are decided together, by one
-// door. Limits are rules by name, so the doors of one place, and of several, share the counters.
+// For each request, those that are not skipped are decided together, by one door. Limits are rules with a name,
+// so the doors of a place, and of several places, share their counters.
 
 import type { ExecutionContext } from "@nestjs/common";
 import { show } from "../../errors.js";
@@ -30,7 +30,7 @@ export interface PlacedLimit extends NestLimit {
 /** Which limits a request leaves out, by label. */
 export type IsSkipped = (label: string) => boolean;
 
-/** The doors of a place are one for each choice of its limits. */
+/** A place has one door for each combination of limits that requests come to: at most 2^8, twice if callers are tracked. */
 const LIMITS_MAX = 8;
 const HANDLER = "handler";
 const TRACKER = "tracker";
@@ -68,7 +68,7 @@ export class Place {
     );
   }
 
-  /** The door of some of the limits, whose callers a guard finds or does not. */
+  /** The door of some of the limits. `isTracked`: a guard's `getTracker` says who the caller is. */
   doorOf(limits: readonly PlacedLimit[], isTracked: boolean): Door {
     const id = `${isTracked} ${limits.map(({ name }) => name).join(" ")}`;
     const known = this.#doors.get(id);
