@@ -1,5 +1,5 @@
-// Certificates, keys and authorities out of PEM files, read again when they change, so that a renewal needs no
-// restart. Connections that are open keep what they began with.
+// Certificates, keys and authorities from PEM files, read again when they change, so that a renewal needs no
+// restart. Open connections keep those that they began with.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { lookAt, lookAtNow, watchFiles } from "./watch-files.js";
 
 /** Files in PEM format. */
 export interface TlsFiles {
-  /** The certificate, and behind it those that lead to its root. */
+  /** The certificate, followed by its chain. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
   /** The authorities that the other side's certificate may come from. */
@@ -34,7 +34,7 @@ export class WatchedTls {
   readonly #stopWatching: () => void;
   #options: SecureContextOptions;
   #context: SecureContext;
-  /** Takes what was read again. */
+  /** Called with what was read again. */
   onChange: ((options: SecureContextOptions) => void) | undefined = undefined;
 
   /** @throws ServerError `SLUICE_CONFIG_UNREADABLE` or `SLUICE_CONFIG_INVALID` if the files can't be used. */
@@ -46,7 +46,7 @@ export class WatchedTls {
     this.#onReload = onReload;
     this.#options = readOptions(files);
     this.#context = toContext(files, this.#options);
-    // They are changed one after the other: at rest they fit.
+    // A certificate and its key are replaced one after the other: watchFiles waits until both are in place.
     const onChange = () => this.reload();
     this.#stopWatching =
       watched.length === 0
@@ -54,12 +54,12 @@ export class WatchedTls {
         : watchFiles(() => lookAt(watched), { mark, pollMs: lookEveryMs, onChange });
   }
 
-  /** What a server is made of. */
+  /** For `createServer` and `setSecureContext`. */
   get options(): SecureContextOptions {
     return this.#options;
   }
 
-  /** What a connection is made of. */
+  /** For a connection of a client. */
   get context(): SecureContext {
     return this.#context;
   }
@@ -83,7 +83,11 @@ export class WatchedTls {
   }
 }
 
-/** An `onReload` that logs whose certificate it was: `of the gateway`. */
+/**
+ * An `onReload` that logs.
+ *
+ * @param whose - Whose certificate it is: `of the gateway`.
+ */
 export function toReloadLog(log: Logger, whose: string): (error?: unknown) => void {
   return (error) => {
     if (error === undefined) log.info(`the certificate ${whose} was read again`);

@@ -20,8 +20,8 @@ describe("two limiters of one name over one store", () => {
     const store = memoryStore();
     createLimiter({ name: "login", limit: five, store });
     expect(() => createLimiter({ name: "login", limit, store })).toThrow(
-      'createLimiter: the store has another limit of the name "login" with other numbers: ' +
-        "they would count as one; give each a name of its own, or close() the first one",
+      'createLimiter: the name "login" is in use over this store with other numbers, and the two would share ' +
+        "their counters; give each a name of its own, or close() the first one",
     );
   });
 
@@ -58,12 +58,12 @@ describe("two limiters without a name over one store", () => {
     const store = resilient(memoryStore());
     createLimiter({ limit: five, store });
     expect(() => createLimiter({ limit, store })).toThrow(
-      "createLimiter: the store is used by another limiter without a name: they would count as one; " +
+      "createLimiter: another limiter without a name uses this store, and the two would share their counters; " +
         'give each a name, such as name: "login", or close() the first one',
     );
   });
 
-  it("are not the matter of limiters with stores of their own", () => {
+  it("are fine if each has a store of its own", () => {
     createLimiter({ limit: five }).check("k");
     expect(createLimiter({ limit: ten }).check("k").remaining).toBe(9);
   });

@@ -38,15 +38,15 @@ export function claimName(
   if (isAlone && claim.holders > 0) {
     refuse(
       site,
-      "the store is used by another limiter without a name: they would count as one; " +
+      "another limiter without a name uses this store, and the two would share their counters; " +
         'give each a name, such as name: "login", or close() the first one',
     );
   }
   if (claim.limits !== json) {
     refuse(
       site,
-      `the store has another limit of the name ${JSON.stringify(name)} with other numbers: ` +
-        "they would count as one; give each a name of its own, or close() the first one",
+      `the name ${JSON.stringify(name)} is in use over this store with other numbers, and the two would share ` +
+        "their counters; give each a name of its own, or close() the first one",
     );
   }
   claim.holders++;

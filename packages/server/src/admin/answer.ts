@@ -68,7 +68,7 @@ export function problem(
   };
 }
 
-/** Sends an answer, signed with the version of Sluice: the command asks nothing else than such a port. */
+/** Sends an answer with the version of Sluice in a header, by which the command knows the admin port. */
 export function send(
   response: ServerResponse,
   { status, type, body, fields }: Answer,

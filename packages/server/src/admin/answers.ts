@@ -105,7 +105,7 @@ const top = z.looseObject({
 
 const target = { rule: text, key: text };
 
-/** The answers, by what was asked. */
+/** The schemas of the answers, by question. */
 export const answers = {
   check: decision,
   peek: decision,
@@ -119,7 +119,7 @@ export const answers = {
   top,
 } as const;
 
-/** Something that is asked. */
+/** The name of a question. */
 export type AnswerName = keyof typeof answers;
-/** Its answer. */
+/** The answer to a question. */
 export type AnswerOf<N extends AnswerName> = z.infer<(typeof answers)[N]>;

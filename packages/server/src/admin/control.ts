@@ -6,7 +6,7 @@ import type { TopOptions, TopReport } from "../telemetry/top-report.js";
 /** Whether the service takes requests, and what is wrong. */
 export interface Ready {
   readonly ready: boolean;
-  /** In words. If it is ready, these are no reasons against it: a store that is away and is decided without. */
+  /** In words. A service can be ready in spite of them: without its store it decides by `onStoreFailure`. */
   readonly reasons: readonly string[];
 }
 

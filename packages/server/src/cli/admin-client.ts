@@ -16,7 +16,7 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const DETAIL_LINES_MAX = 60;
 const DETAIL_LENGTH_MAX = 500;
 
-/** Where the service is, and what opens its door. */
+/** Where the service is, and the token for it. */
 export interface AdminAddress {
   /** `http://127.0.0.1:9090`. */
   readonly url: URL;
@@ -31,7 +31,7 @@ export class NotThereError extends CommandError {
   }
 }
 
-/** Asks a service, and nothing but a service: an address that is not an admin port gets neither verb nor token. */
+/** Asks the admin port of a service. Any other server at that address gets a probe, and neither verb nor token. */
 export class AdminClient {
   readonly #address: AdminAddress;
   readonly #answerMsMax: number;
@@ -104,7 +104,7 @@ export class AdminClient {
       const response = await fetch(new URL(path, this.#address.url), {
         method,
         headers,
-        // Not followed: wherever it leads was not named by the operator.
+        // Not followed: the operator has not named the address that it leads to.
         redirect: "manual",
         signal: controller.signal,
         ...(body === undefined ? {} : { body }),
@@ -134,12 +134,12 @@ export class AdminClient {
     if (said !== undefined && isInvalid(value)) throw new CommandError(EXIT.no, said);
     if (status === 404 && said !== undefined) throw new NotThereError(said);
     if (status >= 400 && status < 500 && said !== undefined) throw misuse(said);
-    const seen = said ?? "no answer that Sluice would give";
+    const seen = said ?? "an unexpected response";
     throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
   }
 
   #sayToken(): string {
-    const wants = this.#address.token === undefined ? "needs a token" : "wants another token";
+    const wants = this.#address.token === undefined ? "needs a token" : "rejected the token";
     return `${this.name} ${wants}: pass --token, or set SLUICE_ADMIN_TOKEN`;
   }
 
@@ -193,7 +193,7 @@ function toDetail(value: unknown): string | undefined {
   return lines.map((line) => safe(line, DETAIL_LENGTH_MAX)).join("\n");
 }
 
-/** Whether the service can't use its own files, which is no failure of it. */
+/** Whether the files of the service are invalid, as opposed to a failure of the service. */
 function isInvalid(value: unknown): boolean {
   const { code } = (value ?? {}) as { code?: unknown };
   return typeof code === "string" && /^SLUICE_(?:RULES|CONFIG)_(?:INVALID|UNREADABLE)$/.test(code);

@@ -131,7 +131,7 @@ describe("what goes wrong on the way to the service", () => {
 
   it.each([
     ["needs a token", []],
-    ["wants another token", ["--token", "secret"]],
+    ["rejected the token", ["--token", "secret"]],
   ])("exits with 3 and says that the port %s, and how to pass it, with %j", async (said, flags) => {
     const url = await start(401, { title: "no" });
     const { code, err } = await sluice(["check", "--admin", url, ...flags]);
@@ -205,7 +205,7 @@ describe("sluice reset, refund, block and unblock", () => {
 
   it.each([
     ["reset", [], {}, { reset: true }, "login ip:203.0.113.10: what was used is forgotten\n"],
-    ["refund", ["--cost", "3"], { cost: 3 }, { refunded: 3 }, ": 3 units given back\n"],
+    ["refund", ["--cost", "3"], { cost: 3 }, { refunded: 3 }, ": 3 units refunded\n"],
     ["block", [], { forMs: 600_000 }, { blocked: true }, ": blocked for 10 min\n"],
     ["block", ["--for", "90s"], { forMs: 90_000 }, { blocked: true }, "blocked for 1 min 30 s\n"],
     ["block", ["--for", "forever"], { forMs: null }, { blocked: true }, "until it is unblocked\n"],
@@ -219,11 +219,11 @@ describe("sluice reset, refund, block and unblock", () => {
     expect(service.asked).toMatchObject([{ url: `/v1/${verb}`, body }]);
   });
 
-  it("refund says how much less was given back, where less was in use", async () => {
+  it("refund says so if less was in use than was to be refunded", async () => {
     const answer = { rule: "login", key: "ip:203.0.113.10", refunded: 1 };
     const url = await start(200, answer);
     const { out } = await sluice(["refund", "--admin", url, ...key, "--cost", "30"]);
-    expect(out).toContain("1 unit given back, of 30 that were asked for: no more was in use\n");
+    expect(out).toContain("1 unit refunded of 30: no more was in use\n");
   });
 
   it("want a rule and a key, and a duration that is one", async () => {

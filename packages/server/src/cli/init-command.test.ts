@@ -32,7 +32,7 @@ describe("sluice init", () => {
     const before = readFileSync(join(folder, "rules.yaml"), "utf8");
     const { code, err } = await sluice(["init", folder]);
     expect(code).toBe(1);
-    expect(err).toContain("exists already; nothing was written");
+    expect(err).toContain("already exist; nothing was written");
     expect(readFileSync(join(folder, "rules.yaml"), "utf8")).toBe(before);
     expect(readdirSync(folder)).toHaveLength(2);
   });

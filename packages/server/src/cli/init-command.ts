@@ -1,4 +1,4 @@
-// `sluice init`: a configuration and rules to start with, written where there are none.
+// `sluice init`: writes a configuration and rules to start with.
 
 import { lstatSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ export function addInitCommand(program: Command, terminal: Terminal, finish: Fin
 }
 
 const HELP = `
-Files that are there are never overwritten: it writes both files or none.
+Existing files are never overwritten: it writes both files or none.
 
 Examples:
   $ sluice init
@@ -32,7 +32,10 @@ Examples:
 async function writeStarters(folder: string, terminal: Terminal): Promise<void> {
   const files = STARTER_FILES.map(({ name, text }) => ({ path: join(folder, name), text }));
   const there = files.filter(({ path }) => isThere(path)).map(({ path }) => path);
-  if (there.length > 0) throw cannot(`${there.join(" and ")} exists already; nothing was written`);
+  if (there.length > 0) {
+    const exist = there.length === 1 ? "exists" : "exist";
+    throw cannot(`${there.join(" and ")} already ${exist}; nothing was written`);
+  }
   const written: string[] = [];
   try {
     await mkdir(folder, { recursive: true });

@@ -105,8 +105,8 @@ async function ask<V extends KeyVerb>(
 
 /** A key gets back at most what it used. */
 function sayRefund(refunded: number, cost: number): string {
-  const less = refunded < cost ? `, of ${cost} that were asked for: no more was in use` : "";
-  return `${count(refunded, "unit")} given back${less}`;
+  const less = refunded < cost ? ` of ${cost}: no more was in use` : "";
+  return `${count(refunded, "unit")} refunded${less}`;
 }
 
 function tell({ json }: Flags, terminal: Terminal, line: string): void {

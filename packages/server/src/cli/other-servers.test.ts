@@ -49,7 +49,7 @@ describe.each(COMMANDS.map((args) => [args.join(" "), args] as const))("sluice %
   );
 
   it.each([{}, [], null, { version: 1 }, { allowed: "yes" }, { rules: [{}] }, { rules: "none" }])(
-    "exits with 3 where the admin port answers %j, which is no answer of it",
+    "exits with 3 if the admin port answers %j, which does not fit the schema",
     async (answer) => {
       server = await startStandIn((response) => sendJson(response, 200, answer));
       const { code, out, err } = await sluice([...args, "--admin", server.url]);

@@ -1,4 +1,4 @@
-// What a service that knows no rule of an id leaves open: which rule was meant.
+// The rule that was probably meant, for questions about one that the service does not know.
 
 import { nearestName } from "../config/nearest.js";
 import { type AdminClient, NotThereError } from "./admin-client.js";
@@ -25,7 +25,7 @@ export async function askOfRule<T>(
   }
 }
 
-/** Undefined if the service does not tell, or if it is not the rule that is missing. */
+/** Undefined if the service does not list its rules, or if it has this one and something else is missing. */
 async function hintFor(client: AdminClient, rule: string): Promise<string | undefined> {
   const answer = await client.get("rules", "/v1/rules").catch(() => undefined);
   const ids = answer?.rules.map(({ id }) => id);

@@ -130,7 +130,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ServerError && cause?.code === "ENOENT";
 }
 
-/** For whoever starts it for the first time. */
+/** For an operator who starts it for the first time. */
 function sayMissing(file: string): CommandError {
   const how = [
     `${file}: no such file. To start with one:`,

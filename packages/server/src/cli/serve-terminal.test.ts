@@ -94,7 +94,7 @@ describe("sluice serve with a Redis that is not there", () => {
   });
 
   it.each(["http://someone:hush@127.0.0.1", "redis//someone:hush@x", "someone:hush@x"])(
-    "names no secret of %s, which is no address of Redis",
+    "shows no secret of %s, which is not an address of Redis",
     async (url) => {
       const file = writeConfig(`{ kind: redis, url: "${url}" }`);
       const { code, err } = await sluice(["serve", "--check", "-c", file]);

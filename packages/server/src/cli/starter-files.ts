@@ -1,5 +1,5 @@
 // The files that `sluice init` writes: a configuration and its rules, small enough to read in a minute, with
-// a remark at each choice.
+// a comment on each choice.
 
 /** A file and its text. */
 export interface StarterFile {

@@ -93,7 +93,7 @@ export interface EnvoyConfig {
   readonly shadowMode: boolean;
   /** Whether all limits are quotas. Default false. */
   readonly quotaMode: boolean;
-  /** The headers that tell clients of the limit closest to its end; undefined: none. */
+  /** The headers that report the tightest limit to clients; undefined: none. */
   readonly responseHeaders: LimitHeaderNames | undefined;
   /** The same for upstreams. */
   readonly requestHeaders: LimitHeaderNames | undefined;
@@ -109,7 +109,7 @@ export interface EnvoyTlsConfig {
   readonly clientCaFile: string | undefined;
 }
 
-/** Names of the headers that tell of a limit. */
+/** Names of the headers that report a limit. */
 export interface LimitHeaderNames {
   readonly limit: string;
   readonly remaining: string;

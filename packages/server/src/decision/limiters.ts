@@ -14,7 +14,7 @@ import { InputError } from "./input-error.js";
 /** The most limits of all limiters together: a memory store keeps an id for each. */
 export const LIMITS_MAX = 10_000;
 
-/** Of so many names the log says that they came with different numbers. */
+/** The log warns of different numbers under one name for at most this many names. */
 const WARNINGS_MAX = 100;
 
 /** Apart from the counters of rules, whose ids have no colon. */

@@ -1,4 +1,4 @@
-// Verdicts into what Envoy is told: a status for each descriptor, the code of all of them, and Retry-After.
+// Verdicts as a response for Envoy: a status for each descriptor, the code of all of them, and Retry-After.
 
 import type { Verdict } from "sluice";
 import type { LimitHeaderNames } from "../config/config.js";
@@ -93,7 +93,7 @@ const refusals = new WeakMap<EnvoyRule, Refusal>();
 
 /**
  * The refusal of a request of one descriptor. All that are refused under one limit within a second get the same
- * object: a flood is answered with a response that was made, and encoded, before.
+ * object: a flood is answered with a response that is already made and encoded.
  */
 function toRefusal(
   ask: Ask,
@@ -118,7 +118,7 @@ function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): Rat
   return { overallCode: CODE.overLimit, statuses, responseHeaders: toRetryAfter(waitMs) };
 }
 
-/** What metrics are told of a decision. */
+/** A decision for metrics. */
 export function toJudgements(asks: readonly Ask[], verdicts: Verdicts): readonly Judgement[] {
   const judgements: Judgement[] = [];
   for (let i = 0; i < asks.length; i++) {

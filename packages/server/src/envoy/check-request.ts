@@ -18,7 +18,7 @@ export function checkRequest({ domain, descriptors }: RateLimitRequest): void {
   if (descriptors.length === 0) throw new RequestError("there are no descriptors");
   if (descriptors.length > DESCRIPTORS_MAX) {
     throw new RequestError(
-      `${descriptors.length} descriptors, at most ${DESCRIPTORS_MAX} are decided`,
+      `the request has ${descriptors.length} descriptors; at most ${DESCRIPTORS_MAX} are allowed`,
     );
   }
   for (const descriptor of descriptors) checkDescriptor(descriptor);
@@ -27,10 +27,12 @@ export function checkRequest({ domain, descriptors }: RateLimitRequest): void {
 function checkDescriptor({ entries, limit }: Descriptor): void {
   if (entries.length > ENTRIES_MAX) {
     throw new RequestError(
-      `${entries.length} entries in a descriptor, at most ${ENTRIES_MAX} are read`,
+      `a descriptor has ${entries.length} entries; at most ${ENTRIES_MAX} are allowed`,
     );
   }
   if (limit !== undefined && (limit.unit < 1 || limit.unit >= UNIT_MS.length)) {
-    throw new RequestError(`the unit of a limit is ${limit.unit}`);
+    throw new RequestError(
+      `a limit has the unknown unit ${limit.unit}; known: 1 to ${UNIT_MS.length - 1}`,
+    );
   }
 }

@@ -1,4 +1,4 @@
-// What envoyproxy/ratelimit does with requests, as a list: whoever moves over relies on each of these. Its files are in
+// What envoyproxy/ratelimit does with requests, as a list: users who move over rely on each of these. Its files are in
 // file/compatibility.test.ts. What differs on purpose is in docs/guides/envoy.md and not here.
 //
 // A request is written `user=a + tenant=gold,path=/x`: descriptors, each with its entries; ` @3` are hits of one
@@ -345,7 +345,7 @@ describe("a request", () => {
         ["other=x + one=a", "OVER: OK - 0 | OVER 1/HOUR 0"],
       ],
     ],
-    ["is over at once where nothing is allowed", [["none=a", "OVER: OVER 0/DAY 0"]]],
+    ["is over from the start if its limit is 0", [["none=a", "OVER: OVER 0/DAY 0"]]],
     [
       "with hits on a descriptor counts these",
       [
@@ -600,7 +600,7 @@ describe("LIMIT_RESPONSE_HEADERS_ENABLED", () => {
     return { response: toText(responseHeaders), request: toText(requestHeaders) };
   };
 
-  it("off, no header tells of a limit", async () => {
+  it("off, adds no header", async () => {
     expect(await headersOf("one=a + ten=a", {})).toEqual({ response: [], request: [] });
   });
 
@@ -614,7 +614,7 @@ describe("LIMIT_RESPONSE_HEADERS_ENABLED", () => {
       "quota=a",
       ["0", "0", "43200"],
     ],
-  ])("tells of %s", async (_, request, warmUp, [limit, remaining, reset]) => {
+  ])("reports %s", async (_, request, warmUp, [limit, remaining, reset]) => {
     const { response } = await headersOf(request, { responseHeaders: NAMES }, warmUp);
     expect(response).toEqual([
       `RateLimit-Limit: ${limit}`,
@@ -623,11 +623,11 @@ describe("LIMIT_RESPONSE_HEADERS_ENABLED", () => {
     ]);
   });
 
-  it("tells nothing where no limit applies", async () => {
+  it("adds no header if no limit applies", async () => {
     expect((await headersOf("other=x + free=y", { responseHeaders: NAMES })).response).toEqual([]);
   });
 
-  it("tells under names of one's own, and upstreams apart from clients", async () => {
+  it("takes names of the user's, different ones for upstreams and clients", async () => {
     const responseHeaders = { limit: "A-Limit", remaining: "A-Remaining", reset: "A-Reset" };
     const both = await headersOf("ten=a", { responseHeaders, requestHeaders: NAMES });
     expect(both).toEqual({

@@ -1,11 +1,11 @@
-// Headers that tell of one limit of a request: of those that refuse it the last, else the one with the least left, as
+// Headers that describe one limit of a request: the last of those that refuse it, else the one with the least left, as
 // envoyproxy/ratelimit chooses.
 
 import type { LimitHeaderNames } from "../config/config.js";
 import type { Ask } from "./asks.js";
 import { CODE, type DescriptorStatus, type HeaderValue } from "./messages.js";
 
-/** The status that the headers tell of; undefined if no limit applies. */
+/** The status that the headers describe; undefined if no limit applies. */
 export function findTightest(
   asks: readonly Ask[],
   statuses: readonly DescriptorStatus[],

@@ -26,10 +26,10 @@ import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
 import type { EnvoyRules } from "./rules.js";
 import { isUnknown, Standings } from "./standings.js";
 
-/** Hits beyond it count as so many: no limit has room for them, and sums of them stay exact. */
+/** More hits count as this many: no limit has room for them, and sums stay exact. */
 const HITS_MAX = 2 ** 44;
 
-/** Told of each decision, with what each limit said. */
+/** Called with each decision, and what each limit said. */
 export type OnJudged = (isAllowed: boolean, judgements: readonly Judgement[]) => void;
 
 /** What holds for all limits, whatever their files say. */
@@ -98,7 +98,7 @@ export class EnvoyLimiter {
   /**
    * The answer to a request.
    *
-   * @throws RequestError if it is none that can be answered.
+   * @throws RequestError if it can't be decided.
    */
   decide(request: RateLimitRequest): MaybePromise<RateLimitResponse> {
     checkRequest(request);
@@ -159,7 +159,7 @@ export class EnvoyLimiter {
     return this.#finish(asks, verdicts, isAnyRefused(asks, verdicts), nowMs);
   }
 
-  /** The long way: what is only looked at or given back first, then what is counted. */
+  /** The long way: first what is only read or refunded, then what is counted. */
   async #decideMixed(asks: readonly Ask[], nowMs: number): Promise<RateLimitResponse> {
     const verdicts: (Verdict | undefined)[] = asks.map((ask) => (isNever(ask) ? NEVER : undefined));
     const fill = (kind: (ask: Ask) => boolean, decided: readonly Verdict[]) => {
@@ -186,7 +186,7 @@ export class EnvoyLimiter {
     return this.#finish(asks, verdicts, true, nowMs);
   }
 
-  /** Charges all or nothing, in a way that can be taken back at once. */
+  /** Charges all or nothing, with receipts to refund it immediately. */
   async #take(
     asks: readonly Ask[],
     nowMs: number,
@@ -233,7 +233,7 @@ export class EnvoyLimiter {
     });
   }
 
-  /** Hits that were spent already count even so, each as far as there is room: Envoy tells of them once. */
+  /** Hits that were already spent count all the same, as far as there is room: Envoy reports them only once. */
   #spend(
     asks: readonly Ask[],
     found: MaybePromise<Verdicts>,

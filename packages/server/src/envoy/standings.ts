@@ -1,6 +1,6 @@
-// How counters stand that a refusal says nothing about. A deny cache that knows one charge of a request to be refused
-// does not ask about the others, but Envoy wants to know what is left of each. The store is asked, and its answer serves
-// for up to a second: a flood of refused requests still does not reach the store.
+// What is left of counters that a refusal says nothing about. A deny cache that knows that one charge of a request is
+// refused does not ask the store about the others, but Envoy reports what is left of each. The store is asked, and its
+// answer is used for up to a second, so a flood of refused requests still does not reach the store.
 
 import {
   BoundedMap,
@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from "sluice";
 
-/** How long an answer serves: as long as a deny cache trusts a refusal. */
+/** How long an answer is used: as long as a deny cache keeps a refusal. */
 const LIFE_MS_MAX = 1_000;
 /** Answers that are kept. */
 const STANDINGS_MAX = 10_000;
@@ -28,7 +28,7 @@ export function isUnknown(verdict: Verdict | undefined): boolean {
   return verdict?.source === "deny-cache" && verdict.allowed;
 }
 
-/** What counters stand at, as of at most a second ago. */
+/** What is left of counters, as of at most a second ago. */
 export class Standings {
   readonly #store: Store;
   readonly #known = new BoundedMap<string, Standing>(STANDINGS_MAX);
@@ -40,7 +40,7 @@ export class Standings {
   /**
    * What the store would answer to each of these charges; undefined where it does not answer.
    *
-   * @param options.isFresh - Whether only an answer of now will do.
+   * @param options.isFresh - Whether the store has to be asked now, whatever is known.
    */
   of(
     charges: readonly Charge[],

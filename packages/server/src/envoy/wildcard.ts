@@ -15,11 +15,11 @@ export interface Wildcard {
 /** A literal to be found in a text. */
 interface Part {
   readonly text: string;
-  /** Where a search goes on after so many characters have fitted; undefined for short parts. */
+  /** By the number of characters that fitted, how many still fit after a mismatch; undefined for short parts. */
   readonly resume: Int32Array | undefined;
 }
 
-/** `indexOf` compares every character up to so many times. With longer parts its worst case would be quadratic. */
+/** Up to this length `indexOf` searches a part: at worst it compares each character this many times. */
 const SHORT_LENGTH_MAX = 16;
 
 /** The wildcard that a name is; undefined without a `*`. */

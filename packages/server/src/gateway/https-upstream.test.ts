@@ -228,7 +228,7 @@ describe("a target without TLS behind https://", () => {
     });
   });
 
-  it("that nobody listens at is still told as such", async () => {
+  it("is reported as a failed connection if nothing listens there", async () => {
     const url = (await closedUrl()).replace("http:", "https:");
     const gateway = await stand(url, toTls());
     expect((await fetch(gateway.url)).status).toBe(502);

@@ -33,7 +33,7 @@ export function createTlsServer(
 ): TlsServer {
   const watched = new WatchedTls(files, watching);
   const server = createServer({ handshakeTimeout, noDelay: true, ...watched.options });
-  // A client that breaks off its handshake, or speaks no TLS, is nobody's error.
+  // A client that breaks off its handshake, or does not speak TLS, is not an error of the server.
   server.on("tlsClientError", (_, socket) => socket.destroy());
   watched.onChange = (options) => server.setSecureContext(options);
   server.once("close", () => watched.stop());

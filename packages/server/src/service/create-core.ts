@@ -66,7 +66,7 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
   };
 }
 
-/** Keys at a URL are fetched before the first token comes; that they can't be is logged, now and later. */
+/** Fetches keys at a URL before the first token comes. Failures are logged, now and later. */
 function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
   if (!(jwt instanceof JwtVerifier)) return;
   jwt.onKeysFailed = ({ message: detail }) =>

@@ -75,7 +75,7 @@ describe("whether Redis can be reached", () => {
     await opened.close();
   });
 
-  it("is no where the password is wrong, in the words of the server", async () => {
+  it("is answered with the error of the server if the password is wrong", async () => {
     const url = `redis://someone:hush@127.0.0.1:${server.port}`;
     const opened = openStore({ ...redisConfig(server.port), url }, options);
     await opened.known;

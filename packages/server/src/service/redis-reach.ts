@@ -1,5 +1,5 @@
-// Whether Redis can be reached, whatever is asked of the store: one connection that is opened at the start and
-// opened again for as long as that fails. A wrong address is seen in the log and in readiness before the first
+// Whether Redis can be reached, independent of the store's traffic: one connection that is opened at the start, and
+// again whenever it is lost. A wrong address is seen in the log and in readiness before the first
 // request. Host and port are shown; the rest of an address may be secret.
 
 import { Redis } from "ioredis";
@@ -8,7 +8,7 @@ import { after } from "../clock.js";
 import type { RedisStoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
-/** How long a start waits to hear whether Redis answers. */
+/** How long the start waits for an answer of Redis. */
 const FIRST_ANSWER_MS_MAX = 1_000;
 /** Between two attempts to connect. */
 const RETRY_MS_MIN = 100;
@@ -21,7 +21,7 @@ const MEANWHILE: Readonly<Record<FailurePolicy, string>> = {
   throw: "failing requests",
 };
 
-/** Keeps a connection, and says why there is none. */
+/** Keeps a connection open, and says why if it can't. */
 export class RedisReach {
   readonly #client: Redis;
   readonly #telemetry: Telemetry;
@@ -31,7 +31,7 @@ export class RedisReach {
   #isLoggedAway = false;
   #isClosed = false;
   #answered = () => {};
-  /** Resolves when Redis has answered, or has not in a second. */
+  /** Resolves when Redis has answered or failed, within a second. */
   readonly firstAnswer: Promise<void>;
 
   constructor({ url, onStoreFailure }: RedisStoreConfig, telemetry: Telemetry) {
@@ -51,7 +51,7 @@ export class RedisReach {
     this.#client.on("close", () => this.#failed(this.#reason ?? "the connection was closed"));
     const stop = after(FIRST_ANSWER_MS_MAX, () => this.#failed(this.#reason ?? "no answer"));
     void this.firstAnswer.then(stop);
-    // What goes wrong comes as an event too.
+    // Failures come as events too.
     this.#client.connect().catch(() => {});
   }
 

@@ -74,7 +74,7 @@ class ProcessLife {
   readonly #process: ProcessLike;
   readonly #telemetry: Telemetry;
   readonly #listeners: readonly (readonly [event: string, listener: (value: unknown) => void])[];
-  /** What printed warnings before: they are in the log instead. */
+  /** The listeners that print warnings, removed while the log has them instead. */
   readonly #printers: readonly ((...args: unknown[]) => void)[];
   #service: Service | undefined;
   #ended: ((code: number) => void) | undefined;
@@ -119,7 +119,7 @@ class ProcessLife {
     for (const printer of this.#printers) this.#process.on("warning", printer);
   }
 
-  /** Of Node and of the library, which would print it to the standard error. */
+  /** Logs a warning of Node or of the library, which would otherwise be printed to standard error. */
   #warn({ name, message, code }: Error & { code?: string }): void {
     this.#telemetry.log.warn({ warning: name, code }, message);
   }

@@ -162,7 +162,7 @@ describe("metrics of decisions", () => {
     expect(allowed['rule="other",endpoint="*",key_type="other",outcome="allowed"']).toBe(50);
   });
 
-  it("tell a rule apart that was among the others, as soon as there is room", async () => {
+  it("list a rule that was counted among the others by its own name as soon as there is room", async () => {
     const telemetry = quietTelemetry();
     const verdict = { allowed: true, remaining: 1, retryAfterMs: 0, delayMs: 0 } as const;
     for (let i = 0; i < RULE_LABELS_MAX; i++) {

@@ -186,7 +186,7 @@ class ServiceTelemetry implements Telemetry {
     this.#reloadFailed.set(isOk ? 0 : 1, what);
     if (isOk && what === "envoy") this.#meters.removeNamed("envoy");
     if (isOk) {
-      this.#fileProblems.mended();
+      this.#fileProblems.clear();
       this.log.info({ what }, "reloaded");
     } else this.#fileProblems.see(what, error);
   }

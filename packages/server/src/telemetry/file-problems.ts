@@ -8,7 +8,7 @@ import { ServerError } from "../errors.js";
 /** Logs failed reloads. */
 export class FileProblems {
   readonly #log: Logger;
-  /** Those that were logged and have not been mended. */
+  /** Problems that were logged and have not been fixed. */
   #logged: ReadonlySet<string> = new Set();
 
   constructor(log: Logger) {
@@ -28,7 +28,7 @@ export class FileProblems {
   }
 
   /** Files can be used again: their problems are new if they come back. */
-  mended(): void {
+  clear(): void {
     this.#logged = new Set();
   }
 }

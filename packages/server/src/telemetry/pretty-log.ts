@@ -1,6 +1,6 @@
-// Log lines for people: what the logger writes as JSON, as it is shown on a terminal. Elsewhere the JSON stays.
+// Log lines for people: the logger's JSON in a readable form, for a terminal. Elsewhere the log stays JSON.
 //
-//     14:02:11  warn   a target fails and is left alone for a while  upstream=app
+//     14:02:11  info   reloaded  what=rules
 
 /** Where log lines go. */
 export interface LogDestination {
@@ -17,7 +17,7 @@ const LEVELS: Readonly<Record<number, string>> = {
 };
 const WARN = 40;
 const ERROR = 50;
-/** Shown otherwise, or the same in every line. */
+/** Fields that are shown in another way, or are the same in every line. */
 const UNSHOWN: ReadonlySet<string> = new Set(["level", "time", "region", "msg", "err", "problems"]);
 /** Logged strings may come from clients: they must not move the cursor. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
@@ -61,7 +61,7 @@ function parse(line: string): LogFields | undefined {
   }
 }
 
-/** Of this machine's clock: `14:02:11`. */
+/** In local time: `14:02:11`. */
 function toTime(ms: number): string {
   return new Date(ms).toTimeString().slice(0, 8);
 }
@@ -76,7 +76,7 @@ function toPair([name, value]: readonly [string, unknown]): string {
   return clean(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
 }
 
-/** A stack only where the service itself failed: of trouble outside, the message says all. */
+/** A stack trace only for errors of the service itself; for warnings the message is enough. */
 function sayError(err: LogFields["err"], level: number): readonly string[] {
   if (err === undefined) return [];
   const isOwn = level >= ERROR && err.stack !== undefined;

@@ -26,7 +26,7 @@ export class ClientTls {
       secureContext: this.#watched.context,
       rejectUnauthorized: verify,
       ALPNProtocols: ["http/1.1"],
-      // An address is no server name, but the certificate is compared with it all the same.
+      // TLS sends no server name for an IP address; Node compares the certificate with the address anyway.
       ...(name === undefined ? {} : { servername: name }),
     };
   }
@@ -44,7 +44,7 @@ export class ClientTls {
 const CA_HINT = "set tls.caFile of the upstream to the certificate of the authority that issued it";
 const NAME_HINT = "set tls.serverName of the upstream to a name that the certificate is for";
 
-/** By the codes of OpenSSL and Node: what can be done about it. */
+/** What to do about a failed handshake, by the error codes of OpenSSL and Node. */
 const HINTS: ReadonlyMap<string | undefined, string> = new Map([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", CA_HINT],
   ["SELF_SIGNED_CERT_IN_CHAIN", CA_HINT],

@@ -174,7 +174,7 @@ describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
 });
 
 describe("a window that starts with the first request", () => {
-  it("stays where it is when the charge that opened it is given back", () => {
+  it("stays where it is when the charge that opened it is refunded", () => {
     const limit = fixedWindow({ limit: 2, windowMs: 1_000, align: "first" });
     const limiter = createLimiter({ limit, store: memoryStore({ keysMax: 16 }) });
     const opened = limiter.reserveAt("key", { nowMs: 0 });
@@ -183,7 +183,7 @@ describe("a window that starts with the first request", () => {
     expect(limiter.peekAt("key", { nowMs: 500 })).toMatchObject({ remaining: 1, resetMs: 500 });
   });
 
-  it("opens a new one when all of it is given back", () => {
+  it("ends when all of it is refunded, and the next request starts a new one", () => {
     const limit = fixedWindow({ limit: 2, windowMs: 1_000, align: "first" });
     const limiter = createLimiter({ limit, store: memoryStore({ keysMax: 16 }) });
     limiter.checkAt("key", { nowMs: 0 });

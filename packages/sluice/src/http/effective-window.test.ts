@@ -38,7 +38,7 @@ const kinds: Record<string, fc.Arbitrary<Limit>> = {
   "a quota": units.map((limit) => quota({ limit, period: "day" })),
 };
 
-interface Told {
+interface Shown {
   readonly q: number;
   readonly w: number | undefined;
   readonly r: number;
@@ -46,10 +46,10 @@ interface Told {
 }
 
 /** What the two fields say of the only limit. */
-function toldBy(fields: readonly string[]): Told {
+function shownBy(fields: readonly string[]): Shown {
   const named = byName(fields);
   const read = (name: string) => Object.fromEntries(parseList(named[name])[0][1]);
-  return { ...read("ratelimit-policy"), ...read("ratelimit") } as unknown as Told;
+  return { ...read("ratelimit-policy"), ...read("ratelimit") } as unknown as Shown;
 }
 
 /** What is left `t` seconds later: requests that pass then. */
@@ -66,17 +66,17 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
     fc.assert(
       fc.property(limits, steps, (limit, waits) => {
         const stand = doorOf([{ id: "r", limit }], {}, { store: memoryStore({ keysMax: 8 }) });
-        let told: Told | undefined;
+        let shown: Shown | undefined;
         for (const waitMs of waits) {
           stand.clock.advance(waitMs);
           const { fields, refusal } = stand.enter();
-          told = toldBy(fields);
-          expect(told.t).toBeLessThanOrEqual(told.w ?? 1);
+          shown = shownBy(fields);
+          expect(shown.t).toBeLessThanOrEqual(shown.w ?? 1);
           const retryAfter = byName(refusal?.fields ?? [])["retry-after"];
-          if (retryAfter !== undefined) expect(told.t).toBeLessThanOrEqual(Number(retryAfter));
-          if (refusal === undefined) expect(told.t).toBeGreaterThanOrEqual(1);
+          if (retryAfter !== undefined) expect(shown.t).toBeLessThanOrEqual(Number(retryAfter));
+          if (refusal === undefined) expect(shown.t).toBeGreaterThanOrEqual(1);
         }
-        const { r, t, w = 1 } = told as Told;
+        const { r, t, w = 1 } = shown as Shown;
         const left = leftAfter(t as number, stand);
         // A counter whose units all came early in its window frees the next one only after that window.
         const isWindowOver = kind === "a sliding counter" && t === w;
@@ -87,15 +87,15 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
   });
 });
 
-it("of a bucket that was emptied is the time of the next unit, before and after it refuses", () => {
+it("t of a bucket that was emptied is the time of the next unit, before and after it refuses", () => {
   const limit = tokenBucket({ capacity: 10, refillPerSecond: 0.5 });
   const { enter } = doorOf([{ id: "r", limit }]);
   for (let i = 0; i < 9; i++) enter();
-  expect(toldBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
-  expect(toldBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
+  expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
+  expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
 });
 
-it("of an unused limit's X-RateLimit-Reset is still the time until the full quota is back", () => {
+it("X-RateLimit-Reset stays the time until the full quota is back", () => {
   const limit = slidingWindowCounter({ limit: 3, windowMs: 60_000 });
   const { enter } = doorOf([{ id: "r", limit }], { legacyHeaders: "delta" });
   const fields = byName(enter().fields);

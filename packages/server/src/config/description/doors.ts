@@ -138,7 +138,7 @@ export const envoySection = section({
   ),
   responseHeaders: optional(
     limitHeadersSection,
-    "Headers that tell clients of the limit closest to its end; `{}` for the default names. Without it none.",
+    "Headers that report to clients the limit that refuses, or else has the least left; `{}` for the default names. Without it none.",
   ),
   requestHeaders: optional(
     limitHeadersSection,

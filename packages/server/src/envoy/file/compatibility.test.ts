@@ -1,4 +1,4 @@
-// What envoyproxy/ratelimit makes of files, as a list: whoever moves over has such files.
+// What envoyproxy/ratelimit makes of files, as a list: users who move over have such files.
 
 import { describe, expect, it } from "vitest";
 import { makeFiles } from "../../../test/envoy-harness.js";
@@ -54,7 +54,7 @@ describe("a file is refused", () => {
       "domain: a\ndescriptors: [{ key: k, rate_limit: { unit: day, replaces: [{ name: '' }] } }]",
       /has no name/,
     ],
-    ["that is no YAML", "domain: a\ndescriptors: [", /:2: /],
+    ["that is not YAML", "domain: a\ndescriptors: [", /:2: /],
     [
       "with a misspelt key",
       `domain: a\ndescriptors: [{ key: k, ratelimit: {} }]`,
@@ -92,7 +92,7 @@ describe("a file is refused", () => {
       /share_threshold needs a value with a \*/,
     ],
     [
-      "with metadata that is no map",
+      "with metadata that is not a map",
       "domain: a\ndescriptors: [{ key: k, metadata: [x] }]",
       /metadata must be a map, got a list/,
     ],

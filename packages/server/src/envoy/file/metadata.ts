@@ -41,7 +41,7 @@ function toObject(
 
 function toJson(source: Source, node: Value, count: Count, depth: number): JsonValue {
   count.left--;
-  // An alias of what it stands in would go on for ever.
+  // An alias of a node around it would never end.
   if (depth > DEPTH_MAX) count.left = -1;
   if (count.left < 0) return null;
   if (isMap(node)) return toObject(source, node, "metadata", count, depth + 1);

@@ -147,7 +147,7 @@ describe.each([
       expect(await statuses(["plain"])).toEqual([429]);
     });
 
-    it("counts each handler apart where the key has the handler, by path parameters too", async () => {
+    it("counts each handler apart if key has the handler, whatever its path parameters are", async () => {
       const { statuses } = await start(
         { limit: window(2), key: ["ip", "handler"] },
         toController({ "cats/:id": [], dogs: [] }),
@@ -208,7 +208,7 @@ describe.each([
       expect(await statuses(["held", "free", "held"])).toEqual([200, 200, 429]);
     });
 
-    it("lets a guard throw what it likes for a refused request", async () => {
+    it("lets a guard throw an exception of its own for a refused request", async () => {
       class Throwing extends RateLimitGuard {
         protected override async throwThrottlingException(
           context: ExecutionContext,
