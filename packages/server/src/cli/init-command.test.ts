@@ -42,7 +42,7 @@ describe("sluice init", () => {
     symlinkSync(join(folder, "elsewhere.yaml"), join(folder, "rules.yaml"));
     const { code, err } = await sluice(["init", folder]);
     expect(code).toBe(1);
-    expect(err).toContain("exists already; nothing was written");
+    expect(err).toContain("already exists; nothing was written");
     expect(readdirSync(folder)).toEqual(["rules.yaml"]);
   });
 
