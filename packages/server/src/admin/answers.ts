@@ -65,7 +65,14 @@ const explanation = z.looseObject({
 });
 
 /** `{ tokenBucket: { capacity: 20, refillPerSecond: 5 } }`. */
-const limit = z.record(text, z.record(text, z.unknown()));
+const limit = z
+  .record(
+    text,
+    z.looseObject({
+      refill: z.looseObject({ amount: z.number(), everyMs: z.number() }).optional(),
+    }),
+  )
+  .refine((one) => Object.keys(one).length === 1, "expected one algorithm");
 
 const rules = z.looseObject({
   version: text,

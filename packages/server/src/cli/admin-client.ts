@@ -211,5 +211,8 @@ const REASONS: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const { code, message } = (cause ?? error) as { code?: string; message?: string };
-  return (code === undefined ? undefined : REASONS[code]) ?? message ?? String(error);
+  return (
+    (code === undefined ? undefined : REASONS[code]) ??
+    safe(message ?? String(error), DETAIL_LENGTH_MAX)
+  );
 }

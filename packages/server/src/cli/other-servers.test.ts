@@ -70,3 +70,57 @@ it("does not follow a redirect, and says that there was one", async () => {
   expect(code).toBe(3);
   expect(err).toContain("found HTTP 302, no content type");
 });
+
+describe("answers with control characters in every string", () => {
+  const evil = "\x1b[2J\x9b2J\n\r\u202efake";
+  const target = { rule: evil, key: evil };
+  const numbers = { limit: 1, remaining: 1, retryAfterMs: null, resetMs: 1, delayMs: 1, cost: 1 };
+  const explained = {
+    ...{ rule: evil, place: evil, isMatch: true, onExceed: "reject", keyType: evil, key: evil },
+    conditions: [{ on: "path", wanted: evil, isMet: true }],
+    ...{ notApplied: "missing", from: "tier" },
+    limits: [{ ...numbers, algorithm: evil, wouldPass: false }],
+  };
+  const listed = {
+    ...{ id: evil, keyType: evil, onExceed: evil, isOn: true },
+    match: { paths: [evil], methods: [evil] },
+    limits: [{ [evil]: { [evil]: evil } }, { quota: { limit: evil, period: evil } }],
+    tiers: { [evil]: [{ fixedWindow: { limit: evil, windowMs: evil } }] },
+  };
+  const rates = { allowedPerSecond: 1, blockedPerSecond: 1, shadowBlockedPerSecond: 1 };
+  const hot = [{ ...target, perSecond: 1 }];
+  const top = {
+    ...{ version: evil, seconds: 1, hottest: hot, mostRefused: hot },
+    rules: [{ rule: evil, keyType: evil, endpoint: evil, ...rates, allowed: 1, blocked: 1 }],
+  };
+  const decision = { ...numbers, ...target, allowed: false, reason: evil, source: evil };
+  const explanation = { ...numbers, version: evil, allowed: false, rule: evil, reason: null };
+  const rules = { version: evil, rules: [listed] };
+
+  it.each([
+    [["check"], decision],
+    [["peek"], { ...decision, allowed: true }],
+    [["explain"], { ...explanation, rules: [explained] }],
+    [["reload"], { reloaded: true, version: evil }],
+    [["rules", "list"], rules],
+    [["rules", "disable", "login"], rules],
+    [["refund", ...key, "--cost", "1"], { ...target, refunded: 1 }],
+    [["top", "--once"], top],
+  ])("sluice %j prints none of them", async (args, answer) => {
+    server = await startStandIn((response) => sendJson(response, 200, answer));
+    const { code, out, err } = await sluice([...args, "--admin", server.url]);
+    expect(code).toBeLessThan(2);
+    expect(err).toBe("");
+    expect(out).toContain(args[0] === "refund" ? "1 unit" : "fake");
+    expect(out).not.toMatch(/(?!\n)[\p{Cc}\u202e]|^.{0,3}fake/mu);
+  });
+
+  it.each([{}, { tokenBucket: { refill: null } }])("are refused with a limit %j", async (limit) => {
+    server = await startStandIn((response) =>
+      sendJson(response, 200, { ...rules, rules: [{ ...listed, limits: [limit] }] }),
+    );
+    const { code, err } = await sluice(["rules", "list", "--admin", server.url]);
+    expect(code).toBe(3);
+    expect(err).toContain("does not fit at rules.0.limits.0");
+  });
+});

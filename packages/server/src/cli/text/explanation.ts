@@ -56,7 +56,7 @@ function sayCondition({ on, wanted, isMet }: ExplainedCondition, ink: Ink): stri
 
 function sayKey({ isMatch, key, keyType, notApplied }: ExplainedRule): string[] {
   if (!isMatch) return [];
-  const counted = `  counted by ${keyType}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
+  const counted = `  counted by ${safe(keyType)}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
   if (notApplied === null) return [counted];
   const lacks = notApplied === "missing" || notApplied === "refused" ? ` (${safe(keyType)})` : "";
   return [counted, `  not counted: ${WHY_NOT[notApplied]}${lacks}`];
@@ -79,5 +79,5 @@ function sayLimit(limit: ExplainedLimit, from: ExplainedRule["from"], ink: Ink):
   const reset = resetMs ? `, all back in ${sayDuration(resetMs)}` : "";
   const retry = retryAfterMs === null ? "" : ` for ${sayDuration(retryAfterMs)}`;
   const outcome = wouldPass ? ink.good("passes") : ink.bad(`refuses${retry}`);
-  return `  ${algorithm}${whose}: ${state}${reset}: ${outcome}`;
+  return `  ${safe(algorithm)}${whose}: ${state}${reset}: ${outcome}`;
 }

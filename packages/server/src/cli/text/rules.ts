@@ -54,7 +54,7 @@ const FATES: Readonly<Record<CounterFate, string>> = {
  */
 export function sayRulesInForce({ version, rules }: AnswerOf<"rules">): string[] {
   const rows = rules.flatMap(({ id, keyType, match, limits, tiers, onExceed, isOn }) => [
-    [safe(id), isOn ? onExceed : "off", sayMatch(match), safe(keyType), sayLimits(limits)],
+    [safe(id), isOn ? safe(onExceed) : "off", sayMatch(match), safe(keyType), sayLimits(limits)],
     ...Object.entries(tiers).map(([tier, own]) => {
       return [`  tier ${safe(tier)}`, "", "", "", own.length === 0 ? "none" : sayLimits(own)];
     }),
