@@ -347,6 +347,11 @@ describe("what operators see", () => {
     });
     expect(report).not.toContain("203.0.113.77");
     expect((await local.ask("/v1/top?keys=clear")).status).toBe(403);
+    const confirmed = { "sluice-confirm": "clear-keys" };
+    const askClear = async (headers: Record<string, string>) =>
+      (await local.ask("/v1/top?keys=clear", { headers })).status;
+    expect(await askClear(confirmed)).toBe(200);
+    expect(await askClear({ ...confirmed, "sec-fetch-site": "same-origin" })).toBe(403);
     expect((await local.ask("/v1/top?keys=some")).status).toBe(400);
     const guarded = await stand({ token: "secret-token" });
     await guarded.post("/v1/check", { facts: FACTS });

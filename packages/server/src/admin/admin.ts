@@ -9,6 +9,7 @@ import { ServerError } from "../errors.js";
 import { listenAt } from "../http/listen.js";
 import { inTurn } from "../http/turns.js";
 import { type Answer, json, problem, send } from "./answer.js";
+import { ClearKeys } from "./clear-keys.js";
 import type { AdminControl } from "./control.js";
 import { Guard } from "./guard.js";
 import { type AdminContext, route } from "./routes.js";
@@ -29,7 +30,8 @@ const KEEP_ALIVE_MS = 5_000;
  */
 export async function openAdmin(core: Core, control: AdminControl): Promise<OpenDoor> {
   const guard = new Guard(core.config.admin);
-  const context = { core, control, version: readVersion(), hasToken: guard.needsToken };
+  const clearKeys = new ClearKeys(guard.needsToken, core.telemetry.log);
+  const context = { core, control, version: readVersion(), clearKeys };
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,

@@ -5,6 +5,7 @@ import { readMs } from "../clock.js";
 import type { Core } from "../core.js";
 import { ServerError, show } from "../errors.js";
 import { type Answer, json, MethodError, problem, text } from "./answer.js";
+import type { ClearKeys } from "./clear-keys.js";
 import type { AdminControl } from "./control.js";
 import { type Input, readInput, type Verb } from "./inputs.js";
 import { toRulesView } from "./rules-view.js";
@@ -16,8 +17,8 @@ export interface AdminContext {
   readonly control: AdminControl;
   /** Of the package. */
   readonly version: string;
-  /** Whether a token guards the port, so that who asks is known to be an operator. */
-  readonly hasToken: boolean;
+  /** Who sees keys as they are. */
+  readonly clearKeys: ClearKeys;
 }
 
 /** One request. */
@@ -146,8 +147,11 @@ async function answerSwitch(
   return json(await verbs.switchRule(core, control, ruleId, isOn));
 }
 
-/** `?rule=login` and `?keys=clear`, which shows keys as they are and needs a token. */
-async function answerTop({ core, control, hasToken }: AdminContext, { url }: AdminRequest) {
+/** `?rule=login` and `?keys=clear`, which shows keys as they are to those who may see them. */
+async function answerTop(
+  { core, control, clearKeys }: AdminContext,
+  { url, message }: AdminRequest,
+): Promise<Answer> {
   const keys = url.searchParams.get("keys") ?? "hashed";
   if (keys !== "hashed" && keys !== "clear") {
     throw new ServerError(
@@ -155,9 +159,7 @@ async function answerTop({ core, control, hasToken }: AdminContext, { url }: Adm
       `keys must be hashed or clear, got ${show(keys)}`,
     );
   }
-  if (keys === "clear" && !hasToken) {
-    throw new ServerError("SLUICE_FORBIDDEN", "keys are shown only where admin.token is set");
-  }
+  if (keys === "clear") clearKeys.admit(message.headers);
   const options = { rule: url.searchParams.get("rule") ?? undefined, showsKeys: keys === "clear" };
   const report = await (control.top?.(options) ?? core.telemetry.top(options));
   return json({ version: core.policy.version, ...report });

@@ -53,8 +53,12 @@ export class AdminClient {
    *
    * @param name - The schema that the answer has to fit.
    */
-  get<N extends AnswerName>(name: N, path: string): Promise<AnswerOf<N>> {
-    return this.#ask(name, { method: "GET", path });
+  get<N extends AnswerName>(
+    name: N,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<AnswerOf<N>> {
+    return this.#ask(name, { method: "GET", path, headers });
   }
 
   /** The answer to a POST of JSON. */
@@ -117,10 +121,11 @@ export class AdminClient {
     }
   }
 
-  #headers({ body }: Question): Record<string, string> {
+  #headers({ body, headers }: Question): Record<string, string> {
     const { token } = this.#address;
     return {
       ...ACCEPT,
+      ...headers,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
@@ -155,6 +160,8 @@ interface Question {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: string;
+  /** Besides those that every question has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const ACCEPT = { accept: "application/json" };

@@ -136,8 +136,21 @@ describe("sluice demo", () => {
   it("tells in the service's words what is wrong with a question", async () => {
     const unknown = await ask("reset", "--rule", "nonsense", "--key", "ip:1");
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('"nonsense"') });
-    const clear = await ask("top", "--once", "--clear-keys");
-    expect(clear).toMatchObject({ code: 2, err: expect.stringContaining("admin.token") });
+  });
+
+  it("shows keys as they are once the operator confirms, and logs it", async () => {
+    await login(1);
+    const top = ["top", "--once", "--clear-keys"];
+    const admin = ["--admin", demo.admin];
+    const piped = await ask(...top);
+    expect(piped).toMatchObject({ code: 2, err: expect.stringContaining("add --yes") });
+    const refused = await sluice([...top, ...admin], { isTty: true, input: "n" });
+    expect(refused).toMatchObject({ code: 2, out: "" });
+    expect(demo.terminal.err).toBe("");
+    const shown = await sluice([...top, ...admin], { isTty: true, input: "yes" });
+    expect(shown.out).toContain("ip:127.0.0.1");
+    expect((await ask(...top, "--yes")).out).toContain("ip:127.0.0.1");
+    expect(demo.terminal.err.split("an operator sees keys as they are")).toHaveLength(2);
   });
 });
 

@@ -1,6 +1,8 @@
 // What the command reads and writes, behind one interface: tests pass lists of lines instead of a
 // terminal, and nothing else in this folder touches the process.
 
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import type { ProcessLike } from "../service/run.js";
 
@@ -21,6 +23,8 @@ export interface Terminal {
   writeError(text: string): void;
   /** All of the standard input, as text. */
   readInput(): Promise<string>;
+  /** Asks a question where errors go, and returns whether the answer begins with y. */
+  confirm(question: string): Promise<boolean>;
   /** Calls `task` once, when the user wants to end: Ctrl-C or SIGTERM. A second one ends the process. */
   onEnd(task: () => void): () => void;
   /** Calls `task` when nobody reads any more what is printed, as after `sluice top | head -1`. */
@@ -50,6 +54,14 @@ export function processTerminal(): Terminal {
     write: (text) => void stdout.write(text),
     writeError: (text) => void stderr.write(text),
     readInput: () => text(stdin),
+    confirm: async (question) => {
+      const lines = createInterface({ input: stdin, output: stderr });
+      // An input that ends has no answer, which is a no.
+      const ended = once(lines, "close").then(() => "");
+      const answer = await Promise.race([lines.question(question), ended]);
+      lines.close();
+      return /^y/i.test(answer.trim());
+    },
     onEnd,
     onUnread,
   };

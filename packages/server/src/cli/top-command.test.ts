@@ -98,6 +98,7 @@ describe("sluice top", () => {
       "--rule",
       "a b",
       "--clear-keys",
+      "--yes",
       "--admin",
       url,
     ]);

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import type { AnswerOf } from "../admin/answers.js";
+import { CONFIRM_CLEAR_KEYS, CONFIRM_FIELD } from "../admin/clear-keys.js";
 import { pause } from "../clock.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
@@ -19,6 +20,7 @@ interface Flags extends AdminFlags {
   readonly rule?: string;
   readonly every?: string;
   readonly clearKeys?: boolean;
+  readonly yes?: boolean;
 }
 
 /** Between two frames, unless it is said. */
@@ -32,7 +34,8 @@ export function addTopCommand(program: Command, terminal: Terminal, finish: Fini
     .command("top")
     .description("show live which rules are busy, and the hottest keys, hashed")
     .option("--rule <id>", "only this rule")
-    .option("--clear-keys", "show keys as they are; only where a token guards the port")
+    .option("--clear-keys", "show keys as they are; asks first, and the service logs it")
+    .option("--yes", "with --clear-keys: don't ask")
     .option("--once", "print one frame and end")
     .option("--every <seconds>", "how often it is drawn again", EVERY_SECONDS);
   addAdminOptions(command)
@@ -56,10 +59,22 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   const client = toClient(flags, terminal);
   const everyMs = toEveryMs(flags.every ?? EVERY_SECONDS);
   const path = toPath(flags);
-  const first = await client.get("top", path);
+  await mustBeMeant(flags, terminal);
+  const headers = flags.clearKeys ? { [CONFIRM_FIELD]: CONFIRM_CLEAR_KEYS } : {};
+  const ask = () => client.get("top", path, headers);
+  const first = await ask();
   if (flags.once || flags.json) show(first, flags, client, terminal);
   if (flags.once) return;
-  await watch({ client, path, flags, terminal, everyMs, first });
+  await watch({ client, ask, flags, terminal, everyMs, first });
+}
+
+/** Keys in clear are addresses and names of users: nobody shows them by a slip. */
+async function mustBeMeant({ clearKeys, yes }: Flags, terminal: Terminal): Promise<void> {
+  if (!clearKeys || yes) return;
+  if (!terminal.isTty) throw misuse("--clear-keys asks in a terminal; elsewhere add --yes");
+  const question =
+    "Show keys as they are, such as addresses and users? The service logs it. [y/N] ";
+  if (!(await terminal.confirm(question))) throw misuse("not confirmed: no keys are shown");
 }
 
 function toPath({ rule, clearKeys }: Flags): string {
@@ -72,14 +87,14 @@ function toPath({ rule, clearKeys }: Flags): string {
 
 interface Watch {
   readonly client: AdminClient;
-  readonly path: string;
+  readonly ask: () => Promise<TopAnswer>;
   readonly flags: Flags;
   readonly terminal: Terminal;
   readonly everyMs: number;
   readonly first: TopAnswer;
 }
 
-async function watch({ client, path, flags, terminal, everyMs, first }: Watch): Promise<void> {
+async function watch({ client, ask, flags, terminal, everyMs, first }: Watch): Promise<void> {
   const screen = new Screen(terminal);
   const ended = new AbortController();
   const end = () => ended.abort();
@@ -90,7 +105,7 @@ async function watch({ client, path, flags, terminal, everyMs, first }: Watch): 
       if (!flags.json) screen.draw(drawTop(view, roomOf(terminal), inkFor(terminal)));
       await pause(everyMs, ended.signal);
       if (ended.signal.aborted) break;
-      view = await next(view, client, path, terminal);
+      view = await next(view, client, ask, terminal);
       if (flags.json) writeLine(terminal, JSON.stringify(view.report));
     }
   } finally {
@@ -103,11 +118,11 @@ async function watch({ client, path, flags, terminal, everyMs, first }: Watch): 
 async function next(
   view: TopView,
   client: AdminClient,
-  path: string,
+  ask: () => Promise<TopAnswer>,
   terminal: Terminal,
 ): Promise<TopView> {
   try {
-    return toView(await client.get("top", path), client);
+    return toView(await ask(), client);
   } catch (error) {
     if (!terminal.isTty || !(error instanceof CommandError)) throw error;
     return { ...view, trouble: error.message };

@@ -49,6 +49,11 @@ export class FakeTerminal implements Terminal {
     return this.#options.input ?? "";
   }
 
+  async confirm(question: string): Promise<boolean> {
+    this.writeError(question);
+    return /^y/i.test(this.#options.input ?? "");
+  }
+
   onEnd(task: () => void): () => void {
     this.process.once("SIGINT", task);
     return () => void this.process.off("SIGINT", task);

@@ -1,0 +1,49 @@
+// Keys as they are counted, addresses and users among them, for an operator: with the token, or, where the port
+// has none, from a program of this machine that says it means it. Whoever sees them is in the log.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Logger } from "pino";
+import { readMs } from "../clock.js";
+import { ServerError } from "../errors.js";
+import { isLoopback } from "../http/loopback.js";
+import { isOfPage } from "../http/web-page.js";
+
+/** The header field by which a caller without a token confirms, with the value `clear-keys`. */
+export const CONFIRM_FIELD = "sluice-confirm";
+export const CONFIRM_CLEAR_KEYS = "clear-keys";
+
+/** A live view asks every second: one line a minute is enough. */
+const LOG_EVERY_MS = 60_000;
+
+/** Decides who sees keys, and logs it. */
+export class ClearKeys {
+  readonly #hasToken: boolean;
+  readonly #log: Logger;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+
+  /** @param hasToken - Whether a token guards the port, so that who asks has shown it. */
+  constructor(hasToken: boolean, log: Logger) {
+    this.#hasToken = hasToken;
+    this.#log = log;
+  }
+
+  /** @throws ServerError `SLUICE_FORBIDDEN` if the port has no token and the caller did not confirm. */
+  admit(headers: IncomingHttpHeaders): void {
+    if (!this.#hasToken && !isConfirmed(headers)) {
+      const how = `${CONFIRM_FIELD}: ${CONFIRM_CLEAR_KEYS}`;
+      const seen = `keys are shown where admin.token is set, or on this machine with the header ${how}`;
+      throw new ServerError("SLUICE_FORBIDDEN", seen);
+    }
+    const nowMs = readMs();
+    if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
+    this.#loggedMs = nowMs;
+    this.#log.warn("an operator sees keys as they are");
+  }
+}
+
+/** Not by a web page: neither one of elsewhere nor one whose name was pointed at this machine. */
+function isConfirmed(headers: IncomingHttpHeaders): boolean {
+  const url = `http://${headers.host ?? ""}`;
+  const host = URL.canParse(url) ? new URL(url).hostname.replaceAll(/[[\]]/g, "") : "";
+  return headers[CONFIRM_FIELD] === CONFIRM_CLEAR_KEYS && isLoopback(host) && !isOfPage(headers);
+}
