@@ -38,6 +38,9 @@ export type RateLimitCheck = (
 /** A function that counts requests under a limit. */
 export function toCheck(limit: FastifyLimit): RateLimitCheck {
   return async (request, options) => {
+    if (limit.foreign !== undefined) {
+      return limit.foreign.check(request, options?.increment === false);
+    }
     const door = await limit.doorOf(request);
     const key = keyIn(request);
     if (door === undefined) return { isAllowed: true, key };

@@ -25,7 +25,11 @@ export interface FastifyExchange {
 
 /** Takes a request through a limit. `done` is called unless it was answered or its client is gone. */
 export function applyLimit(exchange: FastifyExchange): void {
-  const { limit, request, done } = exchange;
+  const { limit, request, reply, done } = exchange;
+  if (limit.foreign !== undefined) {
+    limit.foreign.apply(request, reply).then(() => done(), done);
+    return;
+  }
   try {
     const found = limit.doorOf(request);
     const went = isThenable(found)

@@ -13,10 +13,12 @@ import { type HttpOptions, RATE_LIMIT_OPTIONS, type RateLimitOptions, toDoor } f
 import { toTimeWindow, toWindowMs } from "../time-window.js";
 import { toWindowDoor, WindowDoors } from "../window-doors.js";
 import { addressOf } from "./address.js";
+import { ForeignLimit, type ForeignStore } from "./foreign-store.js";
 import { HitCounter } from "./hits.js";
 import { countedKeyIn, setKey } from "./key.js";
 import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./options.js";
 import { FastifyRefusals } from "./refusals.js";
+import { numberFor, toHidden, toMax, toSubnet } from "./values.js";
 
 /** A limit, ready for requests. */
 export interface FastifyLimit {
@@ -32,6 +34,8 @@ export interface FastifyLimit {
   readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
   /** Fields that responses go without, by lower-case name. */
   readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
+  /** Decides and answers in place of all of the above, over a store class of @fastify/rate-limit. */
+  readonly foreign: ForeignLimit | undefined;
   /** Whether `identity` says which proxies are trusted; if not, the app's `trustProxy` does. */
   readonly knowsProxies: boolean;
   close(): Promise<void>;
@@ -80,8 +84,6 @@ const NOT_KEPT: Readonly<Record<string, string>> = {
   redis: "pass store: redisStore(client), from sluice/redis",
 };
 
-const MAX_DEFAULT = 1_000;
-const SUBNET_DEFAULT = 64;
 /** Where a request may be counted. */
 export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 const NOTHING: ReadonlySet<string> = new Set();
@@ -99,6 +101,7 @@ export function toPolicyLimit(
     policy,
     refusals: undefined,
     hits: undefined,
+    foreign: undefined,
     onPassed: undefined,
     hidden: { passed: NOTHING, refused: NOTHING },
     knowsProxies: options.identity?.trustedProxies !== undefined,
@@ -126,6 +129,7 @@ export function toFastifyLimit(
     refusals: FastifyRefusals.of(options),
     hits: options.limit === undefined ? new HitCounter(options) : undefined,
     onPassed: onExceeding,
+    foreign: undefined,
     hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
     // Nor is there an address to be found where a function says who is who.
     knowsProxies:
@@ -135,12 +139,28 @@ export function toFastifyLimit(
   };
 }
 
-function toHook(site: OptionSite, hook: unknown): FastifyHook {
-  return oneOf(site, "hook", hook || "onRequest", HOOKS);
+/** A limit over a store class of @fastify/rate-limit. */
+export function toForeignLimit(
+  site: OptionSite,
+  store: ForeignStore,
+  options: FastifyLimitOptions,
+): FastifyLimit {
+  return {
+    hook: toHook(site, options.hook),
+    doorOf: () => undefined,
+    policy: undefined,
+    refusals: undefined,
+    hits: undefined,
+    onPassed: undefined,
+    hidden: { passed: NOTHING, refused: NOTHING },
+    foreign: new ForeignLimit(site, store, options),
+    knowsProxies: true,
+    close: async () => {},
+  };
 }
 
-function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<string> {
-  return new Set(Object.keys(shown).filter((name) => shown[name] === false));
+function toHook(site: OptionSite, hook: unknown): FastifyHook {
+  return oneOf(site, "hook", hook || "onRequest", HOOKS);
 }
 
 type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
@@ -168,17 +188,6 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
   const doorOf = needsKey ? unlessAllowed(options, () => door) : () => door;
   return { doorOf, policy: door.policy, close: () => door.close() };
-}
-
-/** An invalid limit becomes the default, as in @fastify/rate-limit. */
-function toMax(max: unknown): number {
-  return Number.isFinite(max) && (max as number) >= 0 ? Math.trunc(max as number) : MAX_DEFAULT;
-}
-
-/** An invalid length of a prefix becomes the default. */
-function toSubnet(bits: unknown): number {
-  const isLength = Number.isFinite(bits) && (bits as number) >= 0 && (bits as number) <= 128;
-  return isLength ? Math.max(1, Math.trunc(bits as number)) : SUBNET_DEFAULT;
 }
 
 /** Everything but the limit, in our own names. */
@@ -214,12 +223,4 @@ function unlessAllowed(
         isFree ? undefined : doorOf(request, key),
       );
     });
-}
-
-function numberFor(
-  value: number | ValueByKey<number>,
-  request: FastifyRequest,
-  key: string,
-): MaybePromise<number> {
-  return typeof value === "function" ? value(request, key) : value;
 }

@@ -7,13 +7,16 @@ import { type OptionSite, refuse, whole } from "../../options.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import type { Store } from "../../stores/store.js";
 import { toRuleId } from "../rule-id.js";
-import { type FastifyLimit, HOOKS, toFastifyLimit } from "./limit.js";
+import { type ForeignStore, toForeignOptions } from "./foreign-store.js";
+import { type FastifyLimit, HOOKS, toFastifyLimit, toForeignLimit } from "./limit.js";
 import type { FastifyLimitOptions, FastifyOptions } from "./options.js";
 
 /** The name of hooks that `app.rateLimit()` makes. */
 export const HOOK_NAME = "sluiceRateLimit";
 
 const ROUTE = "fastify.context";
+/** Stands for a store where a store class of @fastify/rate-limit counts. */
+const NO_STORE = {} as Store;
 const CACHE = { min: 1, max: 100_000_000 };
 
 /** The limits of an application. */
@@ -28,6 +31,7 @@ export class FastifyLimits {
   readonly #hooked = Symbol("sluice.hooked");
   /** By what Fastify keeps of a route. */
   readonly #byRoute = new WeakMap<object, { readonly limit: FastifyLimit | undefined }>();
+  readonly #foreign: ForeignStore | undefined;
   readonly #made: FastifyLimit[] = [];
 
   /** Limits of these options; those of a policy have only one, and it is given. */
@@ -39,9 +43,16 @@ export class FastifyLimits {
     } else {
       const { global: isGlobal = true, nameSpace, cache, ...own } = options;
       const name = own.name ?? (nameSpace === undefined ? "default" : toRuleId(nameSpace));
-      this.#options = { ...own, name, store: toStore(site, own.store, cache) };
+      const { store, ...rest } = own;
       this.#isGlobal = isGlobal;
-      this.base = toFastifyLimit(site, this.#options);
+      if (typeof store === "function") {
+        this.#foreign = new store(toForeignOptions(site, rest));
+        this.#options = { ...rest, name, store: NO_STORE };
+        this.base = toForeignLimit(site, this.#foreign, rest);
+      } else {
+        this.#options = { ...rest, name, store: toStore(site, store, cache) };
+        this.base = toFastifyLimit(site, this.#options);
+      }
     }
     this.#made.push(this.base);
   }
@@ -51,7 +62,7 @@ export class FastifyLimits {
     const own = route.config?.rateLimit;
     // A copy: one object may be the config of several routes.
     route.config = { ...route.config, [this.#hooked]: true };
-    return this.#ofRoute(own, nameOf(route));
+    return this.#ofRoute(own, nameOf(route), route);
   }
 
   /**
@@ -74,13 +85,17 @@ export class FastifyLimits {
     return this.#ofRoute(config?.rateLimit, `${String(method)} ${url}`);
   }
 
-  #ofRoute(own: FastifyLimitOptions | false | undefined, place: string): FastifyLimit | undefined {
+  #ofRoute(
+    own: FastifyLimitOptions | false | undefined,
+    place: string,
+    routeInfo?: object,
+  ): FastifyLimit | undefined {
     if (own === undefined || own === null) return this.#isGlobal ? this.base : undefined;
     if (own === false) return undefined;
     if (typeof own !== "object") {
       refuse(this.#site, `config.rateLimit must be false or options, got ${show(own)}`);
     }
-    return this.#make(own, place);
+    return this.#make(own, place, routeInfo);
   }
 
   /** A limit that a hook of the user applies. */
@@ -92,14 +107,22 @@ export class FastifyLimits {
     await Promise.all(this.#made.map((limit) => limit.close()));
   }
 
-  #make(own: FastifyLimitOptions, place: string): FastifyLimit {
+  #make(own: FastifyLimitOptions, place: string, routeInfo: object = {}): FastifyLimit {
     const base = this.#options;
     if (base === undefined) {
       refuse(this.#site, `${place} has limits of its own beside a policy: its rules say them`);
     }
     const group = own.groupId ?? place;
     const name = own.name ?? toRuleId(`${base.name}-${group}`);
-    const limit = toFastifyLimit(this.#site, { ...inherited(base, own), ...own, name });
+    const options = { ...inherited(base, own), ...own, name };
+    const limit =
+      this.#foreign === undefined
+        ? toFastifyLimit(this.#site, options)
+        : toForeignLimit(
+            this.#site,
+            this.#foreign.child({ ...toForeignOptions(this.#site, options), routeInfo }),
+            options,
+          );
     this.#made.push(limit);
     return limit;
   }
@@ -152,9 +175,6 @@ function inherited(
 }
 
 function toStore(site: OptionSite, store: Store | undefined, cache: number | undefined): Store {
-  if (typeof store === "function") {
-    refuse(site, "store is a class of @fastify/rate-limit; pass memoryStore() or redisStore(…)");
-  }
   if (cache === undefined) return store ?? memoryStore();
   if (store !== undefined) refuse(site, "takes store or cache, not both");
   return memoryStore({ keysMax: whole(site, "cache", cache, CACHE) });

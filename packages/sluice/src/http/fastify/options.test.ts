@@ -288,7 +288,7 @@ describe("options of rateLimit in Fastify that can't be", () => {
     [{ timeWindow: "soon" }, 'string such as "1 minute", got "soon"'],
     [{ hook: "onSend" }, "hook must be one of onRequest"],
     [{ redis: {} }, "pass store: redisStore(client)"],
-    [{ store: class {} }, "store is a class of @fastify/rate-limit"],
+    [{ store: class {}, limit: one() }, "a store class takes max and timeWindow, not limit"],
     [{ maximum: 5 }, 'unknown option "maximum"'],
     [{ timeWindw: 5 }, 'unknown option "timeWindw", did you mean timeWindow? known: limit, key'],
   ])("%j", async (options, message) => {

@@ -4,8 +4,10 @@
 import type { FastifyRequest } from "fastify";
 import type { Limit } from "../../limits.js";
 import type { MaybePromise } from "../../maybe-promise.js";
+import type { Store } from "../../stores/store.js";
 import type { RateLimitOptions } from "../options.js";
 import type { RefusalContext } from "../refusal.js";
+import type { ForeignStoreClass } from "./foreign-store.js";
 
 /** Where in the life of a request it is counted. */
 export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHandler";
@@ -68,11 +70,13 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
 }
 
 /** Options of the plugin without a policy. */
-export interface FastifyOptions extends FastifyLimitOptions {
+export interface FastifyOptions extends Omit<FastifyLimitOptions, "store"> {
   /** Whether routes without `config.rateLimit`, and requests without a route, count; default true. */
   global?: boolean;
   /** What the names of counters begin with: `name`, under another name. */
   nameSpace?: string;
+  /** Where the counters are; or a store class that was written for @fastify/rate-limit. */
+  store?: Store | ForeignStoreClass;
   /** How many keys are kept in memory, if there is no `store`. */
   cache?: number;
 }

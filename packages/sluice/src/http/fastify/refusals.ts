@@ -82,6 +82,23 @@ export class FastifyRefusals {
   }
 }
 
+/** Whether a caller with so many requests beyond the limit is banned. */
+export function isBannedAfter(ban: unknown, excess: number): boolean {
+  return excess > toBan(ban);
+}
+
+/** What is thrown for a refused request, where nothing of ours decided it. */
+export function toThrown(
+  { errorResponseBuilder }: FastifyLimitOptions,
+  request: FastifyRequest,
+  { max, ttlMs, isBanned }: { max: number; ttlMs: number; isBanned: boolean },
+): object {
+  const statusCode = isBanned ? BANNED_STATUS : 429;
+  const after = formatTimeWindow(Math.ceil(ttlMs / 1000) * 1000);
+  const context = { statusCode, ban: isBanned, after, max, ttl: ttlMs };
+  return errorResponseBuilder?.(request, context) ?? new ExceededError(context);
+}
+
 /** The number of refusals after which a caller is banned; with an invalid one, never. */
 function toBan(ban: unknown): number {
   const isNumber = Number.isFinite(ban) && (ban as number) >= 0;
