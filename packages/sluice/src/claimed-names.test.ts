@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { rateLimit } from "./http/node.js";
+import { toNamedPolicy } from "./http/simple-policy.js";
 import { createLimiter } from "./limiter.js";
 import { fixedWindow, type Limit, tokenBucket } from "./limits.js";
 import { memoryStore } from "./stores/memory/store.js";
@@ -23,6 +24,23 @@ describe("two limiters of one name over one store", () => {
       'createLimiter: the name "login" is in use over this store with other numbers, and the two would share ' +
         "their counters; give each a name of its own, or close() the first one",
     );
+  });
+
+  it("leave no name in use if one of several can't be had", () => {
+    const store = memoryStore();
+    const site = { name: "test", code: "SLUICE_OPTION_INVALID" } as const;
+    const make = (search: Limit, login: Limit) =>
+      toNamedPolicy(
+        site,
+        [
+          { name: "search", limit: search },
+          { name: "login", limit: login },
+        ],
+        { store },
+      );
+    createLimiter({ name: "login", limit: five, store });
+    expect(() => make(five, ten)).toThrow('"login" is in use');
+    expect(() => make(ten, five)).not.toThrow();
   });
 
   it("with the same numbers share their counters", () => {

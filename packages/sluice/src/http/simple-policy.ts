@@ -213,14 +213,25 @@ function toPolicy<Raw>(
   }
   const prepare = toPrepare(site, parts, shared);
   const policy = createPolicy(setup);
-  const claims =
-    store === undefined
-      ? []
-      : parts.map(({ rule, limits }) => claimName(site, store, { name: rule.id, limits }));
+  const release = store === undefined ? () => {} : claimNames(site, store, parts);
+  return { policy, prepare, isKeyed: parts.every(({ keyOf }) => keyOf !== undefined), release };
+}
+
+/** Claims the names of all limits or of none. Returns how to give them up. */
+function claimNames<Raw>(site: OptionSite, store: object, parts: readonly Part<Raw>[]): () => void {
+  const claims: (() => void)[] = [];
   const release = () => {
     for (const giveUp of claims) giveUp();
   };
-  return { policy, prepare, isKeyed: parts.every(({ keyOf }) => keyOf !== undefined), release };
+  try {
+    for (const { rule, limits } of parts) {
+      claims.push(claimName(site, store, { name: rule.id, limits }));
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
 }
 
 /** The key that a `key` function returned for a request; undefined if there is no such function. */
