@@ -326,7 +326,7 @@ describe("the simple case over a store that others use", () => {
     const store = memoryStore();
     const first = simple({ store, limit: one });
     expect(() => simple({ store, limit: three })).toThrow(
-      'rateLimit: the store has another limit of the name "default" with other numbers',
+      'rateLimit: the name "default" is in use over this store with other numbers',
     );
     expect(() => simple({ store, limit: [one, three] })).toThrow("give each a name of its own");
     simple({ store, limit: three, name: "other" });
