@@ -178,7 +178,7 @@ describe("clients see the same of express-rate-limit and of ours, with", () => {
     }
   });
 
-  it("any of 400 sequences of requests", async () => {
+  it("any of 20 random sequences of 20 requests", async () => {
     const random = seeded(20_300_101);
     const pick = <T>(...of: T[]): T => of[random(of.length)];
     for (let round = 0; round < 20; round++) {
