@@ -1,5 +1,5 @@
-// Keys as they are counted, addresses and users among them, for an operator: with the token, or, where the port
-// has none, from a program of this machine that says it means it. Whoever sees them is in the log.
+// Keys in clear, addresses and users among them, for an operator: with the token or, if the port has none, from a
+// program of this machine that confirms it by a header. Each use is logged.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Logger } from "pino";
@@ -15,13 +15,13 @@ export const CONFIRM_CLEAR_KEYS = "clear-keys";
 /** A live view asks every second: one line a minute is enough. */
 const LOG_EVERY_MS = 60_000;
 
-/** Decides who sees keys, and logs it. */
+/** Decides whether a caller may see keys in clear, and logs it. */
 export class ClearKeys {
   readonly #hasToken: boolean;
   readonly #log: Logger;
   #loggedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param hasToken - Whether a token guards the port, so that who asks has shown it. */
+  /** @param hasToken - Whether the port needs a token, which the caller has then already shown. */
   constructor(hasToken: boolean, log: Logger) {
     this.#hasToken = hasToken;
     this.#log = log;

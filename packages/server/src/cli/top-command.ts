@@ -68,7 +68,7 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   await watch({ client, ask, flags, terminal, everyMs, first });
 }
 
-/** Keys in clear are addresses and names of users: nobody shows them by a slip. */
+/** Keys in clear are addresses and names of users, so showing them needs a confirmation. */
 async function mustBeMeant({ clearKeys, yes }: Flags, terminal: Terminal): Promise<void> {
   if (!clearKeys || yes) return;
   if (!terminal.isTty) throw misuse("--clear-keys asks in a terminal; elsewhere add --yes");

@@ -67,7 +67,7 @@ export function toProblem(
 /**
  * What happened and what to do, for people.
  *
- * @param missing - What the request lacks, as a sentence without its full stop; undefined if it is not to be told.
+ * @param missing - What the request lacks, as a sentence without its full stop; undefined if the response should not say it.
  */
 export function toDetail(
   kind: ProblemKind,

@@ -89,11 +89,16 @@ function toDoors<Raw>(
   return { doorOf, policy: undefined, close: () => doors.close() };
 }
 
-/** The answer of a function that finds keys, as a key. */
+/**
+ * What a function of the user returned, as a key.
+ *
+ * @param name - The option that the function was given as, for the error.
+ * @throws SluiceError `SLUICE_KEY_INVALID` if it is empty, or neither a string nor a number.
+ */
 export function toKey(name: string, answer: unknown): string {
   if (typeof answer === "number" || (typeof answer === "string" && answer !== "")) {
     return `${answer}`;
   }
-  // As a key it would be shared by all who have none. Which requests not to count is for `skip` to say.
+  // As a key it would be shared by all callers without one. Options such as `skip` say which requests are not counted.
   throw new SluiceError("SLUICE_KEY_INVALID", `${name} answered ${show(answer)}`);
 }

@@ -18,6 +18,7 @@ import {
   toDoor,
 } from "../options.js";
 import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
+import { toKey } from "../window-entrance.js";
 import { InfoProperty } from "./info.js";
 import { ipKeyGenerator } from "./ip-key.js";
 import type { ExpressOptions, ValueOf } from "./options.js";
@@ -148,7 +149,7 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
     delete own.headers;
   }
   const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
-  if (keyGenerator !== undefined) own.key = (request: Request) => toKey(keyGenerator, request);
+  if (keyGenerator !== undefined) own.key = (request: Request) => findKey(keyGenerator, request);
   if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
   if (standardHeaders !== undefined) own.headers = toForm(site, standardHeaders);
   if (identifier !== undefined) own.name = identifier;
@@ -225,13 +226,9 @@ function responseOf(request: Request): Response {
   return request.res as Response;
 }
 
-function toKey(keyGenerator: ValueOf<string | number>, request: Request): MaybePromise<string> {
-  return andThen(keyGenerator(request, responseOf(request)), (key: unknown) => {
-    if (typeof key === "string" && key !== "") return key;
-    if (typeof key === "number") return String(key);
-    // As a key it would be shared by all who have none. Whom not to count is for `skip` to say.
-    throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(key)}`);
-  });
+function findKey(keyGenerator: ValueOf<string | number>, request: Request): MaybePromise<string> {
+  const found = keyGenerator(request, responseOf(request));
+  return andThen(found, (key: unknown) => toKey("keyGenerator", key));
 }
 
 /** Counts by network, of as many bits as a function chooses. */

@@ -2,9 +2,9 @@
 // and what it returned is kept on the request.
 
 import type { FastifyRequest } from "fastify";
-import { SluiceError, show } from "../../errors.js";
 import { tell } from "../../maybe-promise.js";
 import type { Door } from "../door.js";
+import { toKey } from "../window-entrance.js";
 import { normalizeIP } from "./address.js";
 
 const KEY: unique symbol = Symbol("sluice.key");
@@ -14,15 +14,11 @@ export type FoundKey = string | number;
 
 type Keyed = FastifyRequest & { [KEY]?: FoundKey | undefined };
 
-/** Keeps what `keyGenerator` returned. */
+/** Keeps what `keyGenerator` returned. Throws if it is not a key. */
 export function setKey(request: FastifyRequest, found: unknown): FoundKey {
-  const isKey = typeof found === "number" || (typeof found === "string" && found !== "");
-  if (!isKey) {
-    // As a key it would be shared by all callers without one. `allowList` says which callers are not counted.
-    throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator answered ${show(found)}`);
-  }
-  (request as Keyed)[KEY] = found;
-  return found;
+  toKey("keyGenerator", found);
+  (request as Keyed)[KEY] = found as FoundKey;
+  return found as FoundKey;
 }
 
 /** What `keyGenerator` returned; without one, the client's address. */

@@ -51,7 +51,7 @@ describe("options of koa-ratelimit", () => {
     expect(await statuses("a")).toEqual([200]);
   });
 
-  it("does not count who has no id", async () => {
+  it("does not count callers without an id", async () => {
     const { ask } = await start({ max: 1, id });
     for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200);
   });
@@ -115,7 +115,7 @@ describe("options of koa-ratelimit", () => {
     expect(seen).toEqual([429, "slow down"]);
   });
 
-  it("names the fields as it is told, or sends none", async () => {
+  it("sends the fields under the given names, or none", async () => {
     const headers = { remaining: "Left", reset: "Until", total: "All" };
     const clock = new ManualClock(1_000_000);
     const named = await start({ max: 3, duration: 60_000, id: () => "all", headers, clock });

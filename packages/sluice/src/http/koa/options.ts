@@ -8,7 +8,7 @@ import type { RateLimitOptions } from "../options.js";
 /** The unit of a length of time whose name, taken over from koa-ratelimit, does not say it. */
 export type Milliseconds = number;
 
-/** Names of the fields that tell a caller where it stands. */
+/** Names of the fields that report the caller's limit. */
 export interface KoaFieldNames {
   /** Default `X-RateLimit-Remaining`. */
   remaining?: string;

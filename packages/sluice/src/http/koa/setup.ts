@@ -1,5 +1,5 @@
-// Options of koa-ratelimit said in ours wherever that is possible. What is left over is who is never let in,
-// how a refusal is answered and what fields are called.
+// Options of koa-ratelimit, translated into ours as far as possible. The rest is handled here: which callers are
+// always refused, how a refusal is answered and what fields are called.
 
 import type { Context } from "koa";
 import { show } from "../../errors.js";
