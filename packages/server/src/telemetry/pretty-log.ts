@@ -2,6 +2,8 @@
 //
 //     14:02:11  info   reloaded  what=rules
 
+import { toPrintable } from "../printable.js";
+
 /** Where log lines go. */
 export interface LogDestination {
   write(line: string): void;
@@ -19,8 +21,6 @@ const WARN = 40;
 const ERROR = 50;
 /** Fields that are shown in another way, or are the same in every line. */
 const UNSHOWN: ReadonlySet<string> = new Set(["level", "time", "region", "msg", "err", "problems"]);
-/** Logged strings may come from clients: they must not move the cursor. */
-const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
 
 /** A destination that writes lines for people. */
 export function prettyLog(
@@ -40,8 +40,8 @@ export function toPretty(line: string, hasColour = false): string {
   );
   const below = [...problems, ...sayError(err, level)];
   return [
-    [toTime(time), toLevel(level, hasColour), clean(msg), ...more.map(toPair)].join("  "),
-    ...below.map((one) => `          ${clean(one)}`),
+    [toTime(time), toLevel(level, hasColour), toPrintable(msg), ...more.map(toPair)].join("  "),
+    ...below.map((one) => `          ${toPrintable(one)}`),
   ].join("\n");
 }
 
@@ -49,7 +49,7 @@ interface LogFields {
   readonly level?: number;
   readonly time?: number;
   readonly msg?: string;
-  readonly err?: { readonly message?: string; readonly stack?: string };
+  readonly err?: { readonly message?: string; readonly stack?: string } | string | null;
   readonly problems?: readonly string[];
 }
 
@@ -73,16 +73,14 @@ function toLevel(level: number, hasColour: boolean): string {
 }
 
 function toPair([name, value]: readonly [string, unknown]): string {
-  return clean(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return toPrintable(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
 }
 
 /** A stack trace only for errors of the service itself; for warnings the message is enough. */
 function sayError(err: LogFields["err"], level: number): readonly string[] {
-  if (err === undefined) return [];
-  const isOwn = level >= ERROR && err.stack !== undefined;
-  return (isOwn ? err.stack : (err.message ?? ""))?.split("\n") ?? [];
-}
-
-function clean(text: string): string {
-  return text.replaceAll(CONTROL, "�");
+  if (err === undefined || err === null) return [];
+  // Anything can be thrown.
+  if (typeof err !== "object") return String(err).split("\n");
+  const { message = "", stack = message } = err;
+  return (level >= ERROR ? stack : message).split("\n");
 }

@@ -1,5 +1,7 @@
 // Colours, and text that is safe to print: what clients send may not move the cursor or forge lines.
 
+import { toPrintable } from "../../printable.js";
+
 /** Colours what is printed, or leaves it as it is. */
 export interface Ink {
   good(text: string): string;
@@ -29,12 +31,9 @@ export function inkFor({ hasColour }: { readonly hasColour: boolean }): Ink {
   return hasColour ? coloured : plain;
 }
 
-/** Control characters, line separators, and marks that turn the direction of writing around. */
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
 /** Text of a stranger on one line, without control characters, at most `lengthMax` characters long. */
 export function safe(text: string, lengthMax = 80): string {
-  const characters = [...text.slice(0, lengthMax * 2 + 2).replace(UNSAFE, "�")];
+  const characters = [...toPrintable(text.slice(0, lengthMax * 2 + 2))];
   if (characters.length <= lengthMax) return characters.join("");
   return `${characters.slice(0, lengthMax - 1).join("")}…`;
 }

@@ -1,0 +1,9 @@
+// Strings of others on a terminal: they must not move the cursor, forge lines or turn the direction of writing.
+
+/** Control characters, line separators, and marks that turn the direction of writing around. */
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** A string with a replacement character for each of those that are not safe to print. */
+export function toPrintable(text: string): string {
+  return text.replace(UNSAFE, "\ufffd");
+}
