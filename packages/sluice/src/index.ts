@@ -19,7 +19,7 @@ export { createLimiter } from "./limiter.js";
 export type { LimiterOptions } from "./limiter-options.js";
 export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
 export type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
-export type { WaitOptions } from "./limiter-wait.js";
+export type { WaitOptions, WaitSignal } from "./limiter-wait.js";
 export {
   type ConcurrencyLimit,
   type ConcurrencyOptions,

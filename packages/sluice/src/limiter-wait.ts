@@ -9,12 +9,21 @@ import { LinkedList } from "./linked-list.js";
 import { type MaybePromise, tell } from "./maybe-promise.js";
 import { asOptions, orDefault, refuse } from "./options.js";
 
+/** What `wait` needs of an `AbortSignal`. Written out, so that these types need neither Node's nor the DOM's. */
+export interface WaitSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** What `wait` takes beside what every request may say of itself. */
 export interface WaitOptions extends RequestOptions {
   /** The longest wait, a whole number of milliseconds from 0; default Infinity. */
   timeoutMs?: number;
   /** Ends the wait: the promise is rejected with the signal's reason, and nothing stays charged. */
-  signal?: AbortSignal;
+  signal?: WaitSignal;
 }
 
 /** The verbs of the limiter that callers wait for. */
@@ -133,10 +142,10 @@ export class WaitingLines {
 class Waiter {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: WaitSignal | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(clock: Clock, timeoutMs: number, signal: AbortSignal | undefined) {
+  constructor(clock: Clock, timeoutMs: number, signal: WaitSignal | undefined) {
     this.#clock = clock;
     this.#deadlineMs = toWholeMs(clock.now()) + timeoutMs;
     this.#signal = signal;
@@ -184,7 +193,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 interface Wait {
   readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: WaitSignal | undefined;
   readonly request: RequestOptions;
 }
 
@@ -197,9 +206,19 @@ function toWait(options: WaitOptions | undefined): Wait {
     refuse(SITE, `${expected}, got ${show(timeoutMs)}`);
   }
   const { signal } = given;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  if (signal !== undefined && !isSignal(signal)) {
     refuse(SITE, `signal must be an AbortSignal, got ${show(signal)}`);
   }
   const { timeoutMs: _timeoutMs, signal: _signal, ...request } = options ?? {};
   return { timeoutMs, signal, request };
+}
+
+/** Not `instanceof`: a signal may come from another realm. */
+function isSignal(value: unknown): value is WaitSignal {
+  const { aborted, throwIfAborted, addEventListener } = Object(value) as Partial<WaitSignal>;
+  return (
+    typeof aborted === "boolean" &&
+    typeof throwIfAborted === "function" &&
+    typeof addEventListener === "function"
+  );
 }
