@@ -243,8 +243,8 @@ export class Door implements PassageHost {
 
   /** What the request lacks; undefined if that is not why it is refused, or the rule is not to be named. */
   #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
-    if (reason !== "identity" || this.#isKeyed) return undefined;
-    const rule = this.policy.rules.rules.find(({ id }) => id === ruleId);
+    if (reason !== "identity" || ruleId === undefined || this.#isKeyed) return undefined;
+    const rule = this.policy.ruleOf(ruleId);
     if (rule?.isExposed !== true) return undefined;
     return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }

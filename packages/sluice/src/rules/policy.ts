@@ -21,7 +21,7 @@ import {
 } from "./policy-options.js";
 import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
 import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
-import type { RuleSet } from "./rule.js";
+import type { Rule, RuleSet } from "./rule.js";
 import { ShortWay } from "./short-way.js";
 
 export type { AdmitOptions } from "./policy-request.js";
@@ -83,6 +83,11 @@ export class Policy {
   /** The rules in force, those that are switched off included. */
   get rules(): RuleSet {
     return this.#compiled.ruleSet;
+  }
+
+  /** The rule of that id, switched off or not; undefined if there is none. */
+  ruleOf(ruleId: string): Rule | undefined {
+    return this.#compiled.byId.get(ruleId)?.rule;
   }
 
   /** What operators switched off: everything, and single rules, those that are gone meanwhile included. */
