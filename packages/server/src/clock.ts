@@ -22,6 +22,12 @@ export function after(delayMs: number, task: () => void): CancelTimer {
   return () => clearTimeout(timer);
 }
 
+/** The same for what a caller waits for: it keeps the process alive. */
+export function afterAlive(delayMs: number, task: () => void): CancelTimer {
+  const timer = setTimeout(task, delayMs);
+  return () => clearTimeout(timer);
+}
+
 /** Runs `task` every `everyMs`. It keeps no process alive. */
 export function every(everyMs: number, task: () => void): CancelTimer {
   const timer = setInterval(task, everyMs);

@@ -3,7 +3,7 @@
 
 import type { z } from "zod";
 import { ADMIN_FIELD, type AnswerName, type AnswerOf, answers } from "../admin/answers.js";
-import { after } from "../clock.js";
+import { afterAlive } from "../clock.js";
 import { CommandError, EXIT, misuse } from "./exit.js";
 import { safe } from "./text/ink.js";
 
@@ -103,7 +103,8 @@ export class AdminClient {
     headers: Record<string, string>,
   ): Promise<{ readonly response: Response; readonly text: string }> {
     const controller = new AbortController();
-    const stop = after(this.#answerMsMax, () => controller.abort());
+    // `fetch` never settles if a server closes each connection as it is accepted, and nothing else runs here.
+    const stop = afterAlive(this.#answerMsMax, () => controller.abort());
     try {
       const response = await fetch(new URL(path, this.#address.url), {
         method,

@@ -64,7 +64,8 @@ export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): reado
     },
     {
       command: `sed -i.bak 's/limit: 5,/limit: 8,/' '${rules}'`,
-      remark: "three more logins pass from now on: edit the rules while it runs, in any editor",
+      remark:
+        "three more logins pass, two seconds later: edit the rules while it runs, in any editor",
     },
   ];
 }

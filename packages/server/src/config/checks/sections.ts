@@ -104,4 +104,23 @@ function checkStore({ store }: FileValues, problems: Problems): void {
       "is missing: kind redis needs one such as redis://127.0.0.1:6379",
     );
   }
+  if (store.url !== undefined && !isRedisUrl(store.url)) {
+    problems.add(
+      ["store", "url"],
+      "must be an address such as redis://user:password@127.0.0.1:6379/0, where characters such as / and @ in the " +
+        "password are written as %2F and %40 (its value is a secret and not shown)",
+    );
+  }
+}
+
+/** Whether a client can read it: what it can't, it would answer with an error that shows the password. */
+function isRedisUrl(url: string): boolean {
+  try {
+    const { hostname, pathname, username, password } = new URL(url);
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return hostname !== "" && /^\/?\d*$/.test(pathname);
+  } catch {
+    return false;
+  }
 }

@@ -5,7 +5,7 @@ import type { Request, Response } from "express";
 import { SluiceError, show } from "../../errors.js";
 import { isLimit } from "../../limits.js";
 import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
-import { asOptions, type OptionSite, oneOf, refuse } from "../../options.js";
+import { asOptions, functionOf, type OptionSite, oneOf, refuse } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
@@ -89,6 +89,8 @@ const EITHER_OR: EitherOr<keyof ExpressOptions> = {
 const WINDOW_MS_DEFAULT = 60_000;
 const LIMIT_DEFAULT = 5;
 const INFO_NAME = "rateLimit";
+/** Options that are functions if they are given. */
+const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
 /** What express-rate-limit calls a failure, as rules write it. */
 const FAILURES = ["4xx", "5xx"];
 
@@ -106,6 +108,7 @@ export function toExpressSetup(
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
   const isSwitch = typeof options.headers === "boolean";
   refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
+  for (const name of FUNCTIONS) functionOf<unknown>(site, name, options[name]);
   checkStore(site, options.store);
   const { skip, ...own } = toOwn(site, options);
   const entrance = toEntrance(site, options, own);
