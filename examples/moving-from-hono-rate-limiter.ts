@@ -9,7 +9,7 @@ app.use(
   rateLimiter({
     windowMs: 60_000,
     limit: 2,
-    keyGenerator: (c) => c.req.header("x-user") ?? "nobody",
+    keyGenerator: (c) => c.req.header("x-user") ?? "anonymous",
     skipFailedRequests: true,
     requestWasSuccessful: (c) => c.res.status < 400,
     statusCode: 429,

@@ -1,5 +1,5 @@
-// Keys in clear, addresses and users among them, for an operator: with the token or, if the port has none, from a
-// program of this machine that confirms it by a header. Each use is logged.
+// Who may see keys as they are, addresses and users included: an operator with the token or, if the admin port has
+// none, a program on this machine that confirms it with a header. Each use is logged.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Logger } from "pino";

@@ -5,11 +5,11 @@ import type { Request, Response } from "express";
 import { SluiceError, show } from "../../errors.js";
 import { isLimit } from "../../limits.js";
 import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
-import { asOptions, functionOf, type OptionSite, oneOf, refuse } from "../../options.js";
+import { asOptions, functionOf, type OptionSite, refuse } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
-import type { HeaderForm } from "../headers.js";
+import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
 import {
   type HttpOptions,
   RATE_LIMIT_OPTIONS,
@@ -70,18 +70,10 @@ const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
 const EITHER_OR: EitherOr<keyof ExpressOptions> = {
   switches: ["skipFailedRequests", "skipSuccessfulRequests"],
   pairs: [
-    ["key", "keyGenerator"],
+    ...EXPRESS_LIKE_PAIRS,
     ["key", "ipv6Subnet"],
     ["keyGenerator", "ipv6Subnet"],
     ["name", "identifier"],
-    ["headers", "standardHeaders"],
-    ["body", "message"],
-    ["body", "handler"],
-    ["when", "skipFailedRequests"],
-    ["when", "skipSuccessfulRequests"],
-    ["settle", "skipFailedRequests"],
-    ["settle", "skipSuccessfulRequests"],
-    ["skipFailedRequests", "skipSuccessfulRequests"],
     ["onStoreFailure", "passOnStoreError"],
   ],
 };
@@ -91,8 +83,6 @@ const LIMIT_DEFAULT = 5;
 const INFO_NAME = "rateLimit";
 /** Options that are functions if they are given. */
 const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
-/** What express-rate-limit calls a failure, as rules write it. */
-const FAILURES = ["4xx", "5xx"];
 
 /** Validates options and says them in ours. */
 export function toExpressSetup(
@@ -154,16 +144,14 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
   if (keyGenerator !== undefined) own.key = (request: Request) => findKey(keyGenerator, request);
   if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
-  if (standardHeaders !== undefined) own.headers = toForm(site, standardHeaders);
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
   if (identifier !== undefined) own.name = identifier;
   if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
   else if (ipv6Subnet !== undefined) {
     own.key = `subnet:32/${ipv6Subnet === false ? 128 : ipv6Subnet}`;
   }
   if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
-  if (toIsCounted(options) !== undefined) own.settle = "code";
-  else if (options.skipFailedRequests) own.when = { statusNot: FAILURES };
-  else if (options.skipSuccessfulRequests) own.when = { status: FAILURES };
+  Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Request>;
 }
 
@@ -240,12 +228,6 @@ function byNetwork(ipv6Subnet: ValueOf<number | false>) {
     andThen(ipv6Subnet(request, responseOf(request)), (bits) =>
       ipKeyGenerator(request.ip ?? "", bits),
     );
-}
-
-function toForm(site: OptionSite, standardHeaders: unknown): HeaderForm {
-  if (standardHeaders === true) return "draft-6";
-  if (standardHeaders === false) return "none";
-  return oneOf(site, "standardHeaders", standardHeaders, ["draft-6", "draft-7", "draft-8"]);
 }
 
 function toIsCounted(options: ExpressOptions): ExpressSetup["isCounted"] {

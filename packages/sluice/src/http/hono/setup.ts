@@ -3,8 +3,9 @@
 
 import type { Context, Next } from "hono";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { functionOf, type OptionSite, oneOf, whole } from "../../options.js";
+import { functionOf, type OptionSite, whole } from "../../options.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
+import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
 import { BODY_FIELDS } from "../fields.js";
 import type { RateLimitOptions } from "../options.js";
 import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
@@ -40,17 +41,7 @@ const KNOWN_FROM_HONO_RATE_LIMITER = [
 
 const EITHER_OR: EitherOr<keyof HonoOptions> = {
   switches: ["skipFailedRequests", "skipSuccessfulRequests"],
-  pairs: [
-    ["key", "keyGenerator"],
-    ["headers", "standardHeaders"],
-    ["body", "message"],
-    ["body", "handler"],
-    ["when", "skipFailedRequests"],
-    ["when", "skipSuccessfulRequests"],
-    ["settle", "skipFailedRequests"],
-    ["settle", "skipSuccessfulRequests"],
-    ["skipFailedRequests", "skipSuccessfulRequests"],
-  ],
+  pairs: EXPRESS_LIKE_PAIRS,
 };
 
 const LIMIT_DEFAULT = 5;
@@ -59,8 +50,6 @@ const STATUS_DEFAULT = 429;
 const STATUS = { min: 400, max: 599 };
 /** What `handler` gets if there is no `message`. */
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
-/** What hono-rate-limiter calls a failure, as rules write it. */
-const FAILURES = ["4xx", "5xx"];
 export const INFO_NAME = "rateLimit";
 
 /** Validates options and says them in ours. */
@@ -86,15 +75,8 @@ function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context
   if (keyOf !== undefined) {
     own.key = (c: Context) => andThen(keyOf(c), (key) => toKey("keyGenerator", key));
   }
-  if (standardHeaders === true) own.headers = "draft-6";
-  else if (standardHeaders === false) own.headers = "none";
-  else if (standardHeaders !== undefined) {
-    const drafts = ["draft-6", "draft-7", "draft-8"] as const;
-    own.headers = oneOf(site, "standardHeaders", standardHeaders, drafts);
-  }
-  if (toIsCounted(options) !== undefined) own.settle = "code";
-  else if (options.skipFailedRequests) own.when = { statusNot: FAILURES };
-  else if (options.skipSuccessfulRequests) own.when = { status: FAILURES };
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
+  Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Context>;
 }
 
