@@ -81,6 +81,34 @@ export function functionOf<T>(site: OptionSite, field: string, value: T): T | un
   refuse(site, `${field} must be a function, got ${show(value)}`);
 }
 
+/** Refuses options of these names that are neither functions nor left out. */
+export function checkFunctions<K extends string>(
+  site: OptionSite,
+  options: { readonly [Name in K]?: unknown },
+  names: readonly K[],
+): void {
+  for (const name of names) functionOf(site, name, options[name]);
+}
+
+/** Refuses options of these names that are neither true, false nor left out: `"false"` would be true. */
+export function checkBooleans<K extends string>(
+  site: OptionSite,
+  options: { readonly [Name in K]?: unknown },
+  names: readonly K[],
+): void {
+  for (const name of names) {
+    const value = options[name];
+    if (value === undefined || typeof value === "boolean") continue;
+    refuse(site, `${name} must be true or false, got ${show(value)}`);
+  }
+}
+
+/** A string that is not empty, or undefined if it was left out. */
+export function stringOf(site: OptionSite, field: string, value: unknown): string | undefined {
+  if (value === undefined || (typeof value === "string" && value !== "")) return value;
+  refuse(site, `${field} must be a non-empty string, got ${show(value)}`);
+}
+
 const SECRET_LENGTH_MIN = 16;
 
 /** A secret of at least 16 characters. It is never shown, only how long it is. */

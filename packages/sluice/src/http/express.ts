@@ -107,7 +107,7 @@ function throughDoor(setup: ExpressSetup, task: Task) {
   };
   return (request: Request, response: Response, next: NextFunction): void => {
     try {
-      const found = setup.doorOf(request, response);
+      const found = setup.doorOf(request);
       const done = isThenable(found)
         ? found.then((door) => enter(door, request, response, next))
         : enter(found, request, response, next);

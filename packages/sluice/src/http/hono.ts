@@ -48,9 +48,9 @@ export function rateLimit(
   options?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit;
 /** Puts one rule in front of requests; options of hono-rate-limiter are understood. */
-export function rateLimit(options: HonoOptions): HonoRateLimit;
+export function rateLimit(options?: HonoOptions): HonoRateLimit;
 export function rateLimit(
-  first: Policy | HonoOptions,
+  first: Policy | HonoOptions = {},
   second?: HttpOptions<Context> & PeerOptions,
 ): HonoRateLimit {
   const { peerOf, args } = splitPeerOptions<Context>(SITE, first as Policy, second);

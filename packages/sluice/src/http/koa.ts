@@ -41,8 +41,11 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 /** Puts a policy in front of requests. */
 export function rateLimit(policy: Policy, options?: HttpOptions<Context>): KoaRateLimit;
 /** Puts one rule in front of requests; options of koa-ratelimit are understood. */
-export function rateLimit(options: KoaOptions): KoaRateLimit;
-export function rateLimit(first: Policy | KoaOptions, second?: HttpOptions<Context>): KoaRateLimit {
+export function rateLimit(options?: KoaOptions): KoaRateLimit;
+export function rateLimit(
+  first: Policy | KoaOptions = {},
+  second?: HttpOptions<Context>,
+): KoaRateLimit {
   const setup = toSetup(first, second);
   const middleware = (ctx: Context, next: Next) => {
     if (setup.isBlocked === undefined) return pass(setup, ctx, next);
@@ -119,3 +122,5 @@ class KoaView implements RequestView {
     return readNodeBody(this.raw.req, bounds, this.raw.res);
   }
 }
+
+export default rateLimit;

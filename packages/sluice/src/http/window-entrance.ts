@@ -14,6 +14,8 @@ import { toWindowDoor, WindowDoors } from "./window-doors.js";
 export interface Entrance<Raw> {
   /** The door of a request; undefined if it is not to be counted. */
   readonly doorOf: (request: Raw) => MaybePromise<Door | undefined>;
+  /** All that there are. */
+  readonly doors: () => readonly Door[];
   /** Undefined if there is more than one. */
   readonly policy: Policy | undefined;
   close(): Promise<void>;
@@ -55,7 +57,7 @@ export function toLimitDoor<Raw>(
   }
   const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
   if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
-  if (windowMs !== undefined) refuse(site, "a window goes with a number: this limit has its own");
+  if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
   return toDoor(site, { ...own, limit } as RateLimitOptions<Raw>);
 }
 
@@ -71,7 +73,12 @@ export function toEntrance<Raw>(
 }
 
 function fromDoor<Raw>(door: Door): Entrance<Raw> {
-  return { doorOf: () => door, policy: door.policy, close: () => door.close() };
+  return {
+    doorOf: () => door,
+    doors: () => [door],
+    policy: door.policy,
+    close: () => door.close(),
+  };
 }
 
 function toDoors<Raw>(
@@ -86,7 +93,7 @@ function toDoors<Raw>(
   // A request that is not counted has no limit to choose.
   const doorOf = (request: Raw) =>
     andThen(skip?.(request) ?? false, (isSkipped) => (isSkipped ? undefined : choice(request)));
-  return { doorOf, policy: undefined, close: () => doors.close() };
+  return { doorOf, doors: () => doors.all(), policy: undefined, close: () => doors.close() };
 }
 
 /**

@@ -241,6 +241,21 @@ describe("options of rateLimit in Express that can't be", () => {
     [{ limit, maxx: 5 }, 'unknown option "maxx", did you mean max? known: limit, key'],
     [{ limit: 1, statusCode: 200 }, "statusCode must be a whole number from 400 to 599, got 200"],
     [{ limit: 1, retryAfter: 0 }, "retryAfter must be a whole number from 1"],
+    [
+      { limit: 1, retryAfter: "7" },
+      'retryAfter must be a whole number from 1 to 2147483648, got "7"',
+    ],
+    [
+      { limit: 1, passOnStoreError: "false" },
+      'passOnStoreError must be true or false, got "false"',
+    ],
+    [{ limit: 1, skipFailedRequests: 0 }, "skipFailedRequests must be true or false, got 0"],
+    [{ limit: 1, skipSuccessfulRequests: {} }, "skipSuccessfulRequests must be true or false"],
+    [{ limit: 1, requestPropertyName: 5 }, "requestPropertyName must be a non-empty string, got 5"],
+    [
+      { limit: 1, requestPropertyName: "" },
+      'requestPropertyName must be a non-empty string, got ""',
+    ],
   ])("%j", (options, message) => {
     expect(() => rateLimit(options as ExpressOptions)).toThrow(message);
   });

@@ -31,7 +31,9 @@ type Send = (request: Request, response: Response, next: NextFunction) => MaybeP
 export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | undefined {
   const { statusCode, retryAfter } = options;
   if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
-  if (typeof retryAfter === "number") whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
+  if (retryAfter !== undefined && typeof retryAfter !== "function") {
+    whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
+  }
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
   const hidden = hasFields(options) ? NOTHING : RETRY_AFTER;

@@ -3,11 +3,16 @@
 
 import type { Request, Response } from "express";
 import { SluiceError, show } from "../../errors.js";
-import { isLimit } from "../../limits.js";
 import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
-import { asOptions, functionOf, type OptionSite, refuse } from "../../options.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  refuse,
+  stringOf,
+} from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
-import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
 import {
@@ -15,28 +20,21 @@ import {
   RATE_LIMIT_OPTIONS,
   type RateLimitOptions,
   refuseRequest,
-  toDoor,
 } from "../options.js";
-import { toWindowDoor, WindowDoors, type WindowSize } from "../window-doors.js";
-import { toKey } from "../window-entrance.js";
+import {
+  type Entrance,
+  type LimitOrNumber,
+  toEntrance,
+  toKey,
+  toOneDoor,
+} from "../window-entrance.js";
 import { InfoProperty } from "./info.js";
 import { ipKeyGenerator } from "./ip-key.js";
 import type { ExpressOptions, ValueOf } from "./options.js";
 import { type Answer, toAnswer } from "./refusal.js";
 
-/** Where requests enter. */
-export interface Entrance {
-  /** The door of a request; undefined if it is not to be counted. */
-  readonly doorOf: (request: Request, response: Response) => MaybePromise<Door | undefined>;
-  /** All that there are. */
-  readonly doors: () => readonly Door[];
-  /** Undefined if there is more than one. */
-  readonly policy: Policy | undefined;
-  close(): Promise<void>;
-}
-
 /** Options, validated and said in ours. */
-export interface ExpressSetup extends Entrance {
+export interface ExpressSetup extends Entrance<Request> {
   /** Answers refused requests; undefined: as the door says. */
   readonly answer: Answer | undefined;
   /** Whether a response counts; undefined: the rule knows. */
@@ -83,6 +81,7 @@ const LIMIT_DEFAULT = 5;
 const INFO_NAME = "rateLimit";
 /** Options that are functions if they are given. */
 const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
+const BOOLEANS = ["skipFailedRequests", "skipSuccessfulRequests", "passOnStoreError"] as const;
 
 /** Validates options and says them in ours. */
 export function toExpressSetup(
@@ -98,16 +97,21 @@ export function toExpressSetup(
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
   const isSwitch = typeof options.headers === "boolean";
   refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
-  for (const name of FUNCTIONS) functionOf<unknown>(site, name, options[name]);
+  checkFunctions(site, options, FUNCTIONS);
+  checkBooleans(site, options, BOOLEANS);
+  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName);
   checkStore(site, options.store);
   const { skip, ...own } = toOwn(site, options);
-  const entrance = toEntrance(site, options, own);
+  const entrance = toEntrance(site, own, toLimit(options), {
+    windowMs: options.windowMs,
+    windowMsDefault: WINDOW_MS_DEFAULT,
+  });
   return {
     ...entrance,
     doorOf: skip === undefined ? entrance.doorOf : unlessSkipped(skip, entrance.doorOf),
     answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
-    info: new InfoProperty(options.requestPropertyName ?? INFO_NAME),
+    info: new InfoProperty(infoName ?? INFO_NAME),
     // Nor is there an address to be found where a function says who is who.
     knowsProxies: typeof own.key === "function" || knowsProxies(options),
   };
@@ -120,7 +124,7 @@ export function toPolicySetup(
   options: HttpOptions<Request> = {},
 ): ExpressSetup {
   return {
-    ...toOneDoor(toDoor(site, policy, options)),
+    ...toOneDoor(site, policy, options),
     answer: undefined,
     isCounted: undefined,
     info: new InfoProperty(INFO_NAME),
@@ -155,61 +159,26 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   return own as unknown as RateLimitOptions<Request>;
 }
 
-/** One door for all, or that of the number which a function chose. */
-function toEntrance(
-  site: OptionSite,
-  options: ExpressOptions,
-  own: RateLimitOptions<Request>,
-): Entrance {
-  const { windowMs } = options;
-  const limit = options.limit ?? options.max ?? LIMIT_DEFAULT;
-  const size = { limit: 0, windowMs: windowMs ?? WINDOW_MS_DEFAULT };
-  if (typeof limit === "function") return toDoors(site, limit, size, own);
-  if (isNumeric(limit)) {
-    return toOneDoor(toWindowDoor(site, own, { ...size, limit: Number(limit) }));
-  }
-  const isOurs = isLimit(limit) || Array.isArray(limit);
-  if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
-  if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
-  return toOneDoor(toDoor(site, own));
+/** A limit, the number of requests in each window, or a function that chooses it. */
+function toLimit({ limit, max }: ExpressOptions): LimitOrNumber<Request> {
+  const given = limit ?? max ?? LIMIT_DEFAULT;
+  if (typeof given !== "function") return toNumber(given) as LimitOrNumber<Request>;
+  return (request) => andThen(given(request, responseOf(request)), toNumber);
 }
 
-function toOneDoor(door: Door): Entrance {
-  return {
-    doorOf: () => door,
-    doors: () => [door],
-    policy: door.policy,
-    close: () => door.close(),
-  };
-}
-
-/** Settings out of the environment are strings. */
-function isNumeric(limit: unknown): limit is number | string {
-  if (typeof limit === "number") return true;
-  return typeof limit === "string" && limit.trim() !== "" && Number.isFinite(Number(limit));
-}
-
-function toDoors(
-  site: OptionSite,
-  choose: ValueOf<number>,
-  { windowMs }: WindowSize,
-  own: RateLimitOptions<Request>,
-): Entrance {
-  const doors = new WindowDoors(site, own);
-  const doorOf = (request: Request, response: Response) =>
-    andThen(choose(request, response), (limit) =>
-      doors.of({ limit: isNumeric(limit) ? Number(limit) : limit, windowMs }),
-    );
-  return { doorOf, doors: () => doors.all(), policy: undefined, close: () => doors.close() };
+/** Settings out of the environment are strings. Anything but a number is as it was. */
+function toNumber<T>(limit: T): T | number {
+  const isNumeric = typeof limit === "string" && limit.trim() !== "";
+  return isNumeric && Number.isFinite(Number(limit)) ? Number(limit) : limit;
 }
 
 /** A request that is not counted has no door, no limit to choose and no `request.rateLimit`. */
 function unlessSkipped(
   skip: NonNullable<RateLimitOptions<Request>["skip"]>,
-  doorOf: Entrance["doorOf"],
-): Entrance["doorOf"] {
-  return (request, response) =>
-    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : doorOf(request, response)));
+  doorOf: ExpressSetup["doorOf"],
+): ExpressSetup["doorOf"] {
+  return (request) =>
+    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : doorOf(request)));
 }
 
 /** The response of a request, which Express keeps there. */

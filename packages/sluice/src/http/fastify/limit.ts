@@ -5,7 +5,14 @@
 import type { FastifyRequest } from "fastify";
 import { show } from "../../errors.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { asOptions, type OptionSite, oneOf, refuse } from "../../options.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  oneOf,
+  refuse,
+} from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
@@ -61,6 +68,20 @@ const KNOWN_FROM_FASTIFY = [
   "addHeaders",
   "addHeadersOnExceeding",
   "groupId",
+] as const;
+
+const FUNCTIONS = [
+  "keyGenerator",
+  "errorResponseBuilder",
+  "onExceeding",
+  "onExceeded",
+  "onBanReach",
+] as const;
+const BOOLEANS = [
+  "continueExceeding",
+  "exponentialBackoff",
+  "skipOnError",
+  "enableDraftSpec",
 ] as const;
 
 const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
@@ -119,6 +140,7 @@ export function toFastifyLimit(
     if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
   }
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
+  checkTypes(site, options);
   if (options.groupId !== undefined && typeof options.groupId !== "string") {
     refuse(site, `groupId must be a string, got ${show(options.groupId)}`);
   }
@@ -145,6 +167,7 @@ export function toForeignLimit(
   store: ForeignStore,
   options: FastifyLimitOptions,
 ): FastifyLimit {
+  checkTypes(site, options);
   return {
     hook: toHook(site, options.hook),
     doorOf: () => undefined,
@@ -157,6 +180,11 @@ export function toForeignLimit(
     knowsProxies: true,
     close: async () => {},
   };
+}
+
+function checkTypes(site: OptionSite, options: FastifyLimitOptions): void {
+  checkFunctions(site, options, FUNCTIONS);
+  checkBooleans(site, options, BOOLEANS);
 }
 
 function toHook(site: OptionSite, hook: unknown): FastifyHook {

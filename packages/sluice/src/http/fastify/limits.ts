@@ -3,7 +3,7 @@
 
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { show } from "../../errors.js";
-import { type OptionSite, refuse, whole } from "../../options.js";
+import { checkBooleans, type OptionSite, refuse, whole } from "../../options.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import type { Store } from "../../stores/store.js";
 import { toRuleId } from "../rule-id.js";
@@ -41,6 +41,7 @@ export class FastifyLimits {
       this.base = options.base;
       this.#isGlobal = true;
     } else {
+      checkBooleans(site, options, ["global"]);
       const { global: isGlobal = true, nameSpace, cache, ...own } = options;
       const name = own.name ?? (nameSpace === undefined ? "default" : toRuleId(nameSpace));
       const { store, ...rest } = own;

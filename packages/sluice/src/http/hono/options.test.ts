@@ -39,11 +39,19 @@ describe("options of hono-rate-limiter", () => {
   });
 
   it("admits 5 in a minute by default", async () => {
-    for (const options of [{ keyGenerator }, { windowMs: 60_000, key: "global" }]) {
+    for (const options of [
+      { keyGenerator },
+      { windowMs: 60_000, key: "global" },
+      { key: "global" },
+    ]) {
       const { statuses } = toApp(options);
       const paths = Array.from({ length: 6 }, () => "/200");
       expect(await statuses(...paths)).toEqual([200, 200, 200, 200, 200, 429]);
     }
+  });
+
+  it("needs no options at all", () => {
+    for (const limit of [rateLimiter(), rateLimiter({})]) expect(limit.policy).toBeDefined();
   });
 
   it("lets a function choose the number, later as well, and each number count apart", async () => {
@@ -147,7 +155,7 @@ describe("options of hono-rate-limiter", () => {
 
   const limit = fixedWindow({ limit: 1, windowMs: 60_000 });
   it.each<[HonoOptions, RegExp]>([
-    [{ limit, windowMs: 1_000 }, /a window goes with a number/],
+    [{ limit, windowMs: 1_000 }, /windowMs goes with a number/],
     [{ limit: "3" as never }, /limit must be a number, a function or a limit, got "3"/],
     [{ limit: 1, key: "ip", keyGenerator }, /takes key or keyGenerator, not both/],
     [{ limit: 1, body: "text", message: "no" }, /takes body or message, not both/],
@@ -155,7 +163,10 @@ describe("options of hono-rate-limiter", () => {
     [{ limit: 1, handler: "no" as never }, /handler must be a function/],
     [{ limit: 1, requestStore: 1 } as never, /unknown option "requestStore"/],
     [{ limit: 1, skipFailedRequests: true, skipSuccessfulRequests: true }, /not both/],
-    [{} as never, /needs a limit/],
+    [{ limit: 1, skipFailedRequests: "false" as never }, /must be true or false, got "false"/],
+    [{ limit: 1, requestPropertyName: "" }, /requestPropertyName must be a non-empty string/],
+    [{ limit: 1, requestWasSuccessful: true as never }, /must be a function, got true/],
+    [{ limitt: 1 } as never, /unknown option "limitt", did you mean limit\?.*windowMs.*peer/],
   ])("refuses %o when it is given", (options, message) => {
     expect(() => rateLimiter({ store: memoryStore({ keysMax: 1 }), ...options })).toThrow(message);
   });

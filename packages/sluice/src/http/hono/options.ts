@@ -17,7 +17,7 @@ export type HonoRefusalHandler = (c: Context, next: Next, options: HonoOptions) 
 export interface HonoOptions extends Omit<RateLimitOptions<Context>, "limit">, PeerOptions {
   /**
    * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
-   * function that chooses it. Default 5, if `windowMs` or `keyGenerator` is given.
+   * function that chooses it. Default 5.
    */
   limit?: LimitOrNumber<Context>;
   /** How long a window is, where `limit` is a number; default 60,000. */

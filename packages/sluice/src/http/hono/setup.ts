@@ -3,11 +3,18 @@
 
 import type { Context, Next } from "hono";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { functionOf, type OptionSite, whole } from "../../options.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  stringOf,
+  whole,
+} from "../../options.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
 import { BODY_FIELDS } from "../fields.js";
-import type { RateLimitOptions } from "../options.js";
+import { RATE_LIMIT_OPTIONS, type RateLimitOptions } from "../options.js";
 import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
 import type { HonoOptions } from "./options.js";
 
@@ -26,7 +33,6 @@ export type Answer = (c: Context, next: Next, refused: Response) => unknown;
 
 /** Options that are not ours. */
 const KNOWN_FROM_HONO_RATE_LIMITER = [
-  "limit",
   "windowMs",
   "keyGenerator",
   "handler",
@@ -54,10 +60,12 @@ export const INFO_NAME = "rateLimit";
 
 /** Validates options and says them in ours. */
 export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">): HonoSetup {
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_HONO_RATE_LIMITER, "peer"]);
   refuseBoth(site, options, EITHER_OR);
-  const { windowMs, keyGenerator, requestPropertyName: infoName = INFO_NAME } = options;
-  const isTheirs = windowMs !== undefined || keyGenerator !== undefined;
-  const limit = options.limit ?? (isTheirs ? LIMIT_DEFAULT : undefined);
+  checkFunctions(site, options, ["keyGenerator", "handler", "requestWasSuccessful"]);
+  checkBooleans(site, options, ["skipFailedRequests", "skipSuccessfulRequests"]);
+  const { limit = LIMIT_DEFAULT, windowMs } = options;
+  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName) ?? INFO_NAME;
   const own = toOwn(site, options);
   return {
     ...toEntrance(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
@@ -68,10 +76,9 @@ export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">
 }
 
 function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context> {
-  const own: Record<string, unknown> = { ...options };
+  const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
   for (const name of KNOWN_FROM_HONO_RATE_LIMITER) delete own[name];
-  const { standardHeaders } = options;
-  const keyOf = functionOf(site, "keyGenerator", options.keyGenerator);
+  const { standardHeaders, keyGenerator: keyOf } = options;
   if (keyOf !== undefined) {
     own.key = (c: Context) => andThen(keyOf(c), (key) => toKey("keyGenerator", key));
   }
@@ -92,8 +99,7 @@ function toIsCounted(options: HonoOptions): HonoSetup["isCounted"] {
 }
 
 function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {
-  const { message, statusCode } = options;
-  const handler = functionOf(site, "handler", options.handler);
+  const { handler, message, statusCode } = options;
   if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
   if (handler === undefined && message === undefined && statusCode === undefined) return undefined;
   const status = statusCode ?? STATUS_DEFAULT;

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { fixedWindow } from "../../limits.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
-import { type KoaOptions, rateLimit } from "../koa.js";
+import byDefault, { type KoaOptions, rateLimit } from "../koa.js";
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -57,7 +57,7 @@ describe("options of koa-ratelimit", () => {
   });
 
   it("admits 2,500 in an hour by default", async () => {
-    const { ask } = await start({ id });
+    const { ask } = await start({});
     const { headers } = await ask({ "x-user": "a" });
     expect(headers.get("ratelimit-policy")).toBe('"default";q=2500;w=3600');
   });
@@ -130,6 +130,11 @@ describe("options of koa-ratelimit", () => {
     expect((await silent.ask()).headers.get("retry-after")).toBe("3600");
   });
 
+  it("needs no options at all, and is the default export too", () => {
+    expect(byDefault).toBe(rateLimit);
+    for (const limit of [rateLimit(), rateLimit({})]) expect(limit.policy).toBeDefined();
+  });
+
   it("reports refusals", async () => {
     const seen: string[] = [];
     const { statuses } = await start({
@@ -151,7 +156,11 @@ describe("options of koa-ratelimit", () => {
     [{ max: 1, status: 200 }, /status/],
     [{ max: 1, headers: { left: "x" } as never }, /headers has remaining, reset and total/],
     [{ max: 1, blacklist: ["a"] as never }, /blacklist must be a function/],
-    [{} as never, /needs a limit/],
+    [{ max: 1, namespace: "api" } as never, /namespace is koa-ratelimit's; pass name: …, or redis/],
+    [{ maxx: 1 } as never, /unknown option "maxx", did you mean max\? .*duration.*whitelist/],
+    [{ max: 1, throw: "yes" as never }, /throw must be true or false, got "yes"/],
+    [{ max: 1, disableHeader: 1 as never }, /disableHeader must be true or false, got 1/],
+    [{ max: 1, id: "ip" as never }, /id must be a function, got "ip"/],
   ])("refuses %o when it is given", (options, message) => {
     expect(() => rateLimit({ store: memoryStore({ keysMax: 1 }), ...options })).toThrow(message);
   });

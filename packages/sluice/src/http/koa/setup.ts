@@ -4,11 +4,19 @@
 import type { Context } from "koa";
 import { show } from "../../errors.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { functionOf, namesOf, type OptionSite, refuse, whole } from "../../options.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  namesOf,
+  type OptionSite,
+  refuse,
+  whole,
+} from "../../options.js";
 import type { Door } from "../door.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import { BODY_FIELDS, eachField, withoutFields } from "../fields.js";
-import { type RateLimitOptions, refuseRequest } from "../options.js";
+import { RATE_LIMIT_OPTIONS, type RateLimitOptions, refuseRequest } from "../options.js";
 import type { Passage, RateLimitInfo } from "../passage.js";
 import type { Refusal } from "../refusal.js";
 import { toKey, toLimitDoor } from "../window-entrance.js";
@@ -61,31 +69,30 @@ const FIELD_NAMES = namesOf<KoaFieldNames>({ remaining: true, reset: true, total
 /** Validates options and says them in ours. */
 export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   refuseRequest(site, options);
-  refuseStore(site, options);
+  refuseNotKept(site, options);
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_KOA_RATELIMIT]);
   refuseBoth(site, options, EITHER_OR);
-  const { max, duration } = options;
-  const isTheirs = KNOWN_FROM_KOA_RATELIMIT.some((name) => options[name] !== undefined);
-  const limit = options.limit ?? max ?? (isTheirs ? MAX_DEFAULT : undefined);
-  const window = { windowMs: duration, windowMsDefault: DURATION_MS_DEFAULT };
+  checkFunctions(site, options, ["id", "whitelist", "blacklist", "onLimited"]);
+  checkBooleans(site, options, ["throw", "disableHeader"]);
+  const limit = options.limit ?? options.max ?? MAX_DEFAULT;
+  const window = { windowMs: options.duration, windowMsDefault: DURATION_MS_DEFAULT };
   return {
-    door: toLimitDoor(site, toOwn(site, options), limit, window),
-    isBlocked: functionOf(site, "blacklist", options.blacklist),
+    door: toLimitDoor(site, toOwn(options), limit, window),
+    isBlocked: options.blacklist,
     answer: toAnswer(site, options),
     setFields: toSetFields(site, options.headers),
   };
 }
 
-function toOwn(site: OptionSite, options: KoaOptions): RateLimitOptions<Context> {
+function toOwn(options: KoaOptions): RateLimitOptions<Context> {
   const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
   for (const name of KNOWN_FROM_KOA_RATELIMIT) delete own[name];
-  const id = functionOf(site, "id", options.id);
+  const { id, whitelist, onLimited } = options;
   if (id !== undefined) {
     own.key = (ctx: Context) =>
       andThen(id(ctx), (key) => (key === false ? undefined : toKey("id", key)));
   }
-  const whitelist = functionOf(site, "whitelist", options.whitelist);
   if (whitelist !== undefined) own.skip = whitelist;
-  const onLimited = functionOf(site, "onLimited", options.onLimited);
   if (onLimited !== undefined) own.onRefused = (_info: unknown, ctx: Context) => onLimited(ctx);
   if (options.disableHeader) Object.assign(own, { headers: "none", legacyHeaders: false });
   if (typeof options.headers === "object") {
@@ -140,12 +147,15 @@ function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup
   };
 }
 
-function refuseStore(site: OptionSite, options: object): void {
-  for (const name of ["driver", "db"]) {
-    if (!(name in options)) continue;
-    refuse(
-      site,
-      `${name} is koa-ratelimit's; leave it out to count in memory, or pass store: redisStore(client)`,
-    );
+/** What can't be kept, and what to do instead. */
+const NOT_KEPT: Readonly<Record<string, string>> = {
+  driver: "leave it out to count in memory, or pass store: redisStore(client)",
+  db: "leave it out to count in memory, or pass store: redisStore(client)",
+  namespace: "pass name: …, or redisStore(client, { prefix: … })",
+};
+
+function refuseNotKept(site: OptionSite, options: object): void {
+  for (const [name, instead] of Object.entries(NOT_KEPT)) {
+    if (Object.hasOwn(options, name)) refuse(site, `${name} is koa-ratelimit's; ${instead}`);
   }
 }
