@@ -37,6 +37,37 @@ function setUp(of: Limit = limit, clock = new ManualClock(1_000)) {
   return { clock, limiter, passed, wait, advance };
 }
 
+/** A store that answers when it is let. */
+class HeldStore extends ForwardingStore {
+  readonly #held: (() => void)[] = [];
+  asked = 0;
+
+  override async decideOne(...asked: Parameters<ForwardingStore["decideOne"]>) {
+    await this.#hold();
+    return super.decideOne(...asked);
+  }
+
+  override async decide(...asked: Parameters<ForwardingStore["decide"]>) {
+    await this.#hold();
+    return super.decide(...asked);
+  }
+
+  async answer(): Promise<void> {
+    for (const go of this.#held.splice(0)) go();
+    await settle();
+  }
+
+  #hold(): Promise<void> {
+    this.asked++;
+    return new Promise((resolve) => this.#held.push(resolve));
+  }
+}
+
+function setUpOver(store: HeldStore) {
+  const clock = new ManualClock(1_000);
+  return { clock, limiter: createLimiter({ limit, store, clock, onStoreFailure: "throw" }) };
+}
+
 describe("wait", () => {
   it("resolves without waiting while there is room, with what check answers", async () => {
     const { wait } = setUp();
@@ -80,6 +111,17 @@ describe("wait", () => {
     const { wait } = setUp();
     expect((await wait("a", { timeoutMs: 0 })).allowed).toBe(true);
     expect((await wait("b", { timeoutMs: 0 })).allowed).toBe(false);
+  });
+
+  it("passes though the store took longer to answer than there was time", async () => {
+    const store = new HeldStore(memoryStore());
+    const { limiter, clock } = setUpOver(store);
+    const waiting = limiter.wait("key", { timeoutMs: 0 });
+    await settle();
+    clock.advance(5);
+    await store.answer();
+    expect(await waiting).toMatchObject({ allowed: true, remaining: 0 });
+    expect((await limiter.peek("key")).remaining).toBe(0);
   });
 
   it("refuses at the end of its time one whose turn has not come", async () => {
@@ -136,8 +178,12 @@ describe("wait", () => {
   it("refuses immediately what can never pass", async () => {
     const { wait, limiter } = setUp();
     expect((await wait("a", { cost: 2 })).allowed).toBe(false);
-    limiter.block("key", Number.POSITIVE_INFINITY);
-    expect((await wait("b")).retryAfterMs).toBe(Number.POSITIVE_INFINITY);
+    await wait("c");
+    wait("d");
+    // Also behind others.
+    expect((await wait("e", { cost: 2 })).retryAfterMs).toBe(Number.POSITIVE_INFINITY);
+    limiter.block("other", Number.POSITIVE_INFINITY);
+    expect((await wait("b", undefined, "other")).retryAfterMs).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("rejects with the reason of its signal, charges nothing and lets the next one pass", async () => {
@@ -177,7 +223,90 @@ describe("wait", () => {
     stop.abort(new Error("gone"));
     answer?.();
     await expect(waiting).rejects.toThrow("gone");
+    await settle();
     expect((await limiter.peek("key")).remaining).toBe(1);
+  });
+
+  it("rejects when its signal is aborted even if the store never answers", async () => {
+    const { limiter } = setUpOver(new HeldStore(memoryStore()));
+    const stop = new AbortController();
+    const waiting = limiter.wait("key", { signal: stop.signal });
+    const next = limiter.wait("key", { signal: stop.signal });
+    await settle();
+    stop.abort(new Error("gone"));
+    await expect(waiting).rejects.toThrow("gone");
+    await expect(next).rejects.toThrow("gone");
+  });
+
+  it("forgets the requestId of what was refunded, so that the same request is charged later", async () => {
+    const store = new HeldStore(memoryStore());
+    const { limiter } = setUpOver(store);
+    const stop = new AbortController();
+    const waiting = limiter.wait("key", { signal: stop.signal, requestId: "r1" });
+    await settle();
+    stop.abort(new Error("gone"));
+    await store.answer();
+    await expect(waiting).rejects.toThrow("gone");
+    expect((await limiter.peek("key")).remaining).toBe(1);
+    const again = limiter.wait("key", { requestId: "r1" });
+    await settle();
+    await store.answer();
+    expect((await again).allowed).toBe(true);
+    expect((await limiter.peek("key")).remaining).toBe(0);
+  });
+
+  it("passes with a requestId that was refused before, and is charged once", async () => {
+    const { wait, passed, advance, limiter } = setUp(
+      fixedWindow({ limit: 2, windowMs: 1_000, align: "first" }),
+    );
+    await wait("a", { cost: 2 });
+    wait("b", { requestId: "r1" });
+    await advance(1_000);
+    expect(passed).toEqual(["a passed at 1000", "b passed at 2000"]);
+    expect((await wait("b again", { requestId: "r1" })).allowed).toBe(true);
+    expect(limiter.peek("key").remaining).toBe(1);
+  });
+
+  it("gives nothing back to a window that began after the slot was taken", async () => {
+    const shaper = leakyBucket({ ratePerSecond: 1, queueSize: 5 });
+    const window = fixedWindow({ limit: 2, windowMs: 500 });
+    const clock = new ManualClock(1_000);
+    const limiter = createLimiter({ limit: [shaper, window], clock });
+    limiter.check("key");
+    const stop = new AbortController();
+    const waiting = limiter.wait("key", { signal: stop.signal });
+    await settle();
+    clock.advance(600);
+    limiter.check("key");
+    stop.abort(new Error("gone"));
+    await expect(waiting).rejects.toThrow("gone");
+    // Two of the window of 1500 to 2000 in all: one has passed, so one is left.
+    expect(limiter.check("key").allowed).toBe(true);
+    expect(limiter.check("key").allowed).toBe(false);
+  });
+
+  it("asks the store no more often because others give up", async () => {
+    const store = new HeldStore(memoryStore());
+    const { limiter, clock } = setUpOver(store);
+    limiter.check("key");
+    await store.answer();
+    const first = limiter.wait("key");
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
+    const rest = Array.from({ length: 100 }, (_, i) =>
+      limiter.wait("key", i % 2 === 0 ? { signal: stop.signal } : { timeoutMs: 40 }),
+    );
+    await settle();
+    await store.answer();
+    stop.abort();
+    clock.advance(50);
+    await Promise.allSettled(rest);
+    expect(store.asked).toBe(2);
+    clock.advance(50);
+    await settle();
+    await store.answer();
+    expect((await first).allowed).toBe(true);
+    expect(store.asked).toBe(3);
   });
 
   it("notices within five seconds that a refund made room", async () => {
@@ -217,6 +346,32 @@ describe("wait", () => {
     for (const one of rest) await expect(one).rejects.toMatchObject({ code: "SLUICE_CLOSED" });
   });
 
+  it("rejects immediately if the limiter is closed while the store is asked", async () => {
+    const store = new HeldStore(memoryStore());
+    const { limiter, clock } = setUpOver(store);
+    limiter.checkAt("key", { nowMs: 1_000 });
+    await store.answer();
+    const waiting = limiter.wait("key");
+    await settle();
+    limiter.close();
+    await store.answer();
+    await expect(waiting).rejects.toMatchObject({ code: "SLUICE_CLOSED" });
+    expect(clock.now()).toBe(1_000);
+  });
+
+  it("rejects those in line when the limiter is closed, but not one whose slot was taken", async () => {
+    const { wait, limiter, passed, advance } = setUp(
+      leakyBucket({ ratePerSecond: 10, queueSize: 5 }),
+    );
+    wait("a");
+    wait("b");
+    wait("c");
+    await settle();
+    limiter.close();
+    await advance(100);
+    expect(passed).toEqual(["a passed at 1000", "c failed at 1000", "b passed at 1100"]);
+  });
+
   it("is an error for the 10,001st that waits, and for nobody else", async () => {
     const { wait, limiter } = setUp();
     await wait("a");
@@ -239,11 +394,21 @@ describe("wait", () => {
     [{ timeoutMs: "1s" }, 'got "1s"'],
     [{ signal: {} }, "signal must be an AbortSignal"],
     [{ timeout: 5 }, 'unknown option "timeout"'],
+    [{ timeoutMs: Number.NaN }, "got NaN"],
+    [{ timeoutMs: Number.NEGATIVE_INFINITY }, "got -Infinity"],
+    [{ timeoutMs: 0.5 }, "got 0.5"],
     [{ cost: 0.5 }, "cost must be a whole number"],
-  ])("rejects %j and says what was seen", async (options, message) => {
-    const { wait } = setUp();
-    await expect(wait("a", options as WaitOptions)).rejects.toThrow(message);
-  });
+    [{ requestId: "" }, "requestId"],
+    [{ caller: 7 }, "as caller"],
+  ])(
+    "rejects %j immediately, also behind others, and says what was seen",
+    async (options, message) => {
+      const { wait } = setUp();
+      wait("b");
+      wait("c");
+      await expect(wait("a", options as WaitOptions)).rejects.toThrow(message);
+    },
+  );
 
   it("rejects under a concurrency limit, which only acquire can take", async () => {
     const limiter = createLimiter({ limit: concurrency({ limit: 1, permitMs: 1_000 }) });

@@ -1,22 +1,19 @@
 // Waiting until a limit admits. Callers that wait for the same key form a line, first come, first served,
 // and only the first of a line asks the store: a thousand callers that wait ask no more often than one.
 
-import { type Clock, startRefTimer, toWholeMs } from "./clock.js";
+import type { Clock } from "./clock.js";
 import type { Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
+import { toCaller, toCost, toRequestId } from "./limiter-input.js";
+import type { Reservation } from "./limiter-reservation.js";
 import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
+import { isSignal, Waiter, type WaitSignal } from "./limiter-waiter.js";
+import { isShaper, type Limit } from "./limits.js";
 import { LinkedList } from "./linked-list.js";
-import { type MaybePromise, tell } from "./maybe-promise.js";
+import { andThen, type MaybePromise, tell } from "./maybe-promise.js";
 import { asOptions, orDefault, refuse } from "./options.js";
 
-/** What `wait` needs of an `AbortSignal`. Written out, so that these types need neither Node's nor the DOM's. */
-export interface WaitSignal {
-  readonly aborted: boolean;
-  readonly reason: unknown;
-  throwIfAborted(): void;
-  addEventListener(type: "abort", listener: () => void): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
+export type { WaitSignal } from "./limiter-waiter.js";
 
 /** What `wait` takes beside what every request may say of itself. */
 export interface WaitOptions extends RequestOptions {
@@ -30,6 +27,7 @@ export interface WaitOptions extends RequestOptions {
 export interface WaitVerbs {
   check(key: string, options: RequestOptions): MaybePromise<Decision>;
   peek(key: string, options: PeekRequest): MaybePromise<Decision>;
+  reserve(key: string, options: RequestOptions): MaybePromise<Reservation<false>>;
   refund(key: string, cost?: number): MaybePromise<void>;
 }
 
@@ -45,24 +43,32 @@ const KNOWN = ["cost", "requestId", "caller", "timeoutMs", "signal"] as const;
 export class WaitingLines {
   readonly #verbs: WaitVerbs;
   readonly #clock: Clock;
+  /** A higher cost never passes. */
+  readonly #costMax: number;
+  readonly #hasShaper: boolean;
   readonly #lines = new Map<string, LinkedList<Waiter>>();
   #waiting = 0;
+  #isClosed = false;
 
-  constructor(verbs: WaitVerbs, clock: Clock) {
+  constructor(verbs: WaitVerbs, clock: Clock, limits: readonly Limit[]) {
     this.#verbs = verbs;
     this.#clock = clock;
+    this.#costMax = Math.min(...limits.map(({ limit }) => limit));
+    this.#hasShaper = limits.some(isShaper);
   }
 
   async wait(key: string, options: WaitOptions | undefined): Promise<Decision> {
     const { timeoutMs, signal, request } = toWait(options);
     signal?.throwIfAborted();
+    // It would wait for its turn only to be refused.
+    if (request.cost > this.#costMax) return this.#verbs.check(key, request);
     if (this.#waiting >= WAITING_MAX) {
       throw new SluiceError("SLUICE_TOO_MANY_WAITING", `got key ${show(key)}`);
     }
     const waiter = new Waiter(this.#clock, timeoutMs, signal);
     const leave = this.#join(key, waiter);
     try {
-      while (this.#first(key) !== waiter) {
+      while (this.#first(key) !== waiter && !this.#isClosed) {
         if (waiter.isOver) return await this.#giveUp(key, request, waiter);
         // Timers may fire a millisecond early, or the clock step back: then it sleeps for the rest.
         await waiter.sleep(waiter.leftMs);
@@ -74,9 +80,12 @@ export class WaitingLines {
     }
   }
 
-  /** Lets the first caller of each line ask again. If the limiter is closed, that call fails and the line moves on. */
-  wakeAll(): void {
-    for (const key of this.#lines.keys()) this.#first(key)?.wake();
+  /** The limiter is closed: all callers ask now, which fails. A caller that waits for its slot still gets it. */
+  close(): void {
+    this.#isClosed = true;
+    for (const line of this.#lines.values()) {
+      for (const place of line.places()) line.at(place).wake();
+    }
   }
 
   /** Joins the line of the key. Returns a function that leaves it and wakes the next caller. */
@@ -86,10 +95,12 @@ export class WaitingLines {
     const place = line.add(waiter);
     this.#waiting++;
     return () => {
+      const isFirst = line.oldest === place;
       line.remove(place);
       this.#waiting--;
       if (line.size === 0) this.#lines.delete(key);
-      else this.#first(key)?.wake();
+      // Otherwise each caller that gives up would make the first one ask the store.
+      else if (isFirst) this.#first(key)?.wake();
     };
   }
 
@@ -98,103 +109,89 @@ export class WaitingLines {
     return line?.at(line.oldest);
   }
 
-  async #ask(key: string, request: RequestOptions, waiter: Waiter): Promise<Decision> {
+  async #ask(key: string, request: Request, waiter: Waiter): Promise<Decision> {
     for (;;) {
-      const decision = await this.#verbs.check(key, request);
-      if (decision.allowed) return this.#takeSlot(key, request, waiter, decision);
-      waiter.throwIfAborted();
+      const admission = await this.#admit(key, request, waiter);
+      const { decision } = admission;
+      if (decision.allowed) return this.#takeSlot(admission, waiter);
       const { retryAfterMs } = decision;
       if (retryAfterMs > waiter.leftMs || retryAfterMs === Number.POSITIVE_INFINITY)
         return decision;
-      await waiter.sleep(Math.min(retryAfterMs, SLEEP_MS_MAX));
+      if (!this.#isClosed) await waiter.sleep(Math.min(retryAfterMs, SLEEP_MS_MAX));
       waiter.throwIfAborted();
     }
   }
 
+  /** Asks the store. If the signal is aborted first, what the store admits after that is refunded. */
+  async #admit(key: string, request: Request, waiter: Waiter): Promise<Admission> {
+    const asked = this.#toAdmission(key, request);
+    try {
+      return await waiter.unlessAborted(asked);
+    } catch (error) {
+      tell(() =>
+        andThen(asked, ({ decision, refund }) => (decision.allowed ? refund() : undefined)),
+      );
+      throw error;
+    }
+  }
+
+  /**
+   * A slot may be given back much later, when the windows of other limits have ended, and a requestId has to be
+   * forgotten with its charge. Only a reservation can do that; otherwise a check, which is cheaper, will do.
+   */
+  #toAdmission(key: string, request: Request): MaybePromise<Admission> {
+    const { cost, requestId } = request;
+    if (!this.#hasShaper && requestId === undefined) {
+      const refund = () => this.#verbs.refund(key, cost);
+      return andThen(this.#verbs.check(key, request), (decision) => ({ decision, refund }));
+    }
+    return andThen(this.#verbs.reserve(key, request), (reservation) => {
+      const { commit, commitAt: _commitAt, cancel, cancelAt: _cancelAt, ...decision } = reservation;
+      return { decision, refund: cancel, keep: () => commit(cost) };
+    });
+  }
+
   /** The time is up before the caller's turn came: the answer says how the key stands. */
-  async #giveUp(key: string, request: RequestOptions, waiter: Waiter): Promise<Decision> {
+  async #giveUp(key: string, request: Request, waiter: Waiter): Promise<Decision> {
     waiter.throwIfAborted();
     const { requestId: _, ...asked } = request;
     return { ...(await this.#verbs.peek(key, asked)), allowed: false };
   }
 
   /** Waits for the slot of a shaper. If the caller gives up before it, the slot is refunded. */
-  async #takeSlot(
-    key: string,
-    { cost }: RequestOptions,
-    waiter: Waiter,
-    decision: Decision,
-  ): Promise<Decision> {
+  async #takeSlot({ decision, refund, keep }: Admission, waiter: Waiter): Promise<Decision> {
     const { delayMs } = decision;
-    const isTooLate = delayMs > waiter.leftMs;
+    // Without a delay the cost may be spent now, even if the store took longer to say so than there was time.
+    const isTooLate = delayMs > Math.max(0, waiter.leftMs);
     const slotMs = this.#clock.now() + delayMs;
     while (!isTooLate && !waiter.isAborted && this.#clock.now() < slotMs) {
       await waiter.sleep(slotMs - this.#clock.now());
     }
-    if (!isTooLate && !waiter.isAborted) return decision;
-    tell(() => this.#verbs.refund(key, cost));
+    if (!isTooLate && !waiter.isAborted) {
+      if (keep !== undefined) tell(keep);
+      return decision;
+    }
+    tell(refund);
     waiter.throwIfAborted();
     return { ...decision, allowed: false, retryAfterMs: Math.ceil(delayMs), delayMs: 0 };
   }
 }
 
-/** One caller that waits. It sleeps until its timer, its signal or the one before it wakes it. */
-class Waiter {
-  readonly #clock: Clock;
-  readonly #deadlineMs: number;
-  readonly #signal: WaitSignal | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(clock: Clock, timeoutMs: number, signal: WaitSignal | undefined) {
-    this.#clock = clock;
-    this.#deadlineMs = toWholeMs(clock.now()) + timeoutMs;
-    this.#signal = signal;
-    signal?.addEventListener("abort", this.wake);
-  }
-
-  get leftMs(): number {
-    return this.#deadlineMs - toWholeMs(this.#clock.now());
-  }
-
-  get isAborted(): boolean {
-    return this.#signal?.aborted === true;
-  }
-
-  get isOver(): boolean {
-    return this.isAborted || this.leftMs <= 0;
-  }
-
-  readonly wake = (): void => this.#wake?.();
-
-  throwIfAborted(): void {
-    this.#signal?.throwIfAborted();
-  }
-
-  /** Resolves when it is woken, or after `forMs` at the latest. */
-  sleep(forMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = startRefTimer(this.#clock, Math.min(forMs, TIMER_MS_MAX), this.wake);
-      this.#wake = () => {
-        cancel();
-        this.#wake = undefined;
-        resolve();
-      };
-      if (this.isAborted) this.wake();
-    });
-  }
-
-  close(): void {
-    this.#signal?.removeEventListener("abort", this.wake);
-  }
+/** What the store answered, and what becomes of the charge if it admitted. */
+interface Admission {
+  readonly decision: Decision;
+  readonly refund: () => MaybePromise<void>;
+  /** Settles a reservation: the charge is final. */
+  readonly keep?: () => MaybePromise<void>;
 }
 
-/** The longest time that the system's timers can hold. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+/** What is asked of the store. */
+type Request = RequestOptions & { readonly cost: number };
 
 interface Wait {
   readonly timeoutMs: number;
   readonly signal: WaitSignal | undefined;
-  readonly request: RequestOptions;
+  readonly request: Request;
 }
 
 function toWait(options: WaitOptions | undefined): Wait {
@@ -209,16 +206,16 @@ function toWait(options: WaitOptions | undefined): Wait {
   if (signal !== undefined && !isSignal(signal)) {
     refuse(SITE, `signal must be an AbortSignal, got ${show(signal)}`);
   }
-  const { timeoutMs: _timeoutMs, signal: _signal, ...request } = options ?? {};
-  return { timeoutMs, signal, request };
+  return { timeoutMs, signal, request: toRequest(given) };
 }
 
-/** Not `instanceof`: a signal may come from another realm. */
-function isSignal(value: unknown): value is WaitSignal {
-  const { aborted, throwIfAborted, addEventListener } = Object(value) as Partial<WaitSignal>;
-  return (
-    typeof aborted === "boolean" &&
-    typeof throwIfAborted === "function" &&
-    typeof addEventListener === "function"
-  );
+// Checked here and not when its turn comes, which may be much later.
+function toRequest(given: Partial<Record<keyof RequestOptions, unknown>>): Request {
+  const requestId = toRequestId(given.requestId);
+  const caller = toCaller(given.caller);
+  return {
+    cost: given.cost === undefined ? 1 : toCost(given.cost),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(caller === undefined ? {} : { caller }),
+  };
 }

@@ -76,7 +76,11 @@ class StoreLimiter implements Limiter<false> {
 
   async wait(key: string, options?: WaitOptions): Promise<Decision> {
     this.#mustBeOpen();
-    this.#waitingLines ??= new WaitingLines(this, this.#clock);
+    this.#waitingLines ??= new WaitingLines(
+      this,
+      this.#clock,
+      this.#counters.map(({ limit }) => limit),
+    );
     return this.#waitingLines.wait(toKey(key), options);
   }
 
@@ -145,7 +149,7 @@ class StoreLimiter implements Limiter<false> {
   close(): MaybePromise<void> {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
-    this.#waitingLines?.wakeAll();
+    this.#waitingLines?.close();
     this.#releaseName();
     if (this.#ownsStore) return this.#store.close();
     for (const counter of this.#counters) this.#store.forget?.(counter);
