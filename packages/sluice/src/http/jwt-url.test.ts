@@ -13,6 +13,7 @@ const pairs = new Map(
   ["a", "b"].map((kid) => [kid, generateKeyPairSync("ec", { namedCurve: "P-256" })]),
 );
 const closers: (() => void)[] = [];
+const HEAD_WITHOUT_KID = Buffer.from('{"alg":"ES256"}').toString("base64url");
 
 afterEach(() => {
   for (const close of closers.splice(0)) close();
@@ -148,6 +149,62 @@ describe("keys at a URL", () => {
     issuer.publish(setOf("a"));
     clock.advance(10_000);
     expect(await verifier.verify(token)).toEqual({ sub: "42" });
+  });
+});
+
+describe("tokens of an attacker, with keys at a URL", () => {
+  it("are fetched for once, however many names of keys they invent while the fetch is under way", async () => {
+    const { issuer, clock, verifier, reasons } = await stand();
+    const good = await sign("a");
+    await verifier.verify(good);
+    clock.advance(10_000);
+    let release: (() => void) | undefined;
+    issuer.answer = (_, response) => {
+      release = () => response.end(setOf("a", "b"));
+    };
+    const head = (kid: string) =>
+      Buffer.from(JSON.stringify({ alg: "ES256", kid })).toString("base64url");
+    const rest = good.slice(good.indexOf("."));
+    const flood = Array.from({ length: 3_000 }, (_, i) => verifier.verify(head(`x${i}`) + rest));
+    // Keys that are known serve meanwhile.
+    expect(await verifier.verify(await sign("a", "7"))).toEqual({ sub: "7" });
+    while (release === undefined) await new Promise((resolve) => setImmediate(resolve));
+    release();
+    expect((await Promise.all(flood)).every((claims) => claims === undefined)).toBe(true);
+    expect(await verifier.verify(await sign("b"))).toEqual({ sub: "42" });
+    expect(issuer.asked).toBe(2);
+    expect(new Set(reasons)).toEqual(new Set(["key"]));
+  });
+
+  it("can't use a public key as a secret, nor no algorithm", async () => {
+    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "a" }];
+    const rsaOnly: Partial<JwtOptions> = { algorithms: ["RS256"] };
+    const { verifier, reasons } = await stand(JSON.stringify({ keys }), rsaOnly);
+    const pem = publicKey.export({ format: "pem", type: "spki" });
+    for (const secret of [pem, JSON.stringify(keys[0]), JSON.stringify({ keys })]) {
+      const token = await new SignJWT({ sub: "42" })
+        .setProtectedHeader({ alg: "HS256", kid: "a" })
+        .sign(Buffer.from(secret));
+      expect(await verifier.verify(token)).toBeUndefined();
+    }
+    const none = [{ alg: "none", kid: "a" }, { sub: "42" }].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    );
+    expect(await verifier.verify(`${none.join(".")}.`)).toBeUndefined();
+    expect(reasons).toEqual(["algorithm", "algorithm", "algorithm", "algorithm"]);
+  });
+
+  it("cost little with a set as large as may be", async () => {
+    const { publicKey } = pairOf("a");
+    const { kty, crv, x, y } = publicKey.export({ format: "jwk" });
+    const keys = Array.from({ length: 1_500 }, () => ({ kty, crv, x, y }));
+    const { verifier, reasons } = await stand(JSON.stringify({ keys }));
+    const forged = await Promise.all(["1", "2", "3"].map((sub) => sign("b", sub)));
+    const startMs = performance.now();
+    for (const token of forged) await verifier.verify(token.replace(/^[^.]+/, HEAD_WITHOUT_KID));
+    expect(reasons).toEqual(["signature", "signature", "signature"]);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
   });
 });
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { errors, jwtVerify } from "jose";
+import { errors } from "jose";
 import { wallMsOf } from "../clock.js";
 import { andThen, type MaybePromise, tell } from "../maybe-promise.js";
 import { parseCookies } from "./identity/cookies.js";
@@ -22,6 +22,7 @@ import {
   toJwtSetup,
 } from "./jwt/options.js";
 import { KeysUnavailable, RemoteKeys } from "./jwt/remote-keys.js";
+import { verifyToken } from "./jwt/verify-token.js";
 import type { RequestView } from "./request-view.js";
 
 export type { BodyBounds, BodyFields } from "./body.js";
@@ -119,8 +120,8 @@ export class JwtVerifier implements TokenVerifier {
       return known;
     }
     const current = { ...checks, currentDate: new Date(nowMs) };
-    return jwtVerify(token, this.#keys, current).then(
-      ({ payload }) => {
+    return verifyToken(token, this.#keys, current).then(
+      (payload) => {
         this.#stats.verified++;
         const expiresMs =
           payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1_000 + toleranceMs;
@@ -193,9 +194,7 @@ function toRejection(error: unknown): TokenRejection {
     return CLAIM_REJECTIONS[error.claim] ?? "claims";
   if (error instanceof KeysUnavailable) return "keys-unavailable";
   if (error instanceof errors.JOSENotSupported) return "unsupported";
-  const isOfKeys =
-    error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
-  return isOfKeys ? "key" : "malformed";
+  return error instanceof errors.JWKSNoMatchingKey ? "key" : "malformed";
 }
 
 const CLAIM_REJECTIONS: Readonly<Record<string, TokenRejection>> = {
