@@ -17,6 +17,11 @@ export interface Verdict {
   /** How long an admitted request has to wait before it goes on. */
   readonly delayMs: number;
   readonly source: Source;
+  /**
+   * How long the key is still blocked, Infinity if until it is unblocked. Absent if it is not: then the limit
+   * itself answered.
+   */
+  readonly blockedMs?: number | undefined;
 }
 
 /** The answer to a request. */

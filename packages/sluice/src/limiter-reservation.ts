@@ -48,6 +48,7 @@ abstract class HeldDecision implements Decision {
   readonly resetMs: number;
   readonly delayMs: number;
   readonly source: Source;
+  readonly blockedMs: number | undefined;
   #settle: Settle | undefined;
 
   constructor(decision: Decision, settle: Settle) {
@@ -58,6 +59,7 @@ abstract class HeldDecision implements Decision {
     this.resetMs = decision.resetMs;
     this.delayMs = decision.delayMs;
     this.source = decision.source;
+    this.blockedMs = decision.blockedMs;
     this.#settle = settle;
   }
 

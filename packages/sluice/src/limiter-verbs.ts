@@ -45,18 +45,22 @@ export interface Limiter<IsSync extends boolean = true> {
   acquire(key: string, options?: RequestOptions): Answer<Permit<IsSync>, IsSync>;
   /** The same at an explicit time. */
   acquireAt(key: string, options: RequestOptions & AtTime): Answer<Permit<IsSync>, IsSync>;
-  /** An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. */
-  refund(key: string, cost?: number): Answer<void, IsSync>;
+  /**
+   * An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. Returns how many units
+   * were really refunded: the most under any limit of the limiter, 0 if nothing was in use. It is read before and
+   * after, so requests of the same key in between can make it differ.
+   */
+  refund(key: string, cost?: number): Answer<number, IsSync>;
   /** The same at an explicit time. */
-  refundAt(key: string, options: { cost?: number } & AtTime): Answer<void, IsSync>;
+  refundAt(key: string, options: { cost?: number } & AtTime): Answer<number, IsSync>;
   /** Refuses the key for that long, whatever is left; Infinity blocks until `unblock`. */
   block(key: string, forMs: number): Answer<void, IsSync>;
   /** The same at an explicit time. */
   blockAt(key: string, options: { forMs: number } & AtTime): Answer<void, IsSync>;
-  /** Ends a block at once. */
-  unblock(key: string): Answer<void, IsSync>;
-  /** The same: time plays no part in it. */
-  unblockAt(key: string, options: AtTime): Answer<void, IsSync>;
+  /** Ends a block immediately. Returns whether there was one. */
+  unblock(key: string): Answer<boolean, IsSync>;
+  /** The same; a block that had ended by that time is none. */
+  unblockAt(key: string, options: AtTime): Answer<boolean, IsSync>;
   /** Forgets what the key has used, permits included. A block stays. */
   reset(key: string): Answer<void, IsSync>;
   /** The same at an explicit time. */

@@ -28,7 +28,7 @@ export interface WaitVerbs {
   check(key: string, options: RequestOptions): MaybePromise<Decision>;
   peek(key: string, options: PeekRequest): MaybePromise<Decision>;
   reserve(key: string, options: RequestOptions): MaybePromise<Reservation<false>>;
-  refund(key: string, cost?: number): MaybePromise<void>;
+  refund(key: string, cost?: number): MaybePromise<unknown>;
 }
 
 /** At most this many callers may wait for one limiter; the next one gets an error. */
@@ -180,7 +180,7 @@ export class WaitingLines {
 /** What the store answered, and what becomes of the charge if it admitted. */
 interface Admission {
   readonly decision: Decision;
-  readonly refund: () => MaybePromise<void>;
+  readonly refund: () => unknown;
   /** Settles a reservation: the charge is final. */
   readonly keep?: () => MaybePromise<void>;
 }

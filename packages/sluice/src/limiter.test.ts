@@ -202,10 +202,10 @@ describe("refund, block, reset", () => {
   it("refunds up to full and no further", () => {
     const { limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
     limiter.check("k", { cost: 6 });
-    limiter.refund("k", 2);
+    expect(limiter.refund("k", 2)).toBe(2);
     expect(limiter.peek("k").remaining).toBe(6);
-    limiter.refund("k", 1000);
-    limiter.refund("never seen");
+    expect(limiter.refund("k", 1000)).toBe(4);
+    expect(limiter.refund("never seen")).toBe(0);
     expect(limiter.peek("k").remaining).toBe(10);
   });
 
@@ -235,8 +235,17 @@ describe("refund, block, reset", () => {
       allowed: false,
       retryAfterMs: Number.POSITIVE_INFINITY,
     });
-    limiter.unblock("k");
+    expect(limiter.unblock("k")).toBe(true);
+    expect(limiter.unblock("k")).toBe(false);
     expect(limiter.check("k").allowed).toBe(true);
+  });
+
+  it("says how long the block lasts, also where the limit makes the caller wait longer", () => {
+    const { limiter } = setup(fixedWindow({ limit: 1, windowMs: 1000 }));
+    limiter.check("k");
+    expect(limiter.check("k").blockedMs).toBeUndefined();
+    limiter.block("k", 10);
+    expect(limiter.check("k")).toMatchObject({ retryAfterMs: 1000, blockedMs: 10 });
   });
 
   it("forgets what was used on reset, but not the block", () => {

@@ -13,6 +13,7 @@ import {
 import { combine, type Decision } from "./decision.js";
 import { SluiceError, show } from "./errors.js";
 import { asRequest, toCaller, toCost, toDurationMs, toKey, toRequestId } from "./limiter-input.js";
+import { refundCharges, unblockCharges } from "./limiter-operator.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
 import {
   HeldPermit,
@@ -108,11 +109,11 @@ class StoreLimiter implements Limiter<false> {
     return this.#acquire(key, options, toTime(options));
   }
 
-  refund(key: string, cost = 1): MaybePromise<void> {
+  refund(key: string, cost = 1): MaybePromise<number> {
     return this.#refund(key, cost);
   }
 
-  refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<void> {
+  refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<number> {
     const nowMs = toTime(options);
     return this.#refund(key, costOf(options), nowMs);
   }
@@ -128,14 +129,12 @@ class StoreLimiter implements Limiter<false> {
     return this.#store.block(this.#name, toKey(key), { untilMs, nowMs });
   }
 
-  unblock(key: string): MaybePromise<void> {
-    this.#mustBeOpen();
-    return this.#store.unblock(this.#name, toKey(key));
+  unblock(key: string): MaybePromise<boolean> {
+    return this.#unblock(key);
   }
 
-  unblockAt(key: string, options: AtTime): MaybePromise<void> {
-    toTime(options);
-    return this.unblock(key);
+  unblockAt(key: string, options: AtTime): MaybePromise<boolean> {
+    return this.#unblock(key, toTime(options));
   }
 
   reset(key: string): MaybePromise<void> {
@@ -190,11 +189,17 @@ class StoreLimiter implements Limiter<false> {
     );
   }
 
-  #refund(key: string, cost: number, nowMs?: number): MaybePromise<void> {
+  #unblock(key: string, nowMs?: number): MaybePromise<boolean> {
+    const moment = this.#moment(nowMs);
+    const charges = this.#charges(key, { cost: 0 }, moment);
+    return unblockCharges(this.#store, charges, moment.clockNowMs);
+  }
+
+  #refund(key: string, cost: number, nowMs?: number): MaybePromise<number> {
     const charges = this.#charges(key, { cost }, this.#moment(nowMs));
     const granted = charges.filter((charge) => !isConcurrency(charge.counter));
     if (granted.length === 0) throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got refund");
-    return this.#store.refund(granted);
+    return refundCharges(this.#store, granted);
   }
 
   #reset(key: string, nowMs?: number): MaybePromise<void> {

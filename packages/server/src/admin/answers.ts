@@ -20,6 +20,8 @@ const decision = z.looseObject({
   resetMs: amount.optional(),
   delayMs: amount.optional(),
   source: text.optional(),
+  blockedMs: amount.optional(),
+  key: text.optional(),
 });
 
 const explainedLimit = z.looseObject({
@@ -52,13 +54,14 @@ const explainedRule = z.looseObject({
   key: text.nullable(),
   from: z.enum(["rule", "tier", "override"]).nullable(),
   limits: z.array(explainedLimit),
+  blockedMs: amount,
 });
 
 const explanation = z.looseObject({
   version: text,
   allowed: z.boolean(),
   rule: text.nullable(),
-  reason: z.enum(["limit", "identity", "store"]).nullable(),
+  reason: z.enum(["limit", "blocked", "identity", "store"]).nullable(),
   retryAfterMs: amount,
   delayMs: z.number(),
   rules: z.array(explainedRule),
@@ -119,7 +122,7 @@ export const answers = {
   explain: explanation,
   reset: z.looseObject({ ...target, reset: z.literal(true) }),
   block: z.looseObject({ ...target, blocked: z.literal(true), forMs: z.number().nullable() }),
-  unblock: z.looseObject({ ...target, blocked: z.literal(false) }),
+  unblock: z.looseObject({ ...target, blocked: z.literal(false), wasBlocked: z.boolean() }),
   refund: z.looseObject({ ...target, refunded: z.number() }),
   reload: z.looseObject({ reloaded: z.literal(true), version: text }),
   rules,

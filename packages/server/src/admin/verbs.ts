@@ -16,13 +16,15 @@ export async function check(core: Core, { facts, cost }: Input<"check">): Promis
   // Nobody sees a response here: there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
   core.telemetry.decided("decision", decision, asked);
-  return toAnswer(decision);
+  return toAnswer(policy, asked, decision);
 }
 
 /** What `check` would answer. */
 export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
-  const options = cost === undefined ? {} : { cost };
-  return toAnswer(await decidingPolicy(core).peek(factsOf(core, facts), options));
+  const policy = decidingPolicy(core);
+  const asked = factsOf(core, facts);
+  const decision = await policy.peek(asked, cost === undefined ? {} : { cost });
+  return toAnswer(policy, asked, decision);
 }
 
 /** Which rules a request meets, and why. */
@@ -49,8 +51,8 @@ export async function block(core: Core, input: Input<"block">): Promise<object> 
 /** Ends a block. */
 export async function unblock(core: Core, input: Input<"unblock">): Promise<object> {
   const { rule, key } = await toTarget(core, input);
-  await core.policy.unblock(rule, key);
-  return { rule, key, blocked: false };
+  const wasBlocked = await core.policy.unblock(rule, key);
+  return { rule, key, blocked: false, wasBlocked };
 }
 
 /** Grants a key units. */
@@ -109,6 +111,10 @@ function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
   return toFacts(facts, config.identity.keySecret);
 }
 
-function toAnswer(decision: PolicyDecision): object {
-  return { ...decision.toJSON(), results: decision.results };
+async function toAnswer(policy: Policy, facts: Facts, decision: PolicyDecision): Promise<object> {
+  const answer = { ...decision.toJSON(), results: decision.results };
+  if (decision.reason !== "blocked") return answer;
+  // Decisions don't show keys, but an operator needs the one that is blocked to unblock it.
+  const { rules } = await policy.explain(facts);
+  return { ...answer, key: rules.find(({ rule }) => rule === decision.rule)?.key ?? undefined };
 }

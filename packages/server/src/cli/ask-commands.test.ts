@@ -209,7 +209,8 @@ describe("sluice reset, refund, block and unblock", () => {
     ["block", [], { forMs: 600_000 }, { blocked: true }, ": blocked for 10 min\n"],
     ["block", ["--for", "90s"], { forMs: 90_000 }, { blocked: true }, "blocked for 1 min 30 s\n"],
     ["block", ["--for", "forever"], { forMs: null }, { blocked: true }, "until it is unblocked\n"],
-    ["unblock", [], {}, { blocked: false }, "login ip:203.0.113.10: not blocked\n"],
+    ["unblock", [], {}, { blocked: false, wasBlocked: true }, ": unblocked\n"],
+    ["unblock", [], {}, { blocked: false, wasBlocked: false }, ": was not blocked\n"],
   ])("%s %j asks the service and says what was done", async (verb, flags, more, done, said) => {
     const url = await start(200, { rule: "login", key: "ip:203.0.113.10", ...more, ...done });
     const { code, out } = await sluice([verb, "--admin", url, ...key, ...flags]);

@@ -49,11 +49,13 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
       tell(flags, terminal, `${nameOf(flags)}: blocked ${until}`);
       finish(EXIT.ok);
     });
-  addVerb(program, "unblock", "end a block at once", UNBLOCK_HELP).action(async (flags: Flags) => {
-    await ask("unblock", {}, flags, terminal);
-    tell(flags, terminal, `${nameOf(flags)}: not blocked`);
-    finish(EXIT.ok);
-  });
+  addVerb(program, "unblock", "end a block immediately", UNBLOCK_HELP).action(
+    async (flags: Flags) => {
+      const { wasBlocked } = await ask("unblock", {}, flags, terminal);
+      tell(flags, terminal, `${nameOf(flags)}: ${wasBlocked ? "unblocked" : "was not blocked"}`);
+      finish(EXIT.ok);
+    },
+  );
 }
 
 function addVerb(program: Command, verb: KeyVerb, description: string, help: string): Command {

@@ -102,13 +102,36 @@ describe("sluice demo", () => {
     expect((await ask("peek", ...facts)).code).toBe(0);
     expect((await ask("block", ...key, "--for", "forever")).code).toBe(0);
     expect((await ask("peek", ...facts)).code).toBe(1);
-    expect((await ask("unblock", ...key)).code).toBe(0);
+    expect(await ask("unblock", ...key)).toMatchObject({
+      code: 0,
+      out: "login ip:203.0.113.10: unblocked\n",
+    });
+    expect((await ask("unblock", ...key)).out).toBe("login ip:203.0.113.10: was not blocked\n");
     expect((await ask("peek", ...facts)).code).toBe(0);
     const top = await ask("top", "--once");
     expect(top.code).toBe(0);
     expect(top.out).toMatch(/^login +ip /m);
     expect(top.out).toContain("hmac:");
     expect(top.out).not.toContain("203.0.113.10");
+  });
+
+  it("says that a key is blocked, until when, and which key", async () => {
+    const facts = ["--method", "POST", "--path", "/login", "--ip", "203.0.113.10"];
+    const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
+    const until = String.raw`is blocked for (?:10 min|9 min 59 s), until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`;
+    await ask("block", ...key, "--for", "10m");
+    for (const verb of ["check", "peek"]) {
+      const { out } = await ask(verb, ...facts);
+      expect(out).toMatch(new RegExp(`^refused {2}login: ip:203.0.113.10 ${until}\n$`));
+    }
+    const explained = await ask("explain", ...facts);
+    expect(explained.out).toMatch(new RegExp(`^refused by login: ip:203.0.113.10 ${until}\n`));
+    expect(explained.out).toMatch(/^ {2}blocked for (?:10 min|9 min 59 s), until /m);
+    expect(explained.out).not.toContain("over its limit");
+    await ask("block", ...key, "--for", "forever");
+    const forever = await ask("check", ...facts);
+    expect(forever.out).toBe("refused  login: ip:203.0.113.10 is blocked until it is unblocked\n");
+    expect((await ask("check", ...facts, "--json")).out).toContain('"reason":"blocked"');
   });
 
   it("lists the rules in force, switches them off and on, and reloads", async () => {

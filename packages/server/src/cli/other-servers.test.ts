@@ -80,6 +80,7 @@ describe("answers with control characters in every string", () => {
     conditions: [{ on: "path", wanted: evil, isMet: true }],
     ...{ notApplied: "missing", from: "tier" },
     limits: [{ ...numbers, algorithm: evil, wouldPass: false }],
+    blockedMs: 1,
   };
   const listed = {
     ...{ id: evil, keyType: evil, onExceed: evil, isOn: true },
@@ -101,6 +102,8 @@ describe("answers with control characters in every string", () => {
     [["check"], decision],
     [["peek"], { ...decision, allowed: true }],
     [["explain"], { ...explanation, rules: [explained] }],
+    [["check"], { ...decision, reason: "blocked", blockedMs: 1e300 }],
+    [["explain"], { ...explanation, reason: "blocked", rules: [explained] }],
     [["reload"], { reloaded: true, version: evil }],
     [["rules", "list"], rules],
     [["rules", "disable", "login"], rules],

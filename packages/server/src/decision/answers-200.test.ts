@@ -250,8 +250,11 @@ describe("operators", () => {
   it.each(targets)("block and unblock a key of %s", async (_, target, request) => {
     await test.post("/v1/block", { ...target, forMs: 1_000 });
     const refused = await test.post("/v1/check", request);
-    expect(refused.body).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
-    await test.post("/v1/unblock", target);
+    expect(refused.body).toMatchObject({ allowed: false, retryAfterMs: 1_000, reason: "blocked" });
+    const unblocked = await test.post("/v1/unblock", target);
+    expect(unblocked.body).toEqual({ ok: true, wasBlocked: true });
+    const again = await test.post("/v1/unblock", target);
+    expect(again.body).toEqual({ ok: true, wasBlocked: false });
     expect((await test.post("/v1/check", request)).body.allowed).toBe(true);
     await test.post("/v1/block", { ...target, forMs: null });
     expect((await test.post("/v1/check", request)).body).toMatchObject({
@@ -263,10 +266,13 @@ describe("operators", () => {
   it.each(targets)("refund and reset a key of %s", async (_, target, request) => {
     const full = (await leftOf(request)) as number;
     await test.post("/v1/check", { ...request, cost: 5 });
-    await test.post("/v1/refund", { ...target, cost: 2 });
+    const refunded = await test.post("/v1/refund", { ...target, cost: 2 });
+    expect(refunded.body).toEqual({ ok: true, refunded: 2 });
     expect(await leftOf(request)).toBe(full - 3);
     await test.post("/v1/refund", target);
     expect(await leftOf(request)).toBe(full - 2);
+    const rest = await test.post("/v1/refund", { ...target, cost: 50 });
+    expect(rest.body).toEqual({ ok: true, refunded: 2 });
     await test.post("/v1/reset", target);
     expect(await leftOf(request)).toBe(full);
   });

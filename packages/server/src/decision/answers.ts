@@ -10,9 +10,11 @@ import type { JsonSchema } from "./shape.js";
 const answers = new AnswerTexts();
 const policyAnswers = new AnswerTexts();
 
-/** The answer to a decision under a limit. `id`: of what is held. */
+/** The answer to a decision under a limit. `id`: of what is held. Only a block needs a reason: else it is the limit. */
 export function toAnswer(decision: Decision, id?: string): string {
-  return id === undefined ? answers.of(decision) : `{${numberFieldsOf(decision)},"id":"${id}"}`;
+  if (id !== undefined) return `{${numberFieldsOf(decision)},"id":"${id}"}`;
+  const reason = decision.blockedMs === undefined ? undefined : "blocked";
+  return answers.of(decision, undefined, reason);
 }
 
 /** The answer to a decision under rules. */
@@ -69,7 +71,10 @@ export const answerSchema: JsonSchema = {
   properties: {
     ...numbers,
     rule: { type: "string", description: "The rule that bound." },
-    reason: { enum: ["limit", "identity", "store"], description: "Why it was refused." },
+    reason: {
+      enum: ["limit", "blocked", "identity", "store"],
+      description: "Why it was refused; blocked: an operator blocked the key.",
+    },
     id: { type: "string", description: "Of what is held; only if it was allowed." },
     results: { type: "array", items: result, description: "What each rule said, if asked for." },
   },

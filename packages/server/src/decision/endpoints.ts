@@ -10,7 +10,13 @@ import type { Shape } from "./shape.js";
 import type { Call, Verbs } from "./verbs.js";
 
 /** What an endpoint answers with, by the name of its schema. */
-export type AnswerName = "Answer" | "AnswerOrAnswers" | "Done" | "Explanation";
+export type AnswerName =
+  | "Answer"
+  | "AnswerOrAnswers"
+  | "Done"
+  | "Refunded"
+  | "Unblocked"
+  | "Explanation";
 
 /** One endpoint. All are asked by POST. */
 export interface Endpoint {
@@ -86,7 +92,7 @@ export function toEndpoints(
       run: (request) => verbs.release(request),
     }),
     endpoint("/v1/refund", "Grants units, at most what was used.", inputs.refund, {
-      answer: "Done",
+      answer: "Refunded",
       examples: { rule: { ...byRule, cost: 2 }, limit: { ...own, cost: 5 } },
       run: (request, call) => verbs.refund(request, call),
     }),
@@ -96,7 +102,7 @@ export function toEndpoints(
       run: (request, call) => verbs.block(request, call),
     }),
     endpoint("/v1/unblock", "Ends a block.", inputs.target, {
-      answer: "Done",
+      answer: "Unblocked",
       examples: { rule: byRule, limit: own },
       run: (request, call) => verbs.unblock(request, call),
     }),

@@ -48,7 +48,13 @@ export function toOpenApi(endpoints: readonly Endpoint[]): string {
         AnswerError: answerErrorSchema,
         Answers: answersSchema,
         AnswerOrAnswers: { anyOf: [refTo("Answer"), refTo("Answers")] },
-        Done: doneSchema,
+        Done: toDoneSchema({}),
+        Refunded: toDoneSchema({
+          refunded: { type: "integer", minimum: 0, description: "Units that were given back." },
+        }),
+        Unblocked: toDoneSchema({
+          wasBlocked: { type: "boolean", description: "Whether there was a block." },
+        }),
         Explanation: { type: "object", required: ["version", "allowed", "rules"] },
         Limits: limitsSchema,
         Problem: problemSchema,
@@ -65,12 +71,11 @@ const idempotencyKey = {
   schema: { type: "string" },
 };
 
-const doneSchema: JsonSchema = {
-  type: "object",
-  properties: { ok: { const: true } },
-  required: ["ok"],
-  additionalProperties: false,
-};
+function toDoneSchema(reported: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  const properties = { ok: { const: true }, ...reported };
+  const required = Object.keys(properties);
+  return { type: "object", properties, required, additionalProperties: false };
+}
 
 function toOperation({ path, summary, input, answer, examples }: Endpoint) {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);

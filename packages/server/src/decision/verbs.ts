@@ -135,7 +135,7 @@ export class Verbs {
       isRuleTarget(target)
         ? this.#policy.refund(target.rule, key, cost)
         : this.#limiterOf(target, call).refund(key, cost),
-      done,
+      (refunded) => `{"ok":true,"refunded":${refunded}}`,
     );
   }
 
@@ -160,7 +160,7 @@ export class Verbs {
       isRuleTarget(target)
         ? this.#policy.unblock(target.rule, target.key)
         : this.#limiterOf(target, call).unblock(target.key),
-      done,
+      (wasBlocked) => `{"ok":true,"wasBlocked":${wasBlocked}}`,
     );
   }
 

@@ -50,6 +50,7 @@ describe("metrics of decisions", () => {
     });
     expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toEqual({
       [ofLogin("limit")]: 3,
+      [ofLogin("blocked")]: 0,
       [ofLogin("identity")]: 0,
       [ofLogin("store")]: 0,
     });

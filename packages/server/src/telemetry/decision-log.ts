@@ -26,6 +26,7 @@ export const DECISION_LINES_PER_SECOND_MAX = 100;
 /** Why a request was refused, in the words of the response's body. */
 export const REASON_CODES: Readonly<Record<RefusalReason, string>> = {
   limit: "RATE_LIMIT_EXCEEDED",
+  blocked: "RATE_LIMIT_EXCEEDED",
   identity: "IDENTITY_MISSING",
   store: "RATE_LIMIT_UNAVAILABLE",
 };

@@ -2,7 +2,7 @@
 // found once, and everything else waits until somebody asks.
 
 import type { Source } from "sluice";
-import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
+import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
 import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
@@ -63,7 +63,7 @@ export class DecisionTally {
   // Of the decision that is being counted:
   #period = 0;
   #isAllowed = true;
-  #reason: "limit" | "identity" | "store" = "limit";
+  #reason: RefusalReason = "limit";
   #isDelayed = false;
   // And of the rule whose charges come just now:
   #rule: Rule | undefined;

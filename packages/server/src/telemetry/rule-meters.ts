@@ -30,7 +30,12 @@ export class RuleMeter {
   readonly keyType: string;
   allowed = 0;
   delayed = 0;
-  readonly blocked: Record<RefusalReason, number> = { limit: 0, identity: 0, store: 0 };
+  readonly blocked: Record<RefusalReason, number> = {
+    limit: 0,
+    blocked: 0,
+    identity: 0,
+    store: 0,
+  };
   shadowAllowed = 0;
   shadowBlocked = 0;
   hotKeysDetected = 0;
@@ -59,10 +64,10 @@ export class RuleMeter {
   }
 
   get totals(): Totals {
-    const { limit, identity, store } = this.blocked;
+    const { limit, blocked, identity, store } = this.blocked;
     return {
       allowed: this.allowed + this.delayed,
-      blocked: limit + identity + store,
+      blocked: limit + blocked + identity + store,
       shadowBlocked: this.shadowBlocked,
     };
   }

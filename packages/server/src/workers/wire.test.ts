@@ -33,6 +33,15 @@ it("verdicts and standings keep their numbers, a wait without end too", () => {
   expect(fromWireStanding(second)).toEqual(standing);
 });
 
+it.each([1_000, Number.POSITIVE_INFINITY])("verdicts and standings keep a block of %d ms", (ms) => {
+  const blocked: Verdict = { ...verdict, blockedMs: ms };
+  const standing: Standing = { ...blocked, used: 3 };
+  const line = encodeAnswers([[1, [toWireVerdict(blocked), toWireStanding(standing)]]]);
+  const [[, [first, second]]] = decodeAnswers(line) as [[number, [WireVerdict, WireVerdict]]];
+  expect(fromWireVerdict(first)).toEqual(blocked);
+  expect(fromWireStanding(second)).toEqual(standing);
+});
+
 it("calls keep keys in any script, halves of a pair included, and a block without end", () => {
   const key = 'a"\n\\ é 漢字 😀 \ud800';
   const line = encodeCalls({

@@ -62,6 +62,8 @@ export type WireVerdict = readonly [
   delayMs: number,
   source: number,
   used?: number,
+  /** 0: it is not blocked. */
+  blockedMs?: WireMs,
 ];
 
 const SOURCES = ["memory", "store", "lease", "deny-cache", "fallback"] as const;
@@ -127,16 +129,18 @@ export function fromWireCharge(
 }
 
 /** A verdict as it is sent. */
-export function toWireVerdict(verdict: Verdict): WireVerdict {
-  const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source } = verdict;
+export function toWireVerdict(verdict: Verdict, used?: number): WireVerdict {
+  const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source, blockedMs } = verdict;
   const from = SOURCES.indexOf(source);
-  return [allowed ? 1 : 0, limit, remaining, retryAfterMs, resetMs, delayMs, from];
+  const plain = [allowed ? 1 : 0, limit, remaining, retryAfterMs, resetMs, delayMs, from] as const;
+  const isPlain = used === undefined && blockedMs === undefined;
+  return isPlain ? plain : [...plain, used ?? 0, blockedMs ?? 0];
 }
 
 /** Reads {@link toWireVerdict}. */
 export function fromWireVerdict(wire: WireVerdict): Verdict {
-  const [allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source] = wire;
-  return {
+  const [allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source, , blockedMs = 0] = wire;
+  const verdict: Verdict = {
     allowed: allowed === 1,
     limit,
     remaining,
@@ -145,11 +149,12 @@ export function fromWireVerdict(wire: WireVerdict): Verdict {
     delayMs,
     source: SOURCES[source],
   };
+  return blockedMs === 0 ? verdict : { ...verdict, blockedMs: fromWireMs(blockedMs) };
 }
 
 /** A standing as it is sent. */
 export function toWireStanding(standing: Standing): WireVerdict {
-  return [...toWireVerdict(standing), standing.used] as unknown as WireVerdict;
+  return toWireVerdict(standing, standing.used);
 }
 
 /** Reads {@link toWireStanding}. */

@@ -1,4 +1,4 @@
-// Problem bodies (RFC 9457) of the three ways in which a request is refused. What does not change is
+// Problem bodies (RFC 9457) of the ways in which a request is refused. What does not change is
 // written once: a flood of refusals must stay cheap.
 
 import type { RefusalReason } from "../rules/policy-decision.js";
@@ -26,6 +26,13 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
     title: "Too Many Requests",
     code: "RATE_LIMIT_EXCEEDED",
     sentence: "The rate limit is exceeded",
+  }),
+  blocked: toKind({
+    type: `${TYPES}quota-exceeded`,
+    status: 429,
+    title: "Too Many Requests",
+    code: "RATE_LIMIT_EXCEEDED",
+    sentence: "Requests of this client are blocked",
   }),
   store: toKind({
     type: `${TYPES}temporary-reduced-capacity`,

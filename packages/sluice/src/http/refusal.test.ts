@@ -38,6 +38,17 @@ describe("a refusal", () => {
     });
   });
 
+  it("says that the client is blocked, with the same code, where that is why", () => {
+    const { door, enter } = doorOf([{ id: "login", key: "ip", limit: one }]);
+    door.policy.block("login", "ip:203.0.113.10", 90_000);
+    const { refusal } = enter();
+    expect(refusal).toMatchObject({ status: 429, reason: "blocked" });
+    expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
+      code: "RATE_LIMIT_EXCEEDED",
+      detail: "Requests of this client are blocked. Try again in 90 seconds.",
+    });
+  });
+
   it("is a 503 where a rule is closed while its store is away", async () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";

@@ -81,12 +81,9 @@ export function withDelay(
   const ahead = Math.ceil((counted.limit - limit.limit) * share);
   const beyondMs = verdict.resetMs + ((untaken - limit.capacity) * everyMs) / amount;
   return {
-    allowed: verdict.allowed,
+    ...verdict,
     limit: Math.max(1, verdict.limit - ahead),
     remaining: Math.max(0, verdict.remaining - ahead),
-    retryAfterMs: verdict.retryAfterMs,
-    resetMs: verdict.resetMs,
     delayMs: verdict.allowed ? Math.max(0, Math.ceil(beyondMs)) : 0,
-    source: verdict.source,
   };
 }

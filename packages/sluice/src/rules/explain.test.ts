@@ -65,8 +65,21 @@ describe("explain", () => {
           delayMs: 0,
         },
       ],
+      blockedMs: 0,
     });
     expect(rules[1]).toMatchObject({ key: "user:42", from: "tier", conditions: [] });
+  });
+
+  it("says that a key is blocked and for how long, not that it is over its limit", () => {
+    const policy = policyOf({ id: "login", key: "ip", limit: perMinute(9) });
+    policy.block("login", "ip:203.0.113.10", 5_000);
+    const { reason, rules } = explain(policy);
+    expect([reason, rules[0].blockedMs]).toEqual(["blocked", 5_000]);
+    policy.block("login", "ip:203.0.113.10", Number.POSITIVE_INFINITY);
+    expect(explain(policy).rules[0].blockedMs).toBeNull();
+    expect(policy.unblock("login", "ip:203.0.113.10")).toBe(true);
+    expect(policy.unblock("login", "ip:203.0.113.10")).toBe(false);
+    expect(explain(policy)).toMatchObject({ reason: null, rules: [{ blockedMs: 0 }] });
   });
 
   it("names the override, and the rule that would refuse", () => {

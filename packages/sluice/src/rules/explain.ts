@@ -56,6 +56,8 @@ export interface ExplainedRule {
   /** Whose numbers hold: the rule's own, those of the caller's tier or of its key. Null if none do. */
   readonly from: "rule" | "tier" | "override" | null;
   readonly limits: readonly ExplainedLimit[];
+  /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
+  readonly blockedMs: number | null;
 }
 
 /** One condition of a rule, and whether the request meets it. */
@@ -145,6 +147,7 @@ function toExplained(
     key: isMatch ? (keyFor(rule, subject) ?? null) : null,
     from: own[0]?.ruleLimit.from ?? null,
     limits: own.map(toExplainedLimit),
+    blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
   };
 }
 

@@ -9,8 +9,11 @@ import { waitMsOf } from "./hold-times.js";
 import { describeKey } from "./key.js";
 import type { Rule } from "./rule.js";
 
-/** Why a request was refused: over a limit, no identity to count by, or no store that answers. */
-export type RefusalReason = "limit" | "identity" | "store";
+/**
+ * Why a request was refused: over a limit, a key that is blocked, no identity to count by, or no store that
+ * answers.
+ */
+export type RefusalReason = "limit" | "blocked" | "identity" | "store";
 
 /** What one limit of a rule said. It never shows the key. */
 export interface RuleResult {
@@ -166,6 +169,11 @@ export class PolicyDecision implements Decision {
     return this.allowed ? longestDelay(this.#charges) : 0;
   }
 
+  /** How long the key under the rule that bound is still blocked; undefined if that is not why it was refused. */
+  get blockedMs(): number | undefined {
+    return this.#binding?.verdict.blockedMs;
+  }
+
   get source(): Source {
     return this.#binding?.verdict.source ?? "memory";
   }
@@ -209,8 +217,8 @@ export class PolicyDecision implements Decision {
   /** The decision without what each rule said. Infinity becomes null. */
   toJSON(): Record<string, unknown> {
     const { allowed, rule, reason, limit, remaining, retryAfterMs, resetMs, delayMs } = this;
-    const { source, version } = this;
-    const numbers = { limit, remaining, retryAfterMs, resetMs, delayMs };
+    const { blockedMs, source, version } = this;
+    const numbers = { limit, remaining, retryAfterMs, resetMs, delayMs, blockedMs };
     return { allowed, rule, reason, ...numbers, source, version };
   }
 }
@@ -267,6 +275,7 @@ function longestDelay(charges: readonly RuleCharge[]): number {
 
 function toReason(bound: RuleCharge | undefined): RefusalReason {
   if (bound === undefined) return "identity";
+  if (bound.verdict.blockedMs !== undefined) return "blocked";
   const isClosed = bound.counter.onStoreFailure === "closed";
   return isClosed && bound.verdict.source === "fallback" ? "store" : "limit";
 }

@@ -4,8 +4,9 @@
 import { type Clock, countedMsOf, toWholeMs } from "../clock.js";
 import { SluiceError, show } from "../errors.js";
 import { toCost, toDurationMs } from "../limiter-input.js";
-import { andThen, isThenable, type MaybePromise } from "../maybe-promise.js";
-import type { Charge, Standing } from "../stores/store.js";
+import { refundCharges, unblockCharges } from "../limiter-operator.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Charge } from "../stores/store.js";
 import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
 import { describeKey, toPrefix } from "./key.js";
 import { toDimensions, toKeyText } from "./key-text.js";
@@ -36,9 +37,14 @@ export class RuleKey {
     return all(scopes.map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
   }
 
-  unblock(): MaybePromise<void> {
-    const { store } = this.#rule.lane;
-    return all(this.#scopes().map((scope) => store.unblock(scope, this.#key)));
+  /** Returns whether there was a block. */
+  unblock(): MaybePromise<boolean> {
+    const nowMs = toWholeMs(this.#clock.now());
+    return unblockCharges(
+      this.#rule.lane.store,
+      this.#charges(0, () => true),
+      nowMs,
+    );
   }
 
   reset(): MaybePromise<void> {
@@ -47,27 +53,9 @@ export class RuleKey {
 
   /** Returns the whole units that were given back: the most under any limit, since not all need have been used. */
   refund(cost: number): MaybePromise<number> {
-    const units = toCost(cost);
     // A permit is given back by who holds it.
-    const charges = this.#charges(units, ({ isPermit }) => !isPermit);
-    if (charges.length === 0) return 0;
-    // The store does not say how much it took back, so what is in use is read before and after.
-    return andThen(this.#usedOf(charges), (before) =>
-      andThen(this.#rule.lane.store.refund(charges), () =>
-        andThen(this.#usedOf(charges), (after) => toRefunded(units, before, after)),
-      ),
-    );
-  }
-
-  /** What is in use under each limit; undefined if the store did not answer, which the refund itself reports. */
-  #usedOf(charges: readonly Charge[]): MaybePromise<readonly number[] | undefined> {
-    const read = (standings: readonly Standing[]) => standings.map(({ used }) => used);
-    try {
-      const asked = this.#rule.lane.store.debit(charges.map((charge) => ({ ...charge, cost: 0 })));
-      return isThenable(asked) ? asked.then(read, () => undefined) : read(asked);
-    } catch {
-      return undefined;
-    }
+    const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
+    return refundCharges(this.#rule.lane.store, charges);
   }
 
   #scopes(): string[] {
@@ -126,15 +114,3 @@ function toMeantKey(
 function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {
   return calls.some(isThenable) ? Promise.all(calls).then(() => undefined) : undefined;
 }
-
-type Uses = readonly number[] | undefined;
-
-/** Less than a unit that was in use counts as one: it was made whole. Traffic in between can blur it, within `units`. */
-function toRefunded(units: number, before: Uses, after: Uses): number {
-  if (before === undefined || after === undefined) return units;
-  const most = Math.max(...before.map((used, i) => used - after[i]));
-  return Math.min(units, Math.max(0, Math.ceil(most - ROUNDING)));
-}
-
-/** What the arithmetic of doubles may leave over. */
-const ROUNDING = 1e-6;

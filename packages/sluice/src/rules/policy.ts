@@ -210,8 +210,8 @@ export class Policy {
     return this.#keyOf(ruleId, key).block(forMs);
   }
 
-  /** Ends a block at once. */
-  unblock(ruleId: string, key: string): MaybePromise<void> {
+  /** Ends a block immediately. Returns whether there was one. */
+  unblock(ruleId: string, key: string): MaybePromise<boolean> {
     return this.#keyOf(ruleId, key).unblock();
   }
 

@@ -208,7 +208,7 @@ function waitMsOf({ cost: denied, limit, verdict }: Denial, cost: number): numbe
 }
 
 function toVerdict({ limit, verdict }: Denial, waitMs: number, agedMs: number): Verdict {
-  return {
+  const refused: Verdict = {
     allowed: false,
     limit: limit.limit,
     remaining: verdict.remaining,
@@ -217,4 +217,6 @@ function toVerdict({ limit, verdict }: Denial, waitMs: number, agedMs: number): 
     delayMs: 0,
     source: "deny-cache",
   };
+  const blockedMs = (verdict.blockedMs ?? 0) - agedMs;
+  return blockedMs > 0 ? { ...refused, blockedMs } : refused;
 }

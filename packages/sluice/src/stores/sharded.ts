@@ -211,7 +211,7 @@ function gather<T>(
 
 function joinVerdicts(verdicts: readonly Verdict[]): Verdict {
   const passing = verdicts.filter(({ allowed }) => allowed);
-  return {
+  const joined: Verdict = {
     allowed: passing.length > 0,
     limit: sum(verdicts.map(({ limit }) => limit)),
     remaining: sum(verdicts.map(({ remaining }) => remaining)),
@@ -220,6 +220,9 @@ function joinVerdicts(verdicts: readonly Verdict[]): Verdict {
     delayMs: passing.length > 0 ? Math.min(...passing.map(({ delayMs }) => delayMs)) : 0,
     source: verdicts[0].source,
   };
+  // A block is of the key in every shard.
+  const { blockedMs } = verdicts[0];
+  return blockedMs === undefined ? joined : { ...joined, blockedMs };
 }
 
 function joinStandings(standings: readonly Standing[]): Standing {

@@ -1,7 +1,9 @@
 // Decisions in words: what `sluice check` and `peek` print.
 
-import { sayDuration } from "./duration.js";
+import { sayBlocked, sayDuration } from "./duration.js";
 import { type Ink, safe } from "./ink.js";
+
+const KEY_LENGTH_MAX = 200;
 
 /** A decision as a service tells it; Infinity is null. */
 export interface DecisionAnswer {
@@ -14,6 +16,9 @@ export interface DecisionAnswer {
   readonly resetMs?: number | null | undefined;
   readonly delayMs?: number | null | undefined;
   readonly source?: string | undefined;
+  /** How long the key is blocked, and which it is, if that is why the request is refused. */
+  readonly blockedMs?: number | null | undefined;
+  readonly key?: string | undefined;
 }
 
 /** `allowed  login: 4 of 5 left, all back in 48 s`. */
@@ -37,12 +42,17 @@ function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionAnsw
 function sayRefused(decision: DecisionAnswer): string[] {
   const { reason, limit, remaining, retryAfterMs, source } = decision;
   if (reason === "identity") return ["the request lacks what it is counted by"];
+  if (reason === "blocked") return [sayBlock(decision)];
   if (reason === "store") return ["the store does not answer"];
   const retry =
     typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs)
       ? `again in ${sayDuration(retryAfterMs)}`
       : "costs more than can ever be left";
   return [...sayLeft(remaining, limit), retry, ...saySource(source)];
+}
+
+function sayBlock({ key, blockedMs = null }: DecisionAnswer): string {
+  return `${key === undefined ? "the key" : safe(key, KEY_LENGTH_MAX)} is blocked ${sayBlocked(blockedMs)}`;
 }
 
 function sayLeft(remaining: number | null | undefined, limit: number | null | undefined): string[] {

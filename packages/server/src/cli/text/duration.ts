@@ -1,5 +1,7 @@
 // Durations as people write and read them: `90s` on the command line, `1 min 30 s` in what is printed.
 
+import { wallMs } from "../../clock.js";
+
 const UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -31,6 +33,16 @@ export function sayDuration(ms: number | null): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes < 1_440) return twoUnits(minutes, 60, ["h", "min"]);
   return twoUnits(Math.ceil(minutes / 60), 24, ["d", "h"]);
+}
+
+/** How long a block lasts, and until when: `for 9 min 58 s, until 2026-11-16 04:10:00 UTC`. */
+export function sayBlocked(blockedMs: number | null, nowMs: number = wallMs()): string {
+  if (blockedMs === null || blockedMs === Number.POSITIVE_INFINITY) return "until it is unblocked";
+  const end = new Date(nowMs + blockedMs);
+  // Dates end long after any block: what lies beyond has no date.
+  if (Number.isNaN(end.getTime())) return `for ${sayDuration(blockedMs)}`;
+  const [day, time] = end.toISOString().split("T");
+  return `for ${sayDuration(blockedMs)}, until ${day} ${time.slice(0, 8)} UTC`;
 }
 
 function twoUnits(amount: number, size: number, [large, small]: readonly [string, string]): string {

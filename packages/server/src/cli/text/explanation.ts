@@ -2,7 +2,7 @@
 // counter stands. What `sluice explain` prints.
 
 import type { ExplainedCondition, ExplainedLimit, ExplainedRule, Explanation } from "sluice/rules";
-import { sayDuration } from "./duration.js";
+import { sayBlocked, sayDuration } from "./duration.js";
 import { type Ink, safe } from "./ink.js";
 
 const KEY_LENGTH_MAX = 200;
@@ -18,9 +18,15 @@ export function sayExplanation(explanation: Explanation, ink: Ink): string[] {
 }
 
 function sayOutcome(
-  { allowed, rule, reason, retryAfterMs, delayMs }: Explanation,
+  { allowed, rule, reason, retryAfterMs, delayMs, rules }: Explanation,
   ink: Ink,
 ): string {
+  const blocked = reason === "blocked" ? rules.find((each) => each.rule === rule) : undefined;
+  if (blocked !== undefined) {
+    const until = sayBlocked(blocked.blockedMs);
+    const who = safe(blocked.key ?? "the key", KEY_LENGTH_MAX);
+    return `${ink.bad("refused")} by ${safe(rule ?? "?")}: ${who} is blocked ${until}`;
+  }
   if (!allowed) {
     const retry = retryAfterMs === null ? "" : `, again in ${sayDuration(retryAfterMs)}`;
     return `${ink.bad("refused")} by ${safe(rule ?? "?")} (${REASONS[reason ?? "limit"]}${retry})`;
@@ -45,6 +51,7 @@ function sayRule(rule: ExplainedRule, ink: Ink): string[] {
     ...(rule.isMatch ? [] : ["  does not match"]),
     ...rule.conditions.map((condition) => sayCondition(condition, ink)),
     ...sayKey(rule),
+    ...(rule.blockedMs === 0 ? [] : [ink.bad(`  blocked ${sayBlocked(rule.blockedMs)}`)]),
     ...rule.limits.map((limit) => sayLimit(limit, rule.from, ink)),
   ];
 }

@@ -135,6 +135,7 @@ describe("explanations", () => {
                 delayMs: 0,
               },
             ],
+            blockedMs: 0,
           },
           {
             rule: "trial",
@@ -147,6 +148,7 @@ describe("explanations", () => {
             key: "user:42",
             from: null,
             limits: [],
+            blockedMs: 0,
           },
         ],
       },

@@ -200,5 +200,6 @@ export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   if (blockedMs === 0) return verdict;
   const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
   const resetMs = Math.max(blockedMs, verdict.resetMs);
-  return { ...verdict, allowed: false, remaining: 0, retryAfterMs, resetMs, delayMs: 0 };
+  const refused = { ...verdict, allowed: false, remaining: 0, delayMs: 0 };
+  return { ...refused, retryAfterMs, resetMs, blockedMs };
 }

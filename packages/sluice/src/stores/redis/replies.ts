@@ -44,18 +44,19 @@ export class ReplyReader {
 
   /** The next verdict, on a charge under this limit. */
   verdict(limit: Limit): Verdict {
-    const remaining = this.#next();
+    const told = this.#next();
     const retryAfterMs = toMs(this.#next());
     const resetMs = toMs(this.#next());
-    return {
+    const verdict: Verdict = {
       allowed: retryAfterMs === 0,
       limit: limit.limit,
-      remaining,
+      remaining: Math.max(0, told),
       retryAfterMs,
       resetMs,
       delayMs: isShaper(limit) ? this.#next() / limit.ticksPerMs : 0,
       source: "store",
     };
+    return told < 0 ? { ...verdict, blockedMs: toBlockedMs(told) } : verdict;
   }
 
   /** The next verdict with what is in use. */
@@ -101,6 +102,11 @@ export class ReplyReader {
   #next(): number {
     return this.#reply[this.#at++] as number;
   }
+}
+
+/** Below zero: -1 is forever, -1 - n are n milliseconds. */
+function toBlockedMs(told: number): number {
+  return told === -1 ? Number.POSITIVE_INFINITY : -1 - told;
 }
 
 function toMs(ms: number): number {

@@ -34,7 +34,9 @@ async function endExactly(stand: Stand, make: LimitMaker): Promise<void> {
     stand.clock.advance(pauseMs);
     const seen = await gate.take("key");
     const refused = { allowed: false, remaining: 0, retryAfterMs, delayMs: 0 };
-    expectDecision(`${retryAfterMs} ms before the end`, seen, refused);
+    // Says that a block refuses, and how long it lasts, not only when to retry.
+    const blocked = { ...refused, blockedMs: retryAfterMs };
+    expectDecision(`${retryAfterMs} ms before the end`, seen, blocked);
   }
   stand.clock.advance(1);
   expectDecision("at the end", await gate.take("key", 7), { allowed: true, remaining: 0 });
@@ -58,7 +60,7 @@ async function peekBlocked(stand: Stand): Promise<void> {
   const { limiter } = new Gate(stand, limits);
   await limiter.block("key", 1000);
   stand.clock.advance(1);
-  const blocked = { allowed: false, remaining: 0, retryAfterMs: 999 };
+  const blocked = { allowed: false, remaining: 0, retryAfterMs: 999, blockedMs: 999 };
   expectDecision("peek of 1", await limiter.peek("key"), blocked);
   expectDecision("peek of 0", await limiter.peek("key", { cost: 0 }), blocked);
 }
@@ -66,8 +68,9 @@ async function peekBlocked(stand: Stand): Promise<void> {
 async function unblock(stand: Stand): Promise<void> {
   const gate = new Gate(stand, limits);
   await gate.limiter.block("key", 1000);
-  await gate.limiter.unblock("key");
-  await gate.limiter.unblock("never blocked");
+  expectEqual("was blocked", await gate.limiter.unblock("key"), true);
+  expectEqual("was blocked still", await gate.limiter.unblock("key"), false);
+  expectEqual("never blocked", await gate.limiter.unblock("never blocked"), false);
   expectDecision("after unblock", await gate.take("key"), { allowed: true, remaining: 9 });
 }
 
@@ -76,7 +79,8 @@ async function blockForever(stand: Stand): Promise<void> {
   const retryAfterMs = Number.POSITIVE_INFINITY;
   await gate.limiter.block("key", retryAfterMs);
   stand.clock.set(Date.UTC(2099, 0, 1));
-  expectDecision("in 2099", await gate.take("key"), { allowed: false, retryAfterMs });
+  const seen = await gate.take("key");
+  expectDecision("in 2099", seen, { allowed: false, retryAfterMs, blockedMs: retryAfterMs });
   await gate.limiter.unblock("key");
   expectDecision("after unblock", await gate.take("key"), { allowed: true, remaining: 9 });
 }
