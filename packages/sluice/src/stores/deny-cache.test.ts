@@ -220,6 +220,10 @@ describe("an answer of the cache", () => {
 
   it.each([
     ["fixed window", fixedWindow({ limit: 10, windowMs: 60_000 })],
+    [
+      "fixed window from the first request",
+      fixedWindow({ limit: 10, windowMs: 60_000, align: "first" }),
+    ],
     ["quota", quota({ limit: 10, period: "day" })],
   ])("has a larger cost wait for the same end (%s)", (_, limit) => {
     const { check } = setUp(limit);

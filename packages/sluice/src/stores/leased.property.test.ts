@@ -69,6 +69,15 @@ const kinds: Record<string, Kind> = {
       fixedWindow({ limit: random.pick([5, 40, 200]), windowMs: random.pick([100, 1000, 5000]) }),
     promised: (admitted, limit) => withinWindows(admitted, limit, (limit as Windowed).windowMs),
   },
+  "fixed window that starts with the first request": {
+    draw: (random) =>
+      fixedWindow({
+        limit: random.pick([5, 40, 200]),
+        windowMs: random.pick([100, 1000, 5000]),
+        align: "first",
+      }),
+    promised: withinDisjointWindows,
+  },
   "calendar quota": {
     draw: (random) => quota({ limit: random.pick([5, 40, 200]), period: "day" }),
     promised: (admitted, limit) => withinWindows(admitted, limit, 86_400_000),
@@ -341,6 +350,21 @@ function withinWindows(admitted: readonly Admission[], limit: Limit, windowMs: n
   return [...used]
     .filter(([, units]) => units > limit.limit)
     .map(([window, units]) => `${units} of ${limit.limit} in window ${window}`);
+}
+
+/** Windows that start at any time and don't overlap admit at most the limit each. */
+function withinDisjointWindows(admitted: readonly Admission[], limit: Limit): string[] {
+  const { windowMs } = limit as Windowed;
+  const broken: string[] = [];
+  for (const [i, first] of admitted.entries()) {
+    let units = 0;
+    for (const { atMs, cost } of admitted.slice(i)) {
+      units += cost;
+      const windows = Math.floor((atMs - first.atMs) / windowMs) + 2;
+      if (units > windows * limit.limit) broken.push(`${units} in ${windows} windows`);
+    }
+  }
+  return broken;
 }
 
 /** What was admitted is what a strict counter would have let pass. */

@@ -29,6 +29,8 @@ const limits: Record<string, (limit: number) => Limit> = {
   "token bucket": (capacity) =>
     tokenBucket({ capacity, refill: { amount: 1, everyMs: 30 * DAY_MS } }),
   "fixed window": (limit) => fixedWindow({ limit, windowMs: DAY_MS }),
+  "fixed window that starts with the first request": (limit) =>
+    fixedWindow({ limit, windowMs: DAY_MS, align: "first" }),
   "calendar quota": (limit) => quota({ limit, period: "day" }),
   "sliding counter": (limit) => slidingWindowCounter({ limit, windowMs: DAY_MS }),
   "sliding log": (limit) => slidingWindowLog({ limit, windowMs: DAY_MS }),
