@@ -12,7 +12,8 @@ import {
   type JsonObject,
   UNIT_MS,
 } from "./messages.js";
-import { isMatch, toWildcard, type Wildcard } from "./wildcard.js";
+import { toWildcard, type Wildcard } from "./wildcard.js";
+import { WildcardSearch } from "./wildcard-search.js";
 
 /** A limit that applies to a descriptor. */
 export interface EnvoyRule {
@@ -43,7 +44,9 @@ export interface Match {
 interface Level {
   readonly exact: ReadonlyMap<string, Level>;
   /** In the order of the file. */
-  readonly wildcards: readonly { readonly wildcard: Wildcard; readonly level: Level }[];
+  readonly wildcards: WildcardSearch;
+  /** Where each of them leads. */
+  readonly wildcardLevels: readonly Level[];
   readonly rule: EnvoyRule | undefined;
   /** What stands in keys for every value that leads here; undefined: the entry itself. */
   readonly sharedPart: string | undefined;
@@ -161,9 +164,10 @@ interface Path {
 function toLevels(
   descriptors: readonly DescriptorConfig[],
   { label, keyType, counterOf }: Path,
-): Pick<Level, "exact" | "wildcards"> {
+): Omit<Level, "rule" | "sharedPart"> {
   const exact = new Map<string, Level>();
-  const wildcards: { wildcard: Wildcard; level: Level }[] = [];
+  const wildcards: Wildcard[] = [];
+  const wildcardLevels: Level[] = [];
   for (const descriptor of descriptors) {
     const composite = toComposite(descriptor.key, descriptor.value);
     const path: Path = {
@@ -178,9 +182,11 @@ function toLevels(
     };
     exact.set(composite, level);
     const wildcard = toWildcard(composite);
-    if (wildcard !== undefined) wildcards.push({ wildcard, level });
+    if (wildcard === undefined) continue;
+    wildcards.push(wildcard);
+    wildcardLevels.push(level);
   }
-  return { exact, wildcards };
+  return { exact, wildcards: new WildcardSearch(wildcards), wildcardLevels };
 }
 
 function toRule(descriptor: DescriptorConfig, path: Path): EnvoyRule | undefined {
@@ -233,12 +239,13 @@ function walk(root: Level, entries: readonly Entry[]): Match | undefined {
 }
 
 /** The value as it is, then wildcards, then any value. */
-function step({ exact, wildcards }: Level, name: string, value: string): Level | undefined {
+function step(level: Level, name: string, value: string): Level | undefined {
+  const { exact, wildcards, wildcardLevels } = level;
   const composite = `${name}_${value}`;
   const found = exact.get(composite);
   if (found !== undefined) return found;
-  for (const { wildcard, level } of wildcards) if (isMatch(wildcard, composite)) return level;
-  return exact.get(name);
+  if (wildcardLevels.length === 0) return exact.get(name);
+  return wildcardLevels[wildcards.find(composite)] ?? exact.get(name);
 }
 
 function toPart({ key, value }: Entry): string {

@@ -34,14 +34,20 @@ export function toWildcard(name: string): Wildcard | undefined {
 }
 
 /** Whether a text is one that the wildcard stands for. */
-export function isMatch({ first, middle, last, lengthMin }: Wildcard, text: string): boolean {
-  if (text.length < lengthMin || !text.startsWith(first) || !text.endsWith(last)) return false;
+export function isMatch(wildcard: Wildcard, text: string): boolean {
+  if (!fitsAround(wildcard, text)) return false;
+  const { first, middle, last } = wildcard;
   let from = first.length;
   for (const part of middle) {
     from = findEnd(part, text, from);
     if (from < 0) return false;
   }
   return from <= text.length - last.length;
+}
+
+/** Whether a text begins and ends as the wildcard does, and is long enough. */
+export function fitsAround({ first, last, lengthMin }: Wildcard, text: string): boolean {
+  return text.length >= lengthMin && text.startsWith(first) && text.endsWith(last);
 }
 
 /** Where the first occurrence from `from` on ends; -1 if there is none. */
