@@ -107,7 +107,7 @@ export class ExpressRateLimitStore implements HitStore {
     if (counter === undefined) {
       throw new SluiceError("SLUICE_OPTION_INVALID", `${SITE.name}: init was not called`);
     }
-    const isKey = typeof key === "number" || (typeof key === "string" && key !== "");
+    const isKey = Number.isFinite(key) || (typeof key === "string" && key !== "");
     if (!isKey) {
       throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator returned ${show(key)}`);
     }

@@ -62,7 +62,7 @@ export function rateLimit(
 }
 
 function toSetup(first: Policy | KoaOptions, second: HttpOptions<Context> | undefined): KoaSetup {
-  const isOptions = typeof first === "object" && !(first instanceof Policy);
+  const isOptions = typeof first === "object" && first !== null && !(first instanceof Policy);
   if (isOptions && second === undefined) return toKoaSetup(SITE, first);
   const door = toDoor(SITE, first as Policy, second);
   return { door, isBlocked: undefined, answer: undefined, setFields: undefined };

@@ -20,7 +20,9 @@ import {
   type Type,
 } from "@nestjs/common";
 import { APP_FILTER, HttpAdapterHost } from "@nestjs/core";
+import { show } from "../errors.js";
 import type { MaybePromise } from "../maybe-promise.js";
+import { type OptionSite, refuse, stringOf } from "../options.js";
 import { Policy } from "../rules/policy.js";
 import { SkipRateLimit } from "./nest/decorators.js";
 import { NestView } from "./nest/guard.js";
@@ -51,6 +53,7 @@ export interface RateLimitAsyncOptions extends RateLimitModuleOptions {
   useFactory: (...injected: never[]) => MaybePromise<Policy | NestOptions | NestArguments>;
 }
 
+const SITE: OptionSite = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" };
 const ARGUMENTS = Symbol("sluice:arguments");
 
 /** Makes the limits known to the whole application. {@link RateLimitGuard} holds requests to them. */
@@ -73,7 +76,10 @@ export class RateLimitModule implements OnModuleDestroy {
       const { statusPath, ...http } = { ...second };
       return toModule({ provide: ARGUMENTS, useValue: [first, http] }, statusPath);
     }
-    const { statusPath, ...options } = { ...first };
+    if (typeof first !== "object" || first === null || Array.isArray(first)) {
+      refuse(SITE, `needs a policy or an object of options, got ${show(first)}`);
+    }
+    const { statusPath, ...options } = first;
     return toModule({ provide: ARGUMENTS, useValue: options }, statusPath);
   }
 
@@ -96,6 +102,7 @@ function toModule(
   statusPath: string | undefined,
   imports: NonNullable<ModuleMetadata["imports"]> = [],
 ): DynamicModule {
+  stringOf(SITE, "statusPath", statusPath);
   const useFactory = (args: Policy | NestOptions | NestArguments) =>
     new NestLimits(isList(args) ? args : [args]);
   return {

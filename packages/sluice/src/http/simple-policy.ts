@@ -138,7 +138,8 @@ export function toSimplePolicy<Raw>(
   options: SimpleOptions<Raw>,
   onError?: (error: unknown) => unknown,
 ): SimplePolicy {
-  const named = { ...options, name: options.name ?? "default" };
+  const { name = "default" } = options;
+  const named = { ...options, name };
   const part = toPart<Raw>(site, named, { key: KEY, cost: COST });
   return toPolicy(site, [part], options, onError);
 }

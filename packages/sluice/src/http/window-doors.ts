@@ -2,6 +2,7 @@
 // each window. Where a function chooses the numbers for each request, each pair of numbers is a rule of
 // its own: one caller under two of them has two counters, and neither clips what the other one counted.
 
+import { UNITS_MAX } from "../algorithms/numbers.js";
 import { BoundedMap } from "../bounded-map.js";
 import { show } from "../errors.js";
 import { fixedWindow } from "../limits.js";
@@ -13,7 +14,7 @@ import { toRuleId } from "./rule-id.js";
 
 /** At most so many requests in each window. */
 export interface WindowSize {
-  /** A whole number from 0; with 0 every request is refused. */
+  /** A whole number from 0, with which every request is refused. More than 2^51, or Infinity, is 2^51. */
   readonly limit: number;
   readonly windowMs: number;
 }
@@ -28,13 +29,18 @@ const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as c
 export function toWindowDoor<Raw>(
   site: OptionSite,
   options: WindowOptions<Raw>,
-  { limit, windowMs }: WindowSize,
+  { limit: given, windowMs }: WindowSize,
 ): Door {
-  if (!Number.isInteger(limit) || limit < 0) {
-    refuse(site, `a limit must be a whole number from 0, got ${show(limit)}`);
-  }
+  const limit = toLimit(site, given);
   const window = fixedWindow({ limit: Math.max(1, limit), windowMs, align: "first" });
   return toDoor(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
+}
+
+/** Other limiters know Infinity as "no limit": more than can be counted is as many as can be. */
+function toLimit(site: OptionSite, limit: number): number {
+  const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
+  if (isCount && limit >= 0) return Math.min(limit, UNITS_MAX);
+  refuse(site, `a limit must be a whole number from 0, got ${show(limit)}`);
 }
 
 /** So many pairs of numbers are kept ready; beyond it the one that was made first is made anew. */
@@ -54,7 +60,8 @@ export class WindowDoors<Raw> {
 
   /** The door of these numbers. Throws if they are no limit. */
   of(size: WindowSize): Door {
-    const numbers = `${size.limit}-${size.windowMs}`;
+    const limit = toLimit(this.#site, size.limit);
+    const numbers = `${limit}-${size.windowMs}`;
     const known = this.#doors.get(numbers);
     if (known !== undefined) return known;
     const name = toRuleId(`${this.#options.name ?? "default"}-${numbers}`);

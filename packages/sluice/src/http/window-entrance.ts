@@ -53,7 +53,10 @@ export function toLimitDoor<Raw>(
   { windowMs, windowMsDefault }: Window,
 ): Door {
   if (typeof limit === "number") {
-    return toWindowDoor(site, own, { limit, windowMs: windowMs ?? windowMsDefault });
+    return toWindowDoor(site, own, {
+      limit,
+      windowMs: windowMs === undefined ? windowMsDefault : windowMs,
+    });
   }
   const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
   if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
@@ -69,7 +72,12 @@ export function toEntrance<Raw>(
   window: Window,
 ): Entrance<Raw> {
   if (typeof limit !== "function") return fromDoor(toLimitDoor(site, own, limit, window));
-  return toDoors(site, own, limit, window.windowMs ?? window.windowMsDefault);
+  return toDoors(
+    site,
+    own,
+    limit,
+    window.windowMs === undefined ? window.windowMsDefault : window.windowMs,
+  );
 }
 
 function fromDoor<Raw>(door: Door): Entrance<Raw> {
@@ -100,10 +108,10 @@ function toDoors<Raw>(
  * What a function of the user returned, as a key.
  *
  * @param name - The option that the function was given as, for the error.
- * @throws SluiceError `SLUICE_KEY_INVALID` if it is empty, or neither a string nor a number.
+ * @throws SluiceError `SLUICE_KEY_INVALID` if it is empty, or neither a string nor a finite number.
  */
 export function toKey(name: string, answer: unknown): string {
-  if (typeof answer === "number" || (typeof answer === "string" && answer !== "")) {
+  if (Number.isFinite(answer) || (typeof answer === "string" && answer !== "")) {
     return `${answer}`;
   }
   // As a key it would be shared by all callers without one. Options such as `skip` say which requests are not counted.

@@ -11,6 +11,7 @@ import {
   type OptionSite,
   refuse,
   stringOf,
+  whole,
 } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
@@ -78,6 +79,7 @@ const EITHER_OR: EitherOr<keyof ExpressOptions> = {
 
 const WINDOW_MS_DEFAULT = 60_000;
 const LIMIT_DEFAULT = 5;
+const SUBNET_BITS = { min: 1, max: 128 };
 const INFO_NAME = "rateLimit";
 /** Options that are functions if they are given. */
 const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
@@ -152,7 +154,8 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   if (identifier !== undefined) own.name = identifier;
   if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
   else if (ipv6Subnet !== undefined) {
-    own.key = `subnet:32/${ipv6Subnet === false ? 128 : ipv6Subnet}`;
+    const bits = whole(site, "ipv6Subnet", ipv6Subnet === false ? 128 : ipv6Subnet, SUBNET_BITS);
+    own.key = `subnet:32/${bits}`;
   }
   if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
@@ -160,8 +163,8 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
 }
 
 /** A limit, the number of requests in each window, or a function that chooses it. */
-function toLimit({ limit, max }: ExpressOptions): LimitOrNumber<Request> {
-  const given = limit ?? max ?? LIMIT_DEFAULT;
+function toLimit(options: ExpressOptions): LimitOrNumber<Request> {
+  const { max = LIMIT_DEFAULT, limit: given = max } = options;
   if (typeof given !== "function") return toNumber(given) as LimitOrNumber<Request>;
   return (request) => andThen(given(request, responseOf(request)), toNumber);
 }

@@ -94,7 +94,7 @@ export class ForeignLimit {
     const { isExceeded, isBanned, max, remaining, ttl, ttlInSeconds, key } = state;
     const prefix = this.#options.enableDraftSpec ? "ratelimit" : "x-ratelimit";
     const fields = { limit: max, remaining, reset: ttlInSeconds };
-    const hidden = toHidden(isExceeded ? addHeaders : addHeadersOnExceeding);
+    const hidden = toHidden(this.#site, isExceeded ? addHeaders : addHeadersOnExceeding);
     const show = (name: string, value: number) => {
       if (!hidden.has(name)) reply.header(name, value);
     };
@@ -103,7 +103,7 @@ export class ForeignLimit {
     show("retry-after", ttlInSeconds);
     onExceeded?.(request, key as string);
     if (isBanned) onBanReach?.(request, key as string);
-    throw toThrown(this.#options, request, { max, ttlMs: ttl, isBanned });
+    throw await toThrown(this.#options, request, { max, ttlMs: ttl, isBanned });
   }
 
   async #count(isRead: boolean, key: string, windowMs: number, max: number): Promise<ForeignHits> {

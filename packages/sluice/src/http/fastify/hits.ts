@@ -53,14 +53,16 @@ export class HitCounter {
     );
   }
 
-  /** How a key stands, without counting. */
-  read(decision: PolicyDecision): MaybePromise<Hits> {
+  /** How a key stands, without counting; undefined if the store does not answer. */
+  read(decision: PolicyDecision): MaybePromise<Hits | undefined> {
     const [charge] = chargesOf(decision);
     if (charge === undefined) return UNKNOWN;
-    return andThen(this.#debit(charge, 0), ({ used, resetMs }) => ({
+    const hits = andThen(this.#debit(charge, 0), ({ used, resetMs }) => ({
       excess: excessOf(charge, used),
       ttlMs: used > 0 ? resetMs : 0,
     }));
+    // What the store's failure means for the request was decided before: onStoreFailure says it.
+    return isThenable(hits) ? hits.catch(() => undefined) : hits;
   }
 
   #debit(charge: RuleCharge, cost: number): MaybePromise<Standing> {

@@ -152,7 +152,7 @@ export function toFastifyLimit(
     hits: options.limit === undefined ? new HitCounter(options) : undefined,
     onPassed: onExceeding,
     foreign: undefined,
-    hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
+    hidden: { passed: toHidden(site, addHeadersOnExceeding), refused: toHidden(site, addHeaders) },
     // Nor is there an address to be found where a function says who is who.
     knowsProxies:
       options.keyGenerator !== undefined ||
@@ -185,6 +185,10 @@ export function toForeignLimit(
 function checkTypes(site: OptionSite, options: FastifyLimitOptions): void {
   checkFunctions(site, options, FUNCTIONS);
   checkBooleans(site, options, BOOLEANS);
+  const { allowList } = options;
+  if (allowList === undefined || allowList === null) return;
+  if (typeof allowList === "function" || Array.isArray(allowList)) return;
+  refuse(site, `allowList must be a list or a function, got ${show(allowList)}`);
 }
 
 function toHook(site: OptionSite, hook: unknown): FastifyHook {

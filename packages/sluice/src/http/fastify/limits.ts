@@ -3,7 +3,7 @@
 
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { show } from "../../errors.js";
-import { checkBooleans, type OptionSite, refuse, whole } from "../../options.js";
+import { checkBooleans, type OptionSite, refuse, stringOf, whole } from "../../options.js";
 import { memoryStore } from "../../stores/memory/store.js";
 import type { Store } from "../../stores/store.js";
 import { toRuleId } from "../rule-id.js";
@@ -42,6 +42,7 @@ export class FastifyLimits {
       this.#isGlobal = true;
     } else {
       checkBooleans(site, options, ["global"]);
+      stringOf(site, "nameSpace", options.nameSpace);
       const { global: isGlobal = true, nameSpace, cache, ...own } = options;
       const name = own.name ?? (nameSpace === undefined ? "default" : toRuleId(nameSpace));
       const { store, ...rest } = own;

@@ -50,7 +50,10 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   /** Default `"onRequest"`. */
   hook?: FastifyHook;
   /** Makes what is thrown for a refused request: Fastify's error handling answers it. */
-  errorResponseBuilder?: (request: FastifyRequest, context: ErrorResponseContext) => object;
+  errorResponseBuilder?: (
+    request: FastifyRequest,
+    context: ErrorResponseContext,
+  ) => MaybePromise<object>;
   /** Told of each request that passes. What it and the next two throw goes to `onError`. */
   onExceeding?: (request: FastifyRequest, key: string) => unknown;
   /** Told of each request that is refused. */

@@ -74,11 +74,14 @@ export class FastifyRefusals {
     request: FastifyRequest,
     ttlMs: number | undefined,
     isBanned: boolean,
-  ): RefusalError | undefined {
+  ): MaybePromise<RefusalError | undefined> {
     const { errorResponseBuilder } = this.#options;
     if (errorResponseBuilder === undefined && this.#isOurs && !isBanned) return undefined;
     const context = toContext(passage, ttlMs, isBanned);
-    return { error: errorResponseBuilder?.(request, context) ?? new ExceededError(context), ttlMs };
+    return andThen(errorResponseBuilder?.(request, context), (error) => ({
+      error: error ?? new ExceededError(context),
+      ttlMs,
+    }));
   }
 }
 
@@ -92,7 +95,7 @@ export function toThrown(
   { errorResponseBuilder }: FastifyLimitOptions,
   request: FastifyRequest,
   { max, ttlMs, isBanned }: { max: number; ttlMs: number; isBanned: boolean },
-): object {
+): MaybePromise<object> {
   const statusCode = isBanned ? BANNED_STATUS : 429;
   const after = formatTimeWindow(Math.ceil(ttlMs / 1000) * 1000);
   const context = { statusCode, ban: isBanned, after, max, ttl: ttlMs };

@@ -1,7 +1,9 @@
-// Values of options as @fastify/rate-limit reads them: invalid ones become the default.
+// Values of options as @fastify/rate-limit reads them: invalid numbers become the default.
 
 import type { FastifyRequest } from "fastify";
+import { show } from "../../errors.js";
 import type { MaybePromise } from "../../maybe-promise.js";
+import { type OptionSite, refuse } from "../../options.js";
 import type { ValueByKey } from "./options.js";
 
 const MAX_DEFAULT = 1_000;
@@ -28,6 +30,15 @@ export function numberFor(
 }
 
 /** Names of fields that are not to be sent. */
-export function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<string> {
+export function toHidden(
+  site: OptionSite,
+  shown: Readonly<Record<string, boolean>> = {},
+): ReadonlySet<string> {
+  if (typeof shown !== "object" || shown === null) {
+    refuse(
+      site,
+      `addHeaders must be an object such as { "retry-after": false }, got ${show(shown)}`,
+    );
+  }
   return new Set(Object.keys(shown).filter((name) => shown[name] === false));
 }

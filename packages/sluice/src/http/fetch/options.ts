@@ -29,6 +29,9 @@ export function splitPeerOptions<Raw>(
 ): SplitOptions<Raw> {
   refuseRequest(site, first);
   const given = first instanceof Policy ? second : first;
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  if (given !== undefined && !isObject)
+    refuse(site, `needs an object of options, got ${show(given)}`);
   const { peer = runtimePeer, ...others } = { ...given };
   if (typeof peer !== "function") refuse(site, `peer must be a function, got ${show(peer)}`);
   if (first instanceof Policy) return { peerOf: peer, args: [first, others] };

@@ -74,7 +74,7 @@ export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   refuseBoth(site, options, EITHER_OR);
   checkFunctions(site, options, ["id", "whitelist", "blacklist", "onLimited"]);
   checkBooleans(site, options, ["throw", "disableHeader"]);
-  const limit = options.limit ?? options.max ?? MAX_DEFAULT;
+  const { max = MAX_DEFAULT, limit = max } = options;
   const window = { windowMs: options.duration, windowMsDefault: DURATION_MS_DEFAULT };
   return {
     door: toLimitDoor(site, toOwn(options), limit, window),
@@ -95,7 +95,7 @@ function toOwn(options: KoaOptions): RateLimitOptions<Context> {
   if (whitelist !== undefined) own.skip = whitelist;
   if (onLimited !== undefined) own.onRefused = (_info: unknown, ctx: Context) => onLimited(ctx);
   if (options.disableHeader) Object.assign(own, { headers: "none", legacyHeaders: false });
-  if (typeof options.headers === "object") {
+  if (typeof options.headers === "object" && options.headers !== null) {
     delete own.headers;
     own.legacyHeaders = false;
   }
@@ -105,6 +105,10 @@ function toOwn(options: KoaOptions): RateLimitOptions<Context> {
 function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
   const { errorMessage, status, throw: throws = false } = options;
   if (status !== undefined) whole(site, "status", status, STATUS);
+  const isMessage = typeof errorMessage === "object" && errorMessage !== null;
+  if (errorMessage !== undefined && typeof errorMessage !== "string" && !isMessage) {
+    refuse(site, `errorMessage must be a string or an object, got ${show(errorMessage)}`);
+  }
   if (errorMessage === undefined && status === undefined && !throws) return undefined;
   return (ctx, passage) => {
     const refusal = passage.refusal as Refusal;
@@ -129,6 +133,7 @@ function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
 
 function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup["setFields"] {
   if (typeof headers !== "object" || headers === null) return undefined;
+  if (Array.isArray(headers)) refuse(site, "headers has remaining, reset and total, got a list");
   for (const [name, value] of Object.entries(headers)) {
     if (!(FIELD_NAMES as readonly string[]).includes(name) || typeof value !== "string") {
       refuse(site, `headers has remaining, reset and total, got ${name}: ${show(value)}`);

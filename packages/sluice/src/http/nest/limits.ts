@@ -81,7 +81,7 @@ export class NestLimits {
 
 /** The limits that options give. */
 export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] {
-  if (typeof options !== "object" || options === null) {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
     refuse(site, `needs an object of options, got ${show(options)}`);
   }
   const { limit, limits, name = DEFAULT } = options;
@@ -91,7 +91,8 @@ export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] 
   if (!Array.isArray(limits)) refuse(site, `limits must be a list, got ${show(limits)}`);
   return limits.map((one: NestLimit, i) => {
     asOptions({ ...site, name: `${site.name}: limits[${i}]` }, one, LIMIT_OPTIONS);
-    return { ...one, label: one.name ?? DEFAULT, name: one.name ?? DEFAULT };
+    const { name: label = DEFAULT } = one;
+    return { ...one, label, name: label };
   });
 }
 

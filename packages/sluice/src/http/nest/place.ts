@@ -5,7 +5,7 @@
 import type { ExecutionContext } from "@nestjs/common";
 import { show } from "../../errors.js";
 import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import { asOptions, functionOf, type OptionSite, refuse } from "../../options.js";
+import { asOptions, functionOf, type OptionSite, refuse, stringOf } from "../../options.js";
 import type { Attributes } from "../attributed-facts.js";
 import type { Door } from "../door.js";
 import { RATE_LIMIT_OPTIONS, toNamedDoor } from "../options.js";
@@ -101,6 +101,7 @@ function checkLimits(site: OptionSite, limits: readonly PlacedLimit[]): void {
     refuse(site, `limits must be a list of 1 to ${LIMITS_MAX} limits, got ${limits.length}`);
   }
   for (const [i, { label, skip }] of limits.entries()) {
+    stringOf(site, `limits[${i}].name`, label);
     functionOf(site, `limits[${i}].skip`, skip);
     if (limits.findIndex((other) => other.label === label) !== i) {
       refuse(site, `limits has ${show(label)} twice; give each limit a name of its own`);

@@ -96,8 +96,9 @@ function goOn(
   return waited.then((mayGoOn) => (mayGoOn ? passage : undefined));
 }
 
-/** Sets fields on a response at once. */
+/** Sets fields on a response immediately; none if its headers were sent before. */
 export function setFields(response: ServerResponse, fields: Fields): void {
+  if (response.headersSent) return;
   eachField(fields, (name, value) => response.setHeader(name, value));
 }
 
