@@ -21,6 +21,10 @@ export interface LimitTexts {
   readonly namedPolicy: string;
   /** `"login";r=`. */
   readonly namedState: string;
+  /** Both of them as fields: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
+  readonly namedLines: string;
+  /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
+  readonly legacyLines: string;
   /** `100;w=60`, as older drafts have it. */
   readonly policy: string;
   readonly limit: string;

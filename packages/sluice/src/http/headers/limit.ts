@@ -26,12 +26,16 @@ function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): Lim
   let unit = "";
   if (ruleLimit.isPermit) unit = ';qu="concurrent-requests"';
   else if (settle?.kind === "bytes") unit = ';qu="content-bytes"';
+  // Joined, which makes one string of its characters. A template makes a tree of its parts, all of which each
+  // response would go through again (bench service/rules-scale).
+  const namedPolicy = ['"', name, '";q=', limit, unit, window].join("");
+  const namedState = ['"', name, '";r='].join("");
   return {
     name,
-    // Joined, which makes one string of its characters. A template makes a tree of its parts, all of which each
-    // response would go through again (bench service/rules-scale).
-    namedPolicy: ['"', name, '";q=', limit, unit, window].join(""),
-    namedState: ['"', name, '";r='].join(""),
+    namedPolicy,
+    namedState,
+    namedLines: ["RateLimit-Policy: ", namedPolicy, "\r\nRateLimit: ", namedState].join(""),
+    legacyLines: ["X-RateLimit-Limit: ", limit, "\r\nX-RateLimit-Remaining: "].join(""),
     policy: [limit, window].join(""),
     limit,
     windowSeconds: windowMs === Number.POSITIVE_INFINITY ? windowMs : windowSeconds,
