@@ -13,34 +13,41 @@ const NOBODYS = {
   socket: { remoteAddress: "198.51.100.1" },
 };
 
-/** Prototypes of requests whose application does not believe everybody: one for each scope. */
-const sound = new WeakSet<object>();
+/** Prototypes of requests, one for each scope, and whether their application looks behind the peer at all. */
+const looksBehind = new WeakMap<object, boolean>();
 // Most requests are of the same scope as the one before them.
-let soundBefore: object | undefined;
+let latestKind: object | undefined;
+let isLatestBehind = true;
 
 /** The address of the client; undefined over a Unix socket. Throws if the application lets every client write its own. */
 export function addressOf(request: FastifyRequest): string | undefined {
   const kind = Object.getPrototypeOf(request) as object;
-  if (kind !== soundBefore) checkTrust(kind);
+  if (kind !== latestKind) {
+    isLatestBehind = isBehind(kind);
+    latestKind = kind;
+  }
+  const peer = request.raw.socket.remoteAddress;
+  if (!isLatestBehind) return peer;
   const { ip } = request;
-  if (ip === request.socket.remoteAddress) return ip;
   // Some proxies write the port as well.
-  return toBareAddress(ip) ?? ip;
+  return ip === peer ? ip : (toBareAddress(ip) ?? ip);
 }
 
-function checkTrust(kind: object): void {
-  if (!sound.has(kind)) {
-    const { ip } = Object.create(kind, { raw: { value: NOBODYS } }) as FastifyRequest;
-    if (ip === CLAIMED[0]) {
-      throw new SluiceError(
-        "SLUICE_OPTION_INVALID",
-        "rateLimit: with trustProxy set to true any client may write its own address; set it to the " +
-          "addresses or the number of your proxies",
-      );
-    }
-    sound.add(kind);
+/** Without `trustProxy` requests have no `ips`, and their `ip` is that of the peer. */
+function isBehind(kind: object): boolean {
+  const known = looksBehind.get(kind);
+  if (known !== undefined) return known;
+  const { ip, ips } = Object.create(kind, { raw: { value: NOBODYS } }) as FastifyRequest;
+  if (ip === CLAIMED[0]) {
+    throw new SluiceError(
+      "SLUICE_OPTION_INVALID",
+      "rateLimit: with trustProxy set to true any client may write its own address; set it to the " +
+        "addresses or the number of your proxies",
+    );
   }
-  soundBefore = kind;
+  const found = ips !== undefined || ip !== NOBODYS.socket.remoteAddress;
+  looksBehind.set(kind, found);
+  return found;
 }
 
 const IPV6_PREFIX = 64;
