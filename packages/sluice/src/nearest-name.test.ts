@@ -18,11 +18,18 @@ describe("nearestName", () => {
     ["sotre", "store"],
     ["weight", undefined],
     ["x", undefined],
+    ["clck", "clock"],
+    ["onStoreTimeout", undefined],
     ["", undefined],
     ["l".repeat(1_000_000), undefined],
   ])("of %.20s is %s", (name, nearest) => {
     const known = ["limit", "store", "clock", "name", "onStoreFailure", "timeoutMs"];
     expect(nearestName(name, known)).toBe(nearest);
+  });
+
+  it("is undefined if several are equally near, and of two letters one may differ", () => {
+    expect(nearestName("6xx", ["4xx", "5xx"])).toBeUndefined();
+    expect(nearestName("ap", ["app", "orders"])).toBe("app");
   });
 });
 

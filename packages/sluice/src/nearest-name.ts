@@ -3,12 +3,20 @@
 /** Longer names are not compared: the time that it takes grows with their length. */
 const NAME_LENGTH_MAX = 64;
 
-/** The known name that differs least, if it differs in at most a third of its letters. */
+/** In so many letters a name may differ: more than that is another word. */
+const DISTANCE_MAX = 3;
+
+/**
+ * The known name that differs least, if it differs in at most a third of its letters (of two letters in one), and in
+ * at most three. Of several that differ equally none was clearly meant.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > NAME_LENGTH_MAX) return undefined;
   const distances = known.map((each) => distanceOf(name.toLowerCase(), each.toLowerCase()));
   const least = Math.min(...distances);
-  return least <= name.length / 3 ? known[distances.indexOf(least)] : undefined;
+  const most = Math.min(DISTANCE_MAX, Math.max(name.length > 1 ? 1 : 0, name.length / 3));
+  const isClear = distances.indexOf(least) === distances.lastIndexOf(least);
+  return isClear && least <= most ? known[distances.indexOf(least)] : undefined;
 }
 
 /** What an error says after an unknown name: the nearest one if there is one, and all that are known. */

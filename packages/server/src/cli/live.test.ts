@@ -73,7 +73,7 @@ describe("sluice demo", () => {
   it("drains and exits with 0 when it is ended, and leaves nothing listening", async () => {
     demo.terminal.end();
     expect(await demo.code).toBe(0);
-    expect(demo.terminal.out).toMatch(/Draining\.\n$/);
+    expect(demo.terminal.out).toMatch(/Draining\.\nStopped\.\n$/);
     await expect(fetch(demo.gateway)).rejects.toThrow();
     expect(demo.terminal.listeners).toBe(0);
   });
@@ -138,7 +138,7 @@ describe("sluice demo", () => {
     const { out } = await ask("rules", "list");
     expect(out).toMatch(/^login +reject +POST \/login +ip +5\/minute \(slidingWindowLog\)$/m);
     expect(out).toMatch(
-      /^everything +reject +\* +ip +20 at once, then 5\/second \(tokenBucket\)$/m,
+      /^everything +reject +\* +ip +burst of 20, then 5\/second \(tokenBucket\)$/m,
     );
     const off = await ask("rules", "disable", "login");
     expect(off.out).toMatch(/^login +off/m);

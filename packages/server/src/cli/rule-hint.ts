@@ -1,6 +1,6 @@
 // The rule that was probably meant, for questions about one that the service does not know.
 
-import { nearestName } from "../config/nearest.js";
+import { nearestName } from "sluice/rules";
 import { type AdminClient, NotThereError } from "./admin-client.js";
 import { safe } from "./text/ink.js";
 

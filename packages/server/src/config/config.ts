@@ -152,7 +152,7 @@ export interface UpstreamConfig {
   readonly idleTimeoutMs: number;
   /** Other targets tried for an idempotent request whose response has not begun. Default 1. */
   readonly retriesMax: number;
-  /** Failures in a row after which a target is left alone. Default 5. */
+  /** Failures in a row after which a target is ejected. Default 5. */
   readonly failuresMax: number;
   /** For how long. Default 10,000. */
   readonly ejectMs: number;

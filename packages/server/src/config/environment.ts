@@ -1,10 +1,10 @@
 // Every value of the file can be a variable of the environment, which overrides it. One that names nothing
 // is a problem: misspelt, it would be a default in silence.
 
+import { nearestName } from "sluice/rules";
 import { parse } from "yaml";
 import { fileSection } from "./description/file.js";
 import { schemaAt, toNode } from "./description/walk.js";
-import { nearestName } from "./nearest.js";
 import { type Path, type Problems, toPathText } from "./problems.js";
 import {
   childOf,

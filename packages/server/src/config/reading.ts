@@ -2,12 +2,12 @@
 // against its description. Sections that can't be used are left out, so that the others can still be
 // checked against each other and everything that is wrong is told at once.
 
+import { nearestName } from "sluice/rules";
 import type { z } from "zod";
 import { show } from "../errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
 import { schemaAt, toNode } from "./description/walk.js";
 import { applyEnvironment } from "./environment.js";
-import { nearestName } from "./nearest.js";
 import { type Path, Problems, toPathText, toPlace } from "./problems.js";
 import type { Source } from "./source.js";
 import { replaceVariables } from "./variables.js";
@@ -102,7 +102,16 @@ function toText(issue: z.core.$ZodIssue, path: Path, seen: Seen): string {
     issue.code === "invalid_type" && !issue.message.startsWith("must")
       ? "must be a map of values"
       : issue.message;
-  return `${must}, got ${showAt(path, value, seen)}`;
+  return `${must}, got ${showAt(path, value, seen)}${toHint(path, value)}`;
+}
+
+/** The word that was probably meant, where there is a list of them. */
+function toHint(path: Path, value: unknown): string {
+  const schema = schemaAt(fileSection, path);
+  const node = schema === undefined ? undefined : toNode(schema);
+  const words = node?.kind === "value" ? (node.info.words ?? []) : [];
+  const nearest = typeof value === "string" ? nearestName(value, words) : undefined;
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }
 
 function tellUnknown(path: Path, names: readonly string[], problems: Problems): void {

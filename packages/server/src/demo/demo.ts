@@ -37,6 +37,7 @@ export async function runDemo(
     await ended;
     print("Draining.");
     await service.drain();
+    print("Stopped.");
   } finally {
     forget();
     feed.close();

@@ -255,7 +255,7 @@ describe("a request", () => {
 });
 
 describe("a target", () => {
-  it("that fails so often in a row is left alone, then tried once, then used again", async () => {
+  it("that fails so often in a row is ejected, then tried once, then used again", async () => {
     const clock = new ManualClock(1_000_000);
     let isWell = false;
     const flaky = await startCounted((socket) => (isWell ? socket.write(OK) : socket.destroy()));

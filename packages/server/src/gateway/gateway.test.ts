@@ -45,7 +45,7 @@ describe("the gateway", () => {
     });
   });
 
-  it("tells of a target that is left alone", async () => {
+  it("tells of a target that is ejected", async () => {
     const telemetry = quietTelemetry();
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const gone = await closedUrl();

@@ -60,10 +60,10 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length;
 }
 
-/** Whether the shared store is left alone, how often it was and for how long. */
+/** Whether the circuit breaker of the shared store is open, how often it opened and for how long. */
 export class FallbackTime {
   readonly #readMs: () => number;
-  /** How often it was left alone. */
+  /** How often it opened. */
   entered = 0;
   #sinceMs: number | undefined;
   #beforeMs = 0;

@@ -176,8 +176,8 @@ class ServiceTelemetry implements Telemetry {
     const { kind, reason, atMs, sinceMs } = event;
     const line = { fallback: kind, reason, lastedMs: atMs - sinceMs };
     if (kind === "left") this.log.info(line, "the store answers again");
-    else if (kind === "entered") this.log.error(line, "the store is left alone");
-    else this.log.error(line, "the store is still left alone");
+    else if (kind === "entered") this.log.error(line, "the circuit breaker is open");
+    else this.log.error(line, "the circuit breaker is still open");
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
@@ -194,7 +194,7 @@ class ServiceTelemetry implements Telemetry {
   upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
     this.#upstreams.add(name, outcome);
     const line = { upstream: name, target };
-    if (outcome === "ejected") this.log.warn(line, "a target fails and is left alone for a while");
+    if (outcome === "ejected") this.log.warn(line, "a target fails and is ejected for a while");
     else if (outcome === "returned") this.log.info(line, "a target answers again");
   }
 

@@ -51,17 +51,17 @@ export const METRICS = {
   ),
   fallbackEntered: counter(
     "rate_limiter_fallback_mode_total",
-    "How often the shared store was left alone and policies of failure took over.",
+    "How often the circuit breaker of the shared store opened and policies of failure took over.",
   ),
   fallbackActive: gauge(
     "rate_limiter_fallback_active",
-    "1 while the shared store is left alone, else 0.",
+    "1 while the circuit breaker of the shared store is open, else 0.",
     [],
     "max",
   ),
   fallbackSeconds: counter(
     "rate_limiter_fallback_seconds_total",
-    "Seconds during which the shared store was left alone.",
+    "Seconds during which the circuit breaker of the shared store was open.",
     [],
     "max",
   ),

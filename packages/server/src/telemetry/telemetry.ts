@@ -33,7 +33,7 @@ export interface Judgement {
 
 /**
  * How a request to an upstream went. Beside it come `retried`, and of a target `ejected` when it begins to
- * be left alone and `returned` when it answers again after that.
+ * be ejected and `returned` when it answers again after that.
  */
 export type UpstreamOutcome =
   | "answered"

@@ -1,5 +1,5 @@
 // One target of an upstream: its connections and its health. Health is passive: a target that fails several
-// times in a row is left alone for a while, then gets one request on trial.
+// times in a row is ejected for a while, then gets one request on trial.
 
 import type { UpstreamConfig } from "../config/config.js";
 import type { ClientTls } from "./client-tls.js";
@@ -7,7 +7,7 @@ import { Pool } from "./pool.js";
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** Told when a target begins to be left alone, and when it answers again after that. */
+/** Told when a target is ejected, and when it answers again after that. */
 export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
 
 /** A target. */

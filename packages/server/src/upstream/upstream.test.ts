@@ -72,7 +72,7 @@ describe("a choice of targets", () => {
     expect(upstream.choose()).toBe(c);
   });
 
-  it("lets one request at a time try a target that was left alone", () => {
+  it("lets one request at a time try a target that was ejected", () => {
     const { upstream, time, first } = make(THREE, { failuresMax: 1, ejectMs: 100 });
     upstream.failed(first);
     time.nowMs = 99;
@@ -101,7 +101,7 @@ describe("a choice of targets", () => {
     expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
   });
 
-  it("tells once when a target is left alone, and once when it is back", () => {
+  it("tells once when a target is ejected, and once when it is back", () => {
     const told: string[] = [];
     const listener = (outcome: string, target: string) => told.push(`${outcome} ${target}`);
     const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });

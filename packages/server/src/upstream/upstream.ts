@@ -29,8 +29,8 @@ export class Upstream {
   #turn = 0;
 
   /**
-   * @param nowMs - Monotonic time, for how long a target is left alone.
-   * @param onHealth - Told of targets that are left alone or come back; of an only target never, as it is used
+   * @param nowMs - Monotonic time, for how long a target is ejected.
+   * @param onHealth - Told of targets that are ejected or come back; of an only target never, as it is used
    * all the same.
    * @param onTlsReload - Certificates were read again; with an error those from before stay.
    * @throws ServerError if a file of `config.tls` can't be used.

@@ -48,6 +48,11 @@ const added: readonly Case[] = [
     "sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got -1",
   ],
   [
+    "a word that is misspelt",
+    "telemetry: { logLevel: wran }",
+    'sluice.yaml:7: telemetry.logLevel must be one of fatal, error, warn, info, debug, trace, silent, got "wran"; did you mean warn?',
+  ],
+  [
     "a word that is not known",
     "telemetry: { logLevel: loud }",
     'sluice.yaml:7: telemetry.logLevel must be one of fatal, error, warn, info, debug, trace, silent, got "loud"',

@@ -5,6 +5,7 @@
  * @module
  */
 
+export { nearestName } from "../nearest-name.js";
 export { type CidrList, toCidrList } from "./cidr.js";
 export type { CostFunction } from "./cost.js";
 export {

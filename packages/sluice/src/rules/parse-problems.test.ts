@@ -40,6 +40,46 @@ describe("a bad file", () => {
     ]);
   });
 
+  it.each([
+    ["limit: 5/min", "5/minute"],
+    ["limit: 5/mins", "5/minute"],
+    ["limit: 5/mintue", "5/minute"],
+    ["limit: 5/m", "5/minute"],
+    ["limit: 5 per hour", "5/hour"],
+    ["limit: 5 / second", "5/second"],
+    ["limit: 5/s", "5/second"],
+    ["limit: 5/Days", "5/day"],
+    ["limit: 5/10min", "5/10m"],
+    ["limit: unlimted", "unlimited"],
+    ["limit: { fixedWindow: { limit: 5, windowMs: 1 minute } }", "1m"],
+    ["limit: { fixedWindow: { limit: 5, windowMs: 90sec } }", "90s"],
+    ["limit: { fixedWindow: { limit: 5, windowMs: 1m, align: fist } }", "first"],
+    ["limit: { fixedWindw: { limit: 5, windowMs: 1m } }", "fixedWindow"],
+    ["limit: { leakyBucket: { ratePerSecond: 5, queueSize: 1, mode: metre } }", "meter"],
+    ["limit: { quota: { limit: 5, period: mnoth } }", "month"],
+    ["key: usr", "user"],
+    ["key: apikey", "apiKey"],
+    ["key: headers:x-id", "header:x-id"],
+    ["key: [ip, tennant]", "tenant"],
+    ["onExceed: shaddow", "shadow"],
+    ["onMissing: refused", "refuse"],
+    ["consistency: leasd", "leased"],
+    ["onStoreFailure: clsoed", "closed"],
+  ])("says of %j that %s was probably meant", (line, meant) => {
+    const limit = line.startsWith("limit") ? "" : "\n    limit: 1/minute";
+    const { message } = errorOf(`version: 1\nrules:\n  - id: a\n    ${line}${limit}\n`);
+    expect(message).toContain(`did you mean ${meant}?`);
+  });
+
+  it.each(["limit: soon", "limit: 5/banana", "key: colour", "onExceed: explode"])(
+    "guesses nothing for %j",
+    (line) => {
+      const limit = line.startsWith("limit") ? "" : "\n    limit: 1/minute";
+      const { message } = errorOf(`version: 1\nrules:\n  - id: a\n    ${line}${limit}\n`);
+      expect(message).not.toContain("did you mean");
+    },
+  );
+
   it("is told of by its lines alone where the text has no name", () => {
     expect(errorOf("version: 1\nrules: 5\n").message).toBe(
       `${SUMMARY}rules must be a list, got 5 (line 2)`,

@@ -45,7 +45,7 @@ describe("settling", () => {
     },
   );
 
-  it("waits without touching the store while that is left alone, and goes when it is back", async () => {
+  it("waits without touching the store while the circuit breaker is open, and goes when it is back", async () => {
     const { store, inner, clock, cancel, used, breakDown, settled } = await holding();
     await breakDown();
     const before = inner.calls.length;

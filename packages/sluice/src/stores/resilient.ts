@@ -37,9 +37,9 @@ import type {
 
 /** What a resilient store has to say of itself. */
 export interface ResilientStats {
-  /** `closed`: the store is asked. `open`: it is left alone. `half-open`: one request tries it. */
+  /** `closed`: the store is asked. `open`: it is not. `half-open`: one request tries it. */
   readonly state: BreakerState;
-  /** Since when it is left alone, in milliseconds since 1970; undefined if it is not. */
+  /** Since when the circuit breaker is open, in milliseconds since 1970; undefined if it is not. */
   readonly sinceMs: number | undefined;
   /** Calls of any verb that the store failed or did not answer in time. */
   readonly failures: number;
@@ -289,7 +289,7 @@ export class ResilientStore extends ForwardingStore {
  * - `"open"` admits, `"closed"` refuses, `"throw"` rejects with SLUICE_STORE_UNAVAILABLE.
  *
  * Of several charges in one request the strictest policy counts. After `failuresMax` failures in a
- * row the store is left alone and the policy answers at once, until a trial shows that it is back.
+ * row the circuit breaker opens and the policy answers at once, until a trial shows that it is back.
  */
 export function resilient(store: Store, options?: ResilientOptions): ResilientStore {
   return new ResilientStore(store, options);

@@ -104,7 +104,7 @@ describe("a delay beyond the deadline", () => {
     expect(new Set(refused.map(({ allowed }) => allowed))).toEqual(new Set([false]));
     await proxy.heal();
     await eventually(async () => {
-      // What is given back while the store is left alone goes with its next answer.
+      // What is given back while the circuit breaker is open goes with its next answer.
       await limiter.check("somebody:else");
       expect(await usedOf("user:1")).toBe(1);
     });
@@ -231,7 +231,7 @@ describe("connections that are cut", () => {
     },
   );
 
-  it("once: however many requests and calls it takes down, the store is not left alone for it", async () => {
+  it("once: however many requests and calls it takes down, the circuit breaker does not open for it", async () => {
     const limiter = limiterWith("closed");
     proxy.delay(20);
     const asked = Array.from({ length: 640 }, () => limiter.check("user:1"));

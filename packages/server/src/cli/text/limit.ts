@@ -11,7 +11,7 @@ const UNITS: readonly (readonly [ms: number, name: string, short: string])[] = [
 ];
 const LENGTH_MAX = 120;
 
-/** One limit: `{ tokenBucket: { … } }` is `20 at once, then 5/second (tokenBucket)`. */
+/** One limit: `{ tokenBucket: { … } }` is `burst of 20, then 5/second (tokenBucket)`. */
 export function sayLimit(limit: object): string {
   const [[algorithm, numbers]] = Object.entries(limit) as [[string, Numbers]];
   const said = sayNumbers(numbers) ?? JSON.stringify(numbers).replaceAll('"', "");
@@ -33,7 +33,7 @@ interface Numbers {
 function sayNumbers(numbers: Numbers): string | undefined {
   const { limit, windowMs, permitMs, period, capacity, refill, ratePerSecond, queueSize } = numbers;
   if (refill !== undefined) {
-    return `${capacity} at once, then ${refill.amount}/${sayUnit(refill.everyMs)}`;
+    return `burst of ${capacity}, then ${refill.amount}/${sayUnit(refill.everyMs)}`;
   }
   if (ratePerSecond !== undefined) return `${ratePerSecond}/second, ${queueSize} queued`;
   if (windowMs !== undefined) return `${limit}/${sayUnit(windowMs)}`;

@@ -177,7 +177,7 @@ describe("sayLimit", () => {
     [{ slidingWindowLog: { limit: 1, windowMs: 1_500 } }, "1/1500ms (slidingWindowLog)"],
     [
       { tokenBucket: { capacity: 20, refill: { amount: 1, everyMs: 2_000 } } },
-      "20 at once, then 1/2s (tokenBucket)",
+      "burst of 20, then 1/2s (tokenBucket)",
     ],
     [
       { leakyBucket: { ratePerSecond: 5, queueSize: 10, mode: "shape" } },

@@ -1,8 +1,8 @@
 // Routes that lead nowhere, and routes that nothing can reach.
 
+import { nearestName } from "sluice/rules";
 import { show } from "../../errors.js";
 import type { FileValues } from "../description/file.js";
-import { nearestName } from "../nearest.js";
 import type { Reading } from "../reading.js";
 import { Routes } from "../routes.js";
 

@@ -6,6 +6,8 @@ import { z } from "zod";
 
 /** What is known of a kind of value besides how it is read. */
 export interface ShapeInfo {
+  /** The words that it may be, if there is a list of them. */
+  readonly words?: readonly string[];
   /** What it is, in a few words, for the reference. */
   readonly type: string;
   /** Never shown in a message. */
@@ -141,6 +143,7 @@ function toBoolean(value: unknown): boolean | undefined {
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T> {
   return shape({
     what: `one of ${words.join(", ")}`,
+    words,
     forms: [{ enum: words }],
     read: (value) => words.find((word) => word === value),
   });
@@ -150,6 +153,7 @@ export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T>
 export function flagOr<const T extends string>(words: readonly T[]): z.ZodType<T | boolean> {
   return shape<T | boolean>({
     what: `true, false, ${words.join(" or ")}`,
+    words,
     forms: [{ enum: [true, false, ...words] }],
     pattern: FLAG,
     read: (value) => toBoolean(value) ?? words.find((word) => word === value),

@@ -59,9 +59,9 @@ export const upstreamSection = section({
   failuresMax: byDefault(
     whole({ min: 1, max: 1_000 }),
     5,
-    "Failures in a row after which a target is left alone.",
+    "Failures in a row after which a target is ejected.",
   ),
-  ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is left alone."),
+  ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is ejected."),
   connectionsMax: byDefault(
     whole({ min: 1, max: 65_535 }),
     256,

@@ -1,5 +1,6 @@
 // Dimensions of a key as a file writes them: `user`, `subnet:24/48`, `header:x-account`.
 
+import { nearestName } from "../../nearest-name.js";
 import type { Dimension } from "../rule.js";
 import { isToken } from "./names.js";
 import { type Shape, text } from "./shape.js";
@@ -14,7 +15,17 @@ export const dimension: Shape<Dimension> = text({
   pattern: `^(${PLAIN.join("|")}|subnet:[0-9]{1,2}/[0-9]{1,3}|(${NAMED.join("|")}):.+)$`,
   lengthMax: NAME_LENGTH_MAX + "attribute:".length,
   toValue: toDimension,
+  toMeant,
 });
+
+/** `user` for `usr`, `header:x-id` for `headers:x-id`. */
+function toMeant(given: string): string | undefined {
+  const colon = given.indexOf(":");
+  if (colon < 0) return nearestName(given, PLAIN);
+  const kind = nearestName(given.slice(0, colon), NAMED);
+  const meant = `${kind}${given.slice(colon)}`;
+  return kind === undefined || toDimension(meant) === undefined ? undefined : meant;
+}
 
 function toDimension(given: string): Dimension | undefined {
   const plain = PLAIN.find((kind) => kind === given);

@@ -1,5 +1,7 @@
-// Durations: whole milliseconds, or a text such as `500ms`, `10s`, `5m`, `1h` or `7d`.
+// Durations: whole milliseconds, or a text such as `500ms`, `10s`, `5m`, `1h` or `7d`. Other spellings that people
+// know are not read, so that a file is written in one way, but the error names the one that is.
 
+import { nearestName } from "../../nearest-name.js";
 import type { Shape } from "./shape.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -37,7 +39,7 @@ export function duration({ min, max }: { min: number; max: number }): Shape<numb
     read: (value, spot) => {
       const ms = typeof value === "string" ? toMs(value) : value;
       const fits = Number.isInteger(ms) && (ms as number) >= min && (ms as number) <= max;
-      return fits ? (ms as number) : spot.refuse(what, value);
+      return fits ? (ms as number) : spot.refuse(what, value, toMeantDuration(value));
     },
   };
 }
@@ -48,6 +50,50 @@ export function toRatePer(text: string): { limit: number; windowMs: number } | u
   const [limit, per] = text.split("/");
   const windowMs = WORDS_MS[per] ?? toMs(per);
   return windowMs === undefined ? undefined : { limit: Number(limit), windowMs };
+}
+
+// Other words for a unit, besides its plural.
+const ALIASES: Readonly<Record<string, string>> = {
+  msec: "ms",
+  millis: "ms",
+  millisecond: "ms",
+  second: "s",
+  sec: "s",
+  minute: "m",
+  min: "m",
+  hour: "h",
+  hr: "h",
+  day: "d",
+};
+
+/** `5/minute` for `5/min`, `5 per minute` or `5/mintue`, `5/10m` for `5/10 minutes`; undefined if nothing is near. */
+export function toMeantRate(text: string): string | undefined {
+  const [, limit, count, word] =
+    /^\s*(\d{1,16})\s*(?:\/|per\b)\s*(?:(\d{1,15})\s*)?([a-z]{1,16})\s*$/i.exec(text) ?? [];
+  const unit = word === undefined ? undefined : toUnit(word);
+  if (unit === undefined) return undefined;
+  const per = Object.keys(WORDS_MS).find((name) => WORDS_MS[name] === UNITS_MS[unit]);
+  const meant = `${limit}/${count === undefined ? (per ?? `1${unit}`) : `${count}${unit}`}`;
+  return toRatePer(meant) === undefined || meant === text ? undefined : meant;
+}
+
+/** `5m` for `5 min`, `5minutes`; undefined if nothing is near. */
+function toMeantDuration(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const [, count, word] = /^\s*(\d{1,15})\s*([a-z]{1,16})\s*$/i.exec(value) ?? [];
+  const unit = word === undefined ? undefined : toUnit(word);
+  const meant = `${count}${unit}`;
+  return unit === undefined || meant === value ? undefined : meant;
+}
+
+function toUnit(word: string): string | undefined {
+  const one = word.toLowerCase();
+  if (Object.hasOwn(UNITS_MS, one)) return one;
+  const names = Object.keys(ALIASES).flatMap((name) => [name, `${name}s`]);
+  const nearest = nearestName(one, names);
+  return nearest === undefined
+    ? undefined
+    : (ALIASES[nearest.replace(/s$/, "")] ?? ALIASES[nearest]);
 }
 
 function toMs(text: string): number | undefined {

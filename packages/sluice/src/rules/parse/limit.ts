@@ -15,7 +15,8 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits.js";
-import { duration, RATE_PATTERN, toRatePer } from "./duration.js";
+import { nearestName } from "../../nearest-name.js";
+import { duration, RATE_PATTERN, toMeantRate, toRatePer } from "./duration.js";
 import {
   type Fields,
   type ObjectShape,
@@ -143,11 +144,14 @@ export const limitByName: ObjectShape<Fields> = object(
 /** Up to here a rate is kept exactly; the estimate of two counters is coarse for small numbers. */
 const EXACT_RATE_MAX = 100;
 
+/** Instead of limits: none. */
+const UNLIMITED = "unlimited";
 const RATE = "a rate such as 100/minute or 100/5m";
 const rate: Shape<Limit> = text({
   what: RATE,
   pattern: RATE_PATTERN,
   lengthMax: 40,
+  toMeant: (given) => toMeantRate(given) ?? nearestName(given, [UNLIMITED]),
   toValue: (given) => {
     const per = toRatePer(given);
     const fits = per !== undefined && per.limit >= 1 && per.limit <= UNITS_MAX;
@@ -209,8 +213,8 @@ export const limitDefinition: JsonSchema = written.schema;
 
 const several: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
   {
-    fits: (value) => value === "unlimited",
-    shape: { schema: { const: "unlimited" }, read: () => [] },
+    fits: (value) => value === UNLIMITED,
+    shape: { schema: { const: UNLIMITED }, read: () => [] },
   },
   { fits: () => true, shape: oneOrMany(limit, { countMax: LIMITS_MAX }) },
 ]);

@@ -1,6 +1,7 @@
 // Shapes: descriptions of values in a file of rules. One description serves twice: it reads a value,
 // telling what is wrong with it, and it is the JSON Schema by which editors help to write it.
 
+import { nearestName } from "../../nearest-name.js";
 import type { Spot } from "./spot.js";
 
 /** A JSON Schema, draft 2020-12. */
@@ -55,7 +56,9 @@ export function choice<const W extends string>(words: readonly W[]): Shape<W> {
   const what = words.length === 1 ? `"${words[0]}"` : `one of ${words.join(", ")}`;
   return {
     schema: { enum: words },
-    read: (value, spot) => words.find((word) => word === value) ?? spot.refuse(what, value),
+    read: (value, spot) =>
+      words.find((word) => word === value) ??
+      spot.refuse(what, value, typeof value === "string" ? nearestName(value, words) : undefined),
   };
 }
 
@@ -68,16 +71,20 @@ export interface TextOptions<T> {
   readonly lengthMax: number;
   /** The value that the text stands for; undefined if it stands for none. */
   readonly toValue: (text: string) => T | undefined;
+  /** What was probably meant by a text that stands for nothing. Default: that is not known. */
+  readonly toMeant?: (text: string) => string | undefined;
 }
 
 /** A text that stands for a value. */
-export function text<T>({ what, pattern, lengthMax, toValue }: TextOptions<T>): Shape<T> {
+export function text<T>(options: TextOptions<T>): Shape<T> {
+  const { what, pattern, lengthMax, toValue, toMeant } = options;
   const bounds = { type: "string", minLength: 1, maxLength: lengthMax };
   return {
     schema: pattern === undefined ? bounds : { ...bounds, pattern },
     read: (value, spot) => {
       const fits = typeof value === "string" && value.length > 0 && value.length <= lengthMax;
-      return (fits ? toValue(value) : undefined) ?? spot.refuse(what, value);
+      const read = fits ? toValue(value) : undefined;
+      return read ?? spot.refuse(what, value, fits ? toMeant?.(value) : undefined);
     },
   };
 }

@@ -71,9 +71,14 @@ export class Spot {
     return this.#reading.problems.count;
   }
 
-  /** Tells that the value must be something else. Returns undefined: there is nothing to go on with. */
-  refuse(what: string, seen: unknown): undefined {
-    return this.say(`must be ${what}, got ${show(glimpse(seen))}`);
+  /**
+   * Tells that the value must be something else. Returns undefined: there is nothing to go on with.
+   *
+   * @param meant - What was probably meant, if that can be told.
+   */
+  refuse(what: string, seen: unknown, meant?: string): undefined {
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    return this.say(`must be ${what}, got ${show(glimpse(seen))}${hint}`);
   }
 
   /** Tells a problem in its own words. */

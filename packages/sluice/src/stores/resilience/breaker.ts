@@ -1,4 +1,4 @@
-// A circuit breaker: after some failures in a row a store is left alone for a while, then one request
+// A circuit breaker: after some failures in a row a store is not asked for a while, then one request
 // tries whether it is back. Nothing here runs on a timer; the next request finds the time come.
 
 import type { Clock } from "../../clock.js";
@@ -25,7 +25,7 @@ export const OPEN_MS_MAX = 10_000;
 /** Within so long the same error is the same failure: a store may have only one to tell. */
 const TOGETHER_MS = 10;
 
-/** What {@link Breaker.ask} answers when the store must be left alone. */
+/** What {@link Breaker.ask} answers when the store must not be asked. */
 export const NO_TICKET = 0;
 
 /** Says whether a store may be asked, and learns from what came of it. */

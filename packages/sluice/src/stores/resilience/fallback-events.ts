@@ -1,4 +1,4 @@
-// What is told of a store that is left alone: that it began, that it lasts, that it is over. Whoever
+// What is reported of an open circuit breaker: that it opened, that it is still open, that it closed. Whoever
 // listens must not be able to break a decision.
 
 import { type CancelTimer, type Clock, startTimer } from "../../clock.js";
@@ -6,10 +6,10 @@ import { warn } from "../../errors.js";
 import { isThenable } from "../../maybe-promise.js";
 import { reasonOf } from "./store-failure.js";
 
-/** That a store is left alone and policies answer in its place, or that it is back. */
+/** That the circuit breaker is open and policies answer in its place, or that it is back. */
 export interface FallbackEvent {
   /**
-   * `entered`: so many requests failed in a row that the store is left alone. `lasting`: it still
+   * `entered`: so many requests failed in a row that the circuit breaker opened. `lasting`: it still
    * is, repeated every `fallbackMsMax`. `left`: it answered again.
    */
   readonly kind: "entered" | "lasting" | "left";

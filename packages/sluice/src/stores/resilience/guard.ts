@@ -66,7 +66,7 @@ export class Guard {
 
   /**
    * The store's answer, or what the request says instead. At once where the store answers at once or
-   * is left alone; a failure is always a rejection, misuse is thrown as the store threw it.
+   * is not asked; a failure is always a rejection, misuse is thrown as the store threw it.
    */
   ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {
     if (deadlines.isFull) return answerInstead(request, tooManyPending());

@@ -19,7 +19,7 @@ export interface ResilientOptions {
   localShare?: number;
   /** The most keys of the limits under `"local"`, as in a memory store; default 100,000. */
   keysMax?: number;
-  /** When the store is left alone. */
+  /** When the circuit breaker opens. */
   breaker?: {
     /** Failures in a row that open it; default 5. */
     failuresMax?: number;
@@ -33,7 +33,7 @@ export interface ResilientOptions {
   fallbackMsMax?: number;
   /** The most settlings kept for a store that does not take them; default 1,000. */
   settlingsMax?: number;
-  /** Told when the store is left alone, while that lasts, and when it is back. What it throws is lost. */
+  /** Notified when the circuit breaker opens, while it is open, and when it is back. What it throws is lost. */
   onEvent?: (event: FallbackEvent) => void;
   /** For deadlines and waits. Default: the system's, also for a clock that has no timers. */
   clock?: Clock;
