@@ -4,6 +4,7 @@
 import type { RequestBody } from "./body.js";
 import { ChunkReader, type OnPiece } from "./chunks.js";
 import type { RequestFields } from "./request-fields.js";
+import { copyApart } from "./shared-reads.js";
 
 /** Reads the bodies of one connection. */
 export class BodyUnframer {
@@ -37,8 +38,8 @@ export class BodyUnframer {
   }
 
   /**
-   * Passes on what is the body's of the bytes from `from` on, which may be moved within them. Returns where it
-   * ends.
+   * Passes on a copy of what is the body's of the bytes from `from` on, which may be moved within them. Returns where
+   * it ends.
    *
    * @throws BrokenMessage on what is no chunked body.
    */
@@ -46,12 +47,17 @@ export class BodyUnframer {
     if (this.#isChunked) {
       this.#chunkEnd = from;
       const end = this.#chunks.push(bytes, from, this.#onChunk);
-      if (this.#chunkEnd > from) body.push(bytes.subarray(from, this.#chunkEnd));
+      if (this.#chunkEnd > from) body.push(this.#toCopy(bytes.subarray(from, this.#chunkEnd)));
       return end;
     }
     const end = Math.min(bytes.length, from + this.#left);
     this.#left -= end - from;
-    body.push(bytes.subarray(from, end));
+    body.push(this.#toCopy(bytes.subarray(from, end)));
     return end;
+  }
+
+  /** The last piece of a body, mostly the only one, may be in the pool; those before it are kept and may be many. */
+  #toCopy(piece: Buffer): Buffer {
+    return this.isDone ? Buffer.from(piece) : copyApart(piece);
   }
 }

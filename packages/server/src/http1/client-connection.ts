@@ -7,6 +7,7 @@ import { BodyUnframer } from "./body-unframer.js";
 import { BrokenMessage } from "./broken.js";
 import { cutOff } from "./cut-off.js";
 import { HeadReader } from "./head-reader.js";
+import { readShared } from "./shared-reads.js";
 import { Turn } from "./turn.js";
 
 /** What a connection needs of its server. */
@@ -63,6 +64,7 @@ export class ClientConnection {
   readonly #socket: Socket;
   readonly #heads: HeadReader;
   readonly #bodies = new BodyUnframer();
+  /** The bytes are overwritten afterwards: whatever is kept of them is a copy. */
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
   readonly #onDrain = () => {
     if (this.#turn === undefined) this.#goOn();
@@ -85,11 +87,8 @@ export class ClientConnection {
     this.#heads = new HeadReader(server.headBytesMax, server.fieldsMax);
     this.#since = server.tick;
     this.#deadline = server.tick + server.timing.headTicks;
-    socket
-      .on("data", this.#onData)
-      .on("drain", this.#onDrain)
-      .on("error", ignore)
-      .on("close", this.#onSocketClosed);
+    if (!readShared(socket, this.#onData)) socket.on("data", this.#onData);
+    socket.on("drain", this.#onDrain).on("error", ignore).on("close", this.#onSocketClosed);
   }
 
   get isClosed(): boolean {
@@ -189,7 +188,7 @@ export class ClientConnection {
     } finally {
       this.#isTaking = false;
     }
-    if (at < bytes.length) this.#keep(bytes.subarray(at));
+    if (at < bytes.length) this.#keep(Buffer.from(bytes.subarray(at)));
   }
 
   /** Keeps what was sent ahead of its turn, and of much of it reads no further until that comes. */

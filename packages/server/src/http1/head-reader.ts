@@ -6,6 +6,7 @@ import { BrokenMessage } from "./broken.js";
 import { LINE_END } from "./fields.js";
 import { FieldsReader, type RequestFields } from "./request-fields.js";
 import { type RequestLine, readRequestLine } from "./request-line.js";
+import { copyApart } from "./shared-reads.js";
 
 const HEAD_END = "\r\n\r\n";
 const HEAD_END_BYTES = Buffer.from(HEAD_END);
@@ -87,7 +88,7 @@ export class HeadReader {
       this.#hasLine = true;
       this.target = readRequestLine(text, text.length - LINE_END.length).target;
     }
-    this.#hold(bytes.subarray(from));
+    this.#hold(copyApart(bytes.subarray(from)));
     return undefined;
   }
 
