@@ -1,5 +1,4 @@
-// Options that are two names for one thing, ours and that of the library which somebody comes from: only one
-// of them can be meant.
+// Options of other limiters beside ours: where two names mean one thing only one may be given, and some can't be kept.
 
 import { type OptionSite, refuse } from "../options.js";
 
@@ -19,5 +18,17 @@ export function refuseBoth<K extends string>(
     options[name] !== undefined && !(options[name] === false && switches.includes(name));
   for (const [one, other] of pairs) {
     if (isSaid(one) && isSaid(other)) refuse(site, `takes ${one} or ${other}, not both`);
+  }
+}
+
+/** Refuses options of another limiter that can't be kept, and says for each what to do instead. */
+export function refuseNotKept(
+  site: OptionSite,
+  options: object,
+  limiter: string,
+  instead: Readonly<Record<string, string>>,
+): void {
+  for (const [name, advice] of Object.entries(instead)) {
+    if (Object.hasOwn(options, name)) refuse(site, `${name} is ${limiter}'s; ${advice}`);
   }
 }

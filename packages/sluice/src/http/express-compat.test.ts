@@ -116,6 +116,7 @@ function toRandomOptions(random: (below: number) => number): Shared {
     ...pick<Shared>(
       {},
       { requestWasSuccessful: (_request, response) => response.statusCode !== 404 },
+      { requestWasSuccessful: async (_request, response) => response.statusCode !== 404 },
     ),
     ...pick<Shared>(
       {},

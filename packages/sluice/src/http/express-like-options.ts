@@ -1,6 +1,7 @@
 // Options that hono-rate-limiter took over from express-rate-limit, said in ours: which responses count, in which
 // form the RateLimit fields are, and what can't be given together.
 
+import { andThen, type MaybePromise } from "../maybe-promise.js";
 import { type OptionSite, oneOf } from "../options.js";
 import type { HeaderForm } from "./headers.js";
 
@@ -20,10 +21,25 @@ export const EXPRESS_LIKE_PAIRS = [
 /** What both call a failure, as rules write it. */
 const FAILURES = ["4xx", "5xx"];
 
-/** Which responses count. */
-export interface CountedResponses {
+/** Which responses count. `Args` is what the framework's functions get. */
+export interface CountedResponses<Args extends unknown[] = never> {
   readonly skipFailedRequests?: boolean;
   readonly skipSuccessfulRequests?: boolean;
+  readonly requestWasSuccessful?: (...args: Args) => MaybePromise<boolean>;
+}
+
+/** Says whether a response counts; undefined if its status alone does, as {@link toCounted} has it. */
+export function toIsCounted<Args extends unknown[]>(
+  options: CountedResponses<Args>,
+): ((...args: Args) => MaybePromise<boolean>) | undefined {
+  const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
+  if (requestWasSuccessful === undefined) return undefined;
+  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
+  return (...args) =>
+    andThen(
+      requestWasSuccessful(...args),
+      (isSuccess) => Boolean(isSuccess) === Boolean(skipFailedRequests),
+    );
 }
 
 /** `when` or `settle` of the rule. With a function that decides, what is counted is settled by code. */

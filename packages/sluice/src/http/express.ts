@@ -170,9 +170,13 @@ function settleByCode(
   request: Request,
   response: Response,
 ): void {
+  const toCost = (counts: boolean) => (counts ? undefined : 0);
+  const report = (error: unknown) => void door.onError(error);
   response.once("finish", () => {
     try {
-      if (isCounted?.(request, response) === false) passage.settle(0);
+      const counts = isCounted?.(request, response);
+      if (isThenable(counts)) passage.settleLater(counts.then(toCost, report));
+      else if (counts === false) passage.settle(0);
     } catch (error) {
       door.onError(error);
     }

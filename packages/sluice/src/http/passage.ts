@@ -2,7 +2,7 @@
 // on, ending. Handlers see it as the info on their request.
 
 import { toCost } from "../limiter-input.js";
-import type { MaybePromise } from "../maybe-promise.js";
+import { isThenable, type MaybePromise } from "../maybe-promise.js";
 import { chargesOf, PolicyDecision, type RequestEnd } from "../rules/policy-decision.js";
 import type { ShortAnswer } from "../rules/short-way.js";
 import { type Fields, toFields } from "./fields.js";
@@ -42,7 +42,7 @@ export class Passage implements RateLimitInfo {
   readonly #host: PassageHost;
   readonly #request: unknown;
   #decided: PolicyDecision | ShortAnswer;
-  #cost: number | undefined;
+  #cost: MaybePromise<number | undefined>;
 
   constructor(
     host: PassageHost,
@@ -108,14 +108,19 @@ export class Passage implements RateLimitInfo {
    * rejects.
    */
   finish(end: RequestEnd): MaybePromise<void> {
+    const cost = this.#cost;
+    return isThenable(cost) ? cost.then((late) => this.#end(end, late)) : this.#end(end, cost);
+  }
+
+  #end(end: RequestEnd, cost: number | undefined): MaybePromise<void> {
     const hasLeft = this.#wait?.stop() === true;
     if (hasLeft || this.#host.isRefused(this.#request)) {
       // Who came after one that waited was told its turn by that one's slot.
       return this.#wait === undefined ? this.decision.cancel() : this.decision.abandon();
     }
-    if (this.#cost === undefined) return this.decision.finish(end);
+    if (cost === undefined) return this.decision.finish(end);
     const { status, bytes, header } = end;
-    return this.decision.finish({ status, bytes, header, cost: this.#cost });
+    return this.decision.finish({ status, bytes, header, cost });
   }
 
   /** What handlers log or send of it. */
@@ -147,5 +152,10 @@ export class Passage implements RateLimitInfo {
 
   settle(cost: number): void {
     this.#cost = toCost(cost);
+  }
+
+  /** Lets {@link finish} wait for the cost; undefined leaves it as it is. The promise may not reject. */
+  settleLater(cost: Promise<number | undefined>): void {
+    this.#cost = cost;
   }
 }

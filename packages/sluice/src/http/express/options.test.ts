@@ -166,15 +166,35 @@ describe("rateLimit in Express", () => {
     expect((await send()).status).toBe(429);
   });
 
-  it("counts a response if requestWasSuccessful answers late, and tells onError", async () => {
-    for (const options of [{ skipFailedRequests: true }, { skipSuccessfulRequests: true }]) {
-      for (const answer of [async () => true, () => Promise.reject(new Error("broken"))]) {
-        const onError = vi.fn();
-        const requestWasSuccessful = answer as unknown as () => boolean;
-        const send = await serve({ limit: 1, requestWasSuccessful, onError, ...options });
+  it("waits for a requestWasSuccessful that answers late", async () => {
+    for (const [skip, isSuccess] of [
+      ["skipFailedRequests", false],
+      ["skipSuccessfulRequests", true],
+    ] as const) {
+      const requestWasSuccessful = vi.fn(async () => isSuccess);
+      const send = await serve({ limit: 1, requestWasSuccessful, [skip]: true });
+      for (let n = 1; n <= 3; n++) {
         expect((await send()).status).toBe(200);
-        await vi.waitFor(() => expect(onError).toHaveBeenCalledOnce());
+        await vi.waitFor(() => expect(requestWasSuccessful).toHaveBeenCalledTimes(n));
+        await new Promise(setImmediate);
+      }
+    }
+  });
+
+  it("counts a response if requestWasSuccessful answers late that it counts, or rejects", async () => {
+    for (const [skip, isSuccess] of [
+      ["skipFailedRequests", true],
+      ["skipSuccessfulRequests", false],
+    ] as const) {
+      for (const answer of [async () => isSuccess, () => Promise.reject(new Error("broken"))]) {
+        const onError = vi.fn();
+        const requestWasSuccessful = vi.fn<() => Promise<boolean>>(answer);
+        const send = await serve({ limit: 1, requestWasSuccessful, onError, [skip]: true });
+        expect((await send()).status).toBe(200);
+        await vi.waitFor(() => expect(requestWasSuccessful).toHaveBeenCalledOnce());
+        await new Promise(setImmediate);
         expect((await send()).status).toBe(429);
+        expect(onError).toHaveBeenCalledTimes(answer.constructor === Function ? 1 : 0);
       }
     }
   });
@@ -208,6 +228,19 @@ describe("rateLimit in Express", () => {
     expect(await (await (await start(app))()).json()).toBe(1);
   });
 
+  it("names limits of draft 8 by their numbers, as express-rate-limit does", async () => {
+    for (const [options, policy] of [
+      [{ limit: 1, windowMs: 5_000 }, '"1-in-5sec";q=1;w=5'],
+      [{}, '"5-in-1min";q=5;w=60'],
+      [{ limit: "6", windowMs: 7_200_000 }, '"6-in-2hrs";q=6;w=7200'],
+      [{ limit: 7, windowMs: 86_400_000 }, '"7-in-1day";q=7;w=86400'],
+      [{ limit: 7, identifier: "week" }, '"week";q=7;w=60'],
+    ] as const) {
+      const send = await serve({ ...options, standardHeaders: "draft-8" });
+      expect((await send()).headers.get("ratelimit-policy")).toBe(policy);
+    }
+  });
+
   it("counts IPv6 callers by as many bits as ipv6Subnet says", async () => {
     const set = (app: Express) => app.set("trust proxy", "loopback");
     const send = await serve({ limit: 1, ipv6Subnet: 48 }, set);
@@ -239,6 +272,7 @@ describe("options of rateLimit in Express that can't be", () => {
     [{ limit: 5, handler: {} }, "handler must be a function, got {}"],
     [{ limit: 5, requestWasSuccessful: 1 }, "requestWasSuccessful must be a function, got 1"],
     [{ limit, maxx: 5 }, 'unknown option "maxx", did you mean max? known: limit, key'],
+    [{ limit: 1, logger: console }, "logger is express-rate-limit's; pass onError"],
     [{ limit: 1, statusCode: 200 }, "statusCode must be a whole number from 400 to 599, got 200"],
     [{ limit: 1, retryAfter: 0 }, "retryAfter must be a whole number from 1"],
     [

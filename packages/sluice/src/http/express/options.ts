@@ -56,11 +56,8 @@ export interface ExpressOptions
   skipFailedRequests?: boolean;
   /** Counts only requests that fail. Default false. */
   skipSuccessfulRequests?: boolean;
-  /**
-   * What failing is; default: a status from 400. It has to answer at once: with a promise the request
-   * counts, and `onError` is told.
-   */
-  requestWasSuccessful?: (request: Request, response: Response) => boolean;
+  /** What success is; default: a status below 400. If it throws or rejects, the request counts. */
+  requestWasSuccessful?: ValueOf<boolean>;
   /** Where handlers find what is left; default `"rateLimit"`: `req.rateLimit.remaining`. */
   requestPropertyName?: string;
   /** The name in the RateLimit fields: `name`, under another name. */

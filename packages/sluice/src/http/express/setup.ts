@@ -2,8 +2,8 @@
 // request to its answer. What is left over is how a refusal is answered, and what functions decide.
 
 import type { Request, Response } from "express";
-import { SluiceError, show } from "../../errors.js";
-import { andThen, isThenable, type MaybePromise, tell } from "../../maybe-promise.js";
+import { show } from "../../errors.js";
+import { andThen, type MaybePromise } from "../../maybe-promise.js";
 import {
   asOptions,
   checkBooleans,
@@ -14,14 +14,20 @@ import {
   whole,
 } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
-import { type EitherOr, refuseBoth } from "../either-or.js";
-import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
+import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
+import {
+  EXPRESS_LIKE_PAIRS,
+  toCounted,
+  toHeaderForm,
+  toIsCounted,
+} from "../express-like-options.js";
 import {
   type HttpOptions,
   RATE_LIMIT_OPTIONS,
   type RateLimitOptions,
   refuseRequest,
 } from "../options.js";
+import { toRuleId } from "../rule-id.js";
 import {
   type Entrance,
   type LimitOrNumber,
@@ -39,7 +45,7 @@ export interface ExpressSetup extends Entrance<Request> {
   /** Answers refused requests; undefined: as the door says. */
   readonly answer: Answer | undefined;
   /** Whether a response counts; undefined: the rule knows. */
-  readonly isCounted: ((request: Request, response: Response) => boolean) | undefined;
+  readonly isCounted: ValueOf<boolean> | undefined;
   /** Where handlers find what was decided. */
   readonly info: InfoProperty;
   /** Whether `identity` says which proxies are trusted; if not, the app's `trust proxy` does. */
@@ -77,6 +83,13 @@ const EITHER_OR: EitherOr<keyof ExpressOptions> = {
   ],
 };
 
+/** What can't be kept, and what to do instead. */
+const NOT_KEPT = {
+  logger: "pass onError: (error) => logger.error(error)",
+  onLimitReached: "pass handler, or onRefused, which is called for each refusal",
+  draft_polli_ratelimit_headers: "pass standardHeaders: true",
+};
+
 const WINDOW_MS_DEFAULT = 60_000;
 const LIMIT_DEFAULT = 5;
 const SUBNET_BITS = { min: 1, max: 128 };
@@ -96,6 +109,7 @@ export function toExpressSetup(
     const seen = `${show(options)}${second === undefined ? "" : ` and ${show(second)}`}`;
     refuse(site, `takes a policy and options, or options alone; got ${seen}`);
   }
+  refuseNotKept(site, options, "express-rate-limit", NOT_KEPT);
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
   const isSwitch = typeof options.headers === "boolean";
   refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
@@ -152,6 +166,7 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
   if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
   if (identifier !== undefined) own.name = identifier;
+  if (standardHeaders === "draft-8") own.name ??= nameOf(options);
   if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
   else if (ipv6Subnet !== undefined) {
     const bits = whole(site, "ipv6Subnet", ipv6Subnet === false ? 128 : ipv6Subnet, SUBNET_BITS);
@@ -161,6 +176,23 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Request>;
 }
+
+/** What express-rate-limit calls a limit in the fields of draft 8, such as "5-in-1min"; undefined if it is not a number. */
+function nameOf(options: ExpressOptions): string | undefined {
+  const limit = toLimit(options);
+  const { windowMs = WINDOW_MS_DEFAULT } = options;
+  if (typeof limit !== "number" || typeof windowMs !== "number") return undefined;
+  const [unitMs, unit] = UNITS.find(([ms]) => windowMs >= ms) ?? [1_000, "sec"];
+  const amount = windowMs / unitMs;
+  const isPlural = amount > 1 && (unit === "hr" || unit === "day");
+  return toRuleId(`${limit}-in-${amount}${unit}${isPlural ? "s" : ""}`);
+}
+
+const UNITS = [
+  [86_400_000, "day"],
+  [3_600_000, "hr"],
+  [60_000, "min"],
+] as const;
 
 /** A limit, the number of requests in each window, or a function that chooses it. */
 function toLimit(options: ExpressOptions): LimitOrNumber<Request> {
@@ -200,24 +232,6 @@ function byNetwork(ipv6Subnet: ValueOf<number | false>) {
     andThen(ipv6Subnet(request, responseOf(request)), (bits) =>
       ipKeyGenerator(request.ip ?? "", bits),
     );
-}
-
-function toIsCounted(options: ExpressOptions): ExpressSetup["isCounted"] {
-  const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
-  if (requestWasSuccessful === undefined) return undefined;
-  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
-  return (request, response) => {
-    const isSuccess: unknown = requestWasSuccessful(request, response);
-    if (isThenable(isSuccess)) refusePromise(isSuccess);
-    return Boolean(isSuccess) === Boolean(skipFailedRequests);
-  };
-}
-
-/** Nobody waits for it: what is held is settled in the same turn. */
-function refusePromise(late: Promise<unknown>): never {
-  tell(() => late);
-  const seen = "rateLimit: requestWasSuccessful answered with a promise, so the request counts";
-  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
 function checkStore(site: OptionSite, store: unknown): void {

@@ -15,7 +15,7 @@ import {
 } from "../../options.js";
 import type { Policy } from "../../rules/policy.js";
 import type { Door } from "../door.js";
-import { type EitherOr, refuseBoth } from "../either-or.js";
+import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { type HttpOptions, RATE_LIMIT_OPTIONS, type RateLimitOptions, toDoor } from "../options.js";
 import { toTimeWindow, toWindowMs } from "../time-window.js";
 import { toWindowDoor, WindowDoors } from "../window-doors.js";
@@ -101,7 +101,7 @@ const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
 };
 
 /** What can't be kept, and what to do instead. */
-const NOT_KEPT: Readonly<Record<string, string>> = {
+const NOT_KEPT = {
   redis: "pass store: redisStore(client), from sluice/redis",
 };
 
@@ -136,9 +136,7 @@ export function toFastifyLimit(
   options: FastifyLimitOptions & Required<Pick<FastifyLimitOptions, "store" | "name">>,
 ): FastifyLimit {
   refuseBoth(site, options, EITHER_OR);
-  for (const [name, instead] of Object.entries(NOT_KEPT)) {
-    if (Object.hasOwn(options, name)) refuse(site, `does not know ${name}: ${instead}`);
-  }
+  refuseNotKept(site, options, "@fastify/rate-limit", NOT_KEPT);
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
   checkTypes(site, options);
   if (options.groupId !== undefined && typeof options.groupId !== "string") {

@@ -12,7 +12,12 @@ import {
   whole,
 } from "../../options.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
-import { EXPRESS_LIKE_PAIRS, toCounted, toHeaderForm } from "../express-like-options.js";
+import {
+  EXPRESS_LIKE_PAIRS,
+  toCounted,
+  toHeaderForm,
+  toIsCounted,
+} from "../express-like-options.js";
 import { BODY_FIELDS } from "../fields.js";
 import { RATE_LIMIT_OPTIONS, type RateLimitOptions } from "../options.js";
 import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
@@ -85,17 +90,6 @@ function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context
   if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Context>;
-}
-
-function toIsCounted(options: HonoOptions): HonoSetup["isCounted"] {
-  const { requestWasSuccessful, skipFailedRequests, skipSuccessfulRequests } = options;
-  if (requestWasSuccessful === undefined) return undefined;
-  if (!skipFailedRequests && !skipSuccessfulRequests) return undefined;
-  return (c) =>
-    andThen(
-      requestWasSuccessful(c),
-      (isSuccess) => Boolean(isSuccess) === Boolean(skipFailedRequests),
-    );
 }
 
 function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {

@@ -14,7 +14,7 @@ import {
   whole,
 } from "../../options.js";
 import type { Door } from "../door.js";
-import { type EitherOr, refuseBoth } from "../either-or.js";
+import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { BODY_FIELDS, eachField, withoutFields } from "../fields.js";
 import { RATE_LIMIT_OPTIONS, type RateLimitOptions, refuseRequest } from "../options.js";
 import type { Passage, RateLimitInfo } from "../passage.js";
@@ -69,7 +69,7 @@ const FIELD_NAMES = namesOf<KoaFieldNames>({ remaining: true, reset: true, total
 /** Validates options and says them in ours. */
 export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   refuseRequest(site, options);
-  refuseNotKept(site, options);
+  refuseNotKept(site, options, "koa-ratelimit", NOT_KEPT);
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_KOA_RATELIMIT]);
   refuseBoth(site, options, EITHER_OR);
   checkFunctions(site, options, ["id", "whitelist", "blacklist", "onLimited"]);
@@ -153,14 +153,8 @@ function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup
 }
 
 /** What can't be kept, and what to do instead. */
-const NOT_KEPT: Readonly<Record<string, string>> = {
+const NOT_KEPT = {
   driver: "leave it out to count in memory, or pass store: redisStore(client)",
   db: "leave it out to count in memory, or pass store: redisStore(client)",
   namespace: "pass name: …, or redisStore(client, { prefix: … })",
 };
-
-function refuseNotKept(site: OptionSite, options: object): void {
-  for (const [name, instead] of Object.entries(NOT_KEPT)) {
-    if (Object.hasOwn(options, name)) refuse(site, `${name} is koa-ratelimit's; ${instead}`);
-  }
-}
