@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { makeCertificate } from "../../test/certificate.js";
+import { makeCertificate, makeExpiredCertificate } from "../../test/certificate.js";
 import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/proxy-stand.js";
 import { connectTo } from "../../test/raw-client.js";
 import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
@@ -21,11 +21,13 @@ afterEach(stopAll);
 let folder: string;
 let app: { certFile: string; keyFile: string };
 let client: { certFile: string; keyFile: string };
+let expired: { certFile: string; keyFile: string };
 
 beforeAll(() => {
   folder = makeFolder("https-upstream");
   app = makeCertificate(folder, "app");
   client = makeCertificate(folder, "client");
+  expired = makeExpiredCertificate(folder, "expired");
 });
 
 /** An upstream over TLS, and what it saw. */
@@ -34,10 +36,14 @@ interface Seen {
   connections: number;
   requests: number;
   serverNames: unknown[];
+  /** Connections that are open now. */
+  open(): Promise<number>;
 }
 
 async function startHttps(options: ServerOptions = {}): Promise<Seen> {
-  const seen: Seen = { url: "", connections: 0, requests: 0, serverNames: [] };
+  const open = () =>
+    new Promise<number>((done) => server.getConnections((_, count) => done(count)));
+  const seen: Seen = { url: "", connections: 0, requests: 0, serverNames: [], open };
   const cert = { cert: readFileSync(app.certFile), key: readFileSync(app.keyFile) };
   const server: Server = createServer({ ...cert, ...options }, async (request, response) => {
     seen.requests++;
@@ -205,6 +211,69 @@ describe("a certificate that does not verify", () => {
     const { url } = await stand([bad.url, good.url], toTls());
     expect((await fetch(url, { method: "POST", body: "one" })).status).toBe(200);
     expect([bad.requests, good.requests]).toEqual([0, 1]);
+  });
+
+  it("is reported as expired, and no connection stays open, however often it is tried", async () => {
+    const [cert, key] = [expired.certFile, expired.keyFile].map((file) => readFileSync(file));
+    const seen = await startHttps({ cert, key });
+    const tls = toTls({ caFile: expired.certFile });
+    const { url, troubles } = await stand(seen.url, tls, { failuresMax: 1_000 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
+    expect(answers.every(({ status }) => status === 502)).toBe(true);
+    expect(troubles.mock.calls[0][2]).toMatchObject({
+      kind: "tls",
+      detail: expect.stringMatching(/^certificate has expired \(CERT_HAS_EXPIRED\); renew/),
+    });
+    await expect.poll(() => seen.open()).toBe(0);
+  });
+});
+
+describe("an upstream that asks for a client certificate", () => {
+  it.each<["TLSv1.2" | "TLSv1.3", string, RegExp]>([
+    ["TLSv1.2", "none", /^[a-z0-9 ]* \(ERR_SSL_\w+\); .*set tls\.certFile and tls\.keyFile/],
+    ["TLSv1.3", "none", /^tlsv13 alert certificate required \(ERR_SSL_\w+\); .*set tls\.certFile/],
+    // Node closes without an alert.
+    ["TLSv1.3", "another", /^the upstream closed the connection$/],
+  ])("over %s and gets %s is a 502 with the reason in one line", async (version, which, detail) => {
+    const ca = readFileSync(client.certFile);
+    const asks = { requestCert: true, rejectUnauthorized: true, ca, maxVersion: version };
+    const seen = await startHttps(asks);
+    const { url, troubles } = await stand(seen.url, toTls(which === "none" ? {} : app));
+    expect((await fetch(url, { method: "POST", body: "one" })).status).toBe(502);
+    expect(seen.requests).toBe(0);
+    expect(troubles.mock.calls).toHaveLength(1);
+    expect(troubles.mock.calls[0][2]).toMatchObject({ detail: expect.stringMatching(detail) });
+    await expect.poll(() => seen.open()).toBe(0);
+  });
+});
+
+describe("connections to an https upstream", () => {
+  it("are no more than connectionsMax, and all requests find one", async () => {
+    const seen = await startHttps();
+    const { url } = await stand(seen.url, toTls(), { connectionsMax: 2 });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => fetch(url, { method: "POST", body: "x" })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(seen).toMatchObject({ connections: 2, requests: 40 });
+  });
+
+  it("are all given up, with a reason, by an upstream that ends each handshake half way", async () => {
+    let open = 0;
+    const raw = await startRaw((socket) => {
+      open++;
+      socket.on("close", () => open--).on("error", () => {});
+      // The beginning of an answer to the first message, then the end.
+      socket.once("data", () => socket.end(Buffer.from([22, 3, 3, 0, 122, 2, 0])));
+    });
+    const tls = { connectionsMax: 3, failuresMax: 1_000 };
+    const { url, troubles } = await stand(raw.replace("http:", "https:"), toTls(), tls);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
+    expect(answers.every(({ status }) => status === 502)).toBe(true);
+    for (const [, , facts] of troubles.mock.calls) {
+      expect(facts).toMatchObject({ kind: "tls", detail: expect.stringMatching(/\w/) });
+    }
+    await expect.poll(() => open).toBe(0);
   });
 });
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { BrokenMessage } from "../http1/broken.js";
 import type { Caller, FailureKind } from "./caller.js";
-import { type ClientTls, toHandshakeDetail } from "./client-tls.js";
+import { type ClientTls, toTlsDetail } from "./client-tls.js";
 import type { HeadReader } from "./response-head.js";
 import { type Asked, ResponseParser } from "./response-parser.js";
 
@@ -241,8 +241,9 @@ export class Connection {
   }
 
   #onError(error: Error): void {
-    if (this.#isShakingHands) this.#note("tls", toHandshakeDetail(error));
-    else this.#note("closed", error.message);
+    if (this.#isShakingHands) this.#note("tls", toTlsDetail(error));
+    // In TLS 1.3 a client certificate is rejected after the client has shaken hands and sent its request.
+    else this.#note("closed", this.#host.tls === undefined ? error.message : toTlsDetail(error));
   }
 
   /** The first cause counts: what follows is its consequence. */
