@@ -113,6 +113,16 @@ describe("a limiter that was closed", () => {
     createLimiter({ name: "login", limit: ten, store });
   });
 
+  it("leaves nothing behind, however many names were used before", () => {
+    const store = memoryStore();
+    // More than are checked at a time.
+    for (let i = 0; i < 12_000; i++) {
+      createLimiter({ name: `tenant-${i}`, limit: five, store }).close();
+    }
+    createLimiter({ name: "login", limit: five, store });
+    expect(() => createLimiter({ name: "login", limit: ten, store })).toThrow("other numbers");
+  });
+
   it("claimed nothing if its options were invalid", () => {
     const store = memoryStore();
     const clock = { now: "noon" as unknown as () => number };
