@@ -34,29 +34,27 @@ end
 local TTL_STEP_MS = 128
 
 local function write_values()
-  local texts = {}
+  local call, keys, texts = redis.call, KEYS, {}
   -- Many numbers are the same: nearly every count of a window changes by one.
-  local function text_of(number)
-    local known = texts[number]
-    if not known then
-      known = text(number)
-      texts[number] = known
-    end
-    return known
+  local function remember(number)
+    local written = text(number)
+    texts[number] = written
+    return written
   end
   for place, ttl in pairs(ttls) do
     local value = values[place]
     if type(value) == "number" then value = text(value) end
     if ttl < 0 then
-      redis.call("SET", KEYS[place], value, "KEEPTTL")
+      call("SET", keys[place], value, "KEEPTTL")
     elseif ttl > 0 then
-      redis.call("SET", KEYS[place], value, "PX", text_of(ttl + SLACK_MS + (-ttl) % TTL_STEP_MS))
+      local ms = ttl + SLACK_MS + (-ttl) % TTL_STEP_MS
+      call("SET", keys[place], value, "PX", texts[ms] or remember(ms))
     else
-      redis.call("DEL", KEYS[place])
+      call("DEL", keys[place])
     end
   end
   for place, step in pairs(steps) do
-    if not ttls[place] then redis.call("INCRBY", KEYS[place], text_of(step)) end
+    if not ttls[place] then call("INCRBY", keys[place], texts[step] or remember(step)) end
   end
   for key, needed_ms in pairs(changes) do write_list(key, needed_ms) end
 end

@@ -1,17 +1,10 @@
 -- Decides requests whose charges all pass in one step.
 
 -- @include requests
--- @include quick
 
 local reply = { now }
 -- By the number of the charge: what to keep, and for how long or by how much an integer changes.
 local kept, kept_ms, kept_steps = {}, {}, {}
-
-local function keep_value(key, value, ttl, step)
-  values[key] = value
-  if step then steps[key] = (steps[key] or 0) + step
-  elseif ttl > 0 or not ttls[key] then ttls[key] = ttl end
-end
 
 local function keep_part(list, key, part, value, ttl)
   for i = #list + 1, part + 2 do list[i] = false end
@@ -30,27 +23,35 @@ end
 -- nothing that a quick charge can read, or its key holds a single value and gets another part.
 local function is_quick()
   local n = #reply
+  local at = n
   for i = 1, count do
     local distance, cost, value = distances[i], costs[i], nil
     local key, limit = first_key + distance, charged[i]
-    local charge, list = quick[limit.kind], lists[key]
+    local charge, list = quick_charges[i], lists[key]
     if not list and is_shared[distance] then
       list = list_of(key)
       if not list then return go_long_way(n) end
     end
-    if not charge or cost == 0 or marks[key] then return go_long_way(n) end
+    if not charge or marks[key] then return go_long_way(n) end
     if list then value = list[parts[i] + 2] else value = values[key] end
     local remaining, reset
     remaining, reset, kept[i], kept_ms[i], kept_steps[i] = charge(value, limit, cost, now)
     if not remaining then return go_long_way(n) end
-    local at = n + 3 * i
-    reply[at - 2], reply[at - 1], reply[at] = remaining, 0, reset
+    reply[at + 1], reply[at + 2], reply[at + 3] = remaining, 0, reset
+    at = at + 3
   end
   for i = 1, count do
     local key = first_key + distances[i]
-    local list = lists[key]
-    if list then keep_part(list, key, parts[i], kept[i], kept_ms[i])
-    else keep_value(key, kept[i], kept_ms[i], kept_steps[i]) end
+    local list, step = lists[key], kept_steps[i]
+    if list then
+      keep_part(list, key, parts[i], kept[i], kept_ms[i])
+    elseif step then
+      values[key], steps[key] = kept[i], (steps[key] or 0) + step
+    else
+      local ttl = kept_ms[i]
+      values[key] = kept[i]
+      if ttl > 0 or not ttls[key] then ttls[key] = ttl end
+    end
   end
   return true
 end

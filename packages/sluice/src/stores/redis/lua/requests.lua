@@ -4,14 +4,16 @@
 --   three numbers for each charge: its place, its limit (negated for the last charge), its cost.
 
 -- @include call
+-- @include quick
 
 local numbers = cjson.decode(ARGV[4])
 local numbers_read = 0
 
 -- The current request: the index of its first key, and for each charge how far its key is from that one, its part,
--- limit and cost. `is_shared`: whether the request charges a later part of the key too.
+-- limit and cost, and the function that decides it in one step (false or nil: it goes the long way).
+-- `is_shared`: whether the request charges a later part of the key too.
 local first_key, count = 0, 0
-local distances, parts, charged, costs, is_shared = {}, {}, {}, {}, {}
+local distances, parts, charged, costs, quick_charges, is_shared = {}, {}, {}, {}, {}, {}
 
 local function read_charge(place, which, cost)
   local key = key_of(place)
@@ -20,6 +22,7 @@ local function read_charge(place, which, cost)
   local distance = key - first_key
   distances[count], parts[count] = distance, (place - key) / PART_STEP
   charged[count], costs[count] = limits[which], cost
+  quick_charges[count] = cost > 0 and quick[limits[which].kind]
   if place ~= key then is_shared[distance] = true end
 end
 

@@ -21,10 +21,12 @@ local function multiply_divide_up(a, b, divisor)
   return quotient
 end
 
+local format = string.format
+
 -- Writes a whole number in full: what Lua does by itself keeps 14 digits. Only where texts are
 -- joined; a command takes numbers as they are.
 local function text(number)
-  return string.format("%d", number)
+  return format("%d", number)
 end
 
 -- An instant and a smaller number as one integer, which Redis keeps in a third of the memory of a
@@ -36,7 +38,7 @@ local function pack(instant, small)
   local ms = instant - PACK_EPOCH_MS
   if ms < 0 or ms >= PACK_MS_MAX then return end
   if small < PACK_SPAN then return ms * PACK_SPAN + small end
-  if small <= PACK_SMALL_MAX then return string.format("1%012d%06d", ms, small) end
+  if small <= PACK_SMALL_MAX then return format("1%012d%06d", ms, small) end
 end
 
 -- Until when a bucket is kept that is full at an instant: to the end of the step of time that the
