@@ -41,6 +41,9 @@ const sides = {
     ),
   "fastify/bare": () => serveFastify(),
   "fastify/sluice": () => serveFastify((app) => app.register(sluiceFastify, { limit })),
+  // The three lines that @fastify/rate-limit sends, and none of the draft's.
+  "fastify/sluice, X-RateLimit only": () =>
+    serveFastify((app) => app.register(sluiceFastify, { limit, headers: "none" })),
   "fastify/@fastify/rate-limit": () =>
     serveFastify((app) => app.register(fastifyRateLimit, { max: LIMIT, timeWindow: WINDOW_MS })),
 } as const satisfies Record<string, () => Promise<number>>;
