@@ -208,6 +208,78 @@ describe.each([
       expect(await statuses(["held", "free", "held"])).toEqual([200, 200, 429]);
     });
 
+    // What the tests of @nestjs/throttler check besides; what stays different is in the guide.
+    it("gives a controller, a handler and the module's other handlers the numbers that each has", async () => {
+      const clock = new ManualClock();
+      const cats = toController({ plain: [], higher: [RateLimit({ limit: window(5) })] });
+      RateLimit({ limit: window(2) })(cats);
+      for (const [path, limit] of [
+        ["plain", 2],
+        ["higher", 5],
+      ] as const) {
+        const { ask } = await start({ limit: window(3), clock }, cats);
+        for (let left = limit - 1; left >= 0; left--) {
+          const { status, headers } = await ask(path);
+          expect([status, headers.get("x-ratelimit-limit")]).toEqual([200, `${limit}`]);
+          expect(headers.get("x-ratelimit-remaining")).toBe(`${left}`);
+          expect(headers.get("x-ratelimit-reset")).toMatch(/^\d+$/);
+        }
+        const refused = await ask(path);
+        expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+        clock.advance(60_000);
+        expect((await ask(path)).headers.get("x-ratelimit-remaining")).toBe(`${limit - 1}`);
+      }
+    });
+
+    it("sends no fields for what is skipped, by a decorator or a function, nor if they are off", async () => {
+      const cats = toController({ free: [SkipRateLimit()], held: [] });
+      const skip = (request: object) =>
+        (request as { headers: Record<string, string> }).headers["x-user"] === "robot";
+      const { ask, statuses } = await start({ limit: window(1), skip }, cats);
+      const robot = { "x-user": "robot" };
+      const shown = ({ headers }: Response) => [...headers.keys()].filter((n) => /rate/.test(n));
+      expect(shown(await ask("free"))).toEqual([]);
+      expect(shown(await ask("held", robot))).toEqual([]);
+      expect(
+        await statuses(
+          Array.from({ length: 5 }, () => "held"),
+          robot,
+        ),
+      ).not.toContain(429);
+      const silent = await start({ limit: window(1), headers: "none", legacyHeaders: false }, cats);
+      const answers = [await silent.ask("held"), await silent.ask("held")];
+      expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+      expect(answers.flatMap(shown)).toEqual([]);
+    });
+
+    it("decides by whichever of three limits binds, each in its own time", async () => {
+      const clock = new ManualClock();
+      const cats = toController({ a: [] });
+      const limits = [
+        { name: "short", limit: window(1, 1_000) },
+        { limit: window(2, 5_000) },
+        { name: "long", limit: window(5) },
+      ];
+      const { ask } = await start({ limits, clock }, cats);
+      const seen = [];
+      for (const ms of [0, 0, 1_000, 1_000, 5_000, 1_000, 5_000, 1_000]) {
+        clock.advance(ms);
+        const { status, headers } = await ask("a");
+        seen.push([status, headers.get("retry-after")]);
+      }
+      const passed = [200, null];
+      expect(seen).toEqual([
+        passed,
+        [429, "1"],
+        passed,
+        [429, "3"],
+        passed,
+        passed,
+        passed,
+        [429, "46"],
+      ]);
+    });
+
     it("lets a guard throw an exception of its own for a refused request", async () => {
       class Throwing extends RateLimitGuard {
         protected override async throwThrottlingException(
