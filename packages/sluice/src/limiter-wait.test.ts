@@ -1,5 +1,4 @@
-import { setMaxListeners } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Decision } from "./decision.js";
 import { createLimiter } from "./limiter.js";
 import type { WaitOptions } from "./limiter-wait.js";
@@ -285,6 +284,26 @@ describe("wait", () => {
     expect(limiter.check("key").allowed).toBe(false);
   });
 
+  it("adds one listener to a signal that many share, and removes it", async () => {
+    const { limiter, wait } = setUp();
+    await wait("a");
+    const stop = new AbortController();
+    const added = vi.spyOn(stop.signal, "addEventListener");
+    const removed = vi.spyOn(stop.signal, "removeEventListener");
+    const { signal } = stop;
+    const rest = Array.from({ length: 50 }, (_, i) =>
+      limiter.wait(`key${i % 5 === 0 ? "" : i}`, { signal, timeoutMs: 10 }),
+    );
+    await settle();
+    // Those of other keys have passed, and the last of all removes it.
+    const last = limiter.wait("key", { signal });
+    stop.abort(new Error("gone"));
+    await expect(last).rejects.toThrow("gone");
+    await Promise.allSettled(rest);
+    expect(added).toHaveBeenCalledTimes(1);
+    expect(removed).toHaveBeenCalledTimes(1);
+  });
+
   it("asks the store no more often because others give up", async () => {
     const store = new HeldStore(memoryStore());
     const { limiter, clock } = setUpOver(store);
@@ -292,7 +311,6 @@ describe("wait", () => {
     await store.answer();
     const first = limiter.wait("key");
     const stop = new AbortController();
-    setMaxListeners(0, stop.signal);
     const rest = Array.from({ length: 100 }, (_, i) =>
       limiter.wait("key", i % 2 === 0 ? { signal: stop.signal } : { timeoutMs: 40 }),
     );
@@ -376,7 +394,6 @@ describe("wait", () => {
     const { wait, limiter } = setUp();
     await wait("a");
     const stop = new AbortController();
-    setMaxListeners(0, stop.signal);
     const rest = Array.from({ length: 10_000 }, () => limiter.wait("key", { signal: stop.signal }));
     await expect(wait("b")).rejects.toMatchObject({ code: "SLUICE_TOO_MANY_WAITING" });
     stop.abort();

@@ -8,7 +8,7 @@ export interface WaitSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
   throwIfAborted(): void;
-  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void;
+  addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
@@ -22,6 +22,38 @@ export function isSignal(value: unknown): value is WaitSignal {
   );
 }
 
+/** For each signal that somebody waits with, a listener and what it wakes. */
+const listeners = new WeakMap<
+  WaitSignal,
+  { readonly listen: () => void; readonly wakes: Set<() => void> }
+>();
+
+/**
+ * Calls `wake` when the signal is aborted, until the function that it returns is called. All callers that share a
+ * signal share one listener: Node warns about more than ten, and searches through all of them for each new one.
+ */
+function onAbort(signal: WaitSignal, wake: () => void): () => void {
+  const { wakes, listen } = listeners.get(signal) ?? startListening(signal);
+  wakes.add(wake);
+  return () => {
+    wakes.delete(wake);
+    if (wakes.size > 0 || !listeners.has(signal)) return;
+    listeners.delete(signal);
+    signal.removeEventListener("abort", listen);
+  };
+}
+
+function startListening(signal: WaitSignal) {
+  const wakes = new Set<() => void>();
+  const listen = () => {
+    for (const wake of wakes) wake();
+  };
+  const listener = { wakes, listen };
+  listeners.set(signal, listener);
+  signal.addEventListener("abort", listen);
+  return listener;
+}
+
 /** The longest time that the system's timers can hold. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -30,14 +62,14 @@ export class Waiter {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
   readonly #signal: WaitSignal | undefined;
+  readonly #forgetSignal: (() => void) | undefined;
   #wake: (() => void) | undefined;
 
   constructor(clock: Clock, timeoutMs: number, signal: WaitSignal | undefined) {
     this.#clock = clock;
     this.#deadlineMs = toWholeMs(clock.now()) + timeoutMs;
     this.#signal = signal;
-    // Once: to remove one of thousands of listeners of a signal takes a search through them.
-    signal?.addEventListener("abort", this.wake, { once: true });
+    this.#forgetSignal = signal === undefined ? undefined : onAbort(signal, this.wake);
   }
 
   get leftMs(): number {
@@ -90,6 +122,6 @@ export class Waiter {
   }
 
   close(): void {
-    this.#signal?.removeEventListener("abort", this.wake);
+    this.#forgetSignal?.();
   }
 }
