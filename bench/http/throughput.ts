@@ -9,8 +9,8 @@ import { type RunningSide, startSide } from "./load.js";
 import type { Side } from "./server.js";
 
 const ROUNDS = effort({ full: 12, quick: 1 });
-// In its second second a server still takes a tenth more for a request than in its fourth, on a busy machine half as
-// much again: the compiler is at work, and the more code a side has the longer.
+// After one second the compiler is still at work: Fastify, bare and with our limit, then took 10 to 17% more for a
+// request than two seconds later, and on a busy machine up to half as much again.
 const WARM_UP_SECONDS = effort({ full: 3, quick: 1 });
 /** Turns of each side in a round: every side has one before any has its next. */
 const SLICES = effort({ full: 2, quick: 1 });
