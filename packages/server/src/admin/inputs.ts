@@ -14,7 +14,7 @@ const name = z.string().min(1).max(256);
 const cost = z.int().min(0).optional();
 
 /** Facts, as the library has them, but for the API key: `apiKey` is the key itself, `apiKeyHash` its hash. */
-const facts = z.strictObject({
+export const facts = z.strictObject({
   method: text.default("GET"),
   path: text.default("/"),
   host: text.optional(),

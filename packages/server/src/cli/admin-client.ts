@@ -207,12 +207,24 @@ function isInvalid(value: unknown): boolean {
   return typeof code === "string" && /^SLUICE_(?:RULES|CONFIG)_(?:INVALID|UNREADABLE)$/.test(code);
 }
 
+const UNTRUSTED = "its TLS certificate is not trusted (NODE_EXTRA_CA_CERTS names a file of CAs)";
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ECONNRESET: "the connection was cut",
   ENOTFOUND: "there is no such host",
   EAI_AGAIN: "the host's name was not found",
   UND_ERR_SOCKET: "the connection was cut",
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    "the server there speaks plain HTTP, not TLS: write http:// instead of https://",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG:
+    "the server there speaks plain HTTP, not TLS: write http:// instead of https://",
+  HPE_INVALID_CONSTANT: "the server there does not speak HTTP; if it speaks TLS, write https://",
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_HAS_EXPIRED: "its TLS certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its TLS certificate is for another name",
 };
 
 /** Why a request failed: `fetch` hides it in a cause. */
@@ -221,6 +233,7 @@ function reasonOf(error: unknown): string {
   const { code, message } = (cause ?? error) as { code?: string; message?: string };
   return (
     (code === undefined ? undefined : REASONS[code]) ??
+    (code?.startsWith("ERR_SSL_") ? `TLS failed (${code})` : undefined) ??
     safe(message ?? String(error), DETAIL_LENGTH_MAX)
   );
 }

@@ -111,6 +111,14 @@ describe("sluice check and peek", () => {
 });
 
 describe("what goes wrong on the way to the service", () => {
+  it("says which scheme to write if https:// meets a server without TLS", async () => {
+    const url = (await start(200, {})).replace("http:", "https:");
+    const { code, err } = await sluice(["check", "--admin", url]);
+    expect(code).toBe(3);
+    expect(err).toContain("speaks plain HTTP, not TLS: write http:// instead of https://");
+    expect(err).not.toContain("SSL routines");
+  });
+
   it("is told in one line with the address, and exits with 3, where nothing listens", async () => {
     const url = await start(200, allowed);
     await service.close();

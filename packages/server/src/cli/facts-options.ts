@@ -2,7 +2,8 @@
 
 import { isIP } from "node:net";
 import type { Command } from "commander";
-import type { Facts } from "sluice/rules";
+import { type Facts, nearestMethod, nearestName } from "sluice/rules";
+import { facts as factsInput } from "../admin/inputs.js";
 import { misuse } from "./exit.js";
 import { nameOf, readText } from "./files.js";
 import type { Terminal } from "./terminal.js";
@@ -54,6 +55,7 @@ export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Fa
   const headers = join("--header", flags.header, given.headers, (name) => name.toLowerCase());
   const attributes = join("--attribute", flags.attribute, given.attributes, (name) => name);
   mustBeAddress(ip ?? given.ip);
+  mustBeMethod(method ?? given.method);
   return {
     method: "GET",
     path: "/",
@@ -70,12 +72,30 @@ function mustBeAddress(ip: unknown): void {
   throw misuse(`--ip must be an address such as 203.0.113.10, got ${JSON.stringify(ip)}`);
 }
 
+/** Rules would not match a misspelt one, and what is explained would be about another request. */
+function mustBeMethod(method: unknown): void {
+  const meant = typeof method === "string" ? nearestMethod(method) : undefined;
+  if (meant === undefined) return;
+  throw misuse(`--method must be a method, got ${JSON.stringify(method)}; did you mean ${meant}?`);
+}
+
+/** The facts that a file may have. */
+const FACTS = Object.keys(factsInput.shape);
+
+function mustBeFact(name: string, file: string): void {
+  if (FACTS.includes(name)) return;
+  const nearest = nearestName(name, FACTS);
+  const hint = nearest === undefined ? "" : `did you mean ${nearest}? `;
+  throw misuse(`${file}: unknown fact ${JSON.stringify(name)}; ${hint}known: ${FACTS.join(", ")}`);
+}
+
 async function readFacts(path: string, terminal: Terminal): Promise<Partial<Facts>> {
   const text = await readText(path, terminal);
   const value = parseJson(text, nameOf(path));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw misuse(`${nameOf(path)}: facts are an object such as {"method":"GET","path":"/"}`);
   }
+  for (const name of Object.keys(value)) mustBeFact(name, nameOf(path));
   return value;
 }
 

@@ -115,6 +115,22 @@ describe("sluice demo", () => {
     expect(top.out).not.toContain("203.0.113.10");
   });
 
+  it("says what is missing or misspelt in a question", async () => {
+    const method = await ask("explain", "--method", "PSOT", "--path", "/login");
+    expect(method.code).toBe(2);
+    expect(method.err).toContain('--method must be a method, got "PSOT"; did you mean POST?');
+    expect((await ask("explain", "--method", "PURGE")).code).toBeLessThan(2);
+    const noIp = await ask("explain", "--method", "POST", "--path", "/login");
+    expect(noIp.out).toContain("and may not pass without (ip); pass --ip\n");
+    const facts = join(folder, "facts.json");
+    writeFileSync(facts, JSON.stringify({ metod: "POST" }));
+    const misspelt = await ask("check", "--facts", facts);
+    expect(misspelt.code).toBe(2);
+    expect(misspelt.err).toContain(
+      `${facts}: unknown fact "metod"; did you mean method? known: method,`,
+    );
+  });
+
   it("says that a key is blocked, until when, and which key", async () => {
     const facts = ["--method", "POST", "--path", "/login", "--ip", "203.0.113.10"];
     const key = ["--rule", "login", "--key", "ip:203.0.113.10"];

@@ -172,9 +172,9 @@ describe("files that are named", () => {
       "rules: { file: no.yaml }",
     );
     expect(read(`${text}envoy: { files: [a.crt, no] }\n`)).toEqual([
-      "sluice.yaml:2: gateway.tls.certFile can't be read: ENOENT: no such file or directory, open 'no.crt'",
-      "sluice.yaml:6: rules.file can't be read: ENOENT: no such file or directory, open 'no.yaml'",
-      "sluice.yaml:7: envoy.files[1] can't be read: ENOENT: no such file or directory, access 'no'",
+      'sluice.yaml:2: gateway.tls.certFile "no.crt" was not found; correct the path',
+      'sluice.yaml:6: rules.file "no.yaml" was not found; correct the path, which is relative to the folder of the configuration, or create the file (sluice init writes a sample)',
+      'sluice.yaml:7: envoy.files[1] "no" was not found; correct the path',
     ]);
   });
 
@@ -198,7 +198,7 @@ describe("files that are named", () => {
   it.each([
     ["caFile: a.crt, certFile: a.crt, keyFile: a.key", []],
     ["caFile: a.key", [/tls can't be used: /]],
-    ["caFile: no.crt", [/tls\.caFile can't be read: ENOENT/]],
+    ["caFile: no.crt", [/tls\.caFile "no\.crt" was not found/]],
     ["certFile: a.crt", [/tls\.certFile needs keyFile too/]],
     ["keyFile: a.key", [/tls\.keyFile needs certFile too/]],
     ["certFile: a.crt, keyFile: b.key", [/tls can't be used: .*key values mismatch/]],
@@ -216,7 +216,7 @@ describe("files that are named", () => {
     ["certFile: a.crt, keyFile: a.key, clientCaFile: b.key", [/envoy\.tls can't be used: /]],
     [
       "certFile: a.crt, keyFile: a.key, clientCaFile: no",
-      [/envoy\.tls\.clientCaFile can't be read: ENOENT/],
+      [/envoy\.tls\.clientCaFile "no" was not found/],
     ],
     ["certFile: a.crt", [/envoy\.tls\.keyFile/]],
   ])("of the gRPC listener are checked: %s", (tls, problems) => {

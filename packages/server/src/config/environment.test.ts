@@ -103,7 +103,7 @@ describe("a variable of the environment", () => {
 
   it("that names a file of rules takes the place of rules in the configuration", () => {
     expect(messageOf({ SLUICE_RULES_FILE: "nowhere.yaml" })).toMatch(
-      /^SLUICE_RULES_FILE: rules.file can't be read: ENOENT/,
+      /^SLUICE_RULES_FILE: rules.file ".*nowhere.yaml" was not found; .*sluice init/,
     );
   });
 

@@ -1,9 +1,11 @@
 // The store of a service: what is configured of it reaches Redis, and a Redis that is not there is no hurry.
 
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { Redis } from "ioredis";
 import { createLimiter, fixedWindow, systemClock } from "sluice";
 import { startRedis } from "sluice-test-servers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { quietTelemetry } from "../telemetry/quiet.js";
 import { openStore } from "./open-store.js";
 
@@ -56,6 +58,30 @@ describe("a store in Redis", () => {
     }
     expect(opened.awaySinceMs()).toBeLessThanOrEqual(systemClock.now());
     await opened.close();
+  });
+
+  it("that is not there keeps no process waiting once it is closed", async () => {
+    const opened = openStore(redisConfig(9), options);
+    await opened.known;
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    await opened.close();
+    const longestMs = Math.max(0, ...timers.mock.calls.map(([, delayMs]) => delayMs ?? 0));
+    timers.mockRestore();
+    expect(longestMs).toBeLessThan(500);
+  });
+
+  it("that is some other server is named as that, in words for an operator", async () => {
+    const other = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const opened = openStore(redisConfig(port), options);
+    await expect
+      .poll(() => opened.trouble())
+      .toContain("does not speak the Redis protocol (check store.url");
+    expect(opened.trouble()).not.toContain("report");
+    await opened.close();
+    other.close();
   });
 });
 

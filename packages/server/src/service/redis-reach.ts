@@ -13,6 +13,8 @@ const FIRST_ANSWER_MS_MAX = 1_000;
 /** Between two attempts to connect. */
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2_000;
+/** For a connection that is closed already ioredis waits all of this, and the process with it. */
+const DISCONNECT_MS_MAX = 100;
 
 const MEANWHILE: Readonly<Record<FailurePolicy, string>> = {
   local: "deciding locally",
@@ -44,6 +46,7 @@ export class RedisReach {
       lazyConnect: true,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
+      disconnectTimeout: DISCONNECT_MS_MAX,
       retryStrategy: (attempt) => Math.min(RETRY_MS_MIN * 2 ** (attempt - 1), RETRY_MS_MAX),
     });
     this.#client.on("ready", () => this.#reached());
@@ -91,8 +94,17 @@ export class RedisReach {
   }
 }
 
-/** `ECONNREFUSED`, or the words of the server: `WRONGPASS invalid username-password pair`. */
+/**
+ * `ECONNREFUSED`, or the words of the server: `WRONGPASS invalid username-password pair`. What the client says of an
+ * answer that it can't read, or of TLS, is about its own code: said in words that help an operator.
+ */
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
+  if (message?.endsWith("Please report this.")) {
+    return "the server there does not speak the Redis protocol (check store.url: host and port, rediss:// for TLS)";
+  }
+  if (code?.startsWith("ERR_SSL_") === true || code === "EPROTO") {
+    return "TLS failed (check store.url: rediss:// is for servers with TLS, redis:// for those without)";
+  }
   return code ?? message ?? String(error);
 }

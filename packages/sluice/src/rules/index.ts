@@ -25,6 +25,7 @@ export type {
 export type { Facts } from "./facts.js";
 export { describeKey } from "./key.js";
 export type { PolicyStats } from "./lanes.js";
+export { nearestMethod } from "./parse/names.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse.js";
 export { type AdmitOptions, createPolicy, type Policy } from "./policy.js";

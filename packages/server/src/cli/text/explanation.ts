@@ -65,9 +65,29 @@ function sayKey({ isMatch, key, keyType, notApplied }: ExplainedRule): string[] 
   if (!isMatch) return [];
   const counted = `  counted by ${safe(keyType)}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
   if (notApplied === null) return [counted];
-  const lacks = notApplied === "missing" || notApplied === "refused" ? ` (${safe(keyType)})` : "";
+  const isMissing = notApplied === "missing" || notApplied === "refused";
+  const lacks = isMissing ? ` (${safe(keyType)}); pass ${toFlags(keyType)}` : "";
   return [counted, `  not counted: ${WHY_NOT[notApplied]}${lacks}`];
 }
+
+/** The options that say what a rule counts by: `--tenant and --user` for `tenant|user`. */
+function toFlags(keyType: string): string {
+  const flags = keyType.split("|").map((part) => {
+    const [kind, name] = part.split(":", 2);
+    return FLAGS[kind]?.(safe(name ?? "name", KEY_LENGTH_MAX)) ?? "--facts";
+  });
+  return [...new Set(flags)].join(" and ");
+}
+
+const FLAGS: Readonly<Record<string, (name: string) => string>> = {
+  ip: () => "--ip",
+  subnet: () => "--ip",
+  user: () => "--user",
+  tenant: () => "--tenant",
+  apiKey: () => "--api-key-hash",
+  header: (name) => `--header ${name}=…`,
+  attribute: (name) => `--attribute ${name}=…`,
+};
 
 const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>> = {
   disabled: "the rule is switched off",

@@ -2,6 +2,7 @@
 // wrong with them is told when the service starts, or by `sluice serve --check`, and not by the first request.
 
 import { accessSync, constants, readFileSync } from "node:fs";
+import { show } from "../../errors.js";
 import { checkTlsContents, type TlsFiles } from "../../tls-files.js";
 import type { Path } from "../problems.js";
 import type { Reading } from "../reading.js";
@@ -81,21 +82,38 @@ function checkEnvoyFiles({ values, problems }: Reading, at: ResolvePath): void {
     try {
       accessSync(at(file), constants.R_OK);
     } catch (error) {
-      problems.add(["envoy", "files", i], `can't be read: ${(error as Error).message}`);
+      problems.add(["envoy", "files", i], sayUnreadable(at(file), error));
     }
   }
 }
 
-/** The text of a file that a value names; undefined, with a problem, if it can't be read. */
+/**
+ * The text of a file that a value names; undefined, with a problem, if it can't be read.
+ *
+ * @param hint - What to do if there is no such file. Default: to correct the path.
+ */
 export function readNamed(
   path: Path,
   file: string,
   problems: Reading["problems"],
+  hint?: string,
 ): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    problems.add(path, `can't be read: ${(error as Error).message}`);
+    problems.add(path, sayUnreadable(file, error, hint));
     return undefined;
   }
 }
+
+function sayUnreadable(file: string, error: unknown, hint = "correct the path"): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return `${show(file)} was not found; ${hint}`;
+  return `${show(file)} can't be read: ${READ_FAILURES[code ?? ""] ?? message}`;
+}
+
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  EACCES: "this user may not read it",
+  EISDIR: "it is a folder, not a file",
+  ENOTDIR: "a part of its path is not a folder",
+};

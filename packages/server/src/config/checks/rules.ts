@@ -24,8 +24,11 @@ export function readRules(reading: Reading, at: ResolvePath): RuleSet | undefine
   return undefined;
 }
 
+const NO_RULES_FILE =
+  "correct the path, which is relative to the folder of the configuration, or create the file (sluice init writes a sample)";
+
 function readFile(reading: Reading, file: string, at: ResolvePath): RuleSet | undefined {
-  const text = readNamed(["rules", "file"], at(file), reading.problems);
+  const text = readNamed(["rules", "file"], at(file), reading.problems, NO_RULES_FILE);
   if (text === undefined) return undefined;
   const around = reading.source.file;
   const shown = isAbsolute(file) || around === undefined ? file : join(dirname(around), file);

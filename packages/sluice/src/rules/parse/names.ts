@@ -71,13 +71,18 @@ export const method: Shape<string> = {
   schema: methodName.schema,
   read: (value, spot) => {
     const name = methodName.read(value, spot);
-    if (name === undefined || [...METHODS, ...OTHER_METHODS].includes(name)) return name;
-    const nearest = nearestName(name, METHODS);
-    return nearest === undefined
+    const meant = name === undefined ? undefined : nearestMethod(name);
+    return meant === undefined
       ? name
-      : spot.say(`must be a method, got ${show(value)}; did you mean ${nearest}?`);
+      : spot.say(`must be a method, got ${show(value)}; did you mean ${meant}?`);
   },
 };
+
+/** The method that was probably meant by a misspelt one; undefined if it may be a method of its own. */
+export function nearestMethod(name: string): string | undefined {
+  const isKnown = [...METHODS, ...OTHER_METHODS].includes(name.toUpperCase());
+  return isKnown ? undefined : nearestName(name, METHODS);
+}
 
 /** A name of the file's own choice: a tier, an attribute, a function. */
 export const ownName: Shape<string> = pattern(

@@ -35,6 +35,11 @@ const RECONNECT_MS_MAX = 500;
 const CONNECT_MS_MAX = 2_000;
 /** A server that answers nothing for so long is given up: a hung primary has been replaced by then. */
 const SILENCE_MS_MAX = 2_000;
+/**
+ * How long a connection that is ended may take to close. For one that is closed already ioredis waits all of this,
+ * and the process with it.
+ */
+const DISCONNECT_MS_MAX = 100;
 const CLUSTER_RETRY_MS = 10;
 /** At least one redirection must be followed; a slot that moves on needs a few. */
 const REDIRECTIONS_MAX = 8;
@@ -46,6 +51,7 @@ const careful = {
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_MS_MAX,
   socketTimeout: SILENCE_MS_MAX,
+  disconnectTimeout: DISCONNECT_MS_MAX,
   stringNumbers: false,
 };
 const reconnectSoon = (attempt: number): number =>
