@@ -45,7 +45,11 @@ const bad: readonly Sample[] = [
   [importsPointDown, `${src}/stores/a.ts`, 'import { x } from "../index.js";'],
   [importsPointDown, `${src}/stores/a.ts`, 'import { x } from "sluice";'],
   [importsPointDown, `${src}/rules/a.ts`, 'import "../http/headers.js";'],
-  [importsStayInside, "bench/a.ts", 'import { x } from "../packages/sluice/src/limiter.js";'],
+  [
+    importsStayInside,
+    "bench/a.ts",
+    'import { x } from "../packages/sluice/src/limiter/limiter.js";',
+  ],
   [importsStayInside, "packages/server/src/a.ts", 'import { x } from "../../sluice/src/a.js";'],
   [doorsStayApart, "packages/server/src/admin/a.ts", 'import { x } from "../decision/b.js";'],
   [doorsStayApart, "packages/server/src/envoy/grpc/a.ts", 'import "../../gateway/b.js";'],

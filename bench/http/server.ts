@@ -1,7 +1,7 @@
 // The process that serves requests for one side of a benchmark: `server.js express/sluice`. It tells
 // its port over the channel to its parent, then its processor time whenever it is asked, and serves until
 // that goes away. Every side answers with the same small body, and no limit is ever reached. Every side imports all
-// limiters, so that what their import alone does to a process (node/tick-shape.ts) is the same for all.
+// limiters, so that what their import alone does to a process (adapters/node/tick-shape.ts) is the same for all.
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

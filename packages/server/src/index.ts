@@ -4,11 +4,11 @@
  * @module
  */
 
+export { ServerError, type ServerErrorCode, serverErrorCatalogue } from "./base/errors.js";
 export type { Config } from "./config/config.js";
 export { type ConfigOrigin, loadConfig, parseConfig, toConfig } from "./config/load.js";
-export type { Core, OpenDoor } from "./core.js";
-export { ServerError, type ServerErrorCode, serverErrorCatalogue } from "./errors.js";
-export { type ProcessLike, type RunOptions, runService } from "./service/run.js";
+export type { Core, OpenDoor } from "./core/core.js";
 export { type Service, type ServiceOptions, startService } from "./service/service.js";
-export { createTelemetry, type TelemetryOptions } from "./telemetry/create.js";
+export { createTelemetry, type TelemetryOptions } from "./telemetry/create-telemetry.js";
 export type { Telemetry } from "./telemetry/telemetry.js";
+export { type ProcessLike, type RunOptions, runService } from "./workers/run.js";

@@ -10,7 +10,7 @@ import { ManualClock } from "sluice/testing";
 import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterEach, expect } from "vitest";
 import type { Config, EnvoyConfig } from "../src/config/config.js";
-import type { Core } from "../src/core.js";
+import type { Core } from "../src/core/core.js";
 import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
 import { EnvoyLimiter, type LimiterParts } from "../src/envoy/limiter.js";
@@ -18,7 +18,7 @@ import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/env
 import { EnvoyRules } from "../src/envoy/rules.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
 import { decodeResponse } from "../src/envoy/wire/response.js";
-import { quietTelemetry } from "../src/telemetry/quiet.js";
+import { quietTelemetry } from "../src/telemetry/silent-telemetry.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
 import { toTestConfig } from "./test-config.js";
 

@@ -10,9 +10,9 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
-import type { OpenDoor } from "../src/core.js";
+import type { OpenDoor } from "../src/core/core.js";
+import { createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import { createCore, type OwnedCore } from "../src/service/create-core.js";
 import { toTestConfig } from "./test-config.js";
 
 /** A request as an upstream saw it, once all of it was there. */

@@ -4,9 +4,9 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config.js";
-import type { OpenDoor } from "../src/core.js";
+import type { OpenDoor } from "../src/core/core.js";
+import { type CoreOptions, createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import { type CoreOptions, createCore, type OwnedCore } from "../src/service/create-core.js";
 import { toTestConfig } from "./test-config.js";
 
 const HOST = "127.0.0.1";

@@ -4,7 +4,7 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { ClientConnection, type ConnectionServer } from "../src/http1/client-connection.js";
-import type { Turn } from "../src/http1/turn.js";
+import type { Turn } from "../src/http1/exchange.js";
 
 /** The server's end of a connection. As a socket it ends when the other end does. */
 export class Wire extends Duplex {

@@ -5,21 +5,22 @@
  */
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
-export { BoundedMap } from "./bounded-map.js";
-export { type AtTime, type Clock, systemClock } from "./clock.js";
-export type { Decision, Source, Verdict } from "./decision.js";
+export { BoundedMap } from "./base/bounded-map.js";
+export { type AtTime, type Clock, systemClock } from "./base/clock.js";
+export type { Decision, Source, Verdict } from "./base/decision.js";
 export {
   errorCatalogue,
   SluiceError,
   type SluiceErrorCode,
   type SluiceWarningCode,
   warningCatalogue,
-} from "./errors.js";
-export { createLimiter } from "./limiter.js";
-export type { LimiterOptions } from "./limiter-options.js";
-export type { Answer, Permit, Reservation } from "./limiter-reservation.js";
-export type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
-export type { WaitOptions, WaitSignal } from "./limiter-wait.js";
+} from "./base/errors.js";
+export type { MaybePromise } from "./base/maybe-promise.js";
+export { createLimiter } from "./limiter/limiter.js";
+export type { LimiterOptions } from "./limiter/limiter-options.js";
+export type { Limiter, PeekRequest, RequestOptions } from "./limiter/limiter-verbs.js";
+export type { Answer, Permit, Reservation } from "./limiter/reservation.js";
+export type { WaitOptions, WaitSignal } from "./limiter/wait.js";
 export {
   type ConcurrencyLimit,
   type ConcurrencyOptions,
@@ -42,20 +43,19 @@ export {
   type TokenBucketOptions,
   tokenBucket,
   type WindowOptions,
-} from "./limits.js";
-export type { MaybePromise } from "./maybe-promise.js";
+} from "./limits/limits.js";
 export {
   type DenyCacheOptions,
   type DenyCacheStats,
   type DenyCacheStore,
   denyCache,
-} from "./stores/deny-cache.js";
+} from "./stores/deny-cache/deny-cache.js";
 export {
   type EventualOptions,
   type EventualStats,
   type EventualStore,
   eventual,
-} from "./stores/eventual.js";
+} from "./stores/eventual/eventual.js";
 export { ForwardingStore } from "./stores/forwarding-store.js";
 export {
   type HotKey,
@@ -64,18 +64,26 @@ export {
   type HotKeysStats,
   type HotKeysStore,
   hotKeys,
-} from "./stores/hot-keys.js";
-export type { LeasedOptions } from "./stores/lease/options.js";
-export type { LeasedStats } from "./stores/lease/returns.js";
-export { type LeasedStore, leased } from "./stores/leased.js";
-export type { MemoryStoreOptions } from "./stores/memory/options.js";
-export { type MemoryStore, type MemoryStoreStats, memoryStore } from "./stores/memory/store.js";
-export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit.js";
-export type { BreakerState } from "./stores/resilience/breaker.js";
-export type { FallbackEvent } from "./stores/resilience/fallback-events.js";
-export type { ResilientOptions } from "./stores/resilience/options.js";
-export { type ResilientStats, type ResilientStore, resilient } from "./stores/resilient.js";
-export { type ShardedOptions, type ShardedStore, sharded } from "./stores/sharded.js";
+} from "./stores/hot-keys/hot-keys.js";
+export type { LeasedOptions } from "./stores/leased/lease-options.js";
+export type { LeasedStats } from "./stores/leased/lease-returns.js";
+export { type LeasedStore, leased } from "./stores/leased/leased.js";
+export type { MemoryStoreOptions } from "./stores/memory/memory-options.js";
+export {
+  type MemoryStore,
+  type MemoryStoreStats,
+  memoryStore,
+} from "./stores/memory/memory-store.js";
+export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit/prelimit.js";
+export type { BreakerState } from "./stores/resilient/circuit-breaker.js";
+export type { FallbackEvent } from "./stores/resilient/fallback-events.js";
+export {
+  type ResilientStats,
+  type ResilientStore,
+  resilient,
+} from "./stores/resilient/resilient.js";
+export type { ResilientOptions } from "./stores/resilient/resilient-options.js";
+export { type ShardedOptions, type ShardedStore, sharded } from "./stores/sharded/sharded.js";
 export type {
   Charge,
   ChargeReceipt,

@@ -1,14 +1,14 @@
 // What the tests of a door stand on: requests that come from nowhere, and their fields by name.
 
-import type { Door } from "../src/http/door.js";
-import { type HttpOptions, toDoor } from "../src/http/options.js";
-import type { Passage } from "../src/http/passage.js";
-import type { RequestView } from "../src/http/request-view.js";
-import type { MaybePromise } from "../src/maybe-promise.js";
-import type { OptionSite } from "../src/options.js";
-import { parseRules } from "../src/rules/parse.js";
-import { createPolicy } from "../src/rules/policy.js";
-import type { PolicyOptions } from "../src/rules/policy-options.js";
+import type { MaybePromise } from "../src/base/maybe-promise.js";
+import type { OptionSite } from "../src/base/option-checks.js";
+import type { Passage } from "../src/http/handler/handled-request.js";
+import type { Door } from "../src/http/handler/handler.js";
+import { type HttpOptions, toDoor } from "../src/http/handler/http-options.js";
+import type { RequestView } from "../src/http/identity/http-request.js";
+import { parseRules } from "../src/rules/parse/parse.js";
+import { createPolicy } from "../src/rules/policy/policy.js";
+import type { PolicyOptions } from "../src/rules/policy/policy-options.js";
 import { ManualClock } from "../src/testing/manual-clock.js";
 
 /** When the clocks of these tests start. */

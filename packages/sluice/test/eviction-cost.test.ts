@@ -2,7 +2,7 @@
 // the first entry of a Map or the first item of an array is found or removed in time that grows with it.
 
 import { describe, expect, it } from "vitest";
-import { TokenCache } from "../src/http/jwt/cache.js";
+import { TokenCache } from "../src/http/identity/jwt/token-cache.js";
 import {
   BoundedMap,
   type ChargeReceipt,
@@ -14,8 +14,8 @@ import {
   memoryStore,
   tokenBucket,
 } from "../src/index.js";
-import { Unsettled } from "../src/stores/resilience/unsettled.js";
-import { ManualClock } from "../src/testing/index.js";
+import { Unsettled } from "../src/stores/resilient/unsettled-receipts.js";
+import { ManualClock } from "../src/testing/testing.js";
 
 const SMALL = 1_000;
 // Little more than half of what a Map of its size has room for, which is what it walks over in the end.

@@ -4,9 +4,9 @@
 
 import fc from "fast-check";
 import { it } from "vitest";
-import { algorithmOf } from "../src/algorithms/index.js";
+import { algorithmOf } from "../src/algorithms/algorithms.js";
 import type { Receipt } from "../src/algorithms/step.js";
-import type { Limit } from "../src/limits.js";
+import type { Limit } from "../src/limits/limits.js";
 import {
   costOf,
   holds,

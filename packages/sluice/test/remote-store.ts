@@ -1,9 +1,9 @@
 // A memory store dressed as one behind a network, for tests: it answers with promises, may be told to fail,
 // and knows which verbs it was asked.
 
-import type { Verdict } from "../src/decision.js";
+import type { Verdict } from "../src/base/decision.js";
 import { ForwardingStore } from "../src/stores/forwarding-store.js";
-import { memoryStore } from "../src/stores/memory/store.js";
+import { memoryStore } from "../src/stores/memory/memory-store.js";
 import type {
   Charge,
   DecideOptions,

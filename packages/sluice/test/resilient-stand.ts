@@ -1,14 +1,14 @@
 // What the tests of the resilient store stand on: a store whose answers a test gives, one by one or
 // all alike, around a real memory store.
 
-import type { Clock } from "../src/clock.js";
-import { fixedWindow, type Limit } from "../src/limits.js";
-import type { MaybePromise } from "../src/maybe-promise.js";
+import type { Clock } from "../src/base/clock.js";
+import type { MaybePromise } from "../src/base/maybe-promise.js";
+import { fixedWindow, type Limit } from "../src/limits/limits.js";
 import { ForwardingStore } from "../src/stores/forwarding-store.js";
-import { type MemoryStore, memoryStore } from "../src/stores/memory/store.js";
-import type { FallbackEvent } from "../src/stores/resilience/fallback-events.js";
-import type { ResilientOptions } from "../src/stores/resilience/options.js";
-import { type ResilientStore, resilient } from "../src/stores/resilient.js";
+import { type MemoryStore, memoryStore } from "../src/stores/memory/memory-store.js";
+import type { FallbackEvent } from "../src/stores/resilient/fallback-events.js";
+import { type ResilientStore, resilient } from "../src/stores/resilient/resilient.js";
+import type { ResilientOptions } from "../src/stores/resilient/resilient-options.js";
 import type { Charge, Counter, FailurePolicy, Store } from "../src/stores/store.js";
 import { ManualClock } from "../src/testing/manual-clock.js";
 

@@ -4,10 +4,10 @@
 // it is not shipped, and inside the package, where relative imports may reach it.
 
 import fc from "fast-check";
-import { algorithmOf } from "../src/algorithms/index.js";
+import { algorithmOf } from "../src/algorithms/algorithms.js";
 import type { Receipt, Step } from "../src/algorithms/step.js";
-import { TIME_MS_MAX } from "../src/clock.js";
-import type { Limit } from "../src/limits.js";
+import { TIME_MS_MAX } from "../src/base/clock.js";
+import type { Limit } from "../src/limits/limits.js";
 
 /** How many traces each property runs. */
 export const RUNS = 10_000;

@@ -2,9 +2,9 @@
 // and its reply may come late or never. Like a server it has a time of its own. It lives outside
 // src, so that it is not shipped, and inside the package, where relative imports may reach it.
 
-import type { Clock } from "../src/clock.js";
-import type { Verdict } from "../src/decision.js";
-import type { MaybePromise } from "../src/maybe-promise.js";
+import type { Clock } from "../src/base/clock.js";
+import type { Verdict } from "../src/base/decision.js";
+import type { MaybePromise } from "../src/base/maybe-promise.js";
 import { ForwardingStore } from "../src/stores/forwarding-store.js";
 import type {
   Charge,

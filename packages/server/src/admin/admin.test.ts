@@ -5,8 +5,8 @@ import { createPolicy, parseRules } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
-import type { Core, OpenDoor } from "../core.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import type { Core, OpenDoor } from "../core/core.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import { type AdminControl, openAdmin } from "./admin.js";
 import { ROUTE_NAMES } from "./routes.js";
 

@@ -4,17 +4,17 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
-import type { Core, OpenDoor } from "../core.js";
-import { ServerError } from "../errors.js";
-import { listenAt } from "../http/listen.js";
-import { inTurn } from "../http/turns.js";
-import { type Answer, json, problem, send } from "./answer.js";
+import { ServerError } from "../base/errors.js";
+import { listenAt } from "../base/http/listen.js";
+import { inTurn } from "../base/http/pipelined-requests.js";
+import type { Core, OpenDoor } from "../core/core.js";
+import { type Answer, json, problem, send } from "./admin-reply.js";
 import { ClearKeys } from "./clear-keys.js";
-import type { AdminControl } from "./control.js";
 import { Guard } from "./guard.js";
 import { type AdminContext, route } from "./routes.js";
+import type { AdminControl } from "./service-control.js";
 
-export type { AdminControl, Ready } from "./control.js";
+export type { AdminControl, Ready } from "./service-control.js";
 
 /** Operators and scrapers are few. */
 const CONNECTIONS_MAX = 256;

@@ -2,10 +2,10 @@
 // a web page of elsewhere through a browser, whatever token it has.
 
 import type { IncomingHttpHeaders } from "node:http";
+import { ServerError, show } from "../base/errors.js";
+import { Auth } from "../base/http/auth.js";
+import { isLoopback } from "../base/http/loopback.js";
 import type { AdminConfig } from "../config/config.js";
-import { ServerError, show } from "../errors.js";
-import { Auth } from "../http/auth.js";
-import { isLoopback } from "../http/loopback.js";
 
 /** Decides who may ask. */
 export class Guard {

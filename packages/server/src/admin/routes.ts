@@ -1,15 +1,15 @@
 // The paths of the admin port.
 
 import type { IncomingMessage } from "node:http";
-import { readMs } from "../clock.js";
-import type { Core } from "../core.js";
-import { ServerError, show } from "../errors.js";
-import { type Answer, json, MethodError, problem, text } from "./answer.js";
+import { readMs } from "../base/clock.js";
+import { ServerError, show } from "../base/errors.js";
+import type { Core } from "../core/core.js";
+import { type Input, readInput, type Verb } from "./admin-inputs.js";
+import { type Answer, json, MethodError, problem, text } from "./admin-reply.js";
 import type { ClearKeys } from "./clear-keys.js";
-import type { AdminControl } from "./control.js";
-import { type Input, readInput, type Verb } from "./inputs.js";
+import * as verbs from "./operator-verbs.js";
 import { toRulesView } from "./rules-view.js";
-import * as verbs from "./verbs.js";
+import type { AdminControl } from "./service-control.js";
 
 /** What routes are given. */
 export interface AdminContext {

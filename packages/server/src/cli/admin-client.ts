@@ -2,8 +2,8 @@
 // says what was asked where, and what to do about it.
 
 import type { z } from "zod";
-import { ADMIN_FIELD, type AnswerName, type AnswerOf, answers } from "../admin/answers.js";
-import { afterAlive } from "../clock.js";
+import { ADMIN_FIELD, type AnswerName, type AnswerOf, answers } from "../admin/answer-schemas.js";
+import { afterAlive } from "../base/clock.js";
 import { CommandError, EXIT, misuse } from "./exit.js";
 import { safe } from "./text/ink.js";
 

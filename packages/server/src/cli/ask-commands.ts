@@ -8,7 +8,7 @@ import { EXIT } from "./exit.js";
 import { addFactsOptions, type FactsFlags, toFacts, toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { type DecisionAnswer, sayDecision } from "./text/decision.js";
+import { type DecisionAnswer, sayDecision } from "./text/decision-text.js";
 import { sayExplanation } from "./text/explanation.js";
 import { type Ink, inkFor } from "./text/ink.js";
 

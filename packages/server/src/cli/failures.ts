@@ -2,9 +2,9 @@
 // place, or which of its ports is taken and how to choose another.
 
 import { RulesError } from "sluice/rules";
+import { ServerError } from "../base/errors.js";
 import type { Config, ListenConfig } from "../config/config.js";
 import { ConfigError } from "../config/problems.js";
-import { ServerError } from "../errors.js";
 import { sayProblems } from "./text/rules.js";
 
 /** The lines that tell of an error of files; undefined if it is another kind of error. */

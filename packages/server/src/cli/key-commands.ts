@@ -1,7 +1,7 @@
 // `sluice reset`, `refund`, `block` and `unblock`: what an operator does to one key of one rule.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answers.js";
+import type { AnswerOf } from "../admin/answer-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";
 import { toUnits } from "./facts-options.js";

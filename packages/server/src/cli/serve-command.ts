@@ -3,14 +3,14 @@
 
 import type { Command } from "commander";
 import { memoryStore } from "sluice";
+import { ServerError } from "../base/errors.js";
 import type { Config } from "../config/config.js";
 import { loadConfig } from "../config/load.js";
+import { createCore } from "../core/create-core.js";
 import { loadFiles } from "../envoy/file/load.js";
 import type { DescriptorConfig } from "../envoy/file/parse.js";
-import { ServerError } from "../errors.js";
-import { createCore } from "../service/create-core.js";
-import { runService } from "../service/run.js";
 import { prettyLog } from "../telemetry/pretty-log.js";
+import { runService } from "../workers/run.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import { sayInvalid, sayPortTaken } from "./failures.js";
 import type { Finish } from "./program.js";

@@ -2,7 +2,7 @@
 // again or switched off and on.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answers.js";
+import type { AnswerOf } from "../admin/answer-schemas.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { EXIT, misuse } from "./exit.js";

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
-import type { ProcessLike } from "../service/run.js";
+import type { ProcessLike } from "../workers/run.js";
 
 /** Where the command was started from. */
 export interface Terminal {

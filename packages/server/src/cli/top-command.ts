@@ -1,9 +1,9 @@
 // `sluice top`: a live view of a running service, drawn again every second until the user ends it.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answers.js";
+import type { AnswerOf } from "../admin/answer-schemas.js";
 import { CONFIRM_CLEAR_KEYS, CONFIRM_FIELD } from "../admin/clear-keys.js";
-import { pause } from "../clock.js";
+import { pause } from "../base/clock.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
 import { CommandError, EXIT, misuse } from "./exit.js";

@@ -4,7 +4,7 @@ import { makeFolder } from "sluice-test-servers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { badFiles, goodFile } from "../../test/config/bad-cases.js";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 import { ConfigError, loadConfig, parseConfig } from "./load.js";
 
 /** The problems of a text, one line each, as the message has them. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { goodFile } from "../../test/config/bad-cases.js";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 import { fileSection } from "./description/file.js";
 import { toNode } from "./description/walk.js";
 import { parseConfig, toConfig } from "./load.js";

@@ -3,11 +3,11 @@
 
 import { readFileSync } from "node:fs";
 import type { IdentityOptions } from "sluice/http";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 import { crossCheck } from "./checks/sections.js";
 import type { Config } from "./config.js";
 import type { FileValues } from "./description/file.js";
-import { readSource } from "./reading.js";
+import { readSource } from "./read-sections.js";
 import { type Source, toCodeSource, toTextSource } from "./source.js";
 import { toResolver, toSettled } from "./to-config.js";
 

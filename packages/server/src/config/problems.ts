@@ -1,7 +1,7 @@
 // What is wrong with a configuration: every problem with the value and the line it is about, collected and
 // thrown together. Who mends a file wants to see them all.
 
-import { ServerError, show } from "../errors.js";
+import { ServerError, show } from "../base/errors.js";
 
 /** The way to a value: names of fields and places in lists. */
 export type Path = readonly (string | number)[];

@@ -1,7 +1,7 @@
 // Routes: which one serves a path and a host.
 
 import { describe, expect, it } from "vitest";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 import type { RouteConfig } from "./config.js";
 import { Routes } from "./routes.js";
 

@@ -1,8 +1,8 @@
 // Which route serves a request: the first whose path and host fit. Paths are compared in the canonical form
 // of target.ts, which is also the form that is forwarded.
 
-import { ServerError, show } from "../errors.js";
-import { readTarget } from "../gateway/target.js";
+import { ServerError, show } from "../base/errors.js";
+import { readTarget } from "../base/http/request-target.js";
 import type { RouteConfig } from "./config.js";
 
 interface Route {

@@ -1,7 +1,7 @@
 // What callers get for requests that can be decided: allowed and refused alike are answers with status 200.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
+import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
 
 let test: TestDoor;
 beforeEach(async () => {

@@ -3,7 +3,7 @@
 
 import type { Decision } from "sluice";
 import type { PolicyDecision, RuleResult } from "sluice/rules";
-import { AnswerTexts, bindingOf, numberFieldsOf } from "./answer-text.js";
+import { AnswerTexts, bindingOf, numberFieldsOf } from "./answer-json.js";
 import type { JsonSchema } from "./shape.js";
 
 // Apart, as answers under limits and under rules take turns.

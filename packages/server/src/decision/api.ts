@@ -3,23 +3,23 @@
 
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
-import { readMs } from "../clock.js";
+import { readMs } from "../base/clock.js";
+import { ServerError, show } from "../base/errors.js";
+import { Auth, type Credentials } from "../base/http/auth.js";
+import { mustBeJson } from "../base/http/json.js";
+import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
-import type { Core } from "../core.js";
-import { ServerError, show } from "../errors.js";
-import { Auth, type Credentials } from "../http/auth.js";
-import { mustBeJson } from "../http/json.js";
-import { toProblemBody } from "../http/problem.js";
-import type { Turn } from "../http1/turn.js";
+import type { Core } from "../core/core.js";
+import type { Turn } from "../http1/exchange.js";
+import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";
 import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
-import { toInputs } from "./inputs.js";
 import { Limiters } from "./limiters.js";
 import { LimitsList } from "./limits-list.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
-import { sendJson, toProblem, toToldProblem } from "./reply.js";
+import { toInputs } from "./verb-inputs.js";
 import { type Call, Verbs } from "./verbs.js";
 
 const ALIVE = '{"alive":true}';

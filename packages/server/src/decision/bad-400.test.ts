@@ -1,7 +1,7 @@
 // Bad input: told with the field and what was seen, before anything is charged.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
+import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
 
 let test: TestDoor;
 beforeAll(async () => {

@@ -2,10 +2,10 @@
 // and fails no other.
 
 import type { MaybePromise } from "sluice";
-import type { Problem } from "../http/problem.js";
-import { isThenable } from "../maybe.js";
+import type { Problem } from "../base/http/problem.js";
+import { isThenable } from "../base/maybe.js";
+import { toToldProblem } from "./decision-reply.js";
 import { InputError } from "./input-error.js";
-import { toToldProblem } from "./reply.js";
 import type { JsonSchema } from "./shape.js";
 
 /**

@@ -4,9 +4,9 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { ForwardingStore, memoryStore, type Store } from "sluice";
 import { afterEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
-import { ServerError } from "../errors.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
+import { ServerError } from "../base/errors.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
 let test: TestDoor | undefined;

@@ -1,9 +1,9 @@
 // The door of the decision API and of forward-auth: one listener for both.
 
 import type { Policy } from "sluice/rules";
+import { toRawProblem } from "../base/http/problem.js";
 import type { DecisionConfig, ListenConfig } from "../config/config.js";
-import type { Core, OpenDoor } from "../core.js";
-import { toRawProblem } from "../http/problem.js";
+import type { Core, OpenDoor } from "../core/core.js";
 import { Http1Server } from "../http1/server.js";
 import { DecisionApi } from "./api.js";
 import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";

@@ -2,11 +2,11 @@
 // document are made of this one list.
 
 import type { MaybePromise } from "sluice";
-import { parseJson } from "../http/json.js";
-import { AlikeRequests } from "./alike.js";
+import { parseJson } from "../base/http/json.js";
 import { answerBatch } from "./batch.js";
-import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./inputs.js";
+import { AlikeRequests } from "./fast-json/alike.js";
 import type { Shape } from "./shape.js";
+import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./verb-inputs.js";
 import type { Call, Verbs } from "./verbs.js";
 
 /** What an endpoint answers with, by the name of its schema. */

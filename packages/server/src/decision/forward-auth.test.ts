@@ -7,7 +7,7 @@ import {
   type DoorOptions,
   openTestDoor,
   type TestDoor,
-} from "../../test/decision-door.js";
+} from "../../test/decision-listener.js";
 import { connectTo, exchange } from "../../test/raw-client.js";
 
 let test: TestDoor | undefined;

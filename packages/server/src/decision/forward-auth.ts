@@ -5,17 +5,17 @@
 
 import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
 import type { Policy } from "sluice/rules";
-import { readMs } from "../clock.js";
-import type { Core } from "../core.js";
-import { ServerError, show } from "../errors.js";
-import { isLoopback } from "../http/loopback.js";
-import { type Problem, toProblemBody, toRawProblem } from "../http/problem.js";
-import { TrustedPeers } from "../http/trusted-peers.js";
-import { isUpstreamHost } from "../http/web-page.js";
+import { readMs } from "../base/clock.js";
+import { ServerError, show } from "../base/errors.js";
+import { isLoopback } from "../base/http/loopback.js";
+import { type Problem, toProblemBody, toRawProblem } from "../base/http/problem.js";
+import { TrustedPeers } from "../base/http/trusted-peers.js";
+import { isUpstreamHost } from "../base/http/web-page.js";
+import type { Core } from "../core/core.js";
+import type { Turn } from "../http1/exchange.js";
 import { sendReply } from "../http1/send-reply.js";
-import type { Turn } from "../http1/turn.js";
+import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
-import { sendJson, toProblem, toToldProblem } from "./reply.js";
 
 const VARIANTS: ReadonlyMap<string, Variant> = new Map([
   ["/check", "forwarded"],

@@ -3,9 +3,9 @@
 
 import { isIP } from "node:net";
 import type { IdentityOptions, RequestView } from "sluice/http";
-import { ServerError, show } from "../errors.js";
+import { ServerError, show } from "../base/errors.js";
+import type { Turn } from "../http1/exchange.js";
 import type { HeaderValues } from "../http1/request-fields.js";
-import type { Turn } from "../http1/turn.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { openTestDoor } from "../../test/decision-door.js";
+import { openTestDoor } from "../../test/decision-listener.js";
 
 const guide = readFileSync(
   new URL("../../../../docs/guides/decision-api.md", import.meta.url),

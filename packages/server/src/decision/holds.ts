@@ -3,7 +3,7 @@
 // goes after a while.
 
 import { BoundedMap, type MaybePromise } from "sluice";
-import { ServerError, show } from "../errors.js";
+import { ServerError, show } from "../base/errors.js";
 
 /** Open at once; beyond it the oldest is forgotten, as if its caller had never come back. */
 const HOLDS_MAX = 100_000;

@@ -7,7 +7,7 @@ import {
   type DoorOptions,
   openTestDoor,
   type TestDoor,
-} from "../../test/decision-door.js";
+} from "../../test/decision-listener.js";
 import { Idempotency } from "./idempotency.js";
 
 let test: TestDoor | undefined;

@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { BoundedMap } from "sluice";
-import { ServerError, show } from "../errors.js";
+import { ServerError, show } from "../base/errors.js";
 
 /** Answers kept at once; beyond it the oldest goes. */
 const ANSWERS_MAX = 10_000;

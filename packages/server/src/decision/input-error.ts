@@ -1,7 +1,7 @@
 // What is wrong with a request's body: the field, as a path from the body's root, and what was seen there.
 // The way to the field is put together while the error travels up, so that good input pays nothing for it.
 
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 
 /** A value that can't be used. */
 export class InputError extends Error {

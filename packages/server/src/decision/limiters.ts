@@ -7,8 +7,8 @@
 import { createHash } from "node:crypto";
 import { BoundedMap, createLimiter, ForwardingStore, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
-import type { Core } from "../core.js";
-import { show } from "../errors.js";
+import { show } from "../base/errors.js";
+import type { Core } from "../core/core.js";
 import { InputError } from "./input-error.js";
 
 /** The most limits of all limiters together: a memory store keeps an id for each. */

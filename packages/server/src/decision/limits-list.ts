@@ -2,7 +2,7 @@
 
 import type { Limit } from "sluice";
 import { describeKey, type Policy, type Rule } from "sluice/rules";
-import { numbersOf } from "../limit-numbers.js";
+import { numbersOf } from "../base/limit-numbers.js";
 import type { JsonSchema } from "./shape.js";
 
 /** Tells the rules of a policy; the text is kept until they change. */

@@ -2,11 +2,11 @@
 
 import { answerSchema } from "./answers.js";
 import { answerErrorSchema, answersSchema } from "./batch.js";
+import { problemSchema } from "./decision-reply.js";
 import type { Endpoint } from "./endpoints.js";
-import { toLimitSchemas } from "./inputs.js";
 import { limitsSchema } from "./limits-list.js";
-import { problemSchema } from "./reply.js";
 import type { JsonSchema } from "./shape.js";
+import { toLimitSchemas } from "./verb-inputs.js";
 
 const VERSION = "1.0.0";
 

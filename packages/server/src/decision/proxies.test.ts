@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { type ProxyProcess, startHaproxy, startNginx } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-door.js";
+import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
 import { exchange } from "../../test/raw-client.js";
 
 let app: Server;

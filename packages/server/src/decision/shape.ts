@@ -2,7 +2,7 @@
 // the OpenAPI document and the validation can't differ. Reading copies nothing that need not be changed: a
 // batch of a thousand requests is read in the time of a few lookups each.
 
-import { show } from "../errors.js";
+import { show } from "../base/errors.js";
 import { InputError } from "./input-error.js";
 
 /** A JSON Schema, draft 2020-12. */

@@ -3,19 +3,19 @@
 
 import type { AtTime, Decision, MaybePromise, RequestOptions } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
-import type { Core } from "../core.js";
-import { andThen, isThenable } from "../maybe.js";
+import { andThen, isThenable } from "../base/maybe.js";
+import type { Core } from "../core/core.js";
 import { toAnswer, toPolicyAnswer } from "./answers.js";
 import type { Hold, Holds } from "./holds.js";
 import { RESERVATION_MS } from "./holds.js";
+import type { Limiters } from "./limiters.js";
 import {
   type FactsRequest,
   isFactsRequest,
   isRuleTarget,
   type LimitRequest,
   type RuleTarget,
-} from "./inputs.js";
-import type { Limiters } from "./limiters.js";
+} from "./verb-inputs.js";
 
 /** The answer to what has no numbers to tell. */
 const DONE = '{"ok":true}';

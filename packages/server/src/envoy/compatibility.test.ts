@@ -7,9 +7,9 @@
 
 import { describe, expect, it } from "vitest";
 import { limiterOf } from "../../test/envoy-harness.js";
-import type { ResponseStyle } from "./answer.js";
 import type { Modes } from "./limiter.js";
 import { CODE, type Descriptor, type RateLimitResponse, UNIT_NAMES } from "./messages.js";
+import type { ResponseStyle } from "./rate-limit-response.js";
 
 interface Setting {
   readonly modes?: Partial<Modes>;

@@ -2,7 +2,7 @@
 // a request that is none, and a failure of ours.
 
 import type { MaybePromise } from "sluice";
-import { readMs } from "../clock.js";
+import { readMs } from "../base/clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { RequestError } from "./check-request.js";
 import type { EnvoyLimiter } from "./limiter.js";

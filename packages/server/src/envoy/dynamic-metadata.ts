@@ -1,7 +1,7 @@
 // Dynamic metadata of an answer, for the filters of Envoy that come after: what was asked, and what the file says under
 // `metadata` of the limits that passed, by which a later filter can choose where to send the request.
 
-import type { Ask } from "./asks.js";
+import type { Ask } from "./descriptor-requests.js";
 import {
   CODE,
   type Descriptor,

@@ -2,12 +2,12 @@
 // What is read from them can change while it is open; what was counted stays.
 
 import { dirname, resolve } from "node:path";
-import { after } from "../clock.js";
-import type { Core, OpenDoor } from "../core.js";
-import { ServerError } from "../errors.js";
+import { after } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
+import { toReloadLog } from "../base/tls-files.js";
+import { POLL_MS, watchFiles } from "../base/watch-files.js";
+import type { Core, OpenDoor } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { toReloadLog } from "../tls-files.js";
-import { POLL_MS, watchFiles } from "../watch-files.js";
 import { Decider } from "./decider.js";
 import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
 import { openGrpc } from "./grpc.js";

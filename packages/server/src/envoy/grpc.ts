@@ -1,7 +1,7 @@
 // Envoy's way in: the rate limit service and the health service on one port.
 
+import type { TlsWatchOptions } from "../base/tls-files.js";
 import type { EnvoyConfig } from "../config/config.js";
-import type { TlsWatchOptions } from "../tls-files.js";
 import type { Decider } from "./decider.js";
 import { fail, reply, STATUS } from "./grpc/answers.js";
 import { GrpcServer, type Method } from "./grpc/server.js";

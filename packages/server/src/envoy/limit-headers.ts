@@ -2,7 +2,7 @@
 // envoyproxy/ratelimit chooses.
 
 import type { LimitHeaderNames } from "../config/config.js";
-import type { Ask } from "./asks.js";
+import type { Ask } from "./descriptor-requests.js";
 import { CODE, type DescriptorStatus, type HeaderValue } from "./messages.js";
 
 /** The status that the headers describe; undefined if no limit applies. */

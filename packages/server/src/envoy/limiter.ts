@@ -4,7 +4,7 @@
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
 import type { Judgement } from "../telemetry/telemetry.js";
-import { NEVER, type ResponseStyle, toJudgements, toResponse } from "./answer.js";
+import { checkRequest } from "./check-request.js";
 import {
   type Ask,
   isAnyRefused,
@@ -19,12 +19,12 @@ import {
   NOTHING,
   type Verdicts,
   withoutReplaced,
-} from "./asks.js";
-import { checkRequest } from "./check-request.js";
+} from "./descriptor-requests.js";
 import { toDynamicMetadata } from "./dynamic-metadata.js";
 import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
+import { NEVER, type ResponseStyle, toJudgements, toResponse } from "./rate-limit-response.js";
+import { isUnknown, Standings } from "./remaining.js";
 import type { EnvoyRules } from "./rules.js";
-import { isUnknown, Standings } from "./standings.js";
 
 /** More hits count as this many: no limit has room for them, and sums stay exact. */
 const HITS_MAX = 2 ** 44;

@@ -2,8 +2,8 @@
 // level to level, and the counters of their limits. Counters that say the same as before a reload are the same.
 
 import { type Counter, type FailurePolicy, fixedWindow, type Limit } from "sluice";
-import type { LimitConfig } from "./file/limit.js";
 import { type DescriptorConfig, type DomainConfig, toComposite } from "./file/parse.js";
+import type { LimitConfig } from "./file/rate-limit.js";
 import { toBoundedKey, toKeyPart, toSharedPart } from "./keys.js";
 import {
   type CurrentLimit,

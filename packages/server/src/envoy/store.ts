@@ -2,7 +2,7 @@
 // gets an answer and not a time-out, and with refusals remembered, so that a flood does not reach the store.
 
 import { denyCache, ForwardingStore, leased, resilient, type Store } from "sluice";
-import type { Core } from "../core.js";
+import type { Core } from "../core/core.js";
 
 /** How long a store behind a network may take by default. */
 export const TIMEOUT_MS = 15;

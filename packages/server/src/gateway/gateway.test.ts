@@ -15,7 +15,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, exchange } from "../../test/raw-client.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 

@@ -1,22 +1,22 @@
 // The gateway: a server whose requests pass the door of the limits and go on to upstreams.
 
 import { createDoor, type Door } from "sluice/http";
-import { type CancelTimer, every } from "../clock.js";
+import { type CancelTimer, every } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
+import { TrustedPeers } from "../base/http/trusted-peers.js";
+import { toReloadLog } from "../base/tls-files.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
-import type { Core, OpenDoor } from "../core.js";
-import { ServerError } from "../errors.js";
-import { TrustedPeers } from "../http/trusted-peers.js";
+import type { Core, OpenDoor } from "../core/core.js";
 import type { RefusalStatus } from "../http1/client-connection.js";
+import type { Turn } from "../http1/exchange.js";
 import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/server.js";
 import { createTlsServer, type TlsServer } from "../http1/tls.js";
-import type { Turn } from "../http1/turn.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { toReloadLog } from "../tls-files.js";
-import { TICK_MS } from "../upstream/pool.js";
-import { Upstream } from "../upstream/upstream.js";
-import { Entry, type EntryHost } from "./exchange-entry.js";
-import { toRefusal } from "./replies.js";
+import { Entry, type EntryHost } from "./entry.js";
+import { toRefusal } from "./gateway-replies.js";
+import { TICK_MS } from "./upstream/connection-pool.js";
+import { Upstream } from "./upstream/upstream.js";
 
 /**
  * Opens the gateway.

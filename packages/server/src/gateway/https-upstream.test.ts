@@ -12,9 +12,9 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { makeCertificate, makeExpiredCertificate } from "../../test/certificate.js";
 import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/proxy-stand.js";
 import { connectTo } from "../../test/raw-client.js";
+import { ServerError } from "../base/errors.js";
 import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
-import { ServerError } from "../errors.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 

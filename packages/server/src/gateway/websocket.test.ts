@@ -13,7 +13,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, exchange, type RawClient } from "../../test/raw-client.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 

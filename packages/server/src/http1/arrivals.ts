@@ -4,7 +4,7 @@
 // read from only when a turn brings no further one (bench service/ramp).
 
 import type { Socket } from "node:net";
-import { atEndOfTurn, readMs } from "../clock.js";
+import { atEndOfTurn, readMs } from "../base/clock.js";
 
 /** How long a connection waits for others at most. */
 export const ARRIVAL_MS_MAX = 250;

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Served, serve, settle, TICKS, Wire } from "../../test/wire.js";
-import type { Turn, TurnWatcher } from "./turn.js";
+import type { Turn, TurnWatcher } from "./exchange.js";
 
 /** A client, its server, and the turns that were not answered yet. */
 class Stand implements TurnWatcher {

@@ -6,9 +6,9 @@ import { RequestBody } from "./body.js";
 import { BodyUnframer } from "./body-unframer.js";
 import { BrokenMessage } from "./broken.js";
 import { cutOff } from "./cut-off.js";
+import { Turn } from "./exchange.js";
 import { HeadReader } from "./head-reader.js";
 import { readShared } from "./shared-reads.js";
-import { Turn } from "./turn.js";
 
 /** What a connection needs of its server. */
 export interface ConnectionServer {

@@ -1,7 +1,7 @@
 // Answers as the library makes them, for turns.
 
 import type { Reply } from "sluice/http";
-import type { Turn } from "./turn.js";
+import type { Turn } from "./exchange.js";
 
 /** Sends a whole response, with `lines` in front of its fields. */
 export function sendReply(turn: Turn, { status, fields, body }: Reply, lines: string): void {

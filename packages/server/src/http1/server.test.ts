@@ -7,9 +7,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
 import { connectTo, exchange, RawClient } from "../../test/raw-client.js";
+import type { Turn } from "./exchange.js";
 import { type Http1Bounds, Http1Server } from "./server.js";
 import { createTlsServer } from "./tls.js";
-import type { Turn } from "./turn.js";
 
 afterEach(stopAll);
 

@@ -3,9 +3,9 @@
 // parser and in places stricter; what comes of a request is its handler's matter.
 
 import { createServer, type Server, type Socket } from "node:net";
-import { atEndOfTurn, type CancelTimer, every, wallMs } from "../clock.js";
+import { atEndOfTurn, type CancelTimer, every, wallMs } from "../base/clock.js";
+import { listenAt } from "../base/http/listen.js";
 import type { ListenConfig } from "../config/config.js";
-import { listenAt } from "../http/listen.js";
 import { Arrivals } from "./arrivals.js";
 import {
   ClientConnection,
@@ -13,7 +13,7 @@ import {
   type ConnectionServer,
   type RefusalStatus,
 } from "./client-connection.js";
-import type { Turn } from "./turn.js";
+import type { Turn } from "./exchange.js";
 
 /** The bounds of a server; times in milliseconds. */
 export interface Http1Bounds {

@@ -6,9 +6,9 @@ import { PassThrough } from "node:stream";
 import { afterEach, expect, it } from "vitest";
 import { onStop, stopAll } from "../../test/proxy-stand.js";
 import { connectTo } from "../../test/raw-client.js";
+import type { Turn } from "./exchange.js";
 import { Http1Server } from "./server.js";
 import { copyApart, readShared } from "./shared-reads.js";
-import type { Turn } from "./turn.js";
 
 afterEach(stopAll);
 

@@ -8,7 +8,7 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { eventually } from "../../test/proxy-stand.js";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls.js";
 
 let folder: string;

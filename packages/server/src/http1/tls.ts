@@ -1,7 +1,7 @@
 // A server over TLS, whose certificate follows its files.
 
 import { createServer, type Server } from "node:tls";
-import { type TlsFiles, type TlsWatchOptions, WatchedTls } from "../tls-files.js";
+import { type TlsFiles, type TlsWatchOptions, WatchedTls } from "../base/tls-files.js";
 
 /** How a server is made, and what is notified of changes to its files while it runs. */
 export interface TlsOptions extends TlsWatchOptions {

@@ -4,8 +4,8 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, it, vi } from "vitest";
 import { eventually } from "../../test/proxy-stand.js";
 import { toTestConfig } from "../../test/test-config.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
-import { POLL_MS } from "../watch-files.js";
+import { POLL_MS } from "../base/watch-files.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import { ConfigInForce } from "./config-in-force.js";
 
 afterEach(() => void vi.useRealTimers());

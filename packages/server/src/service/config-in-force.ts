@@ -1,9 +1,9 @@
 // The configuration that a service runs with, and what a reload makes of it.
 
-import type { CancelTimer } from "../clock.js";
+import type { CancelTimer } from "../base/clock.js";
+import { lookAt, lookAtNow, watchFiles } from "../base/watch-files.js";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { lookAt, lookAtNow, watchFiles } from "../watch-files.js";
 import { changesForRestart } from "./config-changes.js";
 
 /** Where a configuration is read again. */

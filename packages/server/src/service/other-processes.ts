@@ -1,10 +1,10 @@
 // What of a service runs in other processes, as the service needs it: doors that are open there, and whoever
 // has to be told what changes here.
 
-import type { AdminControl } from "../admin/control.js";
+import type { AdminControl } from "../admin/service-control.js";
 import type { Config, TelemetryConfig } from "../config/config.js";
-import type { OpenDoor } from "../core.js";
-import type { WrittenRules } from "./rules-in-force.js";
+import type { OpenDoor } from "../core/core.js";
+import type { WrittenRules } from "../core/rules-in-force.js";
 
 /** What a process that starts has to know of the service as it is then. */
 export interface InForce {

@@ -7,11 +7,11 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core.js";
-import { quietTelemetry } from "../telemetry/quiet.js";
+import type { OpenDoor } from "../core/core.js";
+import { readRules } from "../core/rules-in-force.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import type { DoorOpener } from "./doors.js";
-import { readRules } from "./rules-in-force.js";
+import type { DoorOpener } from "./listeners.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 const FACTS = { method: "GET", path: "/" };

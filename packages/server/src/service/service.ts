@@ -1,19 +1,19 @@
 // A service: a core, and the doors that are configured, opened together and closed together, with rules that
 // are kept in force in between. Some of the doors may be those of other processes.
 
-import type { AdminControl } from "../admin/control.js";
-import { type CancelTimer, pause } from "../clock.js";
+import type { AdminControl } from "../admin/service-control.js";
+import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
-import type { Core, OpenDoor } from "../core.js";
-import { createTelemetry } from "../telemetry/create.js";
+import type { Core, OpenDoor } from "../core/core.js";
+import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
+import { type Readiness, readinessOf } from "../core/readiness.js";
+import { RulesInForce } from "../core/rules-in-force.js";
+import { createTelemetry } from "../telemetry/create-telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
-import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "./create-core.js";
-import { announceDrain, closeDoors, type DoorOpener, drainAll, openDoors } from "./doors.js";
+import { announceDrain, closeDoors, type DoorOpener, drainAll, openDoors } from "./listeners.js";
 import { oneAtATime } from "./one-at-a-time.js";
-import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./openers.js";
+import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./open-listeners.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
-import { type Readiness, readinessOf } from "./readiness.js";
-import { RulesInForce } from "./rules-in-force.js";
 
 /** What a service may be given instead of making it. */
 export interface ServiceOptions extends CoreOptions {

@@ -1,7 +1,7 @@
 import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createChance } from "./chance.js";
-import { createTelemetry, type TelemetryOptions } from "./create.js";
+import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
 import { DECISION_LINES_PER_SECOND_MAX } from "./decision-log.js";
 
 const RULES = {

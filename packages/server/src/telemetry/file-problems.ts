@@ -3,7 +3,7 @@
 
 import type { Logger } from "pino";
 import { SluiceError } from "sluice";
-import { ServerError } from "../errors.js";
+import { ServerError } from "../base/errors.js";
 
 /** Logs failed reloads. */
 export class FileProblems {

@@ -1,6 +1,6 @@
 import { type Charge, ForwardingStore, fixedWindow, memoryStore, type Outcome } from "sluice";
 import { describe, expect, it } from "vitest";
-import { createTelemetry } from "./create.js";
+import { createTelemetry } from "./create-telemetry.js";
 
 const counter = { scope: "login", part: 0, limit: fixedWindow({ limit: 3, windowMs: 60_000 }) };
 const charge: Charge = { counter, key: "ip:203.0.113.10", cost: 1, nowMs: 0 };

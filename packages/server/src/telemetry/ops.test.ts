@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { createTelemetry } from "./create.js";
+import { createTelemetry } from "./create-telemetry.js";
 import { METRICS } from "./metric-definitions.js";
 
 const read = (path: string) =>

@@ -2,7 +2,7 @@
 //
 //     14:02:11  info   reloaded  what=rules
 
-import { toPrintable } from "../printable.js";
+import { toPrintable } from "../base/printable.js";
 
 /** Where log lines go. */
 export interface LogDestination {

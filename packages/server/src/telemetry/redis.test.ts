@@ -4,7 +4,7 @@ import { redisStore } from "sluice/redis";
 import { createPolicy } from "sluice/rules";
 import { startRedis } from "sluice-test-servers";
 import { expect, it } from "vitest";
-import { quietTelemetry } from "./quiet.js";
+import { quietTelemetry } from "./silent-telemetry.js";
 
 const limit = { fixedWindow: { limit: 100_000, windowMs: 3_600_000 } };
 const RULES = {

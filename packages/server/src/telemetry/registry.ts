@@ -4,12 +4,12 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Counts, FallbackTime } from "./counts.js";
 import type { DecisionLog } from "./decision-log.js";
 import type { DecisionTally } from "./decision-tally.js";
-import type { Figures } from "./figures.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
 import { METRICS, type MetricKey } from "./metric-definitions.js";
 import type { RuleMeter, RuleMeters } from "./rule-meters.js";
 import { addMetric, type Sample } from "./sampled-metric.js";
+import type { Figures } from "./store-figures.js";
 import type { DoorName } from "./telemetry.js";
 
 /** Where the values come from. */

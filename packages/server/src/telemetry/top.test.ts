@@ -1,6 +1,6 @@
 import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it } from "vitest";
-import { createTelemetry } from "./create.js";
+import { createTelemetry } from "./create-telemetry.js";
 import { mergeMetrics, mergeTop } from "./merge.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });

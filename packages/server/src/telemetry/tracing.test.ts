@@ -1,7 +1,7 @@
 import { type Span, type SpanOptions, trace } from "@opentelemetry/api";
 import { createPolicy } from "sluice/rules";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createTelemetry } from "./create.js";
+import { createTelemetry } from "./create-telemetry.js";
 import { loadTraceApi, loadTracing } from "./tracing.js";
 
 const RULES = {

@@ -5,7 +5,7 @@ import type { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { type Channels, lineChannel, processChannel, type Talking } from "./channel.js";
-import { WORKER_VARIABLE } from "./control.js";
+import { WORKER_VARIABLE } from "./control-messages.js";
 
 const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
 

@@ -14,7 +14,7 @@ import {
   type Store,
   type Verdict,
 } from "sluice";
-import { atEndOfTurn } from "../clock.js";
+import { atEndOfTurn } from "../base/clock.js";
 import type { Channel } from "./channel.js";
 import { CounterNumbers } from "./counter-numbers.js";
 import {
@@ -33,7 +33,7 @@ import {
   type WireOutcome,
   type WireReceipt,
   type WireVerdict,
-} from "./wire.js";
+} from "./store-messages.js";
 
 /** Calls that wait for the primary; beyond it they fail at once, and the policy of each rule answers. */
 const CALLS_WAITING_MAX = 100_000;

@@ -7,8 +7,8 @@ import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
 import { StandWorker, standFork } from "../../test/worker-stand.js";
 import type { Config } from "../config/config.js";
 import type { Service } from "../service/service.js";
-import { Peer } from "./peer.js";
 import { startPrimary } from "./primary.js";
+import { Peer } from "./request-reply.js";
 
 const closing: (Service | Upstream)[] = [];
 afterEach(async () => {

@@ -10,8 +10,8 @@ import {
   SluiceError,
   type Store,
 } from "sluice";
-import { atEndOfTurn } from "../clock.js";
-import { andThen, isThenable } from "../maybe.js";
+import { atEndOfTurn } from "../base/clock.js";
+import { andThen, isThenable } from "../base/maybe.js";
 import type { Channel } from "./channel.js";
 import { OpenReceipts } from "./open-receipts.js";
 import {
@@ -30,7 +30,7 @@ import {
   type WireHold,
   type WireOutcome,
   type WireReceipt,
-} from "./wire.js";
+} from "./store-messages.js";
 
 /** What a store is served with. */
 export interface ServeStoreOptions {

@@ -1,9 +1,9 @@
 // A process that is a worker: whose signals the primary answers for, and that ends with it.
 
+import { ServerError } from "../base/errors.js";
 import type { Config } from "../config/config.js";
 import { parseConfig } from "../config/load.js";
-import { ServerError } from "../errors.js";
-import type { WorkerStart } from "./control.js";
+import type { WorkerStart } from "./control-messages.js";
 import { primaryChannels } from "./fork.js";
 import { Worker } from "./worker.js";
 

@@ -1,7 +1,7 @@
 // Which rules workers lease.
 
 import { describe, expect, it } from "vitest";
-import { parseWritten } from "../service/rules-in-force.js";
+import { parseWritten } from "../core/rules-in-force.js";
 import { toWorkerRules } from "./worker-rules.js";
 
 const WINDOW = "{ fixedWindow: { limit: 10, windowMs: 1000 } }";

@@ -4,7 +4,7 @@
 import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
 import { parse } from "yaml";
-import { parseWritten, type WrittenRules } from "../service/rules-in-force.js";
+import { parseWritten, type WrittenRules } from "../core/rules-in-force.js";
 
 /**
  * Parses rules for a worker: those that say no `consistency` are leased if they can be. Permits, shapers

@@ -3,18 +3,18 @@
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core.js";
-import { createCore, type OwnedCore, policiesOf } from "../service/create-core.js";
+import type { OpenDoor } from "../core/core.js";
+import { createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
+import { replaceAll, type WrittenRules } from "../core/rules-in-force.js";
 import {
   announceDrain,
   closeDoors,
   drainDoors,
   openDoors,
   stopListening,
-} from "../service/doors.js";
-import { sharedOpenersOf } from "../service/openers.js";
-import { replaceAll, type WrittenRules } from "../service/rules-in-force.js";
-import { createTelemetry } from "../telemetry/create.js";
+} from "../service/listeners.js";
+import { sharedOpenersOf } from "../service/open-listeners.js";
+import { createTelemetry } from "../telemetry/create-telemetry.js";
 import type { TopOptions } from "../telemetry/top-report.js";
 import type { Channels } from "./channel.js";
 import {
@@ -24,9 +24,9 @@ import {
   type Switches,
   type ToldDoor,
   type WorkerStart,
-} from "./control.js";
+} from "./control-messages.js";
 import { ipcStore } from "./ipc-store.js";
-import { Peer } from "./peer.js";
+import { Peer } from "./request-reply.js";
 import { toWorkerRules } from "./worker-rules.js";
 
 /** What a worker's configuration is, from what it was started with. */

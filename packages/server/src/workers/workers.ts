@@ -1,19 +1,19 @@
 // The workers of a service, as their primary sees them: they have the gateway and Envoy's door, are started,
 // told and asked, and count by the primary's store.
 
-import type { AdminControl } from "../admin/control.js";
+import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core.js";
-import { type OwnedCore, policiesOf } from "../service/create-core.js";
+import type { OpenDoor } from "../core/core.js";
+import { type OwnedCore, policiesOf } from "../core/create-core.js";
+import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
-import type { WrittenRules } from "../service/rules-in-force.js";
 import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
 import type { TopOptions, TopReport } from "../telemetry/top-report.js";
-import { END_MS_MAX, type ToldDoor, type WorkerStart } from "./control.js";
-import { Crew } from "./crew.js";
+import { END_MS_MAX, type ToldDoor, type WorkerStart } from "./control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";
 import { serveStore } from "./serve-store.js";
-import type { Death } from "./slot.js";
+import { Crew } from "./worker-group.js";
+import type { Death } from "./worker-slot.js";
 
 /** What workers are started with. */
 export interface WorkersOptions {

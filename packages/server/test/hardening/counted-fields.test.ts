@@ -2,7 +2,7 @@
 // trusted, can't give a client a new key for each request.
 
 import { afterEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../decision-door.js";
+import { openTestDoor, type TestDoor } from "../decision-listener.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
 import { exchange } from "../raw-client.js";
 

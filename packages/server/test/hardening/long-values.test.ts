@@ -4,7 +4,7 @@
 import { createDoor, type RequestView } from "sluice/http";
 import { createPolicy, parseRules } from "sluice/rules";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../decision-door.js";
+import { openTestDoor, type TestDoor } from "../decision-listener.js";
 import { type GatewayStand, startGateway, startUpstream, stopAll } from "../proxy-stand.js";
 import { connectTo, type RawClient } from "../raw-client.js";
 import { FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";

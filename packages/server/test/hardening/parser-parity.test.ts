@@ -3,8 +3,8 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { readTarget } from "../../src/gateway/target.js";
-import type { Turn } from "../../src/http1/turn.js";
+import { readTarget } from "../../src/base/http/request-target.js";
+import type { Turn } from "../../src/http1/exchange.js";
 import { serve, settle, Wire } from "../wire.js";
 import { drawFrom, RequestMill } from "./request-mill.js";
 

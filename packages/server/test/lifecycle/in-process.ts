@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import type { Config } from "../../src/config/config.js";
 import { toConfig } from "../../src/config/load.js";
-import { quietTelemetry } from "../../src/telemetry/quiet.js";
+import { quietTelemetry } from "../../src/telemetry/silent-telemetry.js";
 import type { Telemetry } from "../../src/telemetry/telemetry.js";
 
 /** A configuration with a gateway in front of `target`, and the rest as a file without it has. */

@@ -7,7 +7,7 @@ import { fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openGateway } from "../../dist/gateway/gateway.js";
-import { createCore } from "../../dist/service/create-core.js";
+import { createCore } from "../../dist/core/create-core.js";
 
 /** Compiled code and statistics settle; more than this is a leak. */
 const GROWN_BYTES_MAX = 2_000_000;

@@ -16,8 +16,8 @@ import {
   traces,
   walk,
 } from "../../test/traces.js";
-import { leakyBucket, tokenBucket } from "../limits.js";
-import { algorithmOf } from "./index.js";
+import { leakyBucket, tokenBucket } from "../limits/limits.js";
+import { algorithmOf } from "./algorithms.js";
 import { UNITS_MAX } from "./numbers.js";
 
 interface ExactRate {

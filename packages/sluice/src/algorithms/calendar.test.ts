@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SluiceError } from "../errors.js";
+import { SluiceError } from "../base/errors.js";
 import {
   type Calendar,
   type CalendarOptions,

@@ -4,8 +4,8 @@
 // or repeats, and makes periods tile time: no gap, no overlap, and none that begins twice.
 // Zone data comes from Intl alone.
 
-import { BoundedMap } from "../bounded-map.js";
-import { SluiceError, show } from "../errors.js";
+import { BoundedMap } from "../base/bounded-map.js";
+import { SluiceError, show } from "../base/errors.js";
 
 /** How long a quota lasts before it starts anew. */
 export type CalendarPeriod = "day" | "week" | "month";

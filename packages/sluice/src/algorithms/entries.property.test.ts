@@ -17,7 +17,7 @@ import {
   walk,
   windowsMs,
 } from "../../test/traces.js";
-import { concurrency, slidingWindowLog } from "../limits.js";
+import { concurrency, slidingWindowLog } from "../limits/limits.js";
 
 class AgeOracle extends ListOracle {
   readonly #limit: number;

@@ -23,9 +23,9 @@ import {
   walk,
   windowsMs,
 } from "../../test/traces.js";
-import { createLimiter } from "../limiter.js";
-import { fixedWindow, quota } from "../limits.js";
-import { memoryStore } from "../stores/memory/store.js";
+import { createLimiter } from "../limiter/limiter.js";
+import { fixedWindow, quota } from "../limits/limits.js";
+import { memoryStore } from "../stores/memory/memory-store.js";
 
 type Label = (atMs: number) => string;
 

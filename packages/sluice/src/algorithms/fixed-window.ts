@@ -2,10 +2,10 @@
 // arithmetic; they differ only in where a window begins and ends. A window that starts with the first
 // request is identified by its end in milliseconds, any other by its number.
 
-import type { FixedWindowLimit, QuotaLimit } from "../limits.js";
+import { spreadHash } from "../base/spread-hash.js";
+import type { FixedWindowLimit, QuotaLimit } from "../limits/limits.js";
 import { type Period, periodAt } from "./calendar.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
-import { spreadHash } from "./spread-hash.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 
 /** The state of one key: what was used in which window. */

@@ -1,10 +1,10 @@
 // The whole numbers with which limits are decided, derived once from what the user wrote. Units
 // are chosen so that nothing has to be rounded; what cannot be counted exactly is refused.
 
-import { TIME_MS_MAX } from "../clock.js";
-import { show } from "../errors.js";
-import { type OptionSite, refuse } from "../options.js";
-import { gcd, toFraction } from "./whole.js";
+import { TIME_MS_MAX } from "../base/clock.js";
+import { show } from "../base/errors.js";
+import { type OptionSite, refuse } from "../base/option-checks.js";
+import { gcd, toFraction } from "./whole-numbers.js";
 
 /** The longest window, permit or refill interval: a leap year, in milliseconds. */
 export const WINDOW_MS_MAX: number = 366 * 24 * 60 * 60 * 1000;

@@ -17,8 +17,8 @@ import {
   walk,
   windowsMs,
 } from "../../test/traces.js";
-import { slidingWindowCounter } from "../limits.js";
-import { algorithmOf } from "./index.js";
+import { slidingWindowCounter } from "../limits/limits.js";
+import { algorithmOf } from "./algorithms.js";
 
 class FormulaOracle extends ListOracle {
   readonly #limit: bigint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { diffRules, type RulesDiff } from "./diff.js";
-import { parseRules } from "./parse.js";
+import { parseRules } from "./parse/parse.js";
 
 const bucket = (capacity: number) => ({ tokenBucket: { capacity, refillPerSecond: 1 } });
 

@@ -2,7 +2,7 @@
 // limit keeps its counters while its rule counts by the same key; under other numbers what was used
 // carries over; another algorithm or key starts empty, and so does a tier, which counts apart.
 
-import type { Limit } from "../limits.js";
+import type { Limit } from "../limits/limits.js";
 import { toMeaning } from "./parse/version.js";
 import type { Rule, RuleSet } from "./rule.js";
 

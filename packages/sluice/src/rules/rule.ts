@@ -1,9 +1,9 @@
 // Rules as the rest of the library knows them: parsed, every default filled in, nothing left to check.
 // `parse.ts` makes them and nothing else does.
 
-import type { Limit } from "../limits.js";
+import type { Limit } from "../limits/limits.js";
 import type { FailurePolicy } from "../stores/store.js";
-import type { CidrList } from "./cidr.js";
+import type { CidrList } from "./identity-keys/cidr.js";
 
 /** Where a rule is decided; see shared stores and leases. */
 export type Consistency = "strict" | "leased" | "eventual" | "local";

@@ -2,12 +2,12 @@
 // notices: editors that rename, and mounted directories whose links change, are seen alike. A file that
 // is still being written, is gone or can't be used changes nothing.
 
-import { type CancelTimer, type Clock, startTimer, toClock } from "../clock.js";
-import { SluiceError, show, warn } from "../errors.js";
-import { tell } from "../maybe-promise.js";
-import { asOptions, orDefault, refuse, whole } from "../options.js";
-import { parseRules } from "./parse.js";
-import type { Policy } from "./policy.js";
+import { type CancelTimer, type Clock, startTimer, toClock } from "../base/clock.js";
+import { SluiceError, show, warn } from "../base/errors.js";
+import { tell } from "../base/maybe-promise.js";
+import { asOptions, orDefault, refuse, whole } from "../base/option-checks.js";
+import { parseRules } from "./parse/parse.js";
+import type { Policy } from "./policy/policy.js";
 
 /** Options of {@link watchRules}. */
 export interface WatchOptions {

@@ -1,7 +1,7 @@
 // Charges of one request on the same counter and key are one charge of their costs together: weighed
 // apart, each could pass where both don't.
 
-import type { Verdict } from "../decision.js";
+import type { Verdict } from "../base/decision.js";
 import type { Charge } from "./store.js";
 
 /** Charges on the same counter and key are one charge of their costs together. */

@@ -1,10 +1,10 @@
 // What every decorator starts from: a store that hands each verb on to the one it wraps. A decorator
 // overrides the verbs that it changes, and reads as the list of its differences.
 
-import type { Verdict } from "../decision.js";
-import { SluiceError, show } from "../errors.js";
-import type { Limit } from "../limits.js";
-import { isThenable, type MaybePromise } from "../maybe-promise.js";
+import type { Verdict } from "../base/decision.js";
+import { SluiceError, show } from "../base/errors.js";
+import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
+import type { Limit } from "../limits/limits.js";
 import type {
   Charge,
   ChargeReceipt,

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { createLimiter } from "../limiter.js";
-import { tokenBucket } from "../limits.js";
+import { createLimiter } from "../limiter/limiter.js";
+import { tokenBucket } from "../limits/limits.js";
 import { ManualClock } from "../testing/manual-clock.js";
-import { denyCache } from "./deny-cache.js";
-import { eventual } from "./eventual.js";
+import { denyCache } from "./deny-cache/deny-cache.js";
+import { eventual } from "./eventual/eventual.js";
 import { ForwardingStore } from "./forwarding-store.js";
 import { guardedFor, toGuarded } from "./guarded.js";
-import { hotKeys } from "./hot-keys.js";
-import { leased } from "./leased.js";
-import { memoryStore } from "./memory/store.js";
-import { prelimit } from "./prelimit.js";
-import { resilient } from "./resilient.js";
-import { sharded } from "./sharded.js";
+import { hotKeys } from "./hot-keys/hot-keys.js";
+import { leased } from "./leased/leased.js";
+import { memoryStore } from "./memory/memory-store.js";
+import { prelimit } from "./prelimit/prelimit.js";
+import { resilient } from "./resilient/resilient.js";
+import { sharded } from "./sharded/sharded.js";
 import type { Store } from "./store.js";
 
 const limit = tokenBucket({ capacity: 1_000_000, refillPerSecond: 1_000_000 });

@@ -2,8 +2,8 @@
 // deadline and a breaker, whoever wraps it first, and all that use it share them: what one learns of
 // the store all know.
 
-import { type Clock, systemClock } from "../clock.js";
-import { type ResilientStore, resilient } from "./resilient.js";
+import { type Clock, systemClock } from "../base/clock.js";
+import { type ResilientStore, resilient } from "./resilient/resilient.js";
 import type { FailurePolicy, Store } from "./store.js";
 
 /** What is said of a store that may fail. */

@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from "vitest";
 import { storeConformance } from "../testing/store-conformance.js";
-import type { LeasedOptions } from "./lease/options.js";
-import { leased } from "./leased.js";
-import { memoryStore } from "./memory/store.js";
+import type { LeasedOptions } from "./leased/lease-options.js";
+import { leased } from "./leased/leased.js";
+import { memoryStore } from "./memory/memory-store.js";
 
 const NOT_LEASABLE = "permits and the places of a queue can't be leased";
 const STRETCHED = "under leases the entries of a log count for a little longer than its window";

@@ -1,11 +1,11 @@
 // A resilient store promises of a store that answers what that store promises itself.
 
 import { describe, it } from "vitest";
-import type { Clock } from "../clock.js";
+import type { Clock } from "../base/clock.js";
 import { storeConformance } from "../testing/store-conformance.js";
 import { ForwardingStore } from "./forwarding-store.js";
-import { memoryStore } from "./memory/store.js";
-import { resilient } from "./resilient.js";
+import { memoryStore } from "./memory/memory-store.js";
+import { resilient } from "./resilient/resilient.js";
 import type { Store } from "./store.js";
 
 const smallStore = () => memoryStore({ keysMax: 10_000 });

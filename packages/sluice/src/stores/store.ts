@@ -1,9 +1,9 @@
 // The contract of a store: it holds counters and decides a list of charges, all or nothing. A
 // store never knows rules or HTTP. Memory answers at once, other stores with a promise.
 
-import type { Verdict } from "../decision.js";
-import type { Limit } from "../limits.js";
-import type { MaybePromise } from "../maybe-promise.js";
+import type { Verdict } from "../base/decision.js";
+import type { MaybePromise } from "../base/maybe-promise.js";
+import type { Limit } from "../limits/limits.js";
 
 /**
  * What answers when a store does not: `open` admits, `closed` refuses, `local` decides in this

@@ -1,6 +1,6 @@
 // A clock that only tests move. Nothing else in a test should make time pass.
 
-import { type CancelTimer, type Clock, toWholeMs } from "../clock.js";
+import { type CancelTimer, type Clock, toWholeMs } from "../base/clock.js";
 
 interface Timer {
   readonly atMs: number;

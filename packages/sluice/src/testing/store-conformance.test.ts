@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Verdict } from "../decision.js";
-import { SluiceError } from "../errors.js";
-import { memoryStore } from "../stores/memory/store.js";
+import type { Verdict } from "../base/decision.js";
+import { SluiceError } from "../base/errors.js";
+import { memoryStore } from "../stores/memory/memory-store.js";
 import type { Charge, Counter, Outcome, Settling, Standing, Store } from "../stores/store.js";
 import { storeConformance } from "./store-conformance.js";
 

@@ -2,9 +2,9 @@
 // can run. It asserts by itself, waits for every answer, and moves time by its own clock only, so
 // that stores in memory and stores behind a network pass the same cases.
 
-import type { Clock } from "../clock.js";
-import { show } from "../errors.js";
-import { asOptions, type OptionSite, refuse, whole } from "../options.js";
+import type { Clock } from "../base/clock.js";
+import { show } from "../base/errors.js";
+import { asOptions, type OptionSite, refuse, whole } from "../base/option-checks.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";

@@ -10,14 +10,14 @@ import { fastify } from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { afterAll, describe, expect, it } from "vitest";
-import * as forExpress from "../../src/http/express.js";
-import * as forFastify from "../../src/http/fastify.js";
-import * as forHono from "../../src/http/hono.js";
-import * as forKoa from "../../src/http/koa.js";
-import * as forNode from "../../src/http/node.js";
-import { fixedWindow } from "../../src/limits.js";
-import { parseRules } from "../../src/rules/parse.js";
-import { createPolicy } from "../../src/rules/policy.js";
+import * as forExpress from "../../src/http/adapters/express/express.js";
+import * as forFastify from "../../src/http/adapters/fastify/fastify.js";
+import * as forHono from "../../src/http/adapters/hono/hono.js";
+import * as forKoa from "../../src/http/adapters/koa/koa.js";
+import * as forNode from "../../src/http/adapters/node/node.js";
+import { fixedWindow } from "../../src/limits/limits.js";
+import { parseRules } from "../../src/rules/parse/parse.js";
+import { createPolicy } from "../../src/rules/policy/policy.js";
 import { listen, type RunningServer } from "./framework-harness.js";
 
 // It comes without types of its own.

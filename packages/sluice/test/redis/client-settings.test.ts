@@ -3,7 +3,7 @@ import { createClient } from "redis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createLimiter, fixedWindow, type Limiter } from "../../src/index.js";
-import { type RedisClient, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisClient, redisStore } from "../../src/stores/redis/redis.js";
 import { keysOf, longWindowMs } from "./servers.js";
 
 const limit = fixedWindow({ limit: 100, windowMs: longWindowMs() });

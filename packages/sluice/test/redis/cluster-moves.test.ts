@@ -9,7 +9,7 @@ import {
   type Limiter,
   resilient,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { callers, Load } from "./load.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 

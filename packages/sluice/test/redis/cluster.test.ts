@@ -9,9 +9,9 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { hostileKeys, illFormedKeys } from "../../src/testing/conformance/hostile-keys.js";
-import { storeConformance } from "../../src/testing/index.js";
+import { storeConformance } from "../../src/testing/testing.js";
 import { eternalKeys, longWindowMs, slowRefill } from "./servers.js";
 
 const windowMs = longWindowMs();

@@ -10,8 +10,8 @@ import {
   resilient,
   slidingWindowLog,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
-import { ManualClock } from "../../src/testing/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
+import { ManualClock } from "../../src/testing/testing.js";
 import { type Interceptor, refusing, startInterceptor } from "./interceptor.js";
 import { eternalKeys, longWindowMs, serverMs } from "./servers.js";
 

@@ -2,8 +2,8 @@ import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Charge, fixedWindow, tokenBucket } from "../../src/index.js";
-import { redisStore } from "../../src/stores/redis/index.js";
-import { ManualClock } from "../../src/testing/index.js";
+import { redisStore } from "../../src/stores/redis/redis.js";
+import { ManualClock } from "../../src/testing/testing.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 let server: RedisProcess;

@@ -13,7 +13,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { asAnotherProcess } from "../../src/testing/another-process.js";
 import { hostileKeys, illFormedKeys } from "../../src/testing/conformance/hostile-keys.js";
 import { eternalKeys, keysOf, longWindowMs, serverMs, slowRefill } from "./servers.js";

@@ -1,11 +1,11 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLimiter } from "../../src/limiter.js";
-import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../src/limits.js";
-import { leased } from "../../src/stores/leased.js";
-import { redisStore } from "../../src/stores/redis/store.js";
-import { resilient } from "../../src/stores/resilient.js";
+import { createLimiter } from "../../src/limiter/limiter.js";
+import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../src/limits/limits.js";
+import { leased } from "../../src/stores/leased/leased.js";
+import { redisStore } from "../../src/stores/redis/redis-store.js";
+import { resilient } from "../../src/stores/resilient/resilient.js";
 import { longWindowMs, slowRefill } from "./servers.js";
 
 const UNITS = 5_000;

@@ -7,8 +7,8 @@ import {
 } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLimiter, fixedWindow, resilient } from "../../src/index.js";
-import { redisStore } from "../../src/stores/redis/index.js";
-import { storeConformance } from "../../src/testing/index.js";
+import { redisStore } from "../../src/stores/redis/redis.js";
+import { storeConformance } from "../../src/testing/testing.js";
 import { callers, Load } from "./load.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 

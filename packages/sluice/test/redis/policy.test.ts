@@ -1,10 +1,15 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { concurrency, fixedWindow, slidingWindowLog, tokenBucket } from "../../src/limits.js";
+import {
+  concurrency,
+  fixedWindow,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../src/limits/limits.js";
 import type { Facts } from "../../src/rules/facts.js";
-import { createPolicy, type Policy } from "../../src/rules/policy.js";
-import { redisStore } from "../../src/stores/redis/store.js";
+import { createPolicy, type Policy } from "../../src/rules/policy/policy.js";
+import { redisStore } from "../../src/stores/redis/redis-store.js";
 import { longWindowMs, slowRefill } from "./servers.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10", user: "42" };

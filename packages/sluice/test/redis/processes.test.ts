@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import * as sluice from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { eternalKeys, longWindowMs, serverMs, slowRefill } from "./servers.js";
 import { type Burst, callAll, killAll, startWorkers, totalOf, Worker } from "./workers.js";
 

@@ -10,7 +10,7 @@ import {
   type LimiterOptions,
   resilient,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { Random } from "../../src/testing/conformance/random.js";
 import { callers, Load } from "./load.js";
 import { eternalKeys, longWindowMs } from "./servers.js";

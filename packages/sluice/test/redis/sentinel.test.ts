@@ -8,7 +8,7 @@ import {
   type Limiter,
   resilient,
 } from "../../src/index.js";
-import { type RedisStore, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { callers, Load } from "./load.js";
 import { eternalKeys, keysOf, longWindowMs } from "./servers.js";
 

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createLimiter, fixedWindow, type Limiter } from "../../src/index.js";
-import { type RedisStoreOptions, redisStore } from "../../src/stores/redis/index.js";
+import { type RedisStoreOptions, redisStore } from "../../src/stores/redis/redis.js";
 import { type Interceptor, refusing, startInterceptor } from "./interceptor.js";
 import { longWindowMs } from "./servers.js";
 

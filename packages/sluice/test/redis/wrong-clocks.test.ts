@@ -12,8 +12,8 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../src/index.js";
-import { redisStore } from "../../src/stores/redis/index.js";
-import { ManualClock } from "../../src/testing/index.js";
+import { redisStore } from "../../src/stores/redis/redis.js";
+import { ManualClock } from "../../src/testing/testing.js";
 import { eternalKeys, longWindowMs, serverMs, slowRefill } from "./servers.js";
 import { type Burst, callAll, killAll, startWorkers, totalOf, type Worker } from "./workers.js";
 

@@ -1,6 +1,6 @@
 // Durations as people write and read them: `90s` on the command line, `1 min 30 s` in what is printed.
 
-import { wallMs } from "../../clock.js";
+import { wallMs } from "../../base/clock.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,

@@ -1,6 +1,6 @@
 // Colours, and text that is safe to print: what clients send may not move the cursor or forge lines.
 
-import { toPrintable } from "../../printable.js";
+import { toPrintable } from "../../base/printable.js";
 
 /** Colours what is printed, or leaves it as it is. */
 export interface Ink {

@@ -2,7 +2,7 @@
 // two files with what becomes of the counters.
 
 import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
-import type { AnswerOf } from "../../admin/answers.js";
+import type { AnswerOf } from "../../admin/answer-schemas.js";
 import { type Ink, safe } from "./ink.js";
 import { sayLimit } from "./limit.js";
 import { setTable } from "./table.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DecisionAnswer, sayDecision } from "./decision.js";
+import { type DecisionAnswer, sayDecision } from "./decision-text.js";
 import { readDuration, sayDuration } from "./duration.js";
 import { sayExplanation } from "./explanation.js";
 import { coloured, plain, safe } from "./ink.js";

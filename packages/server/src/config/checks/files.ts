@@ -2,10 +2,10 @@
 // wrong with them is told when the service starts, or by `sluice serve --check`, and not by the first request.
 
 import { accessSync, constants, readFileSync } from "node:fs";
-import { show } from "../../errors.js";
-import { checkTlsContents, type TlsFiles } from "../../tls-files.js";
+import { show } from "../../base/errors.js";
+import { checkTlsContents, type TlsFiles } from "../../base/tls-files.js";
 import type { Path } from "../problems.js";
-import type { Reading } from "../reading.js";
+import type { Reading } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 
 /** Checks the files of doors. */

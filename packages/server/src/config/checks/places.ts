@@ -8,9 +8,9 @@ import {
   decisionSection,
   envoySection,
   gatewaySection,
-} from "../description/doors.js";
+} from "../description/listeners.js";
 import { toPathText } from "../problems.js";
-import type { Reading, SectionName } from "../reading.js";
+import type { Reading, SectionName } from "../read-sections.js";
 
 /** Where a door listens, and what reads that where the rest of its section can't be read. */
 interface Place {

@@ -6,7 +6,7 @@ import { createDoor, type IdentityOptions } from "sluice/http";
 import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluice/rules";
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblem } from "../problems.js";
-import type { Reading } from "../reading.js";
+import type { Reading } from "../read-sections.js";
 import { type ResolvePath, toResponses } from "../to-config.js";
 import { toIdentityOptions } from "../to-identity.js";
 import { tellRules } from "./rules.js";

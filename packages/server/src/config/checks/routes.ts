@@ -1,9 +1,9 @@
 // Routes that lead nowhere, and routes that nothing can reach.
 
 import { nearestName } from "sluice/rules";
-import { show } from "../../errors.js";
+import { show } from "../../base/errors.js";
 import type { FileValues } from "../description/file.js";
-import type { Reading } from "../reading.js";
+import type { Reading } from "../read-sections.js";
 import { Routes } from "../routes.js";
 
 type RouteValues = FileValues["routes"][number];

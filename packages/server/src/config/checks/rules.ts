@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { SluiceError } from "sluice";
 import { parseRules, type RuleProblem, type RuleSet, RulesError } from "sluice/rules";
 import { type ConfigProblem, toPlace } from "../problems.js";
-import type { Reading } from "../reading.js";
+import type { Reading } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { readNamed } from "./files.js";
 

@@ -2,10 +2,10 @@
 // token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
 import type { IdentityOptions } from "sluice/http";
-import { isLoopback } from "../../http/loopback.js";
+import { isLoopback } from "../../base/http/loopback.js";
 import type { FileValues } from "../description/file.js";
 import type { Problems } from "../problems.js";
-import type { Reading, SectionName } from "../reading.js";
+import type { Reading, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { checkFiles } from "./files.js";
 import { checkIdentity } from "./identity.js";

@@ -1,17 +1,17 @@
 // The description of the whole file: every section, in the order in which a reader meets them.
 
 import type { z } from "zod";
+import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
+import { identitySection } from "./identity.js";
 import {
   adminSection,
   decisionSection,
   envoySection,
   gatewaySection,
   serverSection,
-} from "./doors.js";
-import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
-import { identitySection } from "./identity.js";
+} from "./listeners.js";
 import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "./shapes.js";
-import { anyText, filePath, secret, text } from "./texts.js";
+import { anyText, filePath, secret, text } from "./strings.js";
 import { routeSection, upstreamSection } from "./upstreams.js";
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@
 
 import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
-import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./texts.js";
+import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./strings.js";
 
 const DAY_MS = 86_400_000;
 const SECRET_LENGTH_MIN = 16;

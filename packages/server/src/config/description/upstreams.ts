@@ -2,7 +2,7 @@
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
-import { filePath, hostName, routePath, serverName, target, text } from "./texts.js";
+import { filePath, hostName, routePath, serverName, target, text } from "./strings.js";
 
 const HOUR_MS = 3_600_000;
 

@@ -3,8 +3,8 @@
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ServerError, show } from "../../errors.js";
-import { lookAt } from "../../watch-files.js";
+import { ServerError, show } from "../../base/errors.js";
+import { lookAt } from "../../base/watch-files.js";
 import {
   type DescriptorConfig,
   type DomainConfig,

@@ -2,10 +2,10 @@
 // nobody knows is a problem, so that no limit is misspelt in silence; one in the wrong place, which that
 // service ignores, is ignored here too and told.
 
-import { show } from "../../errors.js";
+import { show } from "../../base/errors.js";
 import type { JsonObject } from "../messages.js";
-import { type LimitConfig, parseLimit } from "./limit.js";
 import { parseMetadata } from "./metadata.js";
+import { type LimitConfig, parseLimit } from "./rate-limit.js";
 import { type Field, isNothing, Source, type Value } from "./source.js";
 
 /** What one descriptor of a file says. */

@@ -11,7 +11,7 @@ import {
   type Node,
   parseDocument,
 } from "yaml";
-import { show } from "../../errors.js";
+import { show } from "../../base/errors.js";
 
 /** The longest file, in characters. */
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;

@@ -2,7 +2,7 @@
 // same bound.
 
 import { gunzipSync, inflateSync } from "node:zlib";
-import { GrowingBuffer } from "../../http/growing-buffer.js";
+import { GrowingBuffer } from "../../base/http/growing-buffer.js";
 import { PREFIX_BYTES, STATUS, type Status } from "./answers.js";
 
 /** The most bytes of a message, decompressed too. Envoy's have some hundred. */

@@ -13,10 +13,10 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { Server as NetServer } from "node:net";
-import { every } from "../../clock.js";
+import { every } from "../../base/clock.js";
+import { listenAt } from "../../base/http/listen.js";
+import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
 import type { EnvoyTlsConfig, ListenConfig } from "../../config/config.js";
-import { listenAt } from "../../http/listen.js";
-import { type TlsWatchOptions, WatchedTls } from "../../tls-files.js";
 import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
 

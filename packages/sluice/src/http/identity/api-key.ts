@@ -1,6 +1,6 @@
 // The API key of a request, hashed as it is read: what leaves this file is never the key itself.
 
-import type { RequestView } from "../request-view.js";
+import type { RequestView } from "./http-request.js";
 import { hashSecret } from "./secrets.js";
 
 /** Where keys are looked for. At least one place is given. */

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { viewOf } from "../../../test/http/view.js";
-import { type IdentityOptions, toIdentity } from "../identity.js";
-import type { RequestView } from "../request-view.js";
 import { HOPS_MAX } from "./client-address.js";
+import type { RequestView } from "./http-request.js";
+import { type IdentityOptions, toIdentity } from "./identity.js";
 
 const PROXIES = { trustedProxies: ["10.0.0.0/8", "loopback", "2001:db8:ff::/48"] };
 const peer = "10.0.0.1";

@@ -3,12 +3,12 @@
 // that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
 // was written by somebody else, and anybody can write it.
 
-import { SluiceError, warn } from "../../errors.js";
-import { drop } from "../../maybe-promise.js";
-import { toBareAddress } from "../../rules/address.js";
-import { type CidrList, toCidrList } from "../../rules/cidr.js";
-import type { RequestView } from "../request-view.js";
+import { SluiceError, warn } from "../../base/errors.js";
+import { drop } from "../../base/maybe-promise.js";
+import { toBareAddress } from "../../rules/identity-keys/address.js";
+import { type CidrList, toCidrList } from "../../rules/identity-keys/cidr.js";
 import { readForwardedFor } from "./forwarded.js";
+import type { RequestView } from "./http-request.js";
 
 /** Where proxies write the address of who asked them. */
 export type ClientAddressSource<Raw = unknown> =

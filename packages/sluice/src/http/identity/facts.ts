@@ -2,11 +2,11 @@
 // requests are decided by their address alone. Never spread these: the fields are getters.
 
 import type { Facts } from "../../rules/facts.js";
-import type { RequestView } from "../request-view.js";
 import { readApiKey } from "./api-key.js";
 import { parseCookies } from "./cookies.js";
 import { readHost } from "./host.js";
-import type { IdentitySetup, NamedSource } from "./options.js";
+import type { RequestView } from "./http-request.js";
+import type { IdentitySetup, NamedSource } from "./identity-options.js";
 import { readSingle } from "./sources.js";
 
 /** Who calls, as far as it is known. */

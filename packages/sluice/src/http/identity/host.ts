@@ -1,6 +1,6 @@
 // The host that a request is for.
 
-import type { RequestView } from "../request-view.js";
+import type { RequestView } from "./http-request.js";
 
 /**
  * The host in lower case, without its port: `:authority` of HTTP/2, else `Host`, else that of a target

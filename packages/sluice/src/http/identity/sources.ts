@@ -1,9 +1,9 @@
 // Where a fact about the caller comes from: a field that a trusted peer wrote, a claim of a verified
 // token, or a function in code.
 
-import { SluiceError } from "../../errors.js";
-import { andThen, type MaybePromise } from "../../maybe-promise.js";
-import type { RequestView } from "../request-view.js";
+import { SluiceError } from "../../base/errors.js";
+import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
+import type { RequestView } from "./http-request.js";
 
 /** A field of the request, believed from trusted peers only: any client can send any field. */
 export interface HeaderSource {

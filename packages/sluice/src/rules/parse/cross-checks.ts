@@ -1,7 +1,7 @@
 // What the fields of one rule have to say together. Each check names the field and says why.
 
-import { isShaper, type Limit } from "../../limits.js";
-import { describeKey } from "../key.js";
+import { isShaper, type Limit } from "../../limits/limits.js";
+import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
 import type { Spot } from "./spot.js";
 

@@ -1,6 +1,6 @@
 // Dimensions of a key as a file writes them: `user`, `subnet:24/48`, `header:x-account`.
 
-import { nearestName } from "../../nearest-name.js";
+import { nearestName } from "../../base/nearest-name.js";
 import type { Dimension } from "../rule.js";
 import { isToken } from "./names.js";
 import { type Shape, text } from "./shape.js";

@@ -1,7 +1,7 @@
 // Durations: whole milliseconds, or a text such as `500ms`, `10s`, `5m`, `1h` or `7d`. Other spellings that people
 // know are not read, so that a file is written in one way, but the error names the one that is.
 
-import { nearestName } from "../../nearest-name.js";
+import { nearestName } from "../../base/nearest-name.js";
 import type { Shape } from "./shape.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = {

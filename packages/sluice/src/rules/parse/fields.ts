@@ -2,7 +2,7 @@
 // is left out. A field that nobody knows is a problem, since a misspelt one would be a default in
 // silence.
 
-import { nameHint } from "../../nearest-name.js";
+import { nameHint } from "../../base/nearest-name.js";
 import { isRecord, type JsonSchema, type Shape } from "./shape.js";
 import type { Spot } from "./spot.js";
 

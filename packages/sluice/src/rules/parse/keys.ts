@@ -1,7 +1,7 @@
 // Keys that a file writes out, in overrides and exemptions, in the form in which they are counted.
 
-import { toPrefix } from "../key.js";
-import { toDimensions, toKeyText } from "../key-text.js";
+import { toPrefix } from "../identity-keys/key.js";
+import { toDimensions, toKeyText } from "../identity-keys/written-key.js";
 import type { Dimension, Rule } from "../rule.js";
 import type { Spot } from "./spot.js";
 

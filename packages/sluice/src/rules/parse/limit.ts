@@ -3,7 +3,8 @@
 // refuse is told with its place.
 
 import { UNITS_MAX, WINDOW_MS_MAX } from "../../algorithms/numbers.js";
-import { errorCatalogue, SluiceError } from "../../errors.js";
+import { errorCatalogue, SluiceError } from "../../base/errors.js";
+import { nearestName } from "../../base/nearest-name.js";
 import {
   concurrency,
   fixedWindow,
@@ -14,8 +15,7 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits.js";
-import { nearestName } from "../../nearest-name.js";
+} from "../../limits/limits.js";
 import { duration, RATE_PATTERN, toMeantRate, toRatePer } from "./duration.js";
 import {
   type Fields,

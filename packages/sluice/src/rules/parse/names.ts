@@ -1,8 +1,8 @@
 // Texts with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
 
-import { show } from "../../errors.js";
-import { nearestName } from "../../nearest-name.js";
-import { toPattern } from "../pattern.js";
+import { show } from "../../base/errors.js";
+import { nearestName } from "../../base/nearest-name.js";
+import { toPattern } from "../match/path-pattern.js";
 import { type Shape, text } from "./shape.js";
 
 // RFC 9110, section 5.6.2.

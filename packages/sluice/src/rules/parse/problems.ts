@@ -1,7 +1,7 @@
 // What is wrong with a file of rules: every problem with the rule, the field and the line it is about,
 // collected while the file is read and thrown together. Who mends a file wants to see them all.
 
-import { SluiceError, show } from "../../errors.js";
+import { SluiceError, show } from "../../base/errors.js";
 
 /** One thing that is wrong. */
 export interface RuleProblem {

@@ -2,7 +2,7 @@
 // is made of, and that the reference page is checked against.
 
 import { UNITS_MAX } from "../../algorithms/numbers.js";
-import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilience/options.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { Cost, SettleBy, When } from "../rule.js";
 import { dimension } from "./dimension.js";
 import { duration } from "./duration.js";

@@ -1,7 +1,7 @@
 // Shapes: descriptions of values in a file of rules. One description serves twice: it reads a value,
 // telling what is wrong with it, and it is the JSON Schema by which editors help to write it.
 
-import { nearestName } from "../../nearest-name.js";
+import { nearestName } from "../../base/nearest-name.js";
 import type { Spot } from "./spot.js";
 
 /** A JSON Schema, draft 2020-12. */

@@ -1,7 +1,7 @@
 // Where the reader of a file is: a value's path, and the problems that are told about it.
 
-import { SluiceError, show } from "../../errors.js";
-import type { Limit } from "../../limits.js";
+import { SluiceError, show } from "../../base/errors.js";
+import type { Limit } from "../../limits/limits.js";
 import { type Path, type Problems, toPlace } from "./problems.js";
 
 /** The most values that a set of rules may hold; names that stand for large parts count each time. */

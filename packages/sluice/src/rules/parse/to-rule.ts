@@ -1,7 +1,7 @@
 // A rule as it was read into the rule that the rest of the library knows.
 
-import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits.js";
-import { type CidrList, toCidrList } from "../cidr.js";
+import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits/limits.js";
+import { type CidrList, toCidrList } from "../identity-keys/cidr.js";
 import type { Exempt, Match, Rule } from "../rule.js";
 import { checkRule } from "./cross-checks.js";
 import type { ReadFields } from "./fields.js";

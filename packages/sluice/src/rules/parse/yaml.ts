@@ -15,7 +15,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { show } from "../../errors.js";
+import { show } from "../../base/errors.js";
 import type { Path, Position } from "./problems.js";
 
 /** The longest text, in characters. */

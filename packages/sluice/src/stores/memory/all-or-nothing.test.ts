@@ -11,10 +11,10 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits.js";
+} from "../../limits/limits.js";
 import { Random } from "../../testing/conformance/random.js";
 import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
-import { type MemoryStore, memoryStore } from "./store.js";
+import { type MemoryStore, memoryStore } from "./memory-store.js";
 
 const TRACES = 200;
 const STEPS = 60;

@@ -2,9 +2,9 @@
 // back as it was if an enforced one is refused; what can't be put back, or needs a receipt, is only
 // weighed, and taken when all have passed.
 
-import type { Verdict } from "../../decision.js";
+import type { Verdict } from "../../base/decision.js";
 import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
-import type { Blocks } from "./blocks.js";
+import type { Blocks } from "./blocked-keys.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import { Columns } from "./columns.js";
 import type { Locator } from "./locator.js";

@@ -2,8 +2,8 @@
 // forgetting do to it. Most limits keep a few numbers in the slot itself.
 
 import type { CarryTimes, Settlement, Step } from "../../algorithms/step.js";
-import type { Verdict } from "../../decision.js";
-import type { Limit } from "../../limits.js";
+import type { Verdict } from "../../base/decision.js";
+import type { Limit } from "../../limits/limits.js";
 import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
 import type { Table } from "./table.js";
 

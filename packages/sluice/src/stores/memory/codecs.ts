@@ -18,7 +18,7 @@ import type {
   Limit,
   QuotaLimit,
   SlidingWindowCounterLimit,
-} from "../../limits.js";
+} from "../../limits/limits.js";
 
 /** An algorithm together with the layout of its state. */
 export interface Codec<State, L> {

@@ -13,8 +13,8 @@ import {
 } from "../../algorithms/entries.js";
 import { unitsBack } from "../../algorithms/receipts.js";
 import type { CarryTimes, Settlement } from "../../algorithms/step.js";
-import type { Verdict } from "../../decision.js";
-import type { EntryLimit } from "../../limits.js";
+import type { Verdict } from "../../base/decision.js";
+import type { EntryLimit } from "../../limits/limits.js";
 import { type Arena, ArenaList } from "./arena.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
 import type { Table } from "./table.js";

@@ -1,9 +1,14 @@
 // Counters that come and go: what a memory store set aside for a forgotten one is reused for others.
 
 import { describe, expect, it } from "vitest";
-import { fixedWindow, slidingWindowCounter, slidingWindowLog, tokenBucket } from "../../limits.js";
+import {
+  fixedWindow,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limits/limits.js";
 import type { Counter } from "../store.js";
-import { type MemoryStore, memoryStore } from "./store.js";
+import { type MemoryStore, memoryStore } from "./memory-store.js";
 
 describe("a counter that is forgotten", () => {
   const START = 1_000_000;

@@ -2,10 +2,10 @@
 // back or granted on a key lowers what its open receipts stand for (algorithms/receipts.ts), so
 // they have to be known. Bounded: beyond the bound the oldest one is lost, and brings nothing.
 
-import { algorithmOf } from "../../algorithms/index.js";
+import { algorithmOf } from "../../algorithms/algorithms.js";
 import { lowerReceipts, type OpenReceiptNumbers, standsFor } from "../../algorithms/receipts.js";
 import type { Receipt } from "../../algorithms/step.js";
-import { LinkedList, NO_PLACE } from "../../linked-list.js";
+import { LinkedList, NO_PLACE } from "../../base/linked-list.js";
 import type { Located } from "./locator.js";
 
 /** A receipt that is out, as it reads now. Copies of the receipt a caller has share it. */

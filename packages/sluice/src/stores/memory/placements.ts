@@ -2,9 +2,9 @@
 // the same size and whose recovery takes a similar time, since only among those it is fair to
 // compare what forgetting costs: a flood under a short limit can't flush monthly counters.
 
-import { BoundedMap } from "../../bounded-map.js";
-import { SluiceError } from "../../errors.js";
-import type { EntryLimit, Limit } from "../../limits.js";
+import { BoundedMap } from "../../base/bounded-map.js";
+import { SluiceError } from "../../base/errors.js";
+import type { EntryLimit, Limit } from "../../limits/limits.js";
 import type { Counter } from "../store.js";
 import { Arena } from "./arena.js";
 import { type Cells, ValueCells } from "./cells.js";

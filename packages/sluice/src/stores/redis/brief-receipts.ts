@@ -2,8 +2,8 @@
 // a request whose charges may have to be given back at once costs the server nothing more than one
 // that is final. What can't be told exactly is told so that less comes back, never more.
 
-import type { Verdict } from "../../decision.js";
-import type { BucketLimit } from "../../limits.js";
+import type { Verdict } from "../../base/decision.js";
+import type { BucketLimit } from "../../limits/limits.js";
 import type { Charge, ChargeReceipt } from "../store.js";
 import type { RedisProof } from "./replies.js";
 

@@ -2,7 +2,7 @@
 // charged by itself, and if one refuses, the others are given back. In between a charge may be seen
 // by others, and a crash may leave it; there is never a free pass.
 
-import type { Verdict } from "../../decision.js";
+import type { Verdict } from "../../base/decision.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling } from "../store.js";
 
 /** The charges of one identity. */

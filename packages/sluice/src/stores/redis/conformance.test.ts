@@ -2,8 +2,8 @@ import { Redis } from "ioredis";
 import type { RedisProcess } from "sluice-test-servers";
 import { findValkeyServer, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { storeConformance } from "../../testing/index.js";
-import { redisStore } from "./store.js";
+import { storeConformance } from "../../testing/testing.js";
+import { redisStore } from "./redis-store.js";
 
 const skip = {
   "a requestId makes a request count once: with another key it is an error":

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fixedWindow } from "../../limits.js";
+import { fixedWindow } from "../../limits/limits.js";
 import { hostileKeys, illFormedKeys } from "../../testing/conformance/hostile-keys.js";
 import { KeyNames, looksSecret } from "./keys.js";
 

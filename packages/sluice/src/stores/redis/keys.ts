@@ -3,7 +3,7 @@
 // secrets never appear in them: parts are escaped, and long ones and secrets are hashed.
 
 import { createHash, createHmac } from "node:crypto";
-import { SluiceError } from "../../errors.js";
+import { SluiceError } from "../../base/errors.js";
 import type { Counter } from "../store.js";
 
 /** How keys are named. */

@@ -6,7 +6,12 @@ import { periodAt } from "../../algorithms/calendar.js";
 import { lifeMs } from "../../algorithms/entries.js";
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import { UNITS_MAX } from "../../algorithms/numbers.js";
-import { type FixedWindowLimit, isShaper, type Limit, type QuotaLimit } from "../../limits.js";
+import {
+  type FixedWindowLimit,
+  isShaper,
+  type Limit,
+  type QuotaLimit,
+} from "../../limits/limits.js";
 
 const written = new WeakMap<Limit, string>();
 const quotas = new WeakMap<QuotaLimit, { startMs: number; endMs: number; json: string }>();

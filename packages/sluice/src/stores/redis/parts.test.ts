@@ -1,10 +1,10 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLimiter } from "../../limiter.js";
-import { fixedWindow, type Limit, slidingWindowCounter, tokenBucket } from "../../limits.js";
+import { createLimiter } from "../../limiter/limiter.js";
+import { fixedWindow, type Limit, slidingWindowCounter, tokenBucket } from "../../limits/limits.js";
 import { asAnotherProcess } from "../../testing/another-process.js";
-import { redisStore } from "./store.js";
+import { redisStore } from "./redis-store.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

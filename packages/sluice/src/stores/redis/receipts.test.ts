@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLimiter } from "../../limiter.js";
+import { createLimiter } from "../../limiter/limiter.js";
 import {
   concurrency,
   fixedWindow,
@@ -11,10 +11,10 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits.js";
+} from "../../limits/limits.js";
 import { asAnotherProcess } from "../../testing/another-process.js";
 import { ManualClock } from "../../testing/manual-clock.js";
-import { redisStore } from "./store.js";
+import { redisStore } from "./redis-store.js";
 
 let server: RedisProcess;
 let client: Redis;

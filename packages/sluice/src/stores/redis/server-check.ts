@@ -1,7 +1,7 @@
 // What is needed of a server, looked at once, when it is first used. One INFO tells both whether it
 // can run the scripts and whether it would forget counters when its memory is full.
 
-import { SluiceError } from "../../errors.js";
+import { SluiceError } from "../../base/errors.js";
 
 /** Redis and Valkey both tell it as `redis_version`; Valkey starts at 7.2. */
 const REDIS_VERSION_MIN = "6.2";

@@ -1,6 +1,6 @@
 // Claims about blocks: they refuse one key under every limit of its limiter, and end on time.
 
-import { fixedWindow, tokenBucket } from "../../limits.js";
+import { fixedWindow, tokenBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker } from "./samples.js";
 import { type Claim, Gate, type Stand } from "./stand.js";

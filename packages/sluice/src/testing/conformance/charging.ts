@@ -1,7 +1,7 @@
 // Claims about what a request costs: a refusal nothing, several limits all or nothing, a shadow
 // only itself, and callers at the same time no more than one after another.
 
-import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
 import { type Claim, Gate, type Stand } from "./stand.js";

@@ -1,8 +1,8 @@
 // Claims about what decorators build on: a debit that charges without asking and tells what is in
 // use, and charges that are held only for a moment. Both are between stores; no caller sees them.
 
-import type { Verdict } from "../../decision.js";
-import { tokenBucket } from "../../limits.js";
+import type { Verdict } from "../../base/decision.js";
+import { tokenBucket } from "../../limits/limits.js";
 import type { ChargeReceipt, Standing } from "../../stores/store.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";

@@ -1,8 +1,8 @@
 // The kit's own assertions, so that it runs under any test runner and in any runtime. A failure
 // says what was done, what was expected and what was seen.
 
-import type { Decision } from "../../decision.js";
-import { SluiceError, type SluiceErrorCode, show } from "../../errors.js";
+import type { Decision } from "../../base/decision.js";
+import { SluiceError, type SluiceErrorCode, show } from "../../base/errors.js";
 
 /** Throws unless both are the same value, or lists of the same values. */
 export function expectEqual<T>(what: string, seen: T, expected: T): void {

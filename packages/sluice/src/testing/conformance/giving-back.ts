@@ -1,8 +1,8 @@
 // Claims about what comes back: settlements, grants, resets and permits, each once and never more
 // than was charged.
 
-import type { Reservation } from "../../limiter-reservation.js";
-import { concurrency, leakyBucket } from "../../limits.js";
+import type { Reservation } from "../../limiter/reservation.js";
+import { concurrency, leakyBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
 import { type Claim, Gate, limiterOn, type Stand } from "./stand.js";

@@ -1,7 +1,7 @@
 // Claims about who shares a counter: keys and limiters that differ in anything share nothing, and
 // a limiter whose numbers change takes over what was used.
 
-import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits.js";
+import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { hostileKeys, illFormedKeys } from "./hostile-keys.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";

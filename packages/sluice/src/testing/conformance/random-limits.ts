@@ -11,7 +11,7 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits.js";
+} from "../../limits/limits.js";
 import type { Random } from "./random.js";
 
 const UNITS = [1, 2, 3, 5, 10, 100, 1_000_000];

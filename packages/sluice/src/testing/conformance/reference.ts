@@ -1,12 +1,12 @@
 // What a limiter has to answer by the pure functions alone: the states of all keys in a Map, and
 // nothing of how a store keeps them. Random traces compare a store with it, step by step.
 
+import { algorithmOf } from "../../algorithms/algorithms.js";
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
-import { algorithmOf } from "../../algorithms/index.js";
 import { lowerReceipts, type OpenReceiptNumbers } from "../../algorithms/receipts.js";
 import type { Step } from "../../algorithms/step.js";
-import { combine, type Decision } from "../../decision.js";
-import type { Limit } from "../../limits.js";
+import { combine, type Decision } from "../../base/decision.js";
+import type { Limit } from "../../limits/limits.js";
 
 /** The counter of one key under one limit. */
 interface Cell {

@@ -1,6 +1,6 @@
 // Claims about requests that say who they are: sent twice, they count once.
 
-import { concurrency, tokenBucket } from "../../limits.js";
+import { concurrency, tokenBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker } from "./samples.js";
 import { type Claim, Gate, limiterOn, type Stand } from "./stand.js";

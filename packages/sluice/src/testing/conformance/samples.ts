@@ -10,7 +10,7 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits.js";
+} from "../../limits/limits.js";
 import type { Claim, Stand } from "./stand.js";
 
 /** Makes a limit of so many units, all of the same kind. */

@@ -1,10 +1,10 @@
 // What a claim of the conformance kit is checked on: a fresh store, a clock that only the claim
 // moves, and a few verbs that read the same for every limit.
 
-import type { Decision, Verdict } from "../../decision.js";
-import { createLimiter } from "../../limiter.js";
-import type { Limiter, RequestOptions } from "../../limiter-verbs.js";
-import type { Limit } from "../../limits.js";
+import type { Decision, Verdict } from "../../base/decision.js";
+import { createLimiter } from "../../limiter/limiter.js";
+import type { Limiter, RequestOptions } from "../../limiter/limiter-verbs.js";
+import type { Limit } from "../../limits/limits.js";
 import type { Charge, Store } from "../../stores/store.js";
 import { asAnotherProcess } from "../another-process.js";
 import type { ManualClock } from "../manual-clock.js";

@@ -1,6 +1,6 @@
 // The step tables, run through a limiter: the same numbers that the pure functions have to show.
 
-import { type StepCase, type StepRow, stepCases } from "../../algorithms/cases.js";
+import { type StepCase, type StepRow, stepCases } from "../step-tables.js";
 import { expectDecision } from "./expect.js";
 import { type Claim, Gate, type Stand } from "./stand.js";
 

@@ -3,10 +3,10 @@
 // answer what the pure functions answer, also on a clock that steps back and forth. Each trace is drawn
 // from the seed and its number alone.
 
-import { TIME_MS_MAX } from "../../clock.js";
-import type { Decision } from "../../decision.js";
-import type { Limiter } from "../../limiter-verbs.js";
-import type { Limit } from "../../limits.js";
+import { TIME_MS_MAX } from "../../base/clock.js";
+import type { Decision } from "../../base/decision.js";
+import type { Limiter } from "../../limiter/limiter-verbs.js";
+import type { Limit } from "../../limits/limits.js";
 import { expectDecision } from "./expect.js";
 import { Random } from "./random.js";
 import { drawLimit } from "./random-limits.js";

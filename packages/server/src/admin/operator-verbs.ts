@@ -1,0 +1,120 @@
+// What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
+
+import type { Facts, Policy, PolicyDecision } from "sluice/rules";
+import { ServerError, show } from "../base/errors.js";
+import type { Core } from "../core/core.js";
+import type { Input } from "./admin-inputs.js";
+import { mustHaveHashes, toFacts } from "./api-keys.js";
+import { toRulesView } from "./rules-view.js";
+import type { AdminControl } from "./service-control.js";
+
+/** Decides a request described by its facts, and charges it; what a request would hold is given back. */
+export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
+  const policy = decidingPolicy(core);
+  const asked = factsOf(core, facts);
+  const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
+  // Nobody sees a response here: there is nothing to wait for.
+  if (decision.isHeld) await decision.finish();
+  core.telemetry.decided("decision", decision, asked);
+  return toAnswer(policy, asked, decision);
+}
+
+/** What `check` would answer. */
+export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
+  const policy = decidingPolicy(core);
+  const asked = factsOf(core, facts);
+  const decision = await policy.peek(asked, cost === undefined ? {} : { cost });
+  return toAnswer(policy, asked, decision);
+}
+
+/** Which rules a request meets, and why. */
+export async function explain(core: Core, input: Input<"explain">): Promise<object> {
+  const { facts, cost, all = false } = input;
+  const options = cost === undefined ? { all } : { all, cost };
+  return decidingPolicy(core).explain(factsOf(core, facts), options);
+}
+
+/** Forgets what a key used. */
+export async function reset(core: Core, input: Input<"reset">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.reset(rule, key);
+  return { rule, key, reset: true };
+}
+
+/** Refuses every request of a key. */
+export async function block(core: Core, input: Input<"block">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  await core.policy.block(rule, key, input.forMs ?? Number.POSITIVE_INFINITY);
+  return { rule, key, blocked: true, forMs: input.forMs };
+}
+
+/** Ends a block. */
+export async function unblock(core: Core, input: Input<"unblock">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  const wasBlocked = await core.policy.unblock(rule, key);
+  return { rule, key, blocked: false, wasBlocked };
+}
+
+/** Grants a key units. */
+export async function refund(core: Core, input: Input<"refund">): Promise<object> {
+  const { rule, key } = await toTarget(core, input);
+  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost) };
+}
+
+/** The key that is meant: the one that was written, or that of a request under the rule. */
+async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
+  if (key !== undefined) {
+    mustHaveHashes(key);
+    return { rule, key };
+  }
+  mustExist(core, rule);
+  const { rules } = await core.policy.explain(factsOf(core, facts ?? NO_FACTS), { all: true });
+  const found = rules.find((explained) => explained.rule === rule)?.key ?? undefined;
+  if (found !== undefined) return { rule, key: found };
+  const seen = `rule ${show(rule)} does not count a request with these facts`;
+  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
+
+const NO_FACTS = { method: "GET", path: "/" };
+
+/** Switches a rule off or on, or all of them, in every policy; answers the rules as they are then. */
+export async function switchRule(
+  core: Core,
+  control: AdminControl,
+  ruleId: string | undefined,
+  isOn: boolean,
+): Promise<object> {
+  if (ruleId !== undefined) mustExist(core, ruleId);
+  if (control.switchRule !== undefined) await control.switchRule(ruleId, isOn);
+  else {
+    for (const policy of [core.policy, core.blindPolicy]) {
+      if (isOn) policy?.enable(ruleId);
+      else policy?.disable(ruleId);
+    }
+  }
+  return toRulesView(core.policy);
+}
+
+/** A rule in force, or one that is gone and still switched off. */
+function mustExist({ policy }: Core, ruleId: string): void {
+  const isKnown =
+    policy.rules.rules.some(({ id }) => id === ruleId) || policy.switchedOff.rules.includes(ruleId);
+  if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);
+}
+
+/** No door of this port sees a response, so the policy of such doors decides where there is one. */
+function decidingPolicy({ policy, blindPolicy }: Core): Policy {
+  return blindPolicy ?? policy;
+}
+
+function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
+  return toFacts(facts, config.identity.keySecret);
+}
+
+async function toAnswer(policy: Policy, facts: Facts, decision: PolicyDecision): Promise<object> {
+  const answer = { ...decision.toJSON(), results: decision.results };
+  if (decision.reason !== "blocked") return answer;
+  // Decisions don't show keys, but an operator needs the one that is blocked to unblock it.
+  const { rules } = await policy.explain(facts);
+  return { ...answer, key: rules.find(({ rule }) => rule === decision.rule)?.key ?? undefined };
+}

@@ -1,0 +1,58 @@
+// Decisions, shown as they are made: each of the first 50, then one line a second while there are any. A
+// flood of requests must not become a flood of lines.
+
+import type { Facts, PolicyDecision } from "sluice/rules";
+import type { Ink } from "../text/ink.js";
+import { sayLive, saySummary } from "./demo-text.js";
+
+/** So many decisions get a line of their own. */
+const LINES_MAX = 50;
+/** Between two summaries. */
+const SUMMARY_EVERY_MS = 1_000;
+
+/** What the feed needs. */
+export interface FeedOptions {
+  readonly ink: Ink;
+  writeLine(line: string): void;
+  /** Runs a task every so many milliseconds; returns how to stop it. */
+  every(everyMs: number, task: () => void): () => void;
+}
+
+/** Shows decisions. */
+export class DecisionFeed {
+  readonly #options: FeedOptions;
+  readonly #stop: () => void;
+  #shown = 0;
+  #allowed = 0;
+  #refused = 0;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#stop = options.every(SUMMARY_EVERY_MS, () => this.#summarise());
+  }
+
+  /** Takes a decision, made by these facts. */
+  add(decision: PolicyDecision, facts: Facts): void {
+    if (this.#shown < LINES_MAX) {
+      this.#shown++;
+      this.#options.writeLine(sayLive(decision, facts, this.#options.ink));
+      return;
+    }
+    if (decision.allowed) this.#allowed++;
+    else this.#refused++;
+  }
+
+  /** Tells what is left to tell, and ends. */
+  close(): void {
+    this.#stop();
+    this.#summarise();
+  }
+
+  #summarise(): void {
+    const counts = { allowed: this.#allowed, refused: this.#refused };
+    if (counts.allowed + counts.refused === 0) return;
+    this.#allowed = 0;
+    this.#refused = 0;
+    this.#options.writeLine(saySummary(counts, this.#options.ink));
+  }
+}

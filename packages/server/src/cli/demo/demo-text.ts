@@ -1,0 +1,109 @@
+// What the demo prints: where things are, what to try, and decisions as they are made. Pure functions; the
+// demo writes what they return.
+
+import type { Facts, PolicyDecision, RuleSet } from "sluice/rules";
+import { numbersOf } from "../../base/limit-numbers.js";
+import { ADMIN_URL } from "../admin-options.js";
+import { sayDecision } from "../text/decision-text.js";
+import { type Ink, safe } from "../text/ink.js";
+import { sayLimit } from "../text/limit.js";
+
+/** Where the demo's doors are. */
+export interface DemoPlaces {
+  readonly gateway: string;
+  readonly admin: string;
+  /** The file of rules, which may be edited while it runs. */
+  readonly rules: string;
+  /** How the command is called: `sluice`, `npx sluice`. */
+  readonly sluice: string;
+}
+
+/** The lines that greet: where things are, and commands to try. */
+export function sayWelcome(places: DemoPlaces, ink: Ink): string[] {
+  const { gateway, admin, rules, sluice } = places;
+  return [
+    ink.strong("Sluice is running, in front of a demo upstream."),
+    "",
+    `  gateway   ${gateway}`,
+    `  metrics   ${admin}/metrics`,
+    `  live      ${sluice} top${adminFlag(admin)}`,
+    `  rules     ${rules}`,
+    "",
+    "Try in another terminal:",
+    "",
+    ...toCommands(places).flatMap(({ command, remark }) => [
+      `  ${ink.strong(command)}`,
+      ink.faint(`      ${remark}`),
+    ]),
+    "",
+    "Decisions as they are made; Ctrl-C ends it.",
+  ];
+}
+
+/** A command to try. */
+export interface DemoCommand {
+  readonly command: string;
+  readonly remark: string;
+}
+
+/**
+ * Five commands: one that passes, one that is limited, one that says how the caller stands, one that explains a
+ * decision, and one that changes a rule.
+ */
+export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): readonly DemoCommand[] {
+  return [
+    { command: `curl -i ${gateway}/`, remark: "passes; see the RateLimit fields" },
+    {
+      command: `curl -s -o /dev/null -w '%{http_code}\\n' -d '' '${gateway}/login?try=[1-6]'`,
+      remark: "six logins: five reach the upstream, the sixth is limited: 429",
+    },
+    { command: `curl ${gateway}/rate_limit`, remark: "how you stand; costs nothing" },
+    {
+      command: `${sluice} explain --method POST --path /login --ip 127.0.0.1${adminFlag(admin)}`,
+      remark: "which rules count a login from here, by what, and what is left",
+    },
+    {
+      command: `sed -i.bak 's/limit: 5,/limit: 8,/' '${rules}'`,
+      remark:
+        "three more logins pass, two seconds later: edit the rules while it runs, in any editor",
+    },
+  ];
+}
+
+function adminFlag(admin: string): string {
+  return admin === ADMIN_URL ? "" : ` --admin ${admin}`;
+}
+
+/** Rules that came into force: `rules changed: login 8/minute (slidingWindowLog); everything …`. */
+export function sayChange({ rules }: RuleSet, ink: Ink): string {
+  const said = rules.map(({ id, limits }) => {
+    const own = limits.map((limit) => sayLimit({ [limit.algorithm]: numbersOf(limit) }));
+    return `${safe(id)} ${own.join(" and ")}`;
+  });
+  return `${ink.strong("rules changed:")} ${safe(said.join("; "), CHANGE_LENGTH_MAX)}`;
+}
+
+const CHANGE_LENGTH_MAX = 500;
+
+/** One decision: `allowed  GET /  everything: 19 of 20 left, all back in 200 ms`. */
+export function sayLive(decision: PolicyDecision, { method, path }: Facts, ink: Ink): string {
+  const request = `${safe(method, 8)} ${safe(path, 40)}`;
+  const [word, said] = splitOnce(sayDecision(decision, ink), "  ");
+  return `${word}  ${request}  ${ink.faint(said)}`;
+}
+
+/** Decisions of one second or so, once there were too many to show each. */
+export function saySummary({ allowed, refused }: DecisionCounts, ink: Ink): string {
+  return `${ink.good(`${allowed} allowed`)}, ${ink.bad(`${refused} refused`)}`;
+}
+
+/** How many were allowed and refused. */
+export interface DecisionCounts {
+  readonly allowed: number;
+  readonly refused: number;
+}
+
+function splitOnce(text: string, at: string): readonly [string, string] {
+  const index = text.indexOf(at);
+  return [text.slice(0, index), text.slice(index + at.length)];
+}

@@ -1,0 +1,81 @@
+// The demo at work: says where things are and what to try, shows decisions as they are made, and drains
+// when it is ended.
+
+import { every } from "../../base/clock.js";
+import type { Config } from "../../config/config.js";
+import { type Service, startService } from "../../service/service.js";
+import { createTelemetry } from "../../telemetry/create-telemetry.js";
+import { prettyLog } from "../../telemetry/pretty-log.js";
+import type { Telemetry } from "../../telemetry/telemetry.js";
+import { type Terminal, writeLine } from "../terminal.js";
+import { inkFor } from "../text/ink.js";
+import { DecisionFeed } from "./decision-feed.js";
+import { sayChange, sayWelcome } from "./demo-text.js";
+
+/**
+ * Runs the demo under a configuration until the user ends it.
+ *
+ * @param words - How the user can call the command: `sluice`, `npx sluice`.
+ * @throws What `startService` throws.
+ */
+export async function runDemo(
+  config: Config,
+  terminal: Terminal,
+  words: { readonly sluice: string },
+): Promise<void> {
+  const { promise: ended, forget } = untilEnded(terminal);
+  const ink = inkFor(terminal);
+  const print = (line: string) => writeLine(terminal, line);
+  const feed = new DecisionFeed({ ink, writeLine: print, every });
+  try {
+    const telemetry = listening(config, feed, terminal);
+    const service = await startService(config, { telemetry });
+    const { policy } = service.core;
+    onChangedRules(telemetry, () => print(sayChange(policy.rules, ink)));
+    const rules = "file" in config.rules ? config.rules.file : "";
+    for (const line of sayWelcome({ ...placesOf(service), rules, ...words }, ink)) print(line);
+    await ended;
+    print("Draining.");
+    await service.drain();
+    print("Stopped.");
+  } finally {
+    forget();
+    feed.close();
+  }
+}
+
+/** Listens from now on: who ends it while it starts has ended it. */
+function untilEnded(terminal: Terminal): { promise: Promise<void>; forget: () => void } {
+  let forget = () => {};
+  const promise = new Promise<void>((resolve) => {
+    forget = terminal.onEnd(resolve);
+  });
+  return { promise, forget };
+}
+
+/** Telemetry whose decisions the feed sees, and whose log goes where errors do. */
+function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Telemetry {
+  const errors = { write: (line: string) => terminal.writeError(line) };
+  const destination = prettyLog(errors, terminal);
+  const telemetry = createTelemetry(config.telemetry, { destination });
+  const decided = telemetry.decided.bind(telemetry);
+  telemetry.decided = (door, decision, facts, ms) => {
+    decided(door, decision, facts, ms);
+    feed.add(decision, facts);
+  };
+  return telemetry;
+}
+
+/** Calls `task` whenever other rules have come into force. */
+function onChangedRules(telemetry: Telemetry, task: () => void): void {
+  const policyEvent = telemetry.policyEvent.bind(telemetry);
+  telemetry.policyEvent = (event) => {
+    policyEvent(event);
+    if (event.kind === "replaced" && event.from !== event.to) task();
+  };
+}
+
+function placesOf({ doors }: Service): { gateway: string; admin: string } {
+  const urlOf = (name: string) => doors.find((door) => door.name === name)?.url ?? "closed";
+  return { gateway: urlOf("gateway"), admin: urlOf("admin") };
+}

@@ -1,0 +1,161 @@
+// The description of the process and its doors: what their sections of the file may say.
+
+import { byDefault, listOf, optional, required, section } from "./fields.js";
+import { duration, flag, whole } from "./shapes.js";
+import { bearerToken, filePath, listen, token, urlPathOrFalse } from "./strings.js";
+
+const HOUR_MS = 3_600_000;
+const GIB_BYTES = 1_073_741_824;
+
+/** The process. */
+export const serverSection = section({
+  workers: byDefault(
+    whole({ min: 1, max: 256 }),
+    1,
+    "Processes that serve; 1 is a single process.",
+  ),
+  drainDelayMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    0,
+    "How long the service goes on as before after SIGTERM while readiness fails already: as long as it takes until nobody sends requests here.",
+  ),
+  drainMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    10_000,
+    "How long requests under way may take after that.",
+  ),
+});
+
+const tlsSection = section({
+  certFile: required(filePath(), "The certificate and its chain, as PEM."),
+  keyFile: required(filePath(), "The private key of the certificate, as PEM."),
+});
+
+const mutualTlsSection = section({
+  certFile: required(filePath(), "The certificate and its chain, as PEM."),
+  keyFile: required(filePath(), "The private key of the certificate, as PEM."),
+  clientCaFile: optional(
+    filePath(),
+    "The authorities whose certificates clients have to show, as PEM; without it clients need none.",
+  ),
+});
+
+/** The reverse proxy. */
+export const gatewaySection = section({
+  listen: byDefault(listen(), ":8080", "Where clients connect."),
+  tls: optional(
+    tlsSection,
+    "Terminates TLS with this certificate; without it the gateway speaks plain HTTP.",
+  ),
+  headerBytesMax: byDefault(
+    whole({ min: 1_024, max: 1_048_576 }),
+    16_384,
+    "Bytes of a request's head; beyond it 431.",
+  ),
+  headersMax: byDefault(whole({ min: 1, max: 10_000 }), 200, "Fields of a request; beyond it 431."),
+  bodyBytesMax: byDefault(
+    whole({ min: 0, max: 1_024 * GIB_BYTES }),
+    10_485_760,
+    "Bytes of a request's body; beyond it 413. 0 is no bound.",
+  ),
+  headersTimeoutMs: byDefault(
+    duration({ min: 100, max: HOUR_MS }),
+    10_000,
+    "Until a request's head has to be there.",
+  ),
+  requestTimeoutMs: byDefault(
+    duration({ min: 0, max: 24 * HOUR_MS }),
+    60_000,
+    "Until a whole request has to be there. 0 is no bound.",
+  ),
+  keepAliveMs: byDefault(
+    duration({ min: 0, max: HOUR_MS }),
+    65_000,
+    "How long an idle connection stays open. Longer than the load balancer in front holds its own. 0 is no bound.",
+  ),
+  connectionsMax: byDefault(
+    whole({ min: 1, max: 1_000_000 }),
+    20_000,
+    "Connections at once; beyond it new ones are closed.",
+  ),
+  rateLimitPath: byDefault(
+    urlPathOrFalse("a path such as /rate_limit"),
+    "/rate_limit",
+    "The path at which callers read their own limits; false: nowhere.",
+  ),
+});
+
+/** The decision API and forward-auth. */
+export const decisionSection = section({
+  listen: byDefault(listen(), "127.0.0.1:8082", "Where it answers."),
+  tokens: byDefault(
+    listOf(bearerToken(), { min: 0, max: 1_000 }),
+    [],
+    "Bearer tokens, any of which opens it. None only if it listens on a loopback address.",
+  ),
+  forwardAuth: byDefault(flag(), true, "Whether /check and /check/nginx answer other proxies."),
+  bodyBytesMax: byDefault(
+    whole({ min: 1_024, max: 67_108_864 }),
+    1_048_576,
+    "Bytes of a request's body; beyond it 413.",
+  ),
+});
+
+const headerName = () => token("the name of a header");
+
+const limitHeadersSection = section({
+  limit: byDefault(headerName(), "RateLimit-Limit", "The header with the number of requests."),
+  remaining: byDefault(headerName(), "RateLimit-Remaining", "The header with what is left."),
+  reset: byDefault(headerName(), "RateLimit-Reset", "The header with the seconds until a reset."),
+});
+
+/** Envoy's rate limit service. */
+export const envoySection = section({
+  listen: byDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
+  tls: optional(
+    mutualTlsSection,
+    "Speaks gRPC over TLS; without it in clear. `http` is never over TLS.",
+  ),
+  http: optional(listen(), "Where it answers POST /json and /healthcheck; without it nowhere."),
+  files: required(
+    listOf(filePath(), { min: 1, max: 1_000 }),
+    "Files of envoyproxy/ratelimit, one domain each, or folders of them.",
+  ),
+  mergeDomains: byDefault(
+    flag(),
+    false,
+    "Whether files with the same domain are merged. Otherwise that is an error.",
+  ),
+  shadowMode: byDefault(
+    flag(),
+    false,
+    "Whether every request passes. Limits count, and statuses say which are over.",
+  ),
+  quotaMode: byDefault(
+    flag(),
+    false,
+    "Whether all limits are quotas: a request is refused only if all of its limits are over.",
+  ),
+  responseHeaders: optional(
+    limitHeadersSection,
+    "Headers that report to clients the limit that refuses, or else has the least left; `{}` for the default names. Without it none.",
+  ),
+  requestHeaders: optional(
+    limitHeadersSection,
+    "The same headers for upstreams; `{}` for the default names. Without it none.",
+  ),
+  dynamicMetadata: byDefault(
+    flag(),
+    false,
+    "Whether answers carry dynamic metadata: the descriptors, and the metadata of limits that passed.",
+  ),
+});
+
+/** Metrics, health, and what the command asks. */
+export const adminSection = section({
+  listen: byDefault(listen(), "127.0.0.1:9090", "Where it answers."),
+  token: optional(
+    bearerToken(),
+    "The bearer token that opens it. Needed unless it listens on a loopback address.",
+  ),
+});

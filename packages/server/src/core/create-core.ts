@@ -1,0 +1,135 @@
+// Makes what the doors of one process share: the store, the policies over it, and telemetry.
+
+import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
+import { JwtVerifier } from "sluice/jwt";
+import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
+import type { Config } from "../config/config.js";
+import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import type { Core } from "./core.js";
+import { ALWAYS_THERE, type OpenStore, openStore } from "./open-store.js";
+import { readRules } from "./rules-in-force.js";
+
+/** What a core may be given instead of making it. */
+export interface CoreOptions {
+  /** Default: one that says nothing. */
+  readonly telemetry?: Telemetry;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Instead of the one that is configured. It stays open when the core is closed. */
+  readonly store?: Store;
+  /** Instead of reading those that are configured. */
+  readonly rules?: RuleSet;
+  /** Processes that share the budget of leased rules; default 4. */
+  readonly holders?: number;
+}
+
+/** A core, and its end. */
+export interface OwnedCore extends Core {
+  /** Since when the store's answers don't come, in milliseconds of the clock; undefined if they do. */
+  storeAwaySinceMs(): number | undefined;
+  /** The store, as the log and readiness speak of it. */
+  readonly storeReach: Pick<OpenStore, "name" | "trouble" | "known">;
+  /** Returns what is leased, then closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * The core of a service.
+ *
+ * @throws What is wrong with the rules: nothing starts without its limits. Rules that the decision API or
+ * Envoy can't keep (permits, `when`, `settle`) are an error that names them, if such a door is configured.
+ */
+export function createCore(config: Config, options: CoreOptions = {}): OwnedCore {
+  const { telemetry = quietTelemetry(), clock = systemClock } = options;
+  const rules = options.rules ?? readRules(config.rules);
+  const given = options.store === undefined ? undefined : borrowed(options.store);
+  const opened = given ?? openStore(config.store, { telemetry, clock });
+  const leased = options.holders === undefined ? {} : { holders: options.holders };
+  const { onStoreFailure } = config.store;
+  const parts = { rules, store: opened.store, onStoreFailure, clock, telemetry, leased };
+  const { policy, blindPolicy } = createPolicies(config, parts, opened);
+  followKeys(config, telemetry);
+  return {
+    config,
+    clock,
+    store: opened.store,
+    policy,
+    blindPolicy,
+    telemetry,
+    storeAwaySinceMs: opened.awaySinceMs,
+    storeReach: opened,
+    close: async () => {
+      await Promise.all([policy.close(), blindPolicy?.close()]);
+      await opened.close();
+    },
+  };
+}
+
+/** Fetches keys at a URL before the first token comes. Failures are logged, now and later. */
+function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
+  if (!(jwt instanceof JwtVerifier)) return;
+  jwt.onKeysFailed = ({ message: detail }) =>
+    telemetry.trouble("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
+  void jwt.fetchKeys();
+}
+
+interface PolicyParts {
+  readonly rules: RuleSet;
+  readonly store: Store;
+  readonly onStoreFailure: FailurePolicy;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly leased: { readonly holders?: number };
+}
+
+function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
+  try {
+    const blindPolicy = needsBlind(config) ? createBlindPolicy(parts) : undefined;
+    const policy = createSeeingPolicy(parts);
+    for (const each of [policy, blindPolicy]) if (each) parts.telemetry.watch(each);
+    return { blindPolicy, policy };
+  } catch (error) {
+    // Rules that can't be used: nothing of what was opened for them stays.
+    opened.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Envoy's door sees no responses either, but decides by files of its own. */
+function needsBlind({ decision }: Config): boolean {
+  return decision !== undefined;
+}
+
+/** Of the gateway. */
+function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
+  return createPolicy({
+    ...common,
+    onEvent: (event) => telemetry.policyEvent(event),
+  });
+}
+
+/** Of all other doors. */
+function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
+  return createPolicy({
+    ...common,
+    seesResponses: false,
+    onEvent: (event) => {
+      if (!isOfRules(event)) telemetry.policyEvent(event);
+    },
+  });
+}
+
+/** What happens to the rules of both policies together, and is told by one of them. */
+function isOfRules({ kind }: PolicyEvent): boolean {
+  return kind === "replaced" || kind === "disabled" || kind === "enabled";
+}
+
+/** The policies of a core, the one that can refuse rules for its doors first. */
+export function policiesOf({ policy, blindPolicy }: Core): readonly Policy[] {
+  return blindPolicy === undefined ? [policy] : [blindPolicy, policy];
+}
+
+function borrowed(store: Store): OpenStore {
+  return { ...ALWAYS_THERE, name: "its own", store, close: async () => {} };
+}

@@ -1,0 +1,65 @@
+// Responses of the decision API: JSON in one piece, with its length. Errors are problems (RFC 9457) that name
+// the field they are about; what went wrong inside is logged and not told.
+
+import { SluiceError } from "sluice";
+import { ServerError } from "../base/errors.js";
+import { PROBLEM_LINES, type Problem } from "../base/http/problem.js";
+import type { Turn } from "../http1/exchange.js";
+import { FieldError, InputError } from "./input-error.js";
+import type { JsonSchema } from "./shape.js";
+
+/**
+ * Sends an answer in one piece.
+ *
+ * @param lines - Further fields, each with the end of its line.
+ */
+export function sendJson(turn: Turn, status: number, body: string, lines = ""): void {
+  turn.reply(status, status < 400 ? JSON_LINE + lines : toProblemLines(status) + lines, body);
+}
+
+const JSON_LINE = "Content-Type: application/json\r\n";
+
+function toProblemLines(status: number): string {
+  return status === 401 ? `${PROBLEM_LINES}WWW-Authenticate: Bearer\r\n` : PROBLEM_LINES;
+}
+
+/** What callers may know of an error; undefined if it is a fault of ours, of which they learn nothing. */
+export function toProblem(error: unknown): Problem | undefined {
+  if (error instanceof InputError) return toProblem(error.toServerError());
+  if (error instanceof FieldError) {
+    const { status, code, message: detail, field } = error;
+    return field === "" ? { status, code, detail } : { status, code, detail, field };
+  }
+  if (error instanceof ServerError || error instanceof SluiceError) {
+    const { status, code, message: detail } = error;
+    // The wrong verb for a limit is what the caller asked, though code that does so is at fault.
+    if (MISUSED.has(code)) return { status: 400, code, detail };
+    return status < 500 || status === 503 ? { status, code, detail } : undefined;
+  }
+  return undefined;
+}
+
+const MISUSED: ReadonlySet<string> = new Set(["SLUICE_ACQUIRE_ONLY", "SLUICE_NOTHING_TO_ACQUIRE"]);
+
+const FAULT: Problem = { status: 500, code: "SLUICE_FAULT", detail: "the service failed" };
+
+/** The same, with what is told of our own faults. */
+export function toToldProblem(error: unknown): Problem {
+  return toProblem(error) ?? FAULT;
+}
+
+/** What a problem looks like. */
+export const problemSchema: JsonSchema = {
+  type: "object",
+  description: "RFC 9457, with a stable code and, where it is about one, the field.",
+  properties: {
+    type: { const: "about:blank" },
+    title: { type: "string" },
+    status: { type: "integer" },
+    code: { type: "string" },
+    detail: { type: "string" },
+    field: { type: "string" },
+  },
+  required: ["type", "title", "status", "code", "detail"],
+  additionalProperties: false,
+};

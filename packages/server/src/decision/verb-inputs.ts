@@ -1,0 +1,199 @@
+// What each verb takes: shapes that read bodies and describe them. A request says facts, to be decided by the
+// rules, or a limit and a key of its own; which of the two is told by the fields that it has.
+
+import { type Facts, toJsonSchema } from "sluice/rules";
+import { show } from "../base/errors.js";
+import { toFactsShape } from "./facts-input.js";
+import { InputError } from "./input-error.js";
+import {
+  anything,
+  flag,
+  isRecord,
+  type JsonSchema,
+  object,
+  optional,
+  orNull,
+  required,
+  type Shape,
+  text,
+  whole,
+} from "./shape.js";
+
+/** Requests in one batch. */
+export const BATCH_MAX = 1_000;
+
+const UNITS_MAX = Number.MAX_SAFE_INTEGER;
+const NAME_LENGTH_MAX = 128;
+const ID_LENGTH_MAX = 64;
+
+/** A request under the rules. */
+export interface FactsRequest {
+  readonly facts: Facts;
+  readonly cost?: number | undefined;
+  readonly results?: boolean | undefined;
+}
+
+/** A request under a limit of its own. */
+export interface LimitRequest {
+  readonly limit: unknown;
+  readonly key: string;
+  readonly name?: string | undefined;
+  readonly cost?: number | undefined;
+}
+
+/** A key of a rule. */
+export interface RuleTarget {
+  readonly rule: string;
+  readonly key: string;
+}
+
+/** Many requests at once; each is read by itself. */
+export interface Batch {
+  readonly requests: readonly unknown[];
+}
+
+/** Whether it is about facts. */
+export function isFactsRequest(request: object): request is FactsRequest {
+  return "facts" in request;
+}
+
+/** Whether it is about a key of a rule. */
+export function isRuleTarget(request: object): request is RuleTarget {
+  return "rule" in request;
+}
+
+/** Whether it is a batch. */
+export function isBatch(request: object): request is Batch {
+  return "requests" in request;
+}
+
+const cost = optional(
+  whole({ min: 0, max: UNITS_MAX, description: "Units; default 1, or what the rules say." }),
+);
+const key = required(text({ description: "Who is counted: `user:42`." }));
+const ownLimit = {
+  limit: required(anything({ $ref: "#/components/schemas/limits" })),
+  name: optional(
+    text({
+      lengthMax: NAME_LENGTH_MAX,
+      description:
+        "Limits of one name share their counters, and take over what was used if the numbers change. " +
+        "Default: limits without a name are counted apart by their numbers.",
+    }),
+  ),
+  key,
+};
+const ruleTarget = {
+  rule: required(text({ lengthMax: NAME_LENGTH_MAX, description: "The id of a rule." })),
+  key: required(text({ description: "As the rule counts it: `user:42`, `ip:203.0.113.10`." })),
+};
+const forMs = required(
+  orNull(
+    whole({ min: 1, max: UNITS_MAX }),
+    "For how many milliseconds; null: until it is unblocked.",
+  ),
+);
+const grant = optional(whole({ min: 0, max: UNITS_MAX, description: "Units; default 1." }));
+const id = required(
+  text({ lengthMax: ID_LENGTH_MAX, description: "As `reserve` or `acquire` answered." }),
+);
+
+/** The shapes of all bodies. */
+export type Inputs = ReturnType<typeof toInputs>;
+
+/**
+ * Makes the shapes.
+ *
+ * @param keySecret - What API keys are hashed with.
+ */
+export function toInputs(keySecret: string | undefined) {
+  const facts = required(toFactsShape(keySecret));
+  const results = optional(flag("Whether the answer says what each rule said. Default false."));
+  const byLimit = object({ ...ownLimit, cost }) satisfies Shape<LimitRequest>;
+  const request = eitherOf<FactsRequest, LimitRequest>(
+    ["facts", object({ facts, cost, results })],
+    ["limit", byLimit],
+  );
+  return {
+    request,
+    requestOrBatch: eitherOf<Batch, FactsRequest | LimitRequest>(
+      ["requests", batchOf(request)],
+      ["facts or limit", request],
+    ),
+    reserve: request,
+    acquire: byLimit,
+    settle: object({
+      id,
+      cost: required(whole({ min: 0, max: UNITS_MAX, description: "What it really cost." })),
+    }),
+    held: object({ id }),
+    refund: eitherOf<RuleTarget & { cost?: number | undefined }, LimitRequest>(
+      ["rule", object({ ...ruleTarget, cost: grant })],
+      ["limit", object({ ...ownLimit, cost: grant })],
+    ),
+    block: eitherOf<RuleTarget & { forMs: number | null }, LimitRequest & { forMs: number | null }>(
+      ["rule", object({ ...ruleTarget, forMs })],
+      ["limit", object({ ...ownLimit, forMs })],
+    ),
+    target: eitherOf<RuleTarget, LimitRequest>(
+      ["rule", object(ruleTarget)],
+      ["limit", object(ownLimit)],
+    ),
+    explain: object({
+      facts,
+      cost,
+      all: optional(flag("Whether rules that don't match are told of too. Default false.")),
+    }),
+  };
+}
+
+/** What `limits` refers to, as the library describes it. */
+export function toLimitSchemas(): Readonly<Record<string, JsonSchema>> {
+  const { $defs } = toJsonSchema() as { $defs: Readonly<Record<string, JsonSchema>> };
+  const moved = JSON.stringify($defs.limit).replaceAll("#/$defs/", "#/components/schemas/");
+  const limit = { $ref: "#/components/schemas/limit" };
+  return {
+    limit: JSON.parse(moved) as JsonSchema,
+    limits: { anyOf: [limit, { type: "array", items: limit, minItems: 1, maxItems: 8 }] },
+  };
+}
+
+/** One of two objects, told apart by a field that the first has and the second has not. */
+function eitherOf<A extends object, B extends object>(
+  [first, a]: readonly [string, Shape<A>],
+  [second, b]: readonly [string, Shape<B>],
+): Shape<A | B> {
+  const [other, another = other] = second.split(" or ");
+  return {
+    schema: { anyOf: [a.schema, b.schema] },
+    read: (value) => {
+      if (!isRecord(value)) throw new InputError(`must be an object, got ${show(value)}`);
+      if (value[first] !== undefined) return a.read(value);
+      if (value[other] !== undefined || value[another] !== undefined) return b.read(value);
+      throw new InputError(`needs ${first} or ${second}, got ${seenFields(value)}`);
+    },
+    fieldOf: (name, value) => {
+      const isFirst = isRecord(value) && value[first] !== undefined;
+      return isFirst ? a.fieldOf?.(name, value) : b.fieldOf?.(name, value);
+    },
+  };
+}
+
+/** The requests are described, and each is read when its turn comes: a bad one fails alone. */
+function batchOf(request: Shape<unknown>): Shape<Batch> {
+  const what = `must be a list of 1 to ${BATCH_MAX} requests`;
+  const list: Shape<readonly unknown[]> = {
+    schema: { type: "array", items: request.schema, minItems: 1, maxItems: BATCH_MAX },
+    read: (value) => {
+      if (!Array.isArray(value)) throw new InputError(`${what}, got ${show(value)}`);
+      if (value.length >= 1 && value.length <= BATCH_MAX) return value;
+      throw new InputError(`${what}, got ${value.length}`);
+    },
+  };
+  return object({ requests: required(list) });
+}
+
+function seenFields(value: object): string {
+  const names = Object.keys(value);
+  return names.length === 0 ? "an empty object" : show(names.slice(0, 8).join(", "));
+}

@@ -1,0 +1,47 @@
+// What may be done about a request that failed: whether it may be sent again, and what the client is told.
+
+import type { Turn } from "../../http1/exchange.js";
+import type { ProblemStatus } from "../gateway-replies.js";
+import type { Failure } from "../upstream/upstream-caller.js";
+
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
+const NOT_SENT: ReadonlySet<Failure["kind"]> = new Set([
+  "connect",
+  "tls",
+  "connect-timeout",
+  "busy",
+]);
+
+const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
+  connect: 502,
+  tls: 502,
+  "connect-timeout": 504,
+  busy: 503,
+  closed: 502,
+  broken: 502,
+  "response-timeout": 504,
+  "idle-timeout": 504,
+};
+
+/** Whether a request may be sent twice: it changes nothing the second time, and is still here to be sent. */
+export function isRepeatable({ method, body }: Turn): boolean {
+  return body === undefined && IDEMPOTENT.has(method);
+}
+
+/**
+ * Whether another target may be tried: with anything that was not sent, and with what is repeatable if no
+ * byte of a response came back. A target that is slow is not helped by a second request, so that one isn't.
+ */
+export function mayGoElsewhere({ kind, hasResponse }: Failure, turn: Turn): boolean {
+  if (hasResponse) return false;
+  return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(turn));
+}
+
+/**
+ * The status of the answer to a request that failed.
+ *
+ * @param isClients - Whether it was the client that did not go on.
+ */
+export function statusOf({ kind }: Failure, isClients: boolean): ProblemStatus {
+  return isClients ? 408 : STATUS[kind];
+}

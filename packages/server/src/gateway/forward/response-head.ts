@@ -1,0 +1,57 @@
+// The head of an upstream's response on its way to the client. It is made once for each head that the
+// upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
+
+import { toLines } from "sluice/http";
+import { isRateLimit } from "../../http1/field-names.js";
+import type { ResponseHead } from "../upstream/response-head.js";
+import { toClientFields } from "./forwarded-headers.js";
+
+/** What a client gets of a head: all fields but those that frame the body. */
+export interface ClientHead {
+  readonly lines: string;
+  /** The same without the upstream's own fields about limits. */
+  readonly linesBesideOurs: string;
+  readonly hasDate: boolean;
+}
+
+const CLIENT_HEAD = Symbol("sluice.client-head");
+type Memorable = ResponseHead & { [CLIENT_HEAD]?: ClientHead };
+
+/** A field of the upstream's head, by lower-case name. */
+export function findField({ fields }: ResponseHead, name: string): string | undefined {
+  for (let i = 0; i < fields.length; i += 2) {
+    if (fields[i].toLowerCase() === name) return fields[i + 1];
+  }
+  return undefined;
+}
+
+/** What a client gets of a head. */
+export function clientHeadOf(head: Memorable): ClientHead {
+  head[CLIENT_HEAD] ??= toClientHead(head);
+  return head[CLIENT_HEAD];
+}
+
+function toClientHead(head: ResponseHead): ClientHead {
+  const fields = withoutFraming(toClientFields(head.fields));
+  return {
+    lines: toLines(fields),
+    linesBesideOurs: toLines(keep(fields, (name) => !isRateLimit(name))),
+    hasDate: findField(head, "date") !== undefined,
+  };
+}
+
+/** Trailers are not passed on, so none are announced. */
+const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
+
+/** All fields but those that frame the body, which the turn writes. */
+function withoutFraming(fields: readonly string[]): string[] {
+  return keep(fields, (name) => !FRAMING.has(name.toLowerCase()));
+}
+
+function keep(fields: readonly string[], isKept: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < fields.length; i += 2) {
+    if (isKept(fields[i])) kept.push(fields[i], fields[i + 1]);
+  }
+  return kept;
+}

@@ -1,0 +1,68 @@
+// What the gateway answers itself: refusals of its door, and problems of its own. Clients are told what
+// happened and never why in detail: that is for the log.
+
+import { SluiceError, type SluiceErrorCode } from "sluice";
+import { type Reply, toFields } from "sluice/http";
+import { ServerError, type ServerErrorCode } from "../base/errors.js";
+import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../base/http/problem.js";
+import type { RefusalStatus } from "../http1/client-connection.js";
+import type { Turn } from "../http1/exchange.js";
+import { sendReply } from "../http1/send-reply.js";
+
+/** The problems that the gateway answers with, by status. */
+export type ProblemStatus = 400 | 404 | 408 | 413 | 417 | 431 | 500 | 502 | 503 | 504;
+
+/** A problem: by its status, or `store` for a store that does not answer where a rule insists on it. */
+export type ProblemKind = ProblemStatus | "store";
+
+const STORE_STATUS = 503;
+
+const CODES: Readonly<Record<ProblemKind, ServerErrorCode | SluiceErrorCode>> = {
+  400: "SLUICE_REQUEST_INVALID",
+  404: "SLUICE_NOT_FOUND",
+  408: "SLUICE_REQUEST_INVALID",
+  413: "SLUICE_BODY_TOO_LARGE",
+  417: "SLUICE_REQUEST_INVALID",
+  431: "SLUICE_REQUEST_INVALID",
+  500: "SLUICE_FAULT",
+  502: "SLUICE_UPSTREAM_UNAVAILABLE",
+  503: "SLUICE_UPSTREAM_BUSY",
+  504: "SLUICE_UPSTREAM_TIMEOUT",
+  store: "SLUICE_STORE_UNAVAILABLE",
+};
+
+const PROBLEM_FIELDS = toFields(PROBLEM_LINES);
+const replies = new Map<ProblemKind, Reply>();
+
+/** The response to a problem, as `application/problem+json`. */
+export function toProblem(kind: ProblemKind): Reply {
+  const known = replies.get(kind);
+  if (known !== undefined) return known;
+  const status = kind === "store" ? STORE_STATUS : kind;
+  const body = toProblemBody({ status, code: CODES[kind] });
+  const reply = { status, fields: PROBLEM_FIELDS, body };
+  replies.set(kind, reply);
+  return reply;
+}
+
+/** The problem that an error is to the client. Of what is ours nothing is told but that there was something. */
+export function kindOfError(error: unknown): ProblemKind {
+  if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
+  const isKnown = error instanceof ServerError && error.status in CODES;
+  return isKnown ? (error.status as ProblemStatus) : 500;
+}
+
+/** The whole response to what is no request. */
+export function toRefusal(status: RefusalStatus): string {
+  return toRawProblem({ status, code: CODES[status] });
+}
+
+/**
+ * Sends a whole response, with `lines` (RateLimit fields) in its head.
+ *
+ * @param closes - Whether the connection is closed after it, whatever else would keep it open.
+ */
+export function answer(turn: Turn, reply: Reply, lines: string, closes: boolean): void {
+  if (closes) turn.closes = true;
+  sendReply(turn, reply, lines);
+}

@@ -1,0 +1,61 @@
+// A request of the gateway as the door of the limits sees it.
+
+import {
+  type BodyBounds,
+  type BodyFields,
+  parseBody,
+  type RequestView,
+  toBodyForm,
+} from "sluice/http";
+import { after } from "../base/clock.js";
+import type { Turn } from "../http1/exchange.js";
+import type { ClientTrust } from "./forward/request-head.js";
+
+/** A turn, as doors see it. */
+export class TurnView implements RequestView {
+  readonly raw: Turn;
+  readonly #trust: Pick<ClientTrust, "isPeerTrusted">;
+
+  constructor(turn: Turn, trust: Pick<ClientTrust, "isPeerTrusted">) {
+    this.raw = turn;
+    this.#trust = trust;
+  }
+
+  get method(): string {
+    return this.raw.method;
+  }
+
+  get target(): string {
+    return this.raw.target;
+  }
+
+  /** The fields that the upstream sees too. */
+  get headers(): RequestView["headers"] {
+    const { fields, peer } = this.raw;
+    return fields.passedValues(this.#trust.isPeerTrusted(peer));
+  }
+
+  get received(): RequestView["headers"] {
+    return this.raw.fields.values;
+  }
+
+  get peer(): string | undefined {
+    return this.raw.peer;
+  }
+
+  /** Waits for the body, which stays where it is. */
+  readBody({ bytesMax, arrivalMsMax }: BodyBounds): Promise<BodyFields | undefined> | undefined {
+    const { body, fields } = this.raw;
+    const { "content-type": type, "content-encoding": encoding } = this.headers;
+    const form = toBodyForm(type, encoding);
+    if (body === undefined || form === undefined || fields.length > bytesMax) return undefined;
+    this.raw.sendContinue();
+    return new Promise((resolve) => {
+      const cancel = after(arrivalMsMax, () => resolve(undefined));
+      body.whenHeld(bytesMax, (isWhole) => {
+        cancel();
+        resolve(isWhole ? parseBody(form, body.held) : undefined);
+      });
+    });
+  }
+}

@@ -1,0 +1,75 @@
+// One target of an upstream: its connections and its health. Health is passive: a target that fails several
+// times in a row is ejected for a while, then gets one request on trial.
+
+import type { UpstreamConfig } from "../../config/config.js";
+import type { ClientTls } from "./client-tls.js";
+import { Pool } from "./connection-pool.js";
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+
+/** Told when a target is ejected, and when it answers again after that. */
+export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
+
+/** A target. */
+export class Target {
+  /** Host and port, as a Host field has them. */
+  readonly authority: string;
+  readonly host: string;
+  readonly port: number;
+  readonly pool: Pool;
+  readonly #failuresMax: number;
+  readonly #ejectMs: number;
+  readonly #onHealth: HealthListener | undefined;
+  #failures = 0;
+  #ejectedUntilMs = 0;
+  #isOnTrial = false;
+
+  /**
+   * @param url - `http://host:port` or `https://host:port`.
+   * @param tls - For `https`.
+   */
+  constructor(url: string, config: UpstreamConfig, onHealth?: HealthListener, tls?: ClientTls) {
+    const { host, hostname, port, protocol } = new URL(url);
+    this.authority = host;
+    // Brackets belong to URLs, not to addresses.
+    this.host = hostname.replace(/^\[|\]$/g, "");
+    this.port = port === "" ? DEFAULT_PORTS[protocol] : Number(port);
+    this.pool = new Pool(this.host, this.port, config, protocol === "https:" ? tls : undefined);
+    this.#failuresMax = config.failuresMax;
+    this.#ejectMs = config.ejectMs;
+    this.#onHealth = onHealth;
+  }
+
+  /** Whether requests may go to it: it is well, or may be tried again. */
+  isUsable(nowMs: number): boolean {
+    if (this.#failures < this.#failuresMax) return true;
+    return !this.#isOnTrial && nowMs >= this.#ejectedUntilMs;
+  }
+
+  /** A request goes to it. {@link succeeded}, {@link failed} or {@link ended} has to follow. */
+  begin(): void {
+    if (this.#failures >= this.#failuresMax) this.#isOnTrial = true;
+  }
+
+  /** It answered. */
+  succeeded(): void {
+    const wasEjected = this.#failures >= this.#failuresMax;
+    this.#failures = 0;
+    this.#isOnTrial = false;
+    if (wasEjected) this.#onHealth?.("returned", this.authority);
+  }
+
+  /** It did not answer as it should. */
+  failed(nowMs: number): void {
+    this.#isOnTrial = false;
+    this.#failures++;
+    if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
+    // Once, not with each trial that fails.
+    if (this.#failures === this.#failuresMax) this.#onHealth?.("ejected", this.authority);
+  }
+
+  /** The request ended before it could show whether the target is well. */
+  ended(): void {
+    this.#isOnTrial = false;
+  }
+}

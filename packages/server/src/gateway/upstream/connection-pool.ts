@@ -1,0 +1,167 @@
+// The connections to one target: kept alive and used again, the latest first so that those too many grow old
+// and close; never more than a bound, and whoever finds none free waits in a line that has a bound too.
+
+import { BoundedMap } from "sluice";
+import type { UpstreamConfig } from "../../config/config.js";
+import type { ClientTls } from "./client-tls.js";
+import { Connection, type ConnectionHost, type Timing } from "./connection.js";
+import { HeadReader } from "./response-head.js";
+import { type Caller, type FailureKind, notSent } from "./upstream-caller.js";
+
+/** How often deadlines are looked at, which is how late they can be. */
+export const TICK_MS = 100;
+/** Shorter than the five seconds after which many servers close: a request must not meet a closing door. */
+const KEEP_MS = 4_000;
+
+/** What a pool is told of its upstream's configuration. */
+export type PoolConfig = Pick<
+  UpstreamConfig,
+  "connectTimeoutMs" | "responseTimeoutMs" | "idleTimeoutMs" | "connectionsMax" | "waitingMax"
+>;
+
+/** The connections to one target. */
+export class Pool implements ConnectionHost {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ClientTls | undefined;
+  readonly heads: HeadReader = new HeadReader();
+  readonly timing: Timing;
+  tick = 0;
+  readonly #connectionsMax: number;
+  readonly #waitingMax: number;
+  readonly #connections = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  /** In the order in which they came, each with the tick at which it has waited too long. `waitingMax` bounds it. */
+  readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
+  #connecting = 0;
+
+  constructor(host: string, port: number, config: PoolConfig, tls?: ClientTls) {
+    this.tls = tls;
+    this.host = host;
+    this.port = port;
+    this.timing = toTiming(config);
+    this.#connectionsMax = config.connectionsMax;
+    this.#waitingMax = config.waitingMax;
+  }
+
+  /** Connections that exist. */
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  /** Requests under way or waiting. */
+  get load(): number {
+    const busy = this.#connections.size - this.#connecting - this.#idle.length;
+    return busy + this.#waiting.size;
+  }
+
+  /** Whether half of the connections that may be are in use or waited for. */
+  get isCrowded(): boolean {
+    return 2 * this.load >= this.#connectionsMax;
+  }
+
+  /** A free connection; undefined if there is none: {@link wait} for one. */
+  take(): Connection | undefined {
+    let free = this.#idle.pop();
+    // One that is being closed is not free, and does not come back.
+    while (free !== undefined && !free.isIdle) free = this.#idle.pop();
+    return free;
+  }
+
+  /** Gets a new connection, or the next one that becomes free, for `caller`; it is told, also of failure. */
+  wait(caller: Caller): void {
+    const isFull = this.#connections.size >= this.#connectionsMax;
+    if (isFull && this.#waiting.size - this.#connecting >= this.#waitingMax) {
+      caller.onFailure(notSent("busy", `${this.#waiting.size} requests wait already`));
+      return;
+    }
+    // A tick more than connecting has: the failure to connect is what is told first.
+    this.#waiting.set(caller, this.tick + this.timing.connectTicks + 1);
+    if (!isFull) this.#open();
+  }
+
+  /** `caller` does not wait any more. */
+  leave(caller: Caller): void {
+    this.#waiting.delete(caller);
+  }
+
+  /** To be called every {@link TICK_MS}: ends what has taken too long. */
+  onTick(): void {
+    this.tick++;
+    for (const connection of this.#connections) connection.checkDeadline();
+    for (const [caller, deadline] of this.#waiting) {
+      if (this.tick < deadline) break;
+      this.#waiting.delete(caller);
+      caller.onFailure(notSent("busy", "no connection became free in time"));
+    }
+  }
+
+  /** Closes all connections, used or not. */
+  close(): void {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  onConnected(connection: Connection): void {
+    this.#connecting--;
+    this.onIdle(connection);
+  }
+
+  onIdle(connection: Connection): void {
+    const caller = this.#nextWaiting();
+    if (caller === undefined) this.#idle.push(connection);
+    else caller.onConnection(connection);
+  }
+
+  onNotConnected(connection: Connection, kind: FailureKind, detail: string): void {
+    this.#connecting--;
+    this.#connections.delete(connection);
+    this.#nextWaiting()?.onFailure(notSent(kind, detail));
+    this.#openForWaiting();
+  }
+
+  onClosed(connection: Connection): void {
+    this.#connections.delete(connection);
+    const place = this.#idle.indexOf(connection);
+    if (place >= 0) this.#idle.splice(place, 1);
+    this.#openForWaiting();
+  }
+
+  #nextWaiting(): Caller | undefined {
+    for (const [caller] of this.#waiting) {
+      this.#waiting.delete(caller);
+      return caller;
+    }
+    return undefined;
+  }
+
+  /** There is room again: those that waited for a connection to become free get new ones. */
+  #openForWaiting(): void {
+    const needed = this.#waiting.size - this.#connecting;
+    if (needed > 0 && this.#connections.size < this.#connectionsMax) this.#open();
+  }
+
+  #open(): void {
+    this.#connecting++;
+    this.#connections.add(new Connection(this));
+  }
+}
+
+function toTiming(config: PoolConfig): Timing {
+  return {
+    connectTicks: toTicks(config.connectTimeoutMs),
+    responseTicks: toTicks(config.responseTimeoutMs),
+    idleTicks: toTicks(config.idleTimeoutMs),
+    keepTicks: ticksIn(KEEP_MS),
+    ticksIn,
+  };
+}
+
+/** At least so long; 0 is no bound. */
+function toTicks(ms: number): number {
+  // One more: the tick that comes next may be due at once.
+  return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;
+}
+
+function ticksIn(ms: number): number {
+  return Math.floor(ms / TICK_MS);
+}

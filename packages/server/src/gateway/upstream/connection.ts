@@ -1,0 +1,267 @@
+// A kept-alive connection to one target, without the layers of http.request: a request goes out as one text,
+// its response comes through the parser, and the bytes on the way are lent, not wrapped in streams. It
+// belongs to a pool, which keeps time for it by counting ticks.
+
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { BrokenMessage } from "../../http1/broken.js";
+import { type ClientTls, toTlsDetail } from "./client-tls.js";
+import type { HeadReader } from "./response-head.js";
+import { type Asked, ResponseParser } from "./response-parser.js";
+import type { Caller, FailureKind } from "./upstream-caller.js";
+
+/** Bytes that are read at once, into memory that each connection keeps. */
+const READ_BYTES_MAX = 32_768;
+/** The part of an upstream's promise to keep a connection that is not relied upon. */
+const KEEP_MARGIN_MS = 1_000;
+
+/** What a connection needs of its pool. */
+export interface ConnectionHost {
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: plain HTTP. */
+  readonly tls: ClientTls | undefined;
+  readonly heads: HeadReader;
+  /** Counts on by one every so often. */
+  readonly tick: number;
+  readonly timing: Timing;
+  onConnected(connection: Connection): void;
+  /** It can serve again. */
+  onIdle(connection: Connection): void;
+  /** There will be no connection. */
+  onNotConnected(connection: Connection, kind: FailureKind, detail: string): void;
+  /** It was connected, and is gone. */
+  onClosed(connection: Connection): void;
+}
+
+/** How many ticks may pass; Infinity is no bound. */
+export interface Timing {
+  readonly connectTicks: number;
+  readonly responseTicks: number;
+  readonly idleTicks: number;
+  /** How long a connection without a request is kept. */
+  readonly keepTicks: number;
+  /** How many ticks fit so many milliseconds, rounded down. */
+  ticksIn(ms: number): number;
+}
+
+/** One connection. */
+export class Connection {
+  readonly #host: ConnectionHost;
+  readonly #socket: Socket;
+  readonly #parser: ResponseParser;
+  #caller: Caller | undefined = undefined;
+  /** Whether it is there but for its TLS handshake. */
+  #isShakingHands = false;
+  #isConnected = false;
+  #isClosed = false;
+  /** Whether all of the request is sent. */
+  #isSent = true;
+  #hasResponse = false;
+  #hasServed = false;
+  /** The tick at which it has waited too long. */
+  #deadline: number;
+  #failure: FailureKind = "closed";
+  #detail = "";
+
+  constructor(host: ConnectionHost) {
+    this.#host = host;
+    this.#parser = new ResponseParser(host.heads);
+    this.#deadline = host.tick + host.timing.connectTicks;
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
+    const onread = { buffer, callback: (bytes: number) => this.#onRead(bytes, buffer) };
+    const where = { host: host.host, port: host.port, onread };
+    if (host.tls === undefined) {
+      this.#socket = connect({ ...where, noDelay: true }).on("connect", () => this.#onConnect());
+    } else {
+      this.#socket = connectTls({ ...where, ...host.tls.optionsFor(host.host) })
+        .on("connect", () => this.#onHandshake())
+        .on("secureConnect", () => this.#onConnect());
+    }
+    this.#socket
+      .on("drain", () => this.#onDrain())
+      .on("end", () => this.#onReadEnd())
+      .on("error", (error) => this.#onError(error))
+      .on("close", () => this.#onClose());
+  }
+
+  /** Whether it is open and free. */
+  get isIdle(): boolean {
+    return this.#isConnected && !this.#socket.destroyed && this.#caller === undefined;
+  }
+
+  /**
+   * Sends a request. `caller` takes the response.
+   *
+   * @param head - The whole head, with the empty line; in Latin-1.
+   * @param isWhole - Whether no body follows.
+   */
+  send(head: string, caller: Caller, isWhole: boolean, asked: Asked): void {
+    this.#caller = caller;
+    this.#isSent = isWhole;
+    this.#hasResponse = false;
+    this.#parser.begin(caller, asked);
+    this.#waitFor(isWhole ? this.#host.timing.responseTicks : this.#host.timing.idleTicks);
+    this.#socket.write(head, "latin1");
+  }
+
+  /** Sends a piece of the body. False: wait for `onDrain` before the next. */
+  write(piece: Buffer | string): boolean {
+    this.#waitFor(this.#host.timing.idleTicks);
+    return this.#socket.write(piece, "latin1");
+  }
+
+  /** Joins what is written until `uncork` into one packet. */
+  cork(): void {
+    this.#socket.cork();
+  }
+
+  uncork(): void {
+    this.#socket.uncork();
+  }
+
+  /** The body is sent. */
+  endBody(): void {
+    this.#isSent = true;
+    if (!this.#hasResponse) this.#waitFor(this.#host.timing.responseTicks);
+  }
+
+  /** Stops the response: its reader is slower. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#waitFor(this.#host.timing.idleTicks);
+    this.#socket.resume();
+  }
+
+  /** Closes it once all that was written is sent, or nothing moves any more. Its caller hears nothing more of it. */
+  end(): void {
+    this.#caller = undefined;
+    this.#waitFor(this.#host.timing.idleTicks);
+    this.#socket.end(() => this.#socket.destroy());
+  }
+
+  /** Closes it. Whoever uses it hears nothing more of it. */
+  destroy(): void {
+    this.#caller = undefined;
+    this.#socket.destroy();
+  }
+
+  /** Closes it if it has waited too long. */
+  checkDeadline(): void {
+    if (this.#host.tick < this.#deadline || this.#isClosed) return;
+    this.#note(this.#lateKind(), this.#isShakingHands ? "the TLS handshake took too long" : "");
+    this.#socket.destroy();
+  }
+
+  #lateKind(): FailureKind {
+    if (!this.#isConnected) return "connect-timeout";
+    const isHeadThere = this.#parser.head !== undefined;
+    return this.#isSent && !isHeadThere ? "response-timeout" : "idle-timeout";
+  }
+
+  #waitFor(ticks: number): void {
+    this.#deadline = this.#host.tick + ticks;
+  }
+
+  #onHandshake(): void {
+    this.#isShakingHands = true;
+    this.#socket.setNoDelay(true);
+  }
+
+  #onConnect(): void {
+    this.#isShakingHands = false;
+    this.#isConnected = true;
+    this.#waitFor(this.#host.timing.keepTicks);
+    this.#host.onConnected(this);
+  }
+
+  #onDrain(): void {
+    this.#caller?.onDrain();
+  }
+
+  #onRead(bytesRead: number, buffer: Buffer): boolean {
+    const bytes = buffer.subarray(0, bytesRead);
+    if (this.#caller === undefined) {
+      // Nobody asked: whatever it is, the next request must not get it for an answer.
+      if (!this.#socket.writableEnded) this.#socket.destroy();
+      return true;
+    }
+    this.#hasResponse = true;
+    try {
+      const taken = this.#parser.push(bytes);
+      // Until the head is whole its deadline holds, however often a byte of it comes.
+      if (this.#parser.head !== undefined || !this.#isSent) {
+        this.#waitFor(this.#host.timing.idleTicks);
+      }
+      if (this.#parser.isDone) this.#onResponseEnd(taken === bytesRead);
+    } catch (error) {
+      if (!(error instanceof BrokenMessage)) throw error;
+      this.#note("broken", error.message);
+      this.#socket.destroy();
+    }
+    return true;
+  }
+
+  #onResponseEnd(isClean: boolean): void {
+    this.#caller = undefined;
+    this.#hasServed = true;
+    const { head } = this.#parser;
+    const isOver = !isClean || !this.#isSent || this.#socket.destroyed;
+    if (isOver || head === undefined || !head.isKeptAlive) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#waitFor(this.#toKeepTicks(head.keepAliveMs));
+    // Its last piece may have been more than the client took at once; the next response is another's.
+    this.#socket.resume();
+    this.#host.onIdle(this);
+  }
+
+  /** An upstream that says how long it waits is believed, if it is not longer than we would. */
+  #toKeepTicks(promisedMs: number | undefined): number {
+    const { timing } = this.#host;
+    if (promisedMs === undefined) return timing.keepTicks;
+    return Math.min(timing.keepTicks, timing.ticksIn(Math.max(0, promisedMs - KEEP_MARGIN_MS)));
+  }
+
+  #onReadEnd(): void {
+    if (this.#caller !== undefined && this.#parser.endsByClose) {
+      this.#parser.finish();
+      this.#caller = undefined;
+    }
+    const when = this.#isShakingHands ? " during the TLS handshake" : "";
+    this.#note(
+      this.#isShakingHands ? "tls" : "closed",
+      `the upstream closed the connection${when}`,
+    );
+    this.#socket.destroy();
+  }
+
+  #onError(error: Error): void {
+    if (this.#isShakingHands) this.#note("tls", toTlsDetail(error));
+    // In TLS 1.3 a client certificate is rejected after the client has shaken hands and sent its request.
+    else this.#note("closed", this.#host.tls === undefined ? error.message : toTlsDetail(error));
+  }
+
+  /** The first cause counts: what follows is its consequence. */
+  #note(kind: FailureKind, detail: string): void {
+    if (this.#detail !== "" || this.#failure !== "closed") return;
+    this.#failure = kind;
+    this.#detail = detail;
+  }
+
+  #onClose(): void {
+    this.#isClosed = true;
+    const caller = this.#caller;
+    this.#caller = undefined;
+    const kind = this.#failure;
+    if (this.#isConnected) this.#host.onClosed(this);
+    else this.#host.onNotConnected(this, kind === "closed" ? "connect" : kind, this.#detail);
+    if (caller === undefined) return;
+    const isStale = kind === "closed" && this.#hasServed && !this.#hasResponse;
+    caller.onFailure({ kind, detail: this.#detail, hasResponse: this.#hasResponse, isStale });
+  }
+}

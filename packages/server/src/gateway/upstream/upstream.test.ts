@@ -1,0 +1,214 @@
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  closedUrl,
+  eventually,
+  onStop,
+  startRaw,
+  stopAll,
+  toUpstream,
+} from "../../../test/proxy-stand.js";
+import type { UpstreamConfig } from "../../config/config.js";
+import type { Connection } from "./connection.js";
+import { TICK_MS } from "./connection-pool.js";
+import type { ResponseHead } from "./response-head.js";
+import { Upstream } from "./upstream.js";
+import type { Caller, Failure } from "./upstream-caller.js";
+
+afterEach(stopAll);
+
+const THREE = ["http://a.example.com:1", "http://b.example.com:2", "http://c.example.com:3"];
+
+function make(targets: readonly string[], changes: Partial<UpstreamConfig> = {}) {
+  const time = { nowMs: 0 };
+  const upstream = new Upstream(toUpstream(targets, changes), () => time.nowMs);
+  onStop(() => upstream.close());
+  const [first] = upstream.targets;
+  const choose = () => upstream.choose().authority;
+  return { upstream, time, first, choose };
+}
+
+/** A caller that remembers what it is told. */
+class Told implements Caller {
+  connection: Connection | undefined;
+  status: number | undefined;
+  body = "";
+  isWhole = false;
+  failure: Failure | undefined;
+
+  onConnection(connection: Connection): void {
+    this.connection = connection;
+    connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", this, true, "resource");
+  }
+  onHead({ status }: ResponseHead): void {
+    this.status = status;
+  }
+  onBody(bytes: Buffer, from: number, to: number): void {
+    this.body += bytes.toString("latin1", from, to);
+  }
+  onEnd(bytes: Buffer, from: number, to: number): void {
+    this.onBody(bytes, from, to);
+    this.isWhole = true;
+  }
+  onDrain(): void {}
+  onFailure(failure: Failure): void {
+    this.failure = failure;
+  }
+}
+
+describe("a choice of targets", () => {
+  it("goes round", () => {
+    const { choose } = make(THREE);
+    const chosen = Array.from({ length: 6 }, choose);
+    const names = THREE.map((url) => new URL(url).host);
+    expect(chosen).toEqual([...names, ...names]);
+  });
+
+  it("leaves out the one that was tried, and gives nobody its turn twice for that", () => {
+    const { upstream } = make(THREE);
+    const [a, b, c] = upstream.targets;
+    expect(upstream.choose()).toBe(a);
+    expect(upstream.choose(a)).toBe(b);
+    expect(upstream.choose()).toBe(b);
+    expect(upstream.choose()).toBe(c);
+  });
+
+  it("lets one request at a time try a target that was ejected", () => {
+    const { upstream, time, first } = make(THREE, { failuresMax: 1, ejectMs: 100 });
+    upstream.failed(first);
+    time.nowMs = 99;
+    expect(Array.from({ length: 9 }, () => upstream.choose())).not.toContain(first);
+    time.nowMs = 100;
+    const chosen = Array.from({ length: 9 }, () => upstream.choose());
+    expect(chosen.filter((target) => target === first)).toHaveLength(1);
+    upstream.failed(first);
+    expect(Array.from({ length: 9 }, () => upstream.choose())).not.toContain(first);
+    time.nowMs = 200;
+    expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
+    // It showed nothing: another may try.
+    first.ended();
+    expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
+    first.succeeded();
+    const after = Array.from({ length: 9 }, () => upstream.choose());
+    expect(after.filter((target) => target === first)).toHaveLength(3);
+  });
+
+  it("counts failures in a row only", () => {
+    const { upstream, first } = make(THREE, { failuresMax: 2 });
+    for (let i = 0; i < 5; i++) {
+      upstream.failed(first);
+      first.succeeded();
+    }
+    expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
+  });
+
+  it("tells once when a target is ejected, and once when it is back", () => {
+    const told: string[] = [];
+    const listener = (outcome: string, target: string) => told.push(`${outcome} ${target}`);
+    const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });
+    const upstream = new Upstream(config, () => 0, listener);
+    onStop(() => upstream.close());
+    const [first] = upstream.targets;
+    upstream.failed(first);
+    first.succeeded();
+    expect(told).toEqual([]);
+    for (let i = 0; i < 4; i++) upstream.failed(first);
+    expect(told).toEqual(["ejected a.example.com:1"]);
+    first.succeeded();
+    first.succeeded();
+    expect(told).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
+  });
+
+  it("tells nothing of an only target, which is used however it is", () => {
+    const told: string[] = [];
+    const config = toUpstream(THREE.slice(0, 1), { failuresMax: 1 });
+    const upstream = new Upstream(
+      config,
+      () => 0,
+      (outcome) => told.push(outcome),
+    );
+    onStop(() => upstream.close());
+    upstream.failed(upstream.targets[0]);
+    upstream.targets[0].succeeded();
+    expect(told).toEqual([]);
+  });
+
+  it("reads hosts, ports and addresses of version 6", () => {
+    const { upstream } = make(["http://[::1]:8080", "http://a.example.com"]);
+    const [six, plain] = upstream.targets;
+    expect([six.host, six.port, six.authority]).toEqual(["::1", 8080, "[::1]:8080"]);
+    expect([plain.host, plain.port, plain.authority]).toEqual([
+      "a.example.com",
+      80,
+      "a.example.com",
+    ]);
+  });
+});
+
+describe("a pool", () => {
+  it("uses a connection again, and one that the upstream closed not", async () => {
+    let connections = 0;
+    let close = () => {};
+    const url = await startRaw((socket) => {
+      connections++;
+      close = () => socket.destroy();
+      socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"));
+    });
+    const { pool } = make([url]).first;
+    const ask = async () => {
+      const told = new Told();
+      const free = pool.take();
+      if (free === undefined) pool.wait(told);
+      else told.onConnection(free);
+      await eventually(() => told.isWhole);
+      expect([told.status, told.body]).toEqual([200, "hi"]);
+    };
+    await ask();
+    await ask();
+    expect(connections).toBe(1);
+    close();
+    await eventually(() => pool.size === 0);
+    await ask();
+    expect(connections).toBe(2);
+  });
+
+  it("closes connections that were not used for a while, sooner if the upstream says so", async () => {
+    for (const [field, ticks] of [
+      ["", 40],
+      ["Keep-Alive: timeout=2\r\n", 10],
+    ] as const) {
+      const url = await startRaw((socket) =>
+        socket.on("data", () =>
+          socket.write(`HTTP/1.1 200 OK\r\n${field}Content-Length: 0\r\n\r\n`),
+        ),
+      );
+      const { pool } = make([url]).first;
+      const told = new Told();
+      pool.wait(told);
+      await eventually(() => told.isWhole);
+      for (let i = 1; i < ticks; i++) pool.onTick();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(pool.size).toBe(1);
+      pool.onTick();
+      await eventually(() => pool.size === 0);
+    }
+  });
+
+  it("gives up a connection that takes too long to come, and says so", async () => {
+    // The time is over before the connection can have come: nothing is read in between.
+    const url = await startRaw(() => {});
+    const { pool } = make([url], { connectTimeoutMs: 10 * TICK_MS }).first;
+    const told = new Told();
+    pool.wait(told);
+    for (let i = 0; i < 11; i++) pool.onTick();
+    await eventually(() => told.failure !== undefined);
+    expect(told.failure).toMatchObject({ kind: "connect-timeout", hasResponse: false });
+  });
+
+  it("tells each of those that wait when nobody is there", async () => {
+    const { pool } = make([await closedUrl()], { connectionsMax: 2 }).first;
+    const all = Array.from({ length: 5 }, () => new Told());
+    for (const told of all) pool.wait(told);
+    await eventually(() => all.every(({ failure }) => failure?.kind === "connect"));
+    expect([pool.size, pool.load]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,465 @@
+import { memoryStore, type Store } from "sluice";
+import { createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
+import { describe, expect, it } from "vitest";
+import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
+import { HOT_HITS } from "./decision-tally.js";
+import { METRICS } from "./metric-definitions.js";
+import { RULE_LABELS_MAX } from "./rule-meters.js";
+import { quietTelemetry } from "./silent-telemetry.js";
+import type { Telemetry } from "./telemetry.js";
+
+const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
+const login = { id: "login", match: { path: "/login" }, key: "ip", limit: windowOf(2) };
+const facts: Facts = { method: "GET", path: "/login", ip: "203.0.113.10" };
+
+function policyOf(rules: readonly object[], store?: Store): Policy {
+  return createPolicy({ rules: { version: 1, rules }, ...(store === undefined ? {} : { store }) });
+}
+
+async function decide(telemetry: Telemetry, policy: Policy, times: number, asked: Facts = facts) {
+  for (let i = 0; i < times; i++) {
+    telemetry.decided("gateway", await policy.admit(asked), asked, 0.02);
+  }
+}
+
+/** The value of each line of a metric, by its labels without region. */
+async function linesOf(telemetry: Telemetry, name: string): Promise<Record<string, number>> {
+  const lines = (await telemetry.metrics())
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, labels = "", value] = /^\w+\{(.*)\} (\S+)$/.exec(line) ?? [];
+      return [labels.replace(/,?region="local"$/, ""), Number(value)];
+    }),
+  );
+}
+
+const ofLogin = (outcome: string) =>
+  `rule="login",endpoint="/login",key_type="ip",outcome="${outcome}"`;
+
+describe("metrics of decisions", () => {
+  it("count what a rule admitted and refused, with its pattern and its type of key", async () => {
+    const telemetry = quietTelemetry();
+    await decide(telemetry, policyOf([login]), 5);
+    telemetry.refused("gateway", 429);
+    telemetry.refused("gateway", 403);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toEqual({
+      [ofLogin("allowed")]: 2,
+      [ofLogin("delayed")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toEqual({
+      [ofLogin("limit")]: 3,
+      [ofLogin("blocked")]: 0,
+      [ofLogin("identity")]: 0,
+      [ofLogin("store")]: 0,
+    });
+    expect(await linesOf(telemetry, "http_429_total")).toEqual({ 'door="gateway"': 1 });
+    expect(await linesOf(telemetry, "rate_limiter_http_refusals_total")).toEqual({
+      'door="gateway",status="429"': 1,
+      'door="gateway",status="403"': 1,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decision_source_total")).toMatchObject({
+      'source="memory"': 5,
+      'source="fallback"': 0,
+    });
+  });
+
+  it("count a request once for a rule of two limits, and not for a rule that another one refused", async () => {
+    const telemetry = quietTelemetry();
+    const both = { id: "both", key: "ip", limit: [windowOf(50), windowOf(60)] };
+    await decide(telemetry, policyOf([{ ...both }, login]), 5);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      'rule="both",endpoint="*",key_type="ip",outcome="allowed"': 2,
+      [ofLogin("allowed")]: 2,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      'rule="both",endpoint="*",key_type="ip",outcome="limit"': 0,
+      [ofLogin("limit")]: 3,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toEqual({
+      'door="gateway",outcome="allowed"': 2,
+      'door="gateway",outcome="delayed"': 0,
+      'door="gateway",outcome="blocked"': 3,
+      'door="gateway",outcome="unmatched"': 0,
+    });
+  });
+
+  it("tell what a rule in shadow mode would have blocked, which blocks nothing", async () => {
+    const telemetry = quietTelemetry();
+    await decide(telemetry, policyOf([{ ...login, onExceed: "shadow" }]), 5);
+    expect(await linesOf(telemetry, "rate_limiter_shadow_total")).toEqual({
+      [ofLogin("allowed")]: 2,
+      [ofLogin("blocked")]: 3,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [ofLogin("limit")]: 0,
+    });
+  });
+
+  it("tell requests that had to wait, that no rule counted, and that lacked their identity", async () => {
+    const telemetry = quietTelemetry();
+    const policy = policyOf([
+      {
+        id: "slow",
+        match: { path: "/slow" },
+        key: "ip",
+        onExceed: "delay",
+        delayMsMax: 10_000,
+        limit: { tokenBucket: { capacity: 1, refillPerSecond: 1 } },
+      },
+      {
+        id: "mine",
+        match: { path: "/mine" },
+        key: "user",
+        onMissing: "refuse",
+        limit: windowOf(9),
+      },
+    ]);
+    telemetry.watch(policy);
+    await decide(telemetry, policy, 2, { ...facts, path: "/slow" });
+    await decide(telemetry, policy, 3, { ...facts, path: "/other" });
+    await decide(telemetry, policy, 4, { ...facts, path: "/mine" });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toEqual({
+      'door="gateway",outcome="allowed"': 1,
+      'door="gateway",outcome="delayed"': 1,
+      'door="gateway",outcome="blocked"': 4,
+      'door="gateway",outcome="unmatched"': 3,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      'rule="mine",endpoint="/mine",key_type="user",outcome="identity"': 4,
+    });
+  });
+
+  it("never show a key, an address, a tenant or a path that was used", async () => {
+    const telemetry = quietTelemetry();
+    const policy = policyOf([
+      { id: "login", match: { path: "/users/*" }, key: ["tenant", "user"], limit: windowOf(2) },
+      { id: "each", key: "endpoint", limit: windowOf(2) },
+      { id: "net", key: "ip", limit: windowOf(2) },
+    ]);
+    telemetry.watch(policy);
+    const asked = { ...facts, path: "/users/secretly", user: "ann-secret", tenant: "acme-secret" };
+    await decide(telemetry, policy, 5, asked);
+    const text = await telemetry.metrics();
+    expect(text).toContain('rule="login"');
+    for (const used of ["secret", "203.0.113"]) expect(text).not.toContain(used);
+  });
+
+  it(`tell at most ${RULE_LABELS_MAX} rules apart, and the others as other`, async () => {
+    const telemetry = quietTelemetry();
+    const rules = Array.from({ length: RULE_LABELS_MAX + 50 }, (_, i) => ({
+      id: `rule-${i}`,
+      match: { path: `/${i}` },
+      limit: windowOf(5),
+      key: "ip",
+    }));
+    const policy = policyOf(rules);
+    for (let i = 0; i < rules.length; i++) {
+      await decide(telemetry, policy, 1, { ...facts, path: `/${i}` });
+    }
+    const allowed = await linesOf(telemetry, "rate_limiter_allowed_total");
+    expect(Object.keys(allowed).length).toBe((RULE_LABELS_MAX + 1) * 2);
+    expect(allowed['rule="other",endpoint="*",key_type="other",outcome="allowed"']).toBe(50);
+  });
+
+  it("list a rule that was counted among the others by its own name as soon as there is room", async () => {
+    const telemetry = quietTelemetry();
+    const verdict = { allowed: true, remaining: 1, retryAfterMs: 0, delayMs: 0 } as const;
+    for (let i = 0; i < RULE_LABELS_MAX; i++) {
+      const judged = { ...verdict, limit: 2, resetMs: 0, source: "memory" } as const;
+      const limit = { rule: `envoy-${i}`, keyType: "ip", key: "ip:1", cost: 1, isShadow: false };
+      telemetry.judged("envoy", true, [{ ...limit, verdict: judged }]);
+    }
+    const policy = policyOf([login]);
+    await decide(telemetry, policy, 1);
+    expect(await telemetry.metrics()).not.toContain('rule="login"');
+    telemetry.reloaded("envoy");
+    await decide(telemetry, policy, 1);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+      'rule="other",endpoint="*",key_type="other",outcome="allowed"': 1,
+    });
+  });
+
+  it("are each telemetry's own, though both see decisions of one policy", async () => {
+    const policy = policyOf([login]);
+    const [one, other] = [quietTelemetry(), quietTelemetry()];
+    const decision = await policy.admit(facts);
+    one.decided("gateway", decision, facts, 0.02);
+    other.decided("gateway", decision, facts, 0.02);
+    one.decided("gateway", decision, facts, 0.02);
+    expect(await linesOf(one, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 2,
+    });
+    expect(await linesOf(other, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+    });
+  });
+
+  it("forget rules that a reload removed", async () => {
+    const telemetry = quietTelemetry();
+    const policy = createPolicy({
+      rules: { version: 1, rules: [login, { ...login, id: "gone" }] },
+      onEvent: (event) => telemetry.policyEvent(event),
+    });
+    await decide(telemetry, policy, 1);
+    expect(await telemetry.metrics()).toContain('rule="gone"');
+    policy.replace({ version: 1, rules: [login] });
+    await decide(telemetry, policy, 1);
+    const text = await telemetry.metrics();
+    expect(text).not.toContain('rule="gone"');
+    expect(text).toContain(`rate_limiter_allowed_total{${ofLogin("allowed")},region="local"} 2`);
+  });
+
+  it("begin at none for a rule that comes back, also if nothing else came in between", async () => {
+    const telemetry = quietTelemetry();
+    const rules = parseRules({ version: 1, rules: [login] });
+    const policy = createPolicy({ rules, onEvent: (event) => telemetry.policyEvent(event) });
+    await decide(telemetry, policy, 1);
+    policy.replace({ version: 1, rules: [] });
+    policy.replace(rules);
+    await decide(telemetry, policy, 1);
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [ofLogin("allowed")]: 1,
+    });
+  });
+
+  it("estimate how many keys of each type came lately", async () => {
+    let nowMs = 0;
+    const telemetry = loud({ readMs: () => nowMs }).telemetry;
+    const policy = policyOf([login], memoryStore());
+    for (let i = 0; i < 500; i++) {
+      await decide(telemetry, policy, 2, { ...facts, ip: `203.0.${i >> 8}.${i & 255}` });
+    }
+    const tracked = await linesOf(telemetry, "rate_limiter_tracked_keys");
+    expect(tracked['key_type="ip"']).toBeGreaterThan(450);
+    expect(tracked['key_type="ip"']).toBeLessThan(550);
+    nowMs = 660_000;
+    expect(await linesOf(telemetry, "rate_limiter_tracked_keys")).toEqual({ 'key_type="ip"': 0 });
+  });
+});
+
+describe("decisions that no policy made", () => {
+  const judgement = {
+    rule: "edge/path",
+    keyType: "path",
+    key: "path=/secret",
+    cost: 1,
+    isShadow: false,
+    verdict: { allowed: true, delayMs: 0, source: "memory" },
+  } as const;
+  const refusal = { ...judgement, verdict: { ...judgement.verdict, allowed: false } };
+
+  it("are counted, ranked and logged by the names of their limits", async () => {
+    const { telemetry, lines } = loud({ chance: () => 0.9 }, 0.5);
+    telemetry.judged("envoy", true, [judgement]);
+    telemetry.judged("envoy", false, [{ ...judgement, rule: "edge/user" }, refusal]);
+    telemetry.judged("envoy", true, [{ ...refusal, rule: "edge/dark", isShadow: true }]);
+    telemetry.judged("envoy", true, []);
+    const of = (rule: string, outcome: string) =>
+      `rule="edge/${rule}",endpoint="*",key_type="path",outcome="${outcome}"`;
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [of("path", "allowed")]: 1,
+      [of("user", "allowed")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [of("path", "limit")]: 1,
+      [of("user", "limit")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_shadow_total")).toMatchObject({
+      [of("dark", "blocked")]: 1,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
+      'door="envoy",outcome="allowed"': 2,
+      'door="envoy",outcome="blocked"': 1,
+      'door="envoy",outcome="unmatched"': 1,
+    });
+    const key = expect.stringMatching(/^hmac:/);
+    const code = "RATE_LIMIT_EXCEEDED";
+    expect(lines).toMatchObject([{ rule: "edge/path", outcome: "blocked", code, key }]);
+    expect(JSON.stringify([lines, await telemetry.metrics(), telemetry.top()])).not.toContain(
+      "secret",
+    );
+  });
+
+  it("under limits of requests themselves are counted as one rule, which reloads of Envoy leave alone", async () => {
+    const telemetry = quietTelemetry();
+    telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
+    telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
+    telemetry.judgedInline("decision", "user:42", 1, refusal.verdict);
+    telemetry.reloaded("envoy");
+    const of = (outcome: string) =>
+      `rule="inline",endpoint="*",key_type="key",outcome="${outcome}"`;
+    expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
+      [of("allowed")]: 2,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [of("limit")]: 1,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
+      'door="decision",outcome="allowed"': 2,
+      'door="decision",outcome="blocked"': 1,
+    });
+    expect(await telemetry.metrics()).not.toContain("user:4");
+  });
+
+  it("that are reported together are counted as of one instant", () => {
+    let readings = 0;
+    const { telemetry } = loud({ readMs: () => readings++ });
+    const tellTwo = () => {
+      telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
+      telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
+      return "told";
+    };
+    const readingsOf = (tell: () => unknown) => {
+      const before = readings;
+      expect(tell()).toBe("told");
+      return readings - before;
+    };
+    expect(readingsOf(tellTwo)).toBe(2);
+    expect(readingsOf(() => telemetry.together(tellTwo))).toBe(1);
+    expect(readingsOf(tellTwo)).toBe(2);
+  });
+
+  it("begin at none when their files are reloaded, and rules stay", async () => {
+    const telemetry = quietTelemetry();
+    await decide(telemetry, policyOf([login]), 1);
+    telemetry.judged("envoy", true, [judgement]);
+    telemetry.reloaded("envoy", new Error("a bad file"));
+    expect(await telemetry.metrics()).toContain('rule="edge/path"');
+    telemetry.reloaded("envoy");
+    expect(await telemetry.metrics()).not.toContain('rule="edge/path"');
+    expect(await telemetry.metrics()).toContain('rule="login"');
+  });
+});
+
+describe("metrics of the service", () => {
+  it("are those of the list, with the labels of the list and the region, and nothing else", async () => {
+    const { telemetry } = loud({ hasProcessMetrics: false });
+    const store = memoryStore();
+    const policy = policyOf([login], store);
+    telemetry.watch(policy);
+    telemetry.watch(store);
+    await decide(telemetry, policy, 3);
+    telemetry.reloaded("rules");
+    telemetry.upstream("api", "answered");
+    telemetry.refused("gateway", 429);
+    const values = (await telemetry.metricValues()) as {
+      name: string;
+      values: { labels: object }[];
+    }[];
+    expect(values.map(({ name }) => name)).toEqual(Object.values(METRICS).map(({ name }) => name));
+    for (const { name, values: samples } of values) {
+      const definition = Object.values(METRICS).find((metric) => metric.name === name);
+      const known = [...(definition?.labels ?? []), "region", "le"];
+      for (const { labels } of samples)
+        expect(known).toEqual(expect.arrayContaining(Object.keys(labels)));
+    }
+  });
+
+  it("tell the fallback: how often, whether now, and for how long", async () => {
+    let nowMs = 0;
+    const { telemetry, lines } = loud({ readMs: () => nowMs });
+    const event = { reason: "no answer", atMs: 0, sinceMs: 0 };
+    telemetry.fallbackEvent({ kind: "entered", ...event });
+    nowMs = 4_000;
+    telemetry.fallbackEvent({ kind: "lasting", ...event });
+    expect(await telemetry.metrics()).toContain('rate_limiter_fallback_active{region="local"} 1');
+    expect(await telemetry.metrics()).toContain(
+      'rate_limiter_fallback_seconds_total{region="local"} 4',
+    );
+    nowMs = 5_500;
+    telemetry.fallbackEvent({ kind: "left", ...event });
+    nowMs = 90_000;
+    const text = await telemetry.metrics();
+    expect(text).toContain('rate_limiter_fallback_mode_total{region="local"} 1');
+    expect(text).toContain('rate_limiter_fallback_active{region="local"} 0');
+    expect(text).toContain('rate_limiter_fallback_seconds_total{region="local"} 5.5');
+    expect(lines.map(({ fallback }) => fallback)).toEqual(["entered", "lasting", "left"]);
+  });
+
+  it("tell reloads, and that the latest one failed until one works", async () => {
+    const { telemetry, lines } = loud();
+    telemetry.reloaded("rules", new Error("sluice.yaml:14"));
+    expect(await linesOf(telemetry, "rate_limiter_reload_failed")).toEqual({ 'what="rules"': 1 });
+    telemetry.reloaded("rules");
+    expect(await linesOf(telemetry, "rate_limiter_reload_failed")).toEqual({ 'what="rules"': 0 });
+    expect(await linesOf(telemetry, "rate_limiter_reloads_total")).toEqual({
+      'what="rules",outcome="failed"': 1,
+      'what="rules",outcome="ok"': 1,
+    });
+    expect(JSON.stringify(lines[0])).toContain("sluice.yaml:14");
+  });
+
+  it("count targets that are ejected and that are back, each with a line in the log", async () => {
+    const { telemetry, lines } = loud();
+    telemetry.upstream("api", "failed", "127.0.0.1:8081");
+    telemetry.upstream("api", "ejected", "127.0.0.1:8081");
+    telemetry.upstream("api", "returned", "127.0.0.1:8081");
+    expect(await linesOf(telemetry, "rate_limiter_upstream_requests_total")).toEqual({
+      'upstream="api",outcome="failed"': 1,
+      'upstream="api",outcome="ejected"': 1,
+      'upstream="api",outcome="returned"': 1,
+    });
+    const about = { upstream: "api", target: "127.0.0.1:8081" };
+    expect(lines).toMatchObject([
+      { ...about, level: 40 },
+      { ...about, level: 30 },
+    ]);
+    expect(lines.length).toBe(2);
+  });
+
+  it("count workers that ended, from none", async () => {
+    const telemetry = quietTelemetry();
+    const name = 'rate_limiter_workers_ended_total{region="local"}';
+    expect(await telemetry.metrics()).toContain(`${name} 0`);
+    telemetry.workerEnded();
+    expect(await telemetry.metrics()).toContain(`${name} 1`);
+  });
+
+  it("count keys that become hot, by rule, whichever store there is", async () => {
+    let nowMs = 0;
+    const { telemetry } = loud({ readMs: () => nowMs });
+    const policy = policyOf([login]);
+    await decide(telemetry, policy, HOT_HITS - 1);
+    expect(await linesOf(telemetry, "rate_limiter_hot_keys_detected_total")).toEqual({});
+    await decide(telemetry, policy, 2);
+    nowMs += 5_000;
+    await decide(telemetry, policy, HOT_HITS);
+    expect(await linesOf(telemetry, "rate_limiter_hot_keys_detected_total")).toEqual({
+      'rule="login"': 1,
+    });
+  });
+
+  it("tell evictions and keys of stores that are watched, once each", async () => {
+    const telemetry = quietTelemetry();
+    const store = memoryStore({ keysMax: 64 });
+    const policy = policyOf([{ ...login, match: {} }], store);
+    telemetry.watch(store);
+    telemetry.watch(store);
+    for (let i = 0; i < 400; i++) {
+      await decide(telemetry, policy, 1, { ...facts, ip: `203.0.${i >> 8}.${i & 255}` });
+    }
+    const { keys, evictions } = store.stats;
+    expect(evictions).toBeGreaterThan(0);
+    const text = await telemetry.metrics();
+    expect(text).toContain(`rate_limiter_store_keys{region="local"} ${keys}`);
+    expect(text).toContain(`rate_limiter_store_evictions_total{region="local"} ${evictions}`);
+  });
+
+  it("tell the process too, unless told not to", async () => {
+    expect(await loud().telemetry.metrics()).toContain("process_cpu_seconds_total");
+    expect(await quietTelemetry().metrics()).not.toContain("process_cpu_seconds_total");
+  });
+});
+
+/** Telemetry whose log lines can be read. */
+function loud(options: TelemetryOptions = {}, decisionLogShare = 0) {
+  const lines: Record<string, unknown>[] = [];
+  const telemetry = createTelemetry(
+    { logLevel: "info", decisionLogShare, region: "local", topKeysMax: 5 },
+    { destination: { write: (line) => void lines.push(JSON.parse(line)) }, ...options },
+  );
+  return { telemetry, lines };
+}

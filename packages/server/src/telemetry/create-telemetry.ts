@@ -1,0 +1,264 @@
+// The telemetry of a process: makes the parts and hands each report to those that it is for.
+
+import { type Logger, pino } from "pino";
+import type { Registry } from "prom-client";
+import type { FallbackEvent, Store } from "sluice";
+import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
+import { readMs, wallMs } from "../base/clock.js";
+import type { TelemetryConfig } from "../config/config.js";
+import { createChance, newSecret } from "./chance.js";
+import { Counts, FallbackTime } from "./counts.js";
+import { DecisionLog } from "./decision-log.js";
+import { DecisionTally, HOT_HITS } from "./decision-tally.js";
+import { FileProblems } from "./file-problems.js";
+import { createKeyHash, type KeyHash } from "./key-hash.js";
+import { Latency } from "./latency.js";
+import { MeasuredStore, StoreTimes } from "./measured-store.js";
+import type { MetricValues } from "./merge.js";
+import { type LogDestination, prettyLog } from "./pretty-log.js";
+import { createRegistry } from "./registry.js";
+import { Troubles } from "./repeated-problems.js";
+import { RuleMeters } from "./rule-meters.js";
+import { Figures } from "./store-figures.js";
+import type { DoorName, Judged, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import { toTopReport } from "./top.js";
+import type { TopOptions, TopReport } from "./top-report.js";
+import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
+
+/** What telemetry may be given instead of finding it. */
+export interface TelemetryOptions {
+  /** Where log lines go, as JSON. Default: standard output, and for people if that is a terminal. */
+  readonly destination?: LogDestination;
+  /**
+   * What keys are hashed with, in logs and top lists. Default: a secret of this process. Processes of
+   * one service are given the same one, so that a key has one hash.
+   */
+  readonly keySecret?: string | Buffer;
+  /** Numbers from 0 to below 1, by which decisions are picked for the log. Default: random ones. */
+  readonly chance?: () => number;
+  /** A monotonic reading, in milliseconds. Default: the process's. */
+  readonly readMs?: () => number;
+  /** Whether metrics of the process and of Node are told too. Default true. */
+  readonly hasProcessMetrics?: boolean;
+  /** Loads OpenTelemetry's API. Default: `@opentelemetry/api`, if it is installed. */
+  readonly loadTraceApi?: () => Promise<TraceApi>;
+}
+
+/** The keys watched of each rule for each that is shown: the more, the surer is the order. */
+const WATCHED_PER_SHOWN = 4;
+
+/** Logs, metrics, top lists and spans of a process; see {@link Telemetry}. */
+export function createTelemetry(
+  config: TelemetryConfig,
+  options: TelemetryOptions = {},
+): Telemetry {
+  return new ServiceTelemetry(config, options);
+}
+
+class ServiceTelemetry implements Telemetry {
+  readonly log: Logger;
+  readonly #config: TelemetryConfig;
+  readonly #readMs: () => number;
+  readonly #hashKey: KeyHash;
+  readonly #meters: RuleMeters;
+  readonly #tally: DecisionTally;
+  readonly #decisionLog: DecisionLog;
+  readonly #figures = new Figures();
+  readonly #latencies = new Map<DoorName, Latency>();
+  readonly #storeTimes = new StoreTimes((operation, error) =>
+    this.trouble("a call of the store failed", error, { operation }),
+  );
+  readonly #fallback: FallbackTime;
+  readonly #refusals = new Counts(["door", "status"]);
+  readonly #reloads = new Counts(["what", "outcome"]);
+  readonly #reloadFailed = new Counts(["what"]);
+  readonly #upstreams = new Counts(["upstream", "outcome"]);
+  #workersEnded = 0;
+  readonly #troubles: Troubles;
+  readonly #fileProblems: FileProblems;
+  readonly #registry: Registry;
+  #trace: TraceDecision | undefined;
+
+  constructor(config: TelemetryConfig, options: TelemetryOptions) {
+    this.#config = config;
+    this.#readMs = options.readMs ?? readMs;
+    const chance = options.chance ?? createChance();
+    this.log = createLog(config, options.destination);
+    this.#troubles = new Troubles(this.log);
+    this.#fileProblems = new FileProblems(this.log);
+    this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
+    const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
+    // Of its own, so that whoever pins the sample of the log does not pin who is watched.
+    this.#meters = new RuleMeters({ keysMax, chance: createChance(), hotHits: HOT_HITS });
+    this.#fallback = new FallbackTime(this.#readMs);
+    this.#tally = new DecisionTally({
+      meters: this.#meters,
+      readMs: this.#readMs,
+      seed: Math.floor(chance() * 2 ** 32),
+      toRule: (ruleId) => this.#figures.findRule(ruleId),
+    });
+    this.#decisionLog = new DecisionLog({
+      log: this.log,
+      share: config.decisionLogShare,
+      chance,
+      hashKey: this.#hashKey,
+      readMs: this.#readMs,
+    });
+    this.#registry = this.#createRegistry(options.hasProcessMetrics ?? true);
+    void loadTracing(options.loadTraceApi ?? loadTraceApi, wallMs).then((trace) => {
+      this.#trace = trace;
+    });
+  }
+
+  decided(door: DoorName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
+    this.#tally.count(door, decision);
+    this.#decisionLog.see(door, decision);
+    this.#trace?.(door, decision, ms ?? 0);
+    if (ms !== undefined) this.tookMs(door, ms);
+  }
+
+  judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+    this.#tally.judge(door, isAllowed, judgements);
+    this.#decisionLog.judge(door, isAllowed, judgements);
+  }
+
+  judgedInline(door: DoorName, key: string, cost: number, verdict: Judged): void {
+    this.#tally.judgeInline(door, key, verdict);
+    this.#decisionLog.judgeInline(door, key, cost, verdict);
+  }
+
+  together<T>(report: () => T): T {
+    return this.#tally.atOneInstant(report);
+  }
+
+  tookMs(door: DoorName, ms: number): void {
+    let latency = this.#latencies.get(door);
+    if (latency === undefined) {
+      latency = new Latency();
+      this.#latencies.set(door, latency);
+    }
+    latency.observeMs(ms);
+  }
+
+  refused(door: DoorName, status: number): void {
+    this.#refusals.add(door, String(status));
+  }
+
+  trouble(kind: string, error: unknown, fields?: object): void {
+    this.#troubles.see(kind, error, fields);
+  }
+
+  policyEvent(event: PolicyEvent): void {
+    switch (event.kind) {
+      case "replaced":
+        this.#replaced(event.diff().removed, event);
+        break;
+      case "disabled":
+      case "enabled":
+        this.log.warn(
+          { rule: event.rule ?? null },
+          `${event.rule ?? "every rule"} was ${event.kind}`,
+        );
+        break;
+      case "useless-rule": {
+        const { rule, keysSeen, seenTwice } = event;
+        this.log.warn({ rule, keysSeen, seenTwice }, "keys of this rule hardly ever come back");
+        break;
+      }
+      case "settle-failed":
+        this.trouble("what a request held was not settled", event.error, { rules: event.rules });
+        break;
+    }
+  }
+
+  fallbackEvent(event: FallbackEvent): void {
+    this.#fallback.see(event);
+    const { kind, reason, atMs, sinceMs } = event;
+    const line = { fallback: kind, reason, lastedMs: atMs - sinceMs };
+    if (kind === "left") this.log.info(line, "the store answers again");
+    else if (kind === "entered") this.log.error(line, "the circuit breaker is open");
+    else this.log.error(line, "the circuit breaker is still open");
+  }
+
+  reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
+    const isOk = error === undefined;
+    this.#reloads.add(what, isOk ? "ok" : "failed");
+    this.#reloadFailed.set(isOk ? 0 : 1, what);
+    if (isOk && what === "envoy") this.#meters.removeNamed("envoy");
+    if (isOk) {
+      this.#fileProblems.clear();
+      this.log.info({ what }, "reloaded");
+    } else this.#fileProblems.see(what, error);
+  }
+
+  upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
+    this.#upstreams.add(name, outcome);
+    const line = { upstream: name, target };
+    if (outcome === "ejected") this.log.warn(line, "a target fails and is ejected for a while");
+    else if (outcome === "returned") this.log.info(line, "a target answers again");
+  }
+
+  workerEnded(): void {
+    this.#workersEnded++;
+  }
+
+  watch(source: Policy | Store): void {
+    this.#figures.watch(source);
+  }
+
+  measured(store: Store): Store {
+    this.watch(store);
+    return store.isRemote === true
+      ? new MeasuredStore(store, this.#storeTimes, this.#readMs)
+      : store;
+  }
+
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  metricValues(): Promise<MetricValues> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  top(options: TopOptions = {}): TopReport {
+    const { topKeysMax: keysMax } = this.#config;
+    const sources = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
+    return toTopReport(sources, options);
+  }
+
+  #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
+    this.#meters.remove(removed);
+    if (from !== to)
+      this.log.info({ from, to, removed: removed.length }, "other rules are in force");
+  }
+
+  #createRegistry(hasProcessMetrics: boolean): Registry {
+    const sources = {
+      meters: this.#meters,
+      tally: this.#tally,
+      decisionLog: this.#decisionLog,
+      latencies: this.#latencies,
+      storeTimes: this.#storeTimes,
+      figures: this.#figures,
+      fallback: this.#fallback,
+      refusals: this.#refusals,
+      reloads: this.#reloads,
+      reloadFailed: this.#reloadFailed,
+      upstreams: this.#upstreams,
+      workersEnded: () => this.#workersEnded,
+    };
+    return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });
+  }
+}
+
+function createLog(
+  { logLevel, region }: TelemetryConfig,
+  destination: TelemetryOptions["destination"],
+): Logger {
+  const setup = { level: logLevel, base: { region } };
+  if (destination !== undefined) return pino(setup, destination);
+  const { stdout, env } = process;
+  if (stdout.isTTY !== true) return pino(setup);
+  return pino(setup, prettyLog(stdout, { hasColour: !env.NO_COLOR }));
+}

@@ -1,0 +1,106 @@
+// An open decision door for tests, over a memory store and a clock that only the test moves.
+
+import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
+import { ManualClock } from "sluice/testing";
+import type { Config, DecisionConfig } from "../src/config/config.js";
+import type { OpenDoor } from "../src/core/core.js";
+import { createCore, type OwnedCore } from "../src/core/create-core.js";
+import { openDecision } from "../src/decision/decision.js";
+import type { Telemetry } from "../src/telemetry/telemetry.js";
+import { toTestConfig } from "./test-config.js";
+
+/** What a test says of its door. */
+export interface DoorOptions {
+  readonly decision?: Partial<DecisionConfig>;
+  readonly config?: Partial<Config>;
+  readonly rules?: readonly object[];
+  readonly store?: Store;
+  readonly telemetry?: Telemetry;
+}
+
+/** An answer, read. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+/** A door, and how tests ask it. */
+export interface TestDoor {
+  readonly door: OpenDoor;
+  readonly core: OwnedCore;
+  readonly clock: ManualClock;
+  /** Posts JSON, or a text as it is. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
+  get(path: string, init?: RequestInit): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+/** Opens a door with one rule, 10 requests a minute for each address, unless the test says otherwise. */
+export async function openTestDoor(options: DoorOptions = {}): Promise<TestDoor> {
+  const clock = new ManualClock(Date.UTC(2026, 0, 1));
+  const listen = { host: "127.0.0.1", port: 0 };
+  const decision = {
+    listen,
+    tokens: [],
+    forwardAuth: true,
+    bodyBytesMax: 1_048_576,
+    ...options.decision,
+  };
+  const rules = options.rules && { inline: { version: 1, rules: options.rules } };
+  const config = toTestConfig({ decision, ...(rules && { rules }), ...options.config });
+  const { store, telemetry } = options;
+  const core = createCore(config, {
+    clock,
+    ...(store && { store }),
+    ...(telemetry && { telemetry }),
+  });
+  const door = await openDecision(core);
+  const ask = async (path: string, init?: RequestInit): Promise<Answered> => {
+    const response = await fetch(`${door.url}${path}`, init);
+    const text = await response.text();
+    const body = text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
+    return { status: response.status, headers: response.headers, body };
+  };
+  return {
+    door,
+    core,
+    clock,
+    get: ask,
+    post: (path, body, headers = {}) =>
+      ask(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    close: async () => {
+      await door.close();
+      await core.close();
+    },
+  };
+}
+
+/** A store that fails until it is mended. */
+export class BrokenStore extends ForwardingStore {
+  isBroken = true;
+
+  constructor() {
+    super(memoryStore());
+  }
+
+  override decide(...args: Parameters<Store["decide"]>): ReturnType<Store["decide"]> {
+    this.#mustWork();
+    return super.decide(...args);
+  }
+
+  override decideOne(
+    ...args: Parameters<ForwardingStore["decideOne"]>
+  ): ReturnType<ForwardingStore["decideOne"]> {
+    this.#mustWork();
+    return super.decideOne(...args);
+  }
+
+  #mustWork(): void {
+    if (this.isBroken) throw new SluiceError("SLUICE_STORE_UNAVAILABLE", "it is gone");
+  }
+}

@@ -1,0 +1,20 @@
+// Types that users write down, whatever the framework. Every adapter exports all of them.
+
+export type { RateLimitInfo } from "./handler/handled-request.js";
+export type { HttpOptions, RateLimitOptions } from "./handler/http-options.js";
+export type { SimpleOptions, StatusClass, StatusList } from "./handler/limits-in-code.js";
+export type { BodyBounds, BodyFields } from "./identity/body/body.js";
+export type { RequestView } from "./identity/http-request.js";
+export type {
+  ApiKeyOptions,
+  ClaimSource,
+  Claims,
+  ClientAddressSource,
+  FactFunction,
+  FactSource,
+  HeaderSource,
+  IdentityOptions,
+  TokenVerifier,
+} from "./identity/identity.js";
+export type { HeaderForm, LegacyReset } from "./response/rate-limit-headers.js";
+export type { RefusalBody, RefusalContext, WrittenBody } from "./response/refusal.js";

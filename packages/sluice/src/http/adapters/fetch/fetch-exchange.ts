@@ -1,0 +1,142 @@
+// The way of a `Request` through a door, for all frameworks that are built on it: fields added, refusals
+// made into responses, delays waited for, and what is held settled when the response is out or the
+// client is gone.
+
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import { Passage, type RateLimitInfo } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import type { RequestView } from "../../identity/http-request.js";
+import type { Reply } from "../../response/refusal.js";
+import { eachField, type Fields } from "../../response/response-headers.js";
+import { whenSent } from "./response-end.js";
+
+/** What a limiter says to a request. */
+export interface FetchPassage {
+  /** What the handler can learn and say about the limits of its request. */
+  readonly info: RateLimitInfo;
+  /** The response to send without asking the handler; undefined if the request may go on. */
+  readonly response: Response | undefined;
+  /** Whether `response` is a refusal, and not that of a client that is gone. */
+  readonly isRefused: boolean;
+  /**
+   * The handler's response with the RateLimit fields. What the request holds is settled when its body
+   * is out. The same object, unless its headers can't be written or something is held.
+   */
+  finish(response: Response): Response;
+  /** Settles what the request holds if its handler threw: as a response with status 500. */
+  fail(): void;
+}
+
+/** A client that hung up before its turn sees no response; the status is what logs know this by. */
+const GONE_STATUS = 499;
+
+/** Takes a request through a door. */
+export function passFetch(
+  door: Door,
+  view: RequestView,
+  request: Request,
+): MaybePromise<FetchPassage> {
+  const entered = door.enter(view);
+  if (entered instanceof Passage) return goOn(entered, request);
+  // Asked for now: Node's adapter does not tell a signal of what was before somebody wanted it.
+  const { signal } = request;
+  return entered.then((passage) => {
+    if (!signal.aborted) return goOn(passage, request);
+    passage.finish({});
+    return toGone(passage, request);
+  });
+}
+
+function goOn(passage: Passage, request: Request): MaybePromise<FetchPassage> {
+  const { refusal } = passage;
+  if (refusal !== undefined) {
+    return new PassageOfFetch(request, passage, toResponse(refusal, passage));
+  }
+  const found = new PassageOfFetch(request, passage, undefined);
+  if (!passage.isHeld) return found;
+  found.watch();
+  return andThen(passage.waited(), (mayGoOn) => (mayGoOn ? found : toGone(passage, request)));
+}
+
+function toGone(passage: Passage, request: Request): FetchPassage {
+  return new PassageOfFetch(request, passage, new Response(null, { status: GONE_STATUS }));
+}
+
+/** A whole response of ours: its own fields after those of every response. */
+export function toResponse(
+  { status, fields, body }: Reply,
+  passage?: { readonly fields: readonly string[] },
+): Response {
+  const headers = new Headers();
+  addFields(headers, passage?.fields ?? []);
+  addFields(headers, fields);
+  return new Response(body === "" ? null : body, { status, headers });
+}
+
+class PassageOfFetch implements FetchPassage {
+  readonly response: Response | undefined;
+  readonly #request: Request;
+  readonly #passage: Passage;
+
+  constructor(request: Request, passage: Passage, response: Response | undefined) {
+    this.#request = request;
+    this.#passage = passage;
+    this.response = response;
+  }
+
+  get info(): RateLimitInfo {
+    return this.#passage;
+  }
+
+  get isRefused(): boolean {
+    return this.#passage.refusal !== undefined;
+  }
+
+  /** From now on a client that hangs up ends the request. */
+  watch(): void {
+    const { signal } = this.#request;
+    signal.addEventListener("abort", this.#onGone);
+    if (signal.aborted) this.#onGone();
+  }
+
+  finish(response: Response): Response {
+    const passage = this.#passage;
+    const answer = withFields(response, passage.fields);
+    if (!passage.isHeld) return answer;
+    this.#request.signal.removeEventListener("abort", this.#onGone);
+    const { status, headers } = answer;
+    const header = (name: string) => headers.get(name) ?? undefined;
+    return whenSent(this.#request, answer, (bytes) => {
+      passage.finish({ status, bytes, header });
+    });
+  }
+
+  fail(): void {
+    if (!this.#passage.isHeld) return;
+    this.#request.signal.removeEventListener("abort", this.#onGone);
+    this.#passage.finish({ status: 500 });
+  }
+
+  readonly #onGone = (): void => {
+    this.#passage.finish({});
+  };
+}
+
+/** Ours replace fields of the same name. Headers of a response that came from elsewhere can't be written. */
+function withFields(response: Response, fields: readonly string[]): Response {
+  if (fields.length === 0) return response;
+  try {
+    addFields(response.headers, fields);
+    return response;
+  } catch (error) {
+    // A switch of protocols can be neither written to nor copied.
+    if (!(error instanceof TypeError) || response.status < 200) return response;
+    const copy = new Response(response.body, response);
+    addFields(copy.headers, fields);
+    return copy;
+  }
+}
+
+function addFields(headers: Headers, fields: Fields): void {
+  eachField(fields, (name, value) => headers.set(name, value));
+}

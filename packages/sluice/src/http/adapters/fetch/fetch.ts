@@ -1,0 +1,99 @@
+/**
+ * Rate limits for handlers that take a `Request` and answer with a `Response`: route handlers and
+ * middleware of Next.js, Bun, Deno, workers.
+ *
+ * @module
+ */
+
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { OptionSite } from "../../../base/option-checks.js";
+import type { Policy } from "../../../rules/policy/policy.js";
+import type { RateLimitInfo } from "../../handler/handled-request.js";
+import { type HttpOptions, type RateLimitOptions, toDoor } from "../../handler/http-options.js";
+import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
+import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
+import { FetchView, PeerFinder } from "./fetch-request.js";
+
+export type * from "../../adapter-types.js";
+export type { FetchPassage } from "./fetch-exchange.js";
+export type { PeerOptions } from "./fetch-options.js";
+export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./peer-address.js";
+
+/** A handler. What comes after the request is the runtime's: a server, an environment, a context. */
+export type FetchHandler<Rest extends readonly unknown[]> = (
+  request: Request,
+  ...rest: Rest
+) => Response | Promise<Response>;
+
+/** A limiter of requests. */
+export interface FetchRateLimit {
+  /** Decides a request. Pass along what the runtime passed: it may show the client's address. */
+  (request: Request, ...rest: readonly unknown[]): MaybePromise<FetchPassage>;
+  /** A handler that asks this one only what may go on, and adds the fields to what it answers. */
+  wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest>;
+  /** What a handler behind `wrap` can learn and say about its request; undefined if it did not pass. */
+  infoOf(request: Request): RateLimitInfo | undefined;
+  /** Answers `GET /rate_limit`: the caller's state under every rule, without counting. */
+  status(request: Request, ...rest: readonly unknown[]): MaybePromise<Response>;
+  readonly policy: Policy;
+  /** Lets go of a policy that was made for this limiter; one that was given stays open. */
+  close(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/** Puts a policy in front of requests. */
+export function rateLimit(
+  policy: Policy,
+  options?: HttpOptions<Request> & PeerOptions,
+): FetchRateLimit;
+/** Puts one rule in front of requests. */
+export function rateLimit(options: RateLimitOptions<Request> & PeerOptions): FetchRateLimit;
+export function rateLimit(
+  first: Policy | (RateLimitOptions<Request> & PeerOptions),
+  second?: HttpOptions<Request> & PeerOptions,
+): FetchRateLimit {
+  const { peerOf, args } = splitPeerOptions(SITE, first, second);
+  const door = toDoor(SITE, ...args);
+  const peers = new PeerFinder(peerOf);
+  const infos = new WeakMap<Request, RateLimitInfo>();
+  const toView = (request: Request, rest: readonly unknown[]) =>
+    new FetchView(request, request, peers, rest);
+  const limit = (request: Request, ...rest: readonly unknown[]) =>
+    passFetch(door, toView(request, rest), request);
+  return Object.assign(limit, {
+    wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest> {
+      return (request, ...rest) =>
+        andThen(limit(request, ...rest), (passage) => {
+          if (passage.response !== undefined) return passage.response;
+          infos.set(request, passage.info);
+          return answer(passage, () => handler(request, ...rest));
+        });
+    },
+    infoOf: (request: Request) => infos.get(request),
+    status: (request: Request, ...rest: readonly unknown[]) =>
+      andThen(door.status(toView(request, rest)), (reply) => toResponse(reply)),
+    policy: door.policy,
+    close: () => door.close(),
+  });
+}
+
+/** The handler's response, on its way out. What it throws is the runtime's to answer. */
+function answer(
+  passage: FetchPassage,
+  handle: () => MaybePromise<Response>,
+): MaybePromise<Response> {
+  const fail = (error: unknown): never => {
+    passage.fail();
+    throw error;
+  };
+  try {
+    const response = handle();
+    if (!isThenable(response)) return passage.finish(response);
+    return Promise.resolve(response)
+      .then((late) => passage.finish(late))
+      .catch(fail);
+  } catch (error) {
+    return fail(error);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Rate limits for Hono, on Node, Bun, Deno and workers.
+ *
+ * @module
+ */
+
+import type { Context, MiddlewareHandler, Next } from "hono";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { OptionSite } from "../../../base/option-checks.js";
+import { Policy } from "../../../rules/policy/policy.js";
+import type { HonoOptions } from "../../compat/hono-rate-limiter/hono-options.js";
+import {
+  type HonoSetup,
+  INFO_NAME,
+  toHonoSetup,
+} from "../../compat/hono-rate-limiter/hono-setup.js";
+import { toOneDoor } from "../../compat/window-entrance.js";
+import type { RateLimitInfo } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import {
+  type HttpOptions,
+  type RateLimitOptions,
+  refuseRequest,
+} from "../../handler/http-options.js";
+import { toStatusReply } from "../../handler/rate-limit-endpoint.js";
+import {
+  type BodyBounds,
+  type BodyFields,
+  parseBody,
+  toBodyForm,
+} from "../../identity/body/body.js";
+import { type FetchPassage, passFetch, toResponse } from "../fetch/fetch-exchange.js";
+import { type PeerOptions, splitPeerOptions } from "../fetch/fetch-options.js";
+import { FetchView, PeerFinder } from "../fetch/fetch-request.js";
+
+export type * from "../../adapter-types.js";
+export type {
+  HonoOptions,
+  HonoRefusalHandler,
+  OfContext,
+} from "../../compat/hono-rate-limiter/hono-options.js";
+export type { PeerOptions } from "../fetch/fetch-options.js";
+export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "../fetch/peer-address.js";
+
+/** What handlers find in the context: `c.get("rateLimit")`. */
+export interface RateLimitEnv {
+  Variables: { rateLimit: RateLimitInfo };
+}
+
+/** A middleware for `app.use`. */
+export interface HonoRateLimit extends MiddlewareHandler<RateLimitEnv> {
+  /** A handler for `app.get("/rate_limit", …)`: the caller's state under every rule, without counting. */
+  status(c: Context): MaybePromise<Response>;
+  /** Undefined if a function chooses `limit`: each number that it returns has a policy of its own. */
+  readonly policy: Policy | undefined;
+  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  close(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/** Puts a policy in front of requests. */
+export function rateLimit(
+  policy: Policy,
+  options?: HttpOptions<Context> & PeerOptions,
+): HonoRateLimit;
+/** Puts one rule in front of requests; options of hono-rate-limiter are understood. */
+export function rateLimit(options?: HonoOptions): HonoRateLimit;
+export function rateLimit(
+  first: Policy | HonoOptions = {},
+  second?: HttpOptions<Context> & PeerOptions,
+): HonoRateLimit {
+  const { peerOf, args } = splitPeerOptions<Context>(SITE, first as Policy, second);
+  const setup = toSetup(...args);
+  const peers = new PeerFinder(peerOf);
+  const middleware = (c: Context, next: Next) =>
+    andThen(setup.doorOf(c), (door) =>
+      door === undefined ? next() : pass(setup, door, new HonoView(c, peers), c, next),
+    );
+  const status = (c: Context) =>
+    andThen(setup.doorOf(c), (door) => {
+      const reply = door?.status(new HonoView(c, peers)) ?? toStatusReply([]);
+      return andThen(reply, (found) => toResponse(found));
+    });
+  return Object.assign(middleware as MiddlewareHandler<RateLimitEnv>, {
+    status,
+    policy: setup.policy,
+    close: () => setup.close(),
+  });
+}
+
+/** The name that hono-rate-limiter has for {@link rateLimit}. */
+export { rateLimit as rateLimiter };
+
+function toSetup(
+  first: Policy | RateLimitOptions<Context>,
+  second?: HttpOptions<Context>,
+): HonoSetup {
+  if (first instanceof Policy || second !== undefined || typeof first !== "object") {
+    const entrance = toOneDoor(SITE, first, second);
+    return { ...entrance, answer: undefined, isCounted: undefined, infoName: INFO_NAME };
+  }
+  refuseRequest(SITE, first);
+  return toHonoSetup(SITE, first);
+}
+
+function pass(setup: HonoSetup, door: Door, view: HonoView, c: Context, next: Next): unknown {
+  return andThen<FetchPassage, unknown>(passFetch(door, view, c.req.raw), (passage) => {
+    const { response } = passage;
+    if (response === undefined) return goOn(setup, c, next, passage);
+    if (setup.answer === undefined || !passage.isRefused) return response;
+    c.set(setup.infoName, passage.info);
+    return setup.answer(c, next, response);
+  });
+}
+
+async function goOn(
+  { infoName, isCounted }: HonoSetup,
+  c: Context,
+  next: Next,
+  passage: FetchPassage,
+): Promise<undefined> {
+  c.set(infoName, passage.info);
+  try {
+    await next();
+    if (isCounted !== undefined && !(await isCounted(c))) passage.info.settle(0);
+  } catch (error) {
+    // Hono answers errors itself, and what is left are things thrown that are none.
+    passage.fail();
+    throw error;
+  }
+  const answer = passage.finish(c.res);
+  if (answer === c.res) return;
+  // Without this Hono would merge the headers of both.
+  c.res = undefined;
+  c.res = answer;
+}
+
+class HonoView extends FetchView {
+  constructor(c: Context, peers: PeerFinder) {
+    super(c.req.raw, c, peers, [c.env]);
+  }
+
+  /** A body that somebody has read already is one that Hono remembers. */
+  override readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    if (!this.request.bodyUsed) return super.readBody(bounds);
+    const { req } = this.raw as Context;
+    const form = toBodyForm(req.header("content-type"), req.header("content-encoding"));
+    if (form === undefined) return undefined;
+    return req
+      .arrayBuffer()
+      .then((bytes) =>
+        bytes.byteLength > bounds.bytesMax ? undefined : parseBody(form, new Uint8Array(bytes)),
+      );
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Rate limits for Koa.
+ *
+ * @module
+ */
+
+import type { Context, Middleware, Next } from "koa";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { OptionSite } from "../../../base/option-checks.js";
+import { Policy } from "../../../rules/policy/policy.js";
+import type { KoaOptions } from "../../compat/koa-ratelimit/koa-options.js";
+import { type KoaSetup, toKoaSetup } from "../../compat/koa-ratelimit/koa-setup.js";
+import type { Passage, RateLimitInfo } from "../../handler/handled-request.js";
+import { type HttpOptions, toDoor } from "../../handler/http-options.js";
+import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
+import { readNodeBody } from "../../identity/body/node-body.js";
+import type { RequestView } from "../../identity/http-request.js";
+import type { Reply } from "../../response/refusal.js";
+import { eachField } from "../../response/response-headers.js";
+import { passNode } from "../node/node-exchange.js";
+
+export type * from "../../adapter-types.js";
+export type {
+  KoaFieldNames,
+  KoaOptions,
+  Milliseconds,
+} from "../../compat/koa-ratelimit/koa-options.js";
+
+/** What handlers find in `ctx.state`: `new Koa<RateLimitState>()`. */
+export interface RateLimitState {
+  rateLimit: RateLimitInfo;
+}
+
+/** A middleware for `app.use`. Handlers find what was decided in `ctx.state.rateLimit`. */
+export interface KoaRateLimit extends Middleware {
+  /** Answers `GET /rate_limit`: the caller's state under every rule, without counting. */
+  status(ctx: Context): MaybePromise<void>;
+  readonly policy: Policy;
+  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  close(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/** Puts a policy in front of requests. */
+export function rateLimit(policy: Policy, options?: HttpOptions<Context>): KoaRateLimit;
+/** Puts one rule in front of requests; options of koa-ratelimit are understood. */
+export function rateLimit(options?: KoaOptions): KoaRateLimit;
+export function rateLimit(
+  first: Policy | KoaOptions = {},
+  second?: HttpOptions<Context>,
+): KoaRateLimit {
+  const setup = toSetup(first, second);
+  const middleware = (ctx: Context, next: Next) => {
+    if (setup.isBlocked === undefined) return pass(setup, ctx, next);
+    return andThen(setup.isBlocked(ctx), (isBlocked) =>
+      isBlocked ? ctx.throw(403, "Forbidden") : pass(setup, ctx, next),
+    );
+  };
+  const { door } = setup;
+  return Object.assign(middleware as Middleware, {
+    status: (ctx: Context) => andThen(door.status(new KoaView(ctx)), (reply) => answer(ctx, reply)),
+    policy: door.policy,
+    close: () => door.close(),
+  });
+}
+
+function toSetup(first: Policy | KoaOptions, second: HttpOptions<Context> | undefined): KoaSetup {
+  const isOptions = typeof first === "object" && first !== null && !(first instanceof Policy);
+  if (isOptions && second === undefined) return toKoaSetup(SITE, first);
+  const door = toDoor(SITE, first as Policy, second);
+  return { door, isBlocked: undefined, answer: undefined, setFields: undefined };
+}
+
+function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> {
+  const refuse = (passage: Passage) => {
+    setup.setFields?.(ctx, passage);
+    if (setup.answer === undefined) answer(ctx, passage.refusal);
+    else setup.answer(ctx, passage);
+  };
+  return andThen(passNode(setup.door, new KoaView(ctx), ctx.res, refuse), (passage) => {
+    if (passage === undefined) return undefined;
+    setup.setFields?.(ctx, passage);
+    ctx.state.rateLimit = passage;
+    return next();
+  });
+}
+
+/** Koa sends it, after the middleware that stands before this one has seen it. */
+function answer(ctx: Context, reply: Reply | undefined): void {
+  if (reply === undefined) return;
+  const { status, fields, body } = reply;
+  ctx.status = status;
+  ctx.body = body;
+  eachField(fields, (name, value) => ctx.set(name, value));
+}
+
+/** A request of Koa. Its own idea of the client's address is not asked: it believes any proxy or none. */
+class KoaView implements RequestView {
+  readonly raw: Context;
+
+  constructor(ctx: Context) {
+    this.raw = ctx;
+  }
+
+  get method(): string {
+    return this.raw.req.method ?? "GET";
+  }
+
+  /** As it was sent: a mounted application sees a shorter one. */
+  get target(): string {
+    return this.raw.originalUrl;
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.raw.req.headers;
+  }
+
+  get peer(): string | undefined {
+    return this.raw.req.socket.remoteAddress;
+  }
+
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    const { body } = this.raw.request as { body?: unknown };
+    if (body !== undefined) return toFields(body);
+    return readNodeBody(this.raw.req, bounds, this.raw.res);
+  }
+}
+
+export default rateLimit;

@@ -1,0 +1,61 @@
+// What controllers and handlers of NestJS say about their limits. Decorators only write down; the guard
+// reads it when a request comes.
+
+import { SetMetadata } from "@nestjs/common";
+import type { OptionSite } from "../../../base/option-checks.js";
+import { memoryStore } from "../../../stores/memory/memory-store.js";
+import { toRuleId } from "../../handler/rule-id.js";
+import { Place } from "./limit-scope.js";
+import { toLimits } from "./module-limits.js";
+import type { NestOptions } from "./nest-options.js";
+
+/** What a place says of itself: limits of its own. */
+export interface OwnLimit {
+  readonly options: NestOptions;
+  /** The rule's id if the options give none: `CatsController.findAll`. */
+  readonly name: string;
+}
+
+/** What {@link SkipRateLimit} says: of all limits, or by name. */
+export type Skipped = boolean | Readonly<Record<string, boolean>>;
+
+/** Where {@link RateLimit} writes an {@link OwnLimit}. */
+export const OWN_LIMIT = "sluice:own-limit";
+/** Where {@link SkipRateLimit} writes what. */
+export const SKIPPED = "sluice:skipped";
+
+const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/**
+ * Gives a controller or a handler limits of its own. `limit` replaces all limits of the module; each of
+ * `limits` replaces the one of its name, and the others go on. What the options leave out is as the
+ * module has it: the store, the identity, the fields. On a controller its handlers share one count,
+ * unless `key` has `"handler"`; a handler's decorator goes before its controller's.
+ */
+export function RateLimit(options: NestOptions): ClassDecorator & MethodDecorator {
+  // What can't be used is reported where it is written, not when the first request comes.
+  const limits = toLimits(SITE, options);
+  if (options.limits === undefined || limits.every(({ limit }) => limit !== undefined)) {
+    new Place(SITE, { ...options, store: memoryStore({ keysMax: 1 }) }, limits);
+  }
+  return (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const own: OwnLimit = { options, name: toName(target, key) };
+    const decorator = SetMetadata(OWN_LIMIT, own);
+    if (key === undefined || descriptor === undefined) decorator(target as () => unknown);
+    else decorator(target, key, descriptor);
+  };
+}
+
+/**
+ * Takes a controller or a handler out of the guard; `false` puts a handler back in. By name for single
+ * limits: `@SkipRateLimit({ short: true })`. Names that the module does not have are ignored.
+ */
+export function SkipRateLimit(skipped: Skipped = true): ClassDecorator & MethodDecorator {
+  return SetMetadata(SKIPPED, skipped);
+}
+
+function toName(target: object, key: string | symbol | undefined): string {
+  const name =
+    typeof target === "function" ? target.name : `${target.constructor.name}.${String(key)}`;
+  return toRuleId(name);
+}

@@ -1,0 +1,188 @@
+// The guard of a NestJS application: takes requests through the door of the place that they are for.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common";
+import { Reflector } from "@nestjs/core";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { Passage, RateLimitInfo } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
+import { readNodeBody } from "../../identity/body/node-body.js";
+import type { RequestView } from "../../identity/http-request.js";
+import type { Refusal } from "../../response/refusal.js";
+import { BODY_FIELDS, withoutFields } from "../../response/response-headers.js";
+import { passNode, setFields } from "../node/node-exchange.js";
+import { OWN_LIMIT, type OwnLimit, SKIPPED, type Skipped } from "./decorators.js";
+import type { NestCall } from "./limit-scope.js";
+import { NestLimits } from "./module-limits.js";
+import { RateLimitException } from "./nest-refusal.js";
+
+/** A request and its response, as the platform has them: Express or Fastify. */
+export interface NestExchange {
+  readonly req: object;
+  readonly res: object;
+}
+
+/** What a request has behind the guard, beside what it has of its platform. */
+export interface LimitedRequest {
+  /** What was decided. */
+  readonly rateLimit: RateLimitInfo;
+}
+
+/**
+ * Guards routes: `@UseGuards(RateLimitGuard)`, or all of them as `APP_GUARD`. Handlers find what was
+ * decided in `request.rateLimit`. What does not come by HTTP passes.
+ */
+export class RateLimitGuard implements CanActivate {
+  readonly #limits: NestLimits;
+  readonly #reflector: Reflector;
+
+  constructor(limits: NestLimits, reflector: Reflector) {
+    this.#limits = limits;
+    this.#reflector = reflector;
+  }
+
+  /** True if the request may go on; throws a {@link RateLimitException} if it is refused. */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return andThen(this.shouldSkip(context), (isSkipped) =>
+      isSkipped ? true : this.handleRequest(context),
+    );
+  }
+
+  /** Lets requests pass uncounted. To be overridden; default: none. */
+  protected shouldSkip(_context: ExecutionContext): MaybePromise<boolean> {
+    return false;
+  }
+
+  /**
+   * Who the caller is, in place of the dimensions of `key`; undefined leaves the request uncounted. Only
+   * called if a subclass overrides it. A `key` that is a function goes before it.
+   */
+  protected getTracker(
+    request: object,
+    _context: ExecutionContext,
+  ): MaybePromise<string | undefined> {
+    return (request as { ip?: string }).ip;
+  }
+
+  /**
+   * Holds a request to all its limits, in one call: true if it may go on. To be overridden for what does
+   * not come by HTTP, with a limiter of one's own.
+   */
+  protected handleRequest(context: ExecutionContext): boolean | Promise<boolean> {
+    const exchange = this.getRequestResponse(context);
+    if (exchange === undefined) return true;
+    const found = this.#findDoor(context, exchange.req);
+    return andThen(found, (door) => door === undefined || this.#pass(door, context, exchange));
+  }
+
+  /** Throws for a refused request: `exception`, unless it is overridden. A guard that returns refuses with 403. */
+  protected throwThrottlingException(
+    _context: ExecutionContext,
+    exception: RateLimitException,
+  ): MaybePromise<void> {
+    throw exception;
+  }
+
+  /** Where a request is found; undefined lets it pass. To be overridden for GraphQL and the like. */
+  protected getRequestResponse(context: ExecutionContext): NestExchange | undefined {
+    if (context.getType() !== "http") return undefined;
+    const http = context.switchToHttp();
+    return { req: http.getRequest<object>(), res: http.getResponse<object>() };
+  }
+
+  /** The door of the limits that hold for a request; undefined if none does. */
+  #findDoor(context: ExecutionContext, request: object): MaybePromise<Door | undefined> {
+    const handler = context.getHandler();
+    const places = [handler, context.getClass()];
+    const skipped = places.map((place) => this.#reflector.get<Skipped | undefined>(SKIPPED, place));
+    const own = this.#reflector.getAllAndOverride<OwnLimit | undefined>(OWN_LIMIT, places);
+    const place = this.#limits.placeOf(own);
+    if (place === undefined) return isSkippedAt(skipped, "") ? undefined : this.#limits.door;
+    return place.enter((label) => isSkippedAt(skipped, label), request, this.#toCall(context));
+  }
+
+  #toCall(context: ExecutionContext): NestCall {
+    const isTracked = this.getTracker !== RateLimitGuard.prototype.getTracker;
+    const trackerOf = (request: object) => this.getTracker(request, context);
+    return { context, trackerOf: isTracked ? trackerOf : undefined };
+  }
+
+  #pass(door: Door, context: ExecutionContext, { req, res }: NestExchange): MaybePromise<boolean> {
+    const response = toRaw<ServerResponse>(res);
+    const view = new NestView(req, response, this.#toCall(context));
+    let exception: RateLimitException | undefined;
+    const passed = passNode(door, view, response, (passage) => {
+      exception = toException(passage, response);
+    });
+    return andThen(passed, (passage) => {
+      if (exception !== undefined) {
+        return andThen(this.throwThrottlingException(context, exception), () => false);
+      }
+      if (passage === undefined) return false;
+      (req as { rateLimit?: Passage }).rateLimit = passage;
+      return true;
+    });
+  }
+}
+Injectable()(RateLimitGuard);
+Inject(NestLimits)(RateLimitGuard, undefined, 0);
+Inject(Reflector)(RateLimitGuard, undefined, 1);
+
+/** What the handler says of a limit, else what its controller says. */
+function isSkippedAt(said: readonly (Skipped | undefined)[], label: string): boolean {
+  for (const skipped of said) {
+    const answer = typeof skipped === "object" ? skipped[label] : skipped;
+    if (answer !== undefined) return answer;
+  }
+  return false;
+}
+
+/** The refusal as an exception; its fields are set on the response. */
+function toException(passage: Passage, response: ServerResponse): RateLimitException {
+  const refusal = passage.refusal as Refusal;
+  setFields(response, withoutFields(refusal.fields, BODY_FIELDS));
+  return new RateLimitException(passage, refusal);
+}
+
+/** Fastify keeps the request of `node:http` inside its own; Express extends it. */
+function toRaw<T>(outer: object): T {
+  return ((outer as { raw?: object }).raw ?? outer) as T;
+}
+
+/** A request of either platform. */
+export class NestView implements RequestView {
+  readonly raw: object;
+  readonly context: NestCall | undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
+
+  constructor(request: object, response?: ServerResponse, call?: NestCall) {
+    this.raw = request;
+    this.context = call;
+    this.#response = response;
+    this.#request = toRaw(request);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "GET";
+  }
+
+  get target(): string {
+    return (this.raw as { originalUrl?: string }).originalUrl ?? this.#request.url ?? "/";
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.#request.headers;
+  }
+
+  get peer(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    const { body } = this.raw as { body?: unknown };
+    if (body !== undefined && body !== null) return toFields(body);
+    return readNodeBody(this.#request, bounds, this.#response);
+  }
+}

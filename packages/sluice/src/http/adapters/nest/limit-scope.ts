@@ -1,0 +1,181 @@
+// A place of a NestJS application: the module, a controller or a handler, with the limits that hold there.
+// For each request, those that are not skipped are decided together, by one door. Limits are rules with a name,
+// so the doors of a place, and of several places, share their counters.
+
+import type { ExecutionContext } from "@nestjs/common";
+import { show } from "../../../base/errors.js";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import {
+  asOptions,
+  functionOf,
+  type OptionSite,
+  refuse,
+  stringOf,
+} from "../../../base/option-checks.js";
+import type { Door } from "../../handler/handler.js";
+import { RATE_LIMIT_OPTIONS, toNamedDoor } from "../../handler/http-options.js";
+import {
+  type NamedLimit,
+  type SharedOptions,
+  SIMPLE_OPTIONS,
+} from "../../handler/limits-in-code.js";
+import type { Attributes } from "../../identity/attributed-facts.js";
+import type { NestLimit, NestOptions } from "./nest-options.js";
+
+/** A request on its way through a guard: the second argument of functions, until they are called. */
+export interface NestCall {
+  readonly context: ExecutionContext;
+  /** Finds the caller, if a guard overrides `getTracker`. */
+  readonly trackerOf: ((request: object) => MaybePromise<string | undefined>) | undefined;
+}
+
+/** A limit of a place. */
+export interface PlacedLimit extends NestLimit {
+  /** By which decorators refer to it. */
+  readonly label: string;
+  /** The rule's id. */
+  readonly name: string;
+}
+
+/** Which limits a request leaves out, by label. */
+export type IsSkipped = (label: string) => boolean;
+
+/** A place has one door for each combination of limits that requests come to: at most 2^8, twice if callers are tracked. */
+const LIMITS_MAX = 8;
+const HANDLER = "handler";
+const TRACKER = "tracker";
+
+/** The limits of a place. */
+export class Place {
+  readonly #site: OptionSite;
+  readonly #shared: NestOptions;
+  readonly #doors = new Map<string, Door>();
+  readonly limits: readonly PlacedLimit[];
+
+  /** Throws the site's error if something can't be used. */
+  constructor(site: OptionSite, shared: NestOptions, limits: readonly PlacedLimit[]) {
+    checkLimits(site, limits);
+    asOptions(site, shared, [...RATE_LIMIT_OPTIONS, "limits"]);
+    this.#site = site;
+    this.#shared = shared;
+    this.limits = limits;
+    this.doorOf(limits, false);
+  }
+
+  /** The door for a request; undefined if none of the limits holds for it. */
+  enter(isSkipped: IsSkipped, request: object, call: NestCall): MaybePromise<Door | undefined> {
+    let held: MaybePromise<PlacedLimit[]> = [];
+    for (const limit of this.limits) {
+      if (isSkipped(limit.label)) continue;
+      held = andThen(held, (before) =>
+        andThen(limit.skip?.(request, call.context) ?? false, (isLeftOut) =>
+          isLeftOut ? before : [...before, limit],
+        ),
+      );
+    }
+    return andThen(held, (limits) =>
+      limits.length === 0 ? undefined : this.doorOf(limits, call.trackerOf !== undefined),
+    );
+  }
+
+  /** The door of some of the limits. `isTracked`: a guard's `getTracker` says who the caller is. */
+  doorOf(limits: readonly PlacedLimit[], isTracked: boolean): Door {
+    const id = `${isTracked} ${limits.map(({ name }) => name).join(" ")}`;
+    const known = this.#doors.get(id);
+    if (known !== undefined) return known;
+    const door = this.#toDoor(limits, isTracked);
+    this.#doors.set(id, door);
+    return door;
+  }
+
+  async close(): Promise<void> {
+    for (const door of this.#doors.values()) await door.close();
+  }
+
+  #toDoor(limits: readonly PlacedLimit[], isTracked: boolean): Door {
+    const common = inherited(this.#shared);
+    const named = limits.map((one) => toNamed({ ...common, ...one }, isTracked));
+    const { skip, body, ...shared } = this.#shared;
+    const needsAttributes = named.some(({ key }) => isByAttribute(key));
+    return toNamedDoor<object>(this.#site, named, {
+      ...shared,
+      ...(skip === undefined ? {} : { skip: withContext(functionOf(this.#site, "skip", skip)) }),
+      ...(body === undefined ? {} : { body: withContext(body) }),
+      ...(needsAttributes ? { attributes: findAttributes } : {}),
+    } as SharedOptions<object>);
+  }
+}
+
+function checkLimits(site: OptionSite, limits: readonly PlacedLimit[]): void {
+  if (limits.length === 0 || limits.length > LIMITS_MAX) {
+    refuse(site, `limits must be a list of 1 to ${LIMITS_MAX} limits, got ${limits.length}`);
+  }
+  for (const [i, { label, skip }] of limits.entries()) {
+    stringOf(site, `limits[${i}].name`, label);
+    functionOf(site, `limits[${i}].skip`, skip);
+    if (limits.findIndex((other) => other.label === label) !== i) {
+      refuse(site, `limits has ${show(label)} twice; give each limit a name of its own`);
+    }
+  }
+}
+
+/** What holds for each limit unless it says otherwise. */
+function inherited(options: NestOptions): Partial<NestLimit> {
+  const names = SIMPLE_OPTIONS.filter((name) => !OF_ALL.has(name));
+  const given = names.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, options[name]]));
+}
+
+/** Options that are not a single limit's. */
+const OF_ALL: ReadonlySet<string> = new Set([
+  "limit",
+  "name",
+  "skip",
+  "store",
+  "clock",
+  "onStoreFailure",
+]);
+
+const BY_HANDLER = `attribute:${HANDLER}`;
+const BY_TRACKER = `attribute:${TRACKER}`;
+
+/** A limit in the names of rules. The caller that a guard found replaces every dimension but the handler. */
+function toNamed(
+  { label: _label, skip: _skip, ...limit }: PlacedLimit,
+  isTracked: boolean,
+): NamedLimit<object> {
+  const { key = "ip" } = limit;
+  const named: Record<string, unknown> = { ...limit, cost: withContext(limit.cost) };
+  if (typeof key === "function") named.key = withContext(key);
+  else if (isTracked) named.onMissing = "skip";
+  if (typeof key !== "function") named.key = toDimensions([key].flat(), isTracked);
+  return named as unknown as NamedLimit<object>;
+}
+
+function toDimensions(given: readonly string[], isTracked: boolean): readonly string[] {
+  const found = given.map((dimension) => (dimension === HANDLER ? BY_HANDLER : dimension));
+  if (!isTracked) return found;
+  return [BY_TRACKER, ...found.filter((dimension) => dimension === BY_HANDLER)];
+}
+
+function isByAttribute(key: unknown): boolean {
+  return Array.isArray(key) && (key.includes(BY_HANDLER) || key.includes(BY_TRACKER));
+}
+
+/** None for `GET` of the status, which belongs to no handler. */
+function findAttributes(request: object, call: NestCall | undefined): MaybePromise<Attributes> {
+  if (call === undefined) return {};
+  const { context, trackerOf } = call;
+  const handler = `${context.getClass().name}.${context.getHandler().name}`;
+  if (trackerOf === undefined) return { [HANDLER]: handler };
+  return andThen(
+    trackerOf(request),
+    (tracker) => ({ [HANDLER]: handler, [TRACKER]: tracker }) as Attributes,
+  );
+}
+
+/** A function of the application, as it is called from here; anything else as it is. */
+function withContext(given: unknown): unknown {
+  if (typeof given !== "function") return given;
+  return (first: unknown, call: NestCall | undefined) => given(first, call?.context);
+}

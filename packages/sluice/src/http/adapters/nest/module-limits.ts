@@ -1,0 +1,116 @@
+// The places of a NestJS application: the module with its limits or its policy, and each controller or
+// handler that has limits of its own.
+
+import { show } from "../../../base/errors.js";
+import { asOptions, type OptionSite, refuse } from "../../../base/option-checks.js";
+import { Policy } from "../../../rules/policy/policy.js";
+import { memoryStore } from "../../../stores/memory/memory-store.js";
+import type { Store } from "../../../stores/store.js";
+import type { Door } from "../../handler/handler.js";
+import { type HttpOptions, toDoor } from "../../handler/http-options.js";
+import { SIMPLE_OPTIONS } from "../../handler/limits-in-code.js";
+import { toRuleId } from "../../handler/rule-id.js";
+import type { OwnLimit } from "./decorators.js";
+import { Place, type PlacedLimit } from "./limit-scope.js";
+import type { NestLimit, NestOptions } from "./nest-options.js";
+
+/** What `RateLimitModule` is given: a policy, with HTTP options if at all, or the options of its limits. */
+export type NestArguments = readonly [first: Policy | NestOptions, second?: HttpOptions];
+
+const SITE: OptionSite = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" };
+const DEFAULT = "default";
+const LIMIT_OPTIONS = SIMPLE_OPTIONS.filter(
+  (name) => !["store", "clock", "onStoreFailure"].includes(name),
+);
+
+/** All places of an application. Injected into the guard. */
+export class NestLimits {
+  /** The module's own. */
+  readonly door: Door;
+  /** The module's limits; undefined if it has a policy, which the door holds. */
+  readonly root: Place | undefined;
+  readonly #shared: NestOptions;
+  /** One for each decorator in the source. */
+  readonly #places = new Map<OwnLimit, Place>();
+  #ownStore: Store | undefined;
+
+  constructor([first, second]: NestArguments) {
+    if (first instanceof Policy) {
+      this.door = toDoor(SITE, first, second);
+      this.#shared = (second ?? {}) as NestOptions;
+      return;
+    }
+    if (second !== undefined) {
+      refuse(
+        SITE,
+        `takes a policy and options, or options alone; got ${show(second)} besides them`,
+      );
+    }
+    this.#shared = this.#withStore(first);
+    this.root = new Place(SITE, this.#shared, toLimits(SITE, first));
+    this.door = this.root.doorOf(this.root.limits, false);
+  }
+
+  /** The place of a decorator, or the module's; undefined is the module with a policy. */
+  placeOf(own: OwnLimit | undefined): Place | undefined {
+    if (own === undefined) return this.root;
+    const known = this.#places.get(own);
+    if (known !== undefined) return known;
+    const shared = this.#withStore({ ...this.#shared, ...own.options });
+    const place = new Place(SITE, shared, mergeLimits(this.root?.limits ?? [], own));
+    this.#places.set(own, place);
+    return place;
+  }
+
+  /** Closes the policies that were made here, and the store if it was made here too. */
+  async close(): Promise<void> {
+    await this.door.close();
+    for (const place of [this.root, ...this.#places.values()]) await place?.close();
+    await this.#ownStore?.close();
+  }
+
+  /** One table of counters serves all places, however many have limits of their own. */
+  #withStore(options: NestOptions): NestOptions {
+    if (typeof options !== "object" || options === null || options.store !== undefined) {
+      return options;
+    }
+    this.#ownStore ??= memoryStore();
+    return { ...options, store: this.#ownStore };
+  }
+}
+
+/** The limits that options give. */
+export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    refuse(site, `needs an object of options, got ${show(options)}`);
+  }
+  const { limit, limits, name = DEFAULT } = options;
+  if (limits === undefined)
+    return [{ label: name, name, ...(limit === undefined ? {} : { limit }) }];
+  if (limit !== undefined) refuse(site, "takes limit or limits, not both");
+  if (!Array.isArray(limits)) refuse(site, `limits must be a list, got ${show(limits)}`);
+  return limits.map((one: NestLimit, i) => {
+    asOptions({ ...site, name: `${site.name}: limits[${i}]` }, one, LIMIT_OPTIONS);
+    const { name: label = DEFAULT } = one;
+    return { ...one, label, name: label };
+  });
+}
+
+/** A decorator's `limit` replaces all limits of the module; of its `limits` each replaces that of its name. */
+function mergeLimits(module: readonly PlacedLimit[], { options, name }: OwnLimit): PlacedLimit[] {
+  const own = toLimits(SITE, options);
+  if (options.limits === undefined) {
+    const [only] = own;
+    return [
+      { ...(only.limit === undefined ? module[0] : {}), ...only, name: options.name ?? name },
+    ];
+  }
+  // Rules of different numbers need different names, or they would clip what the other has counted.
+  const placed = own.map((one) => ({
+    ...module.find(({ label }) => label === one.label),
+    ...one,
+    name: toRuleId(`${name}.${one.label}`),
+  }));
+  const kept = module.filter(({ label }) => !own.some((one) => one.label === label));
+  return [...kept, ...placed];
+}

@@ -1,0 +1,185 @@
+// The way of a `node:http` request through a door, for all frameworks that are built on it: fields set,
+// refusals answered, delays waited for, and what is held settled when the response is out or the
+// client is gone.
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { SluiceError } from "../../../base/errors.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { RequestEnd } from "../../../rules/policy/policy-decision.js";
+import { Passage, type RateLimitInfo } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import type { BodyBounds, BodyFields } from "../../identity/body/body.js";
+import { readNodeBody } from "../../identity/body/node-body.js";
+import type { RequestView } from "../../identity/http-request.js";
+import type { Reply } from "../../response/refusal.js";
+import { eachField, type Fields } from "../../response/response-headers.js";
+import { isGone, watchEnd } from "./pipelined-socket.js";
+import { joinHead, readField, watchHead } from "./response-head.js";
+import { keepTickShape } from "./tick-shape.js";
+
+keepTickShape();
+
+/** A request that came through, with what was decided of it. */
+export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
+
+/** A `node:http` request as doors see it. */
+export class NodeView implements RequestView {
+  readonly raw: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
+
+  /** @param response - As for {@link readNodeBody}. */
+  constructor(request: IncomingMessage, response?: ServerResponse) {
+    this.raw = request;
+    this.#response = response;
+  }
+
+  get method(): string {
+    return this.raw.method ?? "GET";
+  }
+
+  get target(): string {
+    return this.raw.url ?? "/";
+  }
+
+  get headers(): RequestView["headers"] {
+    return this.raw.headers;
+  }
+
+  get peer(): string | undefined {
+    return this.raw.socket.remoteAddress;
+  }
+
+  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
+    return readNodeBody(this.raw, bounds, this.#response);
+  }
+}
+
+/** Answers a refused request. */
+type Refuse = (passage: Passage, response: ServerResponse) => void;
+
+/**
+ * Takes a request through a door. The passage if the request may go on, now that its fields are set and
+ * its wait is over; undefined if it may not: it was answered by `refuse`, or its client is gone. Throws
+ * or rejects with what the framework's error handling has to see.
+ *
+ * @param refuse - Default: {@link sendRefusal}.
+ */
+export function passNode(
+  door: Door,
+  view: RequestView,
+  response: ServerResponse,
+  refuse: Refuse = sendRefusal,
+): MaybePromise<Passage | undefined> {
+  const entered = door.enter(view);
+  if (entered instanceof Passage) return goOn(entered, response, refuse);
+  return entered.then((passage) => {
+    if (!isGone(response)) return goOn(passage, response, refuse);
+    passage.finish({});
+    return undefined;
+  });
+}
+
+function goOn(
+  passage: Passage,
+  response: ServerResponse,
+  refuse: Refuse,
+): MaybePromise<Passage | undefined> {
+  joinHead(response, passage.lines);
+  if (passage.refusal !== undefined) {
+    refuse(passage, response);
+    return undefined;
+  }
+  if (!passage.isHeld) return passage;
+  finishWithResponse(passage, response);
+  const waited = passage.waited();
+  if (!isThenable(waited)) return passage;
+  return waited.then((mayGoOn) => (mayGoOn ? passage : undefined));
+}
+
+/** Sets fields on a response immediately; none if its headers were sent before. */
+export function setFields(response: ServerResponse, fields: Fields): void {
+  if (response.headersSent) return;
+  eachField(fields, (name, value) => response.setHeader(name, value));
+}
+
+/** Answers with the door's refusal. */
+function sendRefusal({ refusal }: Passage, response: ServerResponse): void {
+  if (refusal !== undefined) sendReply(response, refusal);
+}
+
+/** Sends a whole response. */
+export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
+  // By name: middleware that wraps writeHead may not know flat lists.
+  const named: Record<string, string> = {};
+  eachField(fields, (name, value) => {
+    named[name] = value;
+  });
+  response.writeHead(status, named);
+  response.end(body);
+}
+
+/** The response to an error, where no framework answers it: nobody is let in, and nothing is told. */
+export function toErrorReply(error: unknown): Reply {
+  const status = error instanceof SluiceError && error.status >= 500 ? error.status : 500;
+  return { status, fields: ["Cache-Control", "no-store", "Content-Length", "0"], body: "" };
+}
+
+/**
+ * Goes on with what `start` answers, now or later, or with its error. What `next` throws is not ours:
+ * it stays what it would be without us.
+ */
+export function goOnWith<T>(
+  start: () => MaybePromise<T>,
+  next: (value: T) => void,
+  fail: (error: unknown) => void,
+): void {
+  let started: MaybePromise<T>;
+  try {
+    started = start();
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  if (isThenable(started)) started.then(next, fail);
+  else next(started);
+}
+
+/** Finishes the passage once the response is out, or its client is gone. */
+export function finishWithResponse(passage: Passage, response: ServerResponse): void {
+  if (isGone(response)) {
+    passage.finish({});
+    return;
+  }
+  watchHead(response);
+  const bytesOf = passage.needsBytes ? countBytes(response) : undefined;
+  watchEnd(response, () => passage.finish(toEnd(response, bytesOf?.())));
+}
+
+/** How a response ended. Without headers there was none: the client hung up before. */
+function toEnd(response: ServerResponse, bytes: number | undefined): RequestEnd {
+  if (!response.headersSent) return {};
+  return { status: response.statusCode, bytes, header: (name) => readField(response, name) };
+}
+
+/** Counts the bytes of the body that are handed to the response from now on. */
+function countBytes(response: ServerResponse): () => number {
+  let bytes = 0;
+  const { write, end } = response;
+  const count = (chunk: unknown, encoding: unknown) => {
+    if (typeof chunk === "string") bytes += Buffer.byteLength(chunk, toEncoding(encoding));
+    else if (chunk instanceof Uint8Array) bytes += chunk.byteLength;
+  };
+  response.write = ((chunk: unknown, ...rest: unknown[]) => {
+    count(chunk, rest[0]);
+    return write.apply(response, [chunk, ...rest] as Parameters<typeof write>);
+  }) as typeof write;
+  response.end = ((chunk: unknown, ...rest: unknown[]) => {
+    count(chunk, rest[0]);
+    return end.apply(response, [chunk, ...rest] as Parameters<typeof end>);
+  }) as typeof end;
+  return () => bytes;
+}
+
+function toEncoding(encoding: unknown): BufferEncoding {
+  return typeof encoding === "string" && Buffer.isEncoding(encoding) ? encoding : "utf8";
+}

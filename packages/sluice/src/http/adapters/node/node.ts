@@ -1,0 +1,135 @@
+/**
+ * Rate limits for `node:http`, and for any framework whose middleware is `(req, res, next)`.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { MaybePromise } from "../../../base/maybe-promise.js";
+import type { OptionSite } from "../../../base/option-checks.js";
+import type { Policy } from "../../../rules/policy/policy.js";
+import { Passage } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import { type HttpOptions, type RateLimitOptions, toDoor } from "../../handler/http-options.js";
+import {
+  goOnWith,
+  type LimitedRequest,
+  NodeView,
+  passNode,
+  sendReply,
+  toErrorReply,
+} from "./node-exchange.js";
+import { passUpgrade } from "./upgrade.js";
+
+export type * from "../../adapter-types.js";
+export type { LimitedRequest } from "./node-exchange.js";
+
+/** A handler of `createServer`. */
+export type NodeHandler = (request: LimitedRequest, response: ServerResponse) => unknown;
+
+/** A listener of a server's 'upgrade' event. */
+export type UpgradeHandler = (request: LimitedRequest, socket: Duplex, head: Buffer) => unknown;
+
+/** A middleware that calls `next` if the request may go on, and has answered it if not. */
+export interface NodeRateLimit {
+  (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
+  /** A handler for `createServer` that passes on what may go on. */
+  wrap(handler: NodeHandler): (request: IncomingMessage, response: ServerResponse) => void;
+  /** A listener for 'upgrade' events; what a socket holds is held until it closes. */
+  wrapUpgrade(
+    handler: UpgradeHandler,
+  ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** A handler for `GET /rate_limit`: the caller's state as JSON, without counting the question. */
+  status(request: IncomingMessage, response: ServerResponse): void;
+  readonly policy: Policy;
+  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  close(): Promise<void>;
+}
+
+const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
+
+/** Puts a policy in front of requests. */
+export function rateLimit(policy: Policy, options?: HttpOptions<IncomingMessage>): NodeRateLimit;
+/** Puts one rule in front of requests. */
+export function rateLimit(options: RateLimitOptions<IncomingMessage>): NodeRateLimit;
+export function rateLimit(
+  first: Policy | RateLimitOptions<IncomingMessage>,
+  second?: HttpOptions<IncomingMessage>,
+): NodeRateLimit {
+  const door = toDoor(SITE, first, second);
+  const sendFailure: Fail = (error, response) => sendError(door, response, error);
+  const middleware = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: (error?: unknown) => void,
+  ) => passOn(door, request, response, callNext, next, next);
+  return Object.assign(middleware, {
+    status: (request: IncomingMessage, response: ServerResponse) =>
+      goOnWith(
+        () => door.status(new NodeView(request)),
+        (reply) => sendReply(response, reply),
+        (error) => sendFailure(error, response),
+      ),
+    policy: door.policy,
+    close: () => door.close(),
+    wrap: (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) =>
+      passOn(door, request, response, handler, sendFailure, undefined),
+    wrapUpgrade:
+      (handler: UpgradeHandler) => (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+        passUpgrade(door, request, socket, () => handler(request as LimitedRequest, socket, head)),
+  });
+}
+
+type Fail = (error: unknown, response: ServerResponse) => void;
+type Next = () => void;
+type GoOn = (request: LimitedRequest, response: ServerResponse, next: Next | undefined) => unknown;
+
+function callNext(...[, , next]: Parameters<GoOn>): void {
+  next?.();
+}
+
+/** Makes no closure for what is decided at once (bench http/node). */
+function passOn(
+  door: Door,
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: GoOn,
+  fail: Fail,
+  next: Next | undefined,
+): void {
+  let passed: MaybePromise<Passage | undefined>;
+  try {
+    passed = passNode(door, new NodeView(request, response), response);
+  } catch (error) {
+    fail(error, response);
+    return;
+  }
+  if (passed === undefined) return;
+  if (passed instanceof Passage) goOn(passed, request, response, handler, next);
+  else {
+    // What the handler throws is not ours: it stays what it would be without us.
+    passed.then(
+      (passage) => passage !== undefined && goOn(passage, request, response, handler, next),
+      (error) => fail(error, response),
+    );
+  }
+}
+
+function goOn(
+  passage: Passage,
+  request: IncomingMessage,
+  response: ServerResponse,
+  handler: GoOn,
+  next: Next | undefined,
+): void {
+  const limited = request as LimitedRequest;
+  limited.rateLimit = passage;
+  handler(limited, response, next);
+}
+
+function sendError(door: Door, response: ServerResponse, error: unknown): void {
+  door.onError(error);
+  if (response.headersSent) response.destroy();
+  else sendReply(response, toErrorReply(error));
+}

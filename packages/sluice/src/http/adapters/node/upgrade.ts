@@ -1,0 +1,79 @@
+// Upgrades, as of WebSockets, through a door. There is no response object yet: a refusal is written to
+// the socket as it is. What an upgraded connection holds it holds until its socket closes.
+
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { isThenable } from "../../../base/maybe-promise.js";
+import type { Passage } from "../../handler/handled-request.js";
+import type { Door } from "../../handler/handler.js";
+import type { Reply } from "../../response/refusal.js";
+import { toLines } from "../../response/response-headers.js";
+import { goOnWith, type LimitedRequest, NodeView, toErrorReply } from "./node-exchange.js";
+
+/** Takes an upgrade through a door: calls `goOn` if it may go on, else answers and ends the socket. */
+export function passUpgrade(
+  door: Door,
+  request: IncomingMessage,
+  socket: Duplex,
+  goOn: () => unknown,
+): void {
+  // Until a handler takes over nobody else listens, and an error without a listener ends the process.
+  socket.on("error", ignore);
+  const go = (passage: Passage) => {
+    socket.off("error", ignore);
+    (request as LimitedRequest).rateLimit = passage;
+    goOn();
+  };
+  const fail = (error: unknown) => {
+    door.onError(error);
+    endSocket(socket, toErrorReply(error), "");
+  };
+  goOnWith(
+    () => door.enter(new NodeView(request)),
+    (passage) => answer(passage, socket, go),
+    fail,
+  );
+}
+
+function answer(passage: Passage, socket: Duplex, go: (passage: Passage) => void): void {
+  if (passage.refusal !== undefined) {
+    endSocket(socket, passage.refusal, passage.lines);
+    return;
+  }
+  if (passage.isHeld) finishWithSocket(passage, socket);
+  const waited = passage.waited();
+  if (!isThenable(waited)) {
+    go(passage);
+    return;
+  }
+  const stopWatching = watchEnd(socket);
+  waited.then((mayGoOn) => {
+    stopWatching();
+    if (mayGoOn) go(passage);
+  });
+}
+
+/** Closes a socket whose client leaves. One that nobody reads would not tell; no byte is taken from it. */
+function watchEnd(socket: Duplex): () => void {
+  const look = () => {
+    if (socket.readableLength === 0) socket.read(0);
+  };
+  const leave = () => socket.destroy();
+  socket.on("readable", look).on("end", leave);
+  return () => socket.off("readable", look).off("end", leave);
+}
+
+/** An upgraded connection has no response to count by: 101 stands for it. */
+function finishWithSocket(passage: Passage, socket: Duplex): void {
+  if (socket.destroyed) passage.finish({});
+  else socket.once("close", () => passage.finish({ status: 101 }));
+}
+
+/** Writes a whole response to the socket, and closes it. */
+function endSocket(socket: Duplex, { status, fields, body }: Reply, lines: string): void {
+  if (socket.destroyed) return;
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${lines}`;
+  socket.end(`${head}${toLines(fields)}\r\n${body}`, () => socket.destroy());
+}
+
+function ignore(): void {}

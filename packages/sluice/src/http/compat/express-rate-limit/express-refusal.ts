@@ -1,0 +1,114 @@
+// Refusals that are answered in the way of express-rate-limit: by a handler, with a message, under another
+// status. The RateLimit fields are set by then, and an answer never becomes a cache's.
+
+import type { NextFunction, Request, Response } from "express";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { type OptionSite, whole } from "../../../base/option-checks.js";
+import { sendReply, setFields } from "../../adapters/node/node-exchange.js";
+import type { Passage } from "../../handler/handled-request.js";
+import type { Refusal } from "../../response/refusal.js";
+import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response-headers.js";
+import type { ExpressOptions } from "./express-options.js";
+
+/** Answers a refused request, or leaves it to `next`. */
+export type Answer = (
+  passage: Passage,
+  request: Request,
+  response: Response,
+  next: NextFunction,
+) => void;
+
+const STATUS_DEFAULT = 429;
+const STATUS = { min: 400, max: 599 };
+const RETRY_AFTER_SECONDS = { min: 1, max: 2 ** 31 };
+/** What `handler` is told if there is no `message`. */
+const MESSAGE_DEFAULT = "Too many requests, please try again later.";
+
+/** Sends the response to a refused request. */
+type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
+
+/** How these options answer refused requests; undefined: as the door says. */
+export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | undefined {
+  const { statusCode, retryAfter } = options;
+  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
+  if (retryAfter !== undefined && typeof retryAfter !== "function") {
+    whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
+  }
+  const send = toSend(options);
+  if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
+  const hidden = hasFields(options) ? NOTHING : RETRY_AFTER;
+  const secondsOf = typeof retryAfter === "function" ? retryAfter : () => retryAfter;
+  return (passage, request, response, next) => {
+    const refusal = passage.refusal as Refusal;
+    const answer = (seconds: number | undefined): MaybePromise<unknown> => {
+      const told = isRetryAfter(seconds) ? seconds : undefined;
+      const fields = withoutFields(toFields(refusal, told, send !== undefined), hidden);
+      if (send === undefined) {
+        return sendReply(response, {
+          status: statusCode ?? refusal.status,
+          fields,
+          body: refusal.body,
+        });
+      }
+      setFields(response, fields);
+      return send(request, response, next);
+    };
+    try {
+      const answered = andThen(
+        secondsOf(request, response) as MaybePromise<number | undefined>,
+        answer,
+      );
+      if (isThenable(answered)) answered.catch(next);
+    } catch (error) {
+      next(error);
+    }
+  };
+}
+
+function isRetryAfter(seconds: unknown): boolean {
+  const { min, max } = RETRY_AFTER_SECONDS;
+  return Number.isInteger(seconds) && (seconds as number) >= min && (seconds as number) <= max;
+}
+
+function toSend(options: ExpressOptions): Send | undefined {
+  const { handler, message, statusCode = STATUS_DEFAULT } = options;
+  if (handler !== undefined) {
+    const used = { message: MESSAGE_DEFAULT, ...options, statusCode };
+    return (request, response, next) => handler(request, response, next, used);
+  }
+  if (message === undefined && isOurs(options)) return undefined;
+  const shown = message ?? MESSAGE_DEFAULT;
+  return (request, response) => {
+    response.status(statusCode);
+    const found = typeof shown === "function" ? shown(request, response) : shown;
+    return andThen(found as MaybePromise<unknown>, (body) => {
+      if (!response.writableEnded) response.send(body);
+    });
+  };
+}
+
+/** Whether refusals are answered in our own way: the limit or the body is given so. */
+function isOurs({ limit, max, body }: ExpressOptions): boolean {
+  if (body !== undefined) return true;
+  return typeof (limit ?? max) === "object";
+}
+
+/** Whether any RateLimit fields are on. Without them express-rate-limit sends no Retry-After either. */
+function hasFields({ headers, standardHeaders, legacyHeaders }: ExpressOptions): boolean {
+  const isStandard = standardHeaders !== false && headers !== "none";
+  return isStandard || (legacyHeaders ?? headers) !== false;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+const RETRY_AFTER: ReadonlySet<string> = new Set(["retry-after"]);
+
+/** The fields of a refusal with another Retry-After, and without those of a body that is not sent. */
+function toFields(
+  { fields }: Refusal,
+  retryAfterSeconds: number | undefined,
+  hasOtherBody: boolean,
+): Fields {
+  const kept = hasOtherBody ? withoutFields(fields, BODY_FIELDS) : fields;
+  if (retryAfterSeconds === undefined) return kept;
+  return [...withoutFields(kept, RETRY_AFTER), "Retry-After", `${retryAfterSeconds}`];
+}

@@ -1,0 +1,245 @@
+// Options of express-rate-limit said in ours wherever that is possible, so that one way leads from a
+// request to its answer. What is left over is how a refusal is answered, and what functions decide.
+
+import type { Request, Response } from "express";
+import { show } from "../../../base/errors.js";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  refuse,
+  stringOf,
+  whole,
+} from "../../../base/option-checks.js";
+import type { Policy } from "../../../rules/policy/policy.js";
+import { InfoProperty } from "../../adapters/express/rate-limit-info.js";
+import {
+  type HttpOptions,
+  RATE_LIMIT_OPTIONS,
+  type RateLimitOptions,
+  refuseRequest,
+} from "../../handler/http-options.js";
+import { toRuleId } from "../../handler/rule-id.js";
+import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
+import {
+  EXPRESS_LIKE_PAIRS,
+  toCounted,
+  toHeaderForm,
+  toIsCounted,
+} from "../express-like-options.js";
+import {
+  type Entrance,
+  type LimitOrNumber,
+  toEntrance,
+  toKey,
+  toOneDoor,
+} from "../window-entrance.js";
+import type { ExpressOptions, ValueOf } from "./express-options.js";
+import { type Answer, toAnswer } from "./express-refusal.js";
+import { ipKeyGenerator } from "./ip-key-generator.js";
+
+/** Options, validated and said in ours. */
+export interface ExpressSetup extends Entrance<Request> {
+  /** Answers refused requests; undefined: as the door says. */
+  readonly answer: Answer | undefined;
+  /** Whether a response counts; undefined: the rule knows. */
+  readonly isCounted: ValueOf<boolean> | undefined;
+  /** Where handlers find what was decided. */
+  readonly info: InfoProperty;
+  /** Whether `identity` says which proxies are trusted; if not, the app's `trust proxy` does. */
+  readonly knowsProxies: boolean;
+}
+
+/** Options that are not ours. */
+const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
+  "max",
+  "windowMs",
+  "keyGenerator",
+  "handler",
+  "message",
+  "statusCode",
+  "standardHeaders",
+  "retryAfter",
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "requestWasSuccessful",
+  "requestPropertyName",
+  "identifier",
+  "ipv6Subnet",
+  "passOnStoreError",
+  "validate",
+] as const;
+
+const EITHER_OR: EitherOr<keyof ExpressOptions> = {
+  switches: ["skipFailedRequests", "skipSuccessfulRequests"],
+  pairs: [
+    ...EXPRESS_LIKE_PAIRS,
+    ["key", "ipv6Subnet"],
+    ["keyGenerator", "ipv6Subnet"],
+    ["name", "identifier"],
+    ["onStoreFailure", "passOnStoreError"],
+  ],
+};
+
+/** What can't be kept, and what to do instead. */
+const NOT_KEPT = {
+  logger: "pass onError: (error) => logger.error(error)",
+  onLimitReached: "pass handler, or onRefused, which is called for each refusal",
+  draft_polli_ratelimit_headers: "pass standardHeaders: true",
+};
+
+const WINDOW_MS_DEFAULT = 60_000;
+const LIMIT_DEFAULT = 5;
+const SUBNET_BITS = { min: 1, max: 128 };
+const INFO_NAME = "rateLimit";
+/** Options that are functions if they are given. */
+const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
+const BOOLEANS = ["skipFailedRequests", "skipSuccessfulRequests", "passOnStoreError"] as const;
+
+/** Validates options and says them in ours. */
+export function toExpressSetup(
+  site: OptionSite,
+  options: ExpressOptions,
+  second?: unknown,
+): ExpressSetup {
+  refuseRequest(site, options);
+  if (typeof options !== "object" || options === null || second !== undefined) {
+    const seen = `${show(options)}${second === undefined ? "" : ` and ${show(second)}`}`;
+    refuse(site, `takes a policy and options, or options alone; got ${seen}`);
+  }
+  refuseNotKept(site, options, "express-rate-limit", NOT_KEPT);
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
+  const isSwitch = typeof options.headers === "boolean";
+  refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
+  checkFunctions(site, options, FUNCTIONS);
+  checkBooleans(site, options, BOOLEANS);
+  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName);
+  checkStore(site, options.store);
+  const { skip, ...own } = toOwn(site, options);
+  const entrance = toEntrance(site, own, toLimit(options), {
+    windowMs: options.windowMs,
+    windowMsDefault: WINDOW_MS_DEFAULT,
+  });
+  return {
+    ...entrance,
+    doorOf: skip === undefined ? entrance.doorOf : unlessSkipped(skip, entrance.doorOf),
+    answer: toAnswer(site, options),
+    isCounted: toIsCounted(options),
+    info: new InfoProperty(infoName ?? INFO_NAME),
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies: typeof own.key === "function" || knowsProxies(options),
+  };
+}
+
+/** The setup of a policy, which has no other options than ours. */
+export function toPolicySetup(
+  site: OptionSite,
+  policy: Policy,
+  options: HttpOptions<Request> = {},
+): ExpressSetup {
+  return {
+    ...toOneDoor(site, policy, options),
+    answer: undefined,
+    isCounted: undefined,
+    info: new InfoProperty(INFO_NAME),
+    knowsProxies: knowsProxies(options),
+  };
+}
+
+function knowsProxies({ identity }: Pick<HttpOptions<Request>, "identity">): boolean {
+  return identity?.trustedProxies !== undefined;
+}
+
+/** Everything but the limit, in our own names. */
+function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Request> {
+  const own: Record<string, unknown> = { ...options };
+  for (const name of KNOWN_FROM_EXPRESS_RATE_LIMIT) delete own[name];
+  // The former name of `legacyHeaders`.
+  if (typeof options.headers === "boolean") {
+    own.legacyHeaders ??= options.headers;
+    delete own.headers;
+  }
+  const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
+  if (keyGenerator !== undefined) own.key = (request: Request) => findKey(keyGenerator, request);
+  if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
+  if (identifier !== undefined) own.name = identifier;
+  if (standardHeaders === "draft-8") own.name ??= nameOf(options);
+  if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
+  else if (ipv6Subnet !== undefined) {
+    const bits = whole(site, "ipv6Subnet", ipv6Subnet === false ? 128 : ipv6Subnet, SUBNET_BITS);
+    own.key = `subnet:32/${bits}`;
+  }
+  if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
+  Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
+  return own as unknown as RateLimitOptions<Request>;
+}
+
+/** What express-rate-limit calls a limit in the fields of draft 8, such as "5-in-1min"; undefined if it is not a number. */
+function nameOf(options: ExpressOptions): string | undefined {
+  const limit = toLimit(options);
+  const { windowMs = WINDOW_MS_DEFAULT } = options;
+  if (typeof limit !== "number" || typeof windowMs !== "number") return undefined;
+  const [unitMs, unit] = UNITS.find(([ms]) => windowMs >= ms) ?? [1_000, "sec"];
+  const amount = windowMs / unitMs;
+  const isPlural = amount > 1 && (unit === "hr" || unit === "day");
+  return toRuleId(`${limit}-in-${amount}${unit}${isPlural ? "s" : ""}`);
+}
+
+const UNITS = [
+  [86_400_000, "day"],
+  [3_600_000, "hr"],
+  [60_000, "min"],
+] as const;
+
+/** A limit, the number of requests in each window, or a function that chooses it. */
+function toLimit(options: ExpressOptions): LimitOrNumber<Request> {
+  const { max = LIMIT_DEFAULT, limit: given = max } = options;
+  if (typeof given !== "function") return toNumber(given) as LimitOrNumber<Request>;
+  return (request) => andThen(given(request, responseOf(request)), toNumber);
+}
+
+/** Settings out of the environment are strings. Anything but a number is as it was. */
+function toNumber<T>(limit: T): T | number {
+  const isNumeric = typeof limit === "string" && limit.trim() !== "";
+  return isNumeric && Number.isFinite(Number(limit)) ? Number(limit) : limit;
+}
+
+/** A request that is not counted has no door, no limit to choose and no `request.rateLimit`. */
+function unlessSkipped(
+  skip: NonNullable<RateLimitOptions<Request>["skip"]>,
+  doorOf: ExpressSetup["doorOf"],
+): ExpressSetup["doorOf"] {
+  return (request) =>
+    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : doorOf(request)));
+}
+
+/** The response of a request, which Express keeps there. */
+function responseOf(request: Request): Response {
+  return request.res as Response;
+}
+
+function findKey(keyGenerator: ValueOf<string | number>, request: Request): MaybePromise<string> {
+  const found = keyGenerator(request, responseOf(request));
+  return andThen(found, (key: unknown) => toKey("keyGenerator", key));
+}
+
+/** Counts by network, of as many bits as a function chooses. */
+function byNetwork(ipv6Subnet: ValueOf<number | false>) {
+  return (request: Request) =>
+    andThen(ipv6Subnet(request, responseOf(request)), (bits) =>
+      ipKeyGenerator(request.ip ?? "", bits),
+    );
+}
+
+function checkStore(site: OptionSite, store: unknown): void {
+  const { increment } = (store ?? {}) as { increment?: unknown };
+  if (typeof increment !== "function") return;
+  refuse(
+    site,
+    "store is one of express-rate-limit's; pass memoryStore() or redisStore(…), or keep " +
+      "express-rate-limit and give it expressRateLimitStore(…)",
+  );
+}

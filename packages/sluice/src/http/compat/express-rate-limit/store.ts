@@ -1,0 +1,140 @@
+/**
+ * Our stores as a `store` of express-rate-limit: its options and responses stay as they are, and the
+ * hits are counted in bounded memory or in Redis.
+ *
+ * @module
+ */
+
+import type { ClientRateLimitInfo, Store as HitStore, Options } from "express-rate-limit";
+import { type Clock, toClock, toWholeMs, wallMsOf } from "../../../base/clock.js";
+import { SluiceError, show } from "../../../base/errors.js";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import { asOptions, orDefault, refuse } from "../../../base/option-checks.js";
+import { type FixedWindowLimit, fixedWindow } from "../../../limits/limits.js";
+import { toGuarded } from "../../../stores/guarded.js";
+import { memoryStore } from "../../../stores/memory/memory-store.js";
+import type { Charge, Counter, Standing, Store } from "../../../stores/store.js";
+
+/** Options of {@link expressRateLimitStore}. */
+export interface ExpressRateLimitStoreOptions {
+  /** Where the hits are counted. Default: a memory store of its own. */
+  store?: Store;
+  /**
+   * Tells the counters of several limiters apart that share a store, and is the `prefix` by which
+   * express-rate-limit notices a request that is counted twice; default `"express-rate-limit"`.
+   */
+  name?: string;
+  /** Default: monotonic time that started at the wall clock. */
+  clock?: Clock;
+}
+
+const SITE = { name: "expressRateLimitStore", code: "SLUICE_OPTION_INVALID" } as const;
+
+/** Hits are counted whatever the limit is; where that is a function, so many are told apart. */
+const HITS_MAX = 2 ** 24;
+
+/**
+ * A store for one `rateLimit()` of express-rate-limit. Hits are counted in fixed windows of its
+ * `windowMs`, each of which starts with the first hit of its key. A store
+ * behind a network that fails, or takes longer than a second, rejects: `passOnStoreError` then says what
+ * happens. There is no `resetAll`: nobody lists the counters in Redis, and those in memory are gone with
+ * the process.
+ */
+export function expressRateLimitStore(
+  options: ExpressRateLimitStoreOptions = {},
+): ExpressRateLimitStore {
+  return new ExpressRateLimitStore(options);
+}
+
+/** Made by {@link expressRateLimitStore}. */
+export class ExpressRateLimitStore implements HitStore {
+  /** Whether no other limiter can count into the same counters. */
+  readonly localKeys: boolean;
+  readonly prefix: string;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  #counter: Counter | undefined;
+
+  constructor(options: ExpressRateLimitStoreOptions) {
+    const given = asOptions(SITE, options, ["store", "name", "clock"]);
+    this.localKeys = given.store === undefined;
+    this.prefix = toName(orDefault(given.name, "express-rate-limit"));
+    this.#clock = toClock(SITE, given.clock);
+    const store = given.store === undefined ? memoryStore() : toStore(given.store);
+    this.#store = toGuarded(store, { clock: this.#clock });
+  }
+
+  /** Called by express-rate-limit, once, with its options. */
+  init({ windowMs, limit }: Pick<Options, "windowMs" | "limit">): void {
+    const window = fixedWindow({ windowMs, limit: toUnits(limit), align: "first" });
+    if (this.#counter !== undefined && !isSame(this.#counter.limit as FixedWindowLimit, window)) {
+      refuse(SITE, "one store serves one rateLimit(), make another for the next one");
+    }
+    this.#counter ??= Object.freeze({ scope: this.prefix, part: 0, limit: window });
+  }
+
+  /** Counts one hit, also one beyond the limit, and tells how many there are in this window. */
+  increment(key: string): MaybePromise<ClientRateLimitInfo> {
+    return andThen(this.#store.debit([this.#toCharge(key, 1)]), (standings) =>
+      this.#toInfo(standings[0]),
+    );
+  }
+
+  /** Takes one hit back, if it was in this window. */
+  decrement(key: string): MaybePromise<void> {
+    return this.#store.refund([this.#toCharge(key, 1)]);
+  }
+
+  /** How many hits there are; undefined if there is none in this window. */
+  get(key: string): MaybePromise<ClientRateLimitInfo | undefined> {
+    return andThen(this.#store.debit([this.#toCharge(key, 0)]), ([standing]) =>
+      standing.used > 0 ? this.#toInfo(standing) : undefined,
+    );
+  }
+
+  /** Forgets the hits of a key. */
+  resetKey(key: string): MaybePromise<void> {
+    return this.#store.reset([this.#toCharge(key, 1)]);
+  }
+
+  /** Lets go of the counters, unless they are in a store that was passed in. */
+  shutdown(): MaybePromise<void> {
+    return this.localKeys ? this.#store.close() : undefined;
+  }
+
+  #toCharge(key: string, cost: number): Charge {
+    const counter = this.#counter;
+    if (counter === undefined) {
+      throw new SluiceError("SLUICE_OPTION_INVALID", `${SITE.name}: init was not called`);
+    }
+    const isKey = Number.isFinite(key) || (typeof key === "string" && key !== "");
+    if (!isKey) {
+      throw new SluiceError("SLUICE_KEY_INVALID", `keyGenerator returned ${show(key)}`);
+    }
+    return { counter, key: String(key), cost, nowMs: toWholeMs(this.#clock.now()) };
+  }
+
+  #toInfo({ used, resetMs }: Standing): ClientRateLimitInfo {
+    return { totalHits: Math.round(used), resetTime: new Date(wallMsOf(this.#clock) + resetMs) };
+  }
+}
+
+function toUnits(limit: Options["limit"]): number {
+  // The share of the limit in use says which key goes when memory is full, so a known limit counts.
+  const isKnown = typeof limit === "number" && Number.isInteger(limit);
+  return isKnown ? Math.min(Math.max(limit, 1), HITS_MAX) : HITS_MAX;
+}
+
+function isSame(a: FixedWindowLimit, b: FixedWindowLimit): boolean {
+  return a.windowMs === b.windowMs && a.limit === b.limit;
+}
+
+function toName(name: unknown): string {
+  if (typeof name === "string" && name !== "") return name;
+  refuse(SITE, `name must be a non-empty string, got ${show(name)}`);
+}
+
+function toStore(store: unknown): Store {
+  if (typeof (store as Partial<Store> | null)?.debit === "function") return store as Store;
+  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}`);
+}

@@ -1,0 +1,81 @@
+// What `app.createRateLimit()` makes: a function that counts a request wherever a handler calls it, and
+// leaves the answer to that handler.
+
+import type { FastifyRequest } from "fastify";
+import type { FixedWindowLimit } from "../../../limits/limits.js";
+import { chargesOf, type PolicyDecision } from "../../../rules/policy/policy-decision.js";
+import { FastifyView } from "../../adapters/fastify/fastify-request.js";
+import type { Door } from "../../handler/handler.js";
+import type { ErrorResponseContext } from "./fastify-options.js";
+import type { Hits } from "./refused-hits.js";
+import { keyIn } from "./request-key.js";
+import type { FastifyLimit } from "./route-limit.js";
+
+/** How a request stands under a limit. */
+export type CheckedState =
+  /** On the allow list, and not counted. */
+  | { readonly isAllowed: true; readonly key: string | number }
+  | {
+      readonly isAllowed: false;
+      readonly key: string | number;
+      readonly max: number;
+      /** In milliseconds; undefined if the limit has no window. */
+      readonly timeWindow: number | undefined;
+      readonly remaining: number;
+      /** Until the window ends, in milliseconds. */
+      readonly ttl: ErrorResponseContext["ttl"];
+      readonly ttlInSeconds: number;
+      readonly isExceeded: boolean;
+      readonly isBanned: boolean;
+    };
+
+/** Counts a request, or with `increment: false` only reports how it stands. */
+export type RateLimitCheck = (
+  request: FastifyRequest,
+  options?: { readonly increment?: boolean },
+) => Promise<CheckedState>;
+
+/** A function that counts requests under a limit. */
+export function toCheck(limit: FastifyLimit): RateLimitCheck {
+  return async (request, options) => {
+    if (limit.foreign !== undefined) {
+      return limit.foreign.check(request, options?.increment === false);
+    }
+    const door = await limit.doorOf(request);
+    const key = keyIn(request);
+    if (door === undefined) return { isAllowed: true, key };
+    const view = new FastifyView(request, undefined, limit.knowsProxies);
+    const isRead = options?.increment === false;
+    const decision = isRead ? await door.peek(view) : await count(door, view);
+    const hits = await hitsOf(limit, decision, isRead);
+    const [charge] = chargesOf(decision);
+    const ttl = hits?.ttlMs ?? (decision.allowed ? decision.resetMs : decision.retryAfterMs);
+    return {
+      isAllowed: false,
+      key,
+      max: decision.limit,
+      timeWindow: (charge?.counter.limit as FixedWindowLimit | undefined)?.windowMs,
+      remaining: decision.remaining,
+      ttl,
+      ttlInSeconds: Math.ceil(ttl / 1000),
+      isExceeded: isRead && hits !== undefined ? hits.excess > 0 : !decision.allowed,
+      isBanned: hits !== undefined && limit.refusals?.isBanned(hits) === true,
+    };
+  };
+}
+
+/** What is held of the request stays charged: nothing of its response is awaited here. */
+async function count(door: Door, view: FastifyView): Promise<PolicyDecision> {
+  const passage = await door.enter(view);
+  passage.finish({});
+  return passage.decision;
+}
+
+async function hitsOf(
+  { hits }: FastifyLimit,
+  decision: PolicyDecision,
+  isRead: boolean,
+): Promise<Hits | undefined> {
+  if (isRead) return hits?.read(decision);
+  return decision.allowed ? undefined : hits?.count(decision);
+}

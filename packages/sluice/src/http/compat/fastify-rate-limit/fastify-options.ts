@@ -1,0 +1,92 @@
+// The options of the Fastify plugin: ours, and those that users of @fastify/rate-limit know, which keep
+// their meaning.
+
+import type { FastifyRequest } from "fastify";
+import type { MaybePromise } from "../../../base/maybe-promise.js";
+import type { Limit } from "../../../limits/limits.js";
+import type { Store } from "../../../stores/store.js";
+import type { RateLimitOptions } from "../../handler/http-options.js";
+import type { RefusalContext } from "../../response/refusal.js";
+import type { ForeignStoreClass } from "./custom-store.js";
+
+/** Where in the life of a request it is counted. */
+export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHandler";
+
+/** A value that depends on the request and the key under which it is counted. */
+export type ValueByKey<T> = (request: FastifyRequest, key: string) => MaybePromise<T>;
+
+/** What `errorResponseBuilder` is told. */
+export interface ErrorResponseContext {
+  /** 429, or 403 for who is banned. */
+  readonly statusCode: number;
+  readonly ban: boolean;
+  /** How long to wait, as "1 minute". */
+  readonly after: string;
+  readonly max: number;
+  /** How long to wait, in milliseconds. */
+  readonly ttl: RefusalContext["retryAfterMs"];
+}
+
+/** Options of a limit, for all routes or in `config.rateLimit` of one. */
+export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyRequest>, "limit"> {
+  /** A limit such as `tokenBucket(…)`, or several, in place of `max` and `timeWindow`. */
+  limit?: Limit | readonly Limit[];
+  /** How many requests in each `timeWindow`; default 1,000. With 0 every request is refused. */
+  max?: number | ValueByKey<number>;
+  /** In milliseconds, or a string: `"1 minute"`, `"30s"`; default 60,000. */
+  timeWindow?: number | string | ValueByKey<number>;
+  /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
+  keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>;
+  /** Who is not counted: keys as `keyGenerator` answers them, addresses without it; or a function. */
+  allowList?: readonly (string | number)[] | ValueByKey<boolean>;
+  /** After so many refusals in a window the answer is 403; default: never. */
+  ban?: number;
+  /** A refused request starts the window again: the caller has to pause for all of it. Default false. */
+  continueExceeding?: boolean;
+  /** As `continueExceeding`, and each refusal doubles the wait that is shown. Default false. */
+  exponentialBackoff?: boolean;
+  /** How many bits of an IPv6 address are one client, 1 to 128; default 64. */
+  ipv6Subnet?: number;
+  /** Default `"onRequest"`. */
+  hook?: FastifyHook;
+  /** Makes what is thrown for a refused request: Fastify's error handling answers it. */
+  errorResponseBuilder?: (
+    request: FastifyRequest,
+    context: ErrorResponseContext,
+  ) => MaybePromise<object>;
+  /** Told of each request that passes. What it and the next two throw goes to `onError`. */
+  onExceeding?: (request: FastifyRequest, key: string) => unknown;
+  /** Told of each request that is refused. */
+  onExceeded?: (request: FastifyRequest, key: string) => unknown;
+  /** Told of each refusal of who is banned. */
+  onBanReach?: (request: FastifyRequest, key: string) => unknown;
+  /** `true` is `onStoreFailure: "open"`, `false` is `"throw"`. Default: `"local"`. */
+  skipOnError?: boolean;
+  /** RateLimit-Limit, -Remaining and -Reset in place of the X- ones; default: as `headers` says. */
+  enableDraftSpec?: boolean;
+  /** Fields that refusals go without, by lower-case name: `{ "retry-after": false }`. */
+  addHeaders?: Readonly<Record<string, boolean>>;
+  /** Fields that other responses go without. */
+  addHeadersOnExceeding?: Readonly<Record<string, boolean>>;
+  /** Routes with the same one share their counters; default: each route has its own. */
+  groupId?: string;
+}
+
+/** Options of the plugin without a policy. */
+export interface FastifyOptions extends Omit<FastifyLimitOptions, "store"> {
+  /** Whether routes without `config.rateLimit`, and requests without a route, count; default true. */
+  global?: boolean;
+  /** What the names of counters begin with: `name`, under another name. */
+  nameSpace?: string;
+  /** Where the counters are; or a store class that was written for @fastify/rate-limit. */
+  store?: Store | ForeignStoreClass;
+  /** How many keys are kept in memory, if there is no `store`. */
+  cache?: number;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Limits of this route alone, or `false` for none. */
+    rateLimit?: FastifyLimitOptions | false;
+  }
+}

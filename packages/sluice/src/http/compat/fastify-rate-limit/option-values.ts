@@ -1,0 +1,44 @@
+// Values of options as @fastify/rate-limit reads them: invalid numbers become the default.
+
+import type { FastifyRequest } from "fastify";
+import { show } from "../../../base/errors.js";
+import type { MaybePromise } from "../../../base/maybe-promise.js";
+import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import type { ValueByKey } from "./fastify-options.js";
+
+const MAX_DEFAULT = 1_000;
+const SUBNET_DEFAULT = 64;
+
+/** An invalid limit becomes the default, as in @fastify/rate-limit. */
+export function toMax(max: unknown): number {
+  return Number.isFinite(max) && (max as number) >= 0 ? Math.trunc(max as number) : MAX_DEFAULT;
+}
+
+/** An invalid length of a prefix becomes the default. */
+export function toSubnet(bits: unknown): number {
+  const isLength = Number.isFinite(bits) && (bits as number) >= 0 && (bits as number) <= 128;
+  return isLength ? Math.max(1, Math.trunc(bits as number)) : SUBNET_DEFAULT;
+}
+
+/** A number, or what a function chooses for a request. */
+export function numberFor(
+  value: number | ValueByKey<number>,
+  request: FastifyRequest,
+  key: string,
+): MaybePromise<number> {
+  return typeof value === "function" ? value(request, key) : value;
+}
+
+/** Names of fields that are not to be sent. */
+export function toHidden(
+  site: OptionSite,
+  shown: Readonly<Record<string, boolean>> = {},
+): ReadonlySet<string> {
+  if (typeof shown !== "object" || shown === null) {
+    refuse(
+      site,
+      `addHeaders must be an object such as { "retry-after": false }, got ${show(shown)}`,
+    );
+  }
+  return new Set(Object.keys(shown).filter((name) => shown[name] === false));
+}

@@ -1,0 +1,45 @@
+// The key of a request, for callbacks and for `createRateLimit`: `keyGenerator` is called once for each request,
+// and what it returned is kept on the request.
+
+import type { FastifyRequest } from "fastify";
+import { tell } from "../../../base/maybe-promise.js";
+import { normalizeIP } from "../../adapters/fastify/client-address.js";
+import type { Door } from "../../handler/handler.js";
+import { toKey } from "../window-entrance.js";
+
+const KEY: unique symbol = Symbol("sluice.key");
+
+/** What `keyGenerator` returns. */
+export type FoundKey = string | number;
+
+type Keyed = FastifyRequest & { [KEY]?: FoundKey | undefined };
+
+/** Keeps what `keyGenerator` returned. Throws if it is not a key. */
+export function setKey(request: FastifyRequest, found: unknown): FoundKey {
+  toKey("keyGenerator", found);
+  (request as Keyed)[KEY] = found as FoundKey;
+  return found as FoundKey;
+}
+
+/** What `keyGenerator` returned; without one, the client's address. */
+export function keyIn(request: FastifyRequest): FoundKey {
+  return (request as Keyed)[KEY] ?? normalizeIP(request.ip);
+}
+
+/** The same as it is counted. */
+export function countedKeyIn(request: FastifyRequest): string {
+  return String(keyIn(request));
+}
+
+/** Calls a callback with a request and its key. What it throws goes to `onError` and changes nothing else. */
+export function tellWithKey(
+  callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
+  request: FastifyRequest,
+  door: Door,
+): void {
+  if (callback === undefined) return;
+  tell(
+    () => callback(request, keyIn(request) as never),
+    (error) => door.onError(error),
+  );
+}

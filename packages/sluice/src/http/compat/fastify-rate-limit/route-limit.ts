@@ -1,0 +1,261 @@
+// One limit of a Fastify application, for all routes or for one: options of @fastify/rate-limit said in
+// ours wherever that is possible. What is left over is whom to leave out and which numbers a function
+// chooses, both by the key, and how a refusal is answered.
+
+import type { FastifyRequest } from "fastify";
+import { show } from "../../../base/errors.js";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  oneOf,
+  refuse,
+} from "../../../base/option-checks.js";
+import type { Policy } from "../../../rules/policy/policy.js";
+import { addressOf } from "../../adapters/fastify/client-address.js";
+import type { Door } from "../../handler/handler.js";
+import {
+  type HttpOptions,
+  RATE_LIMIT_OPTIONS,
+  type RateLimitOptions,
+  toDoor,
+} from "../../handler/http-options.js";
+import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
+import { toWindowDoor, WindowDoors } from "../window-handlers.js";
+import { ForeignLimit, type ForeignStore } from "./custom-store.js";
+import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./fastify-options.js";
+import { FastifyRefusals } from "./fastify-refusals.js";
+import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
+import { HitCounter } from "./refused-hits.js";
+import { countedKeyIn, setKey } from "./request-key.js";
+import { toTimeWindow, toWindowMs } from "./time-window.js";
+
+/** A limit, ready for requests. */
+export interface FastifyLimit {
+  readonly hook: FastifyHook;
+  /** Where a request enters; undefined if it is not to be counted. */
+  readonly doorOf: (request: FastifyRequest) => MaybePromise<Door | undefined>;
+  /** Undefined if functions choose among several. */
+  readonly policy: Policy | undefined;
+  /** Undefined: a refusal is answered as the door says. */
+  readonly refusals: FastifyRefusals | undefined;
+  /** Counts beyond the limit; undefined if that is one of ours. */
+  readonly hits: HitCounter | undefined;
+  readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
+  /** Fields that responses go without, by lower-case name. */
+  readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
+  /** Decides and answers in place of all of the above, over a store class of @fastify/rate-limit. */
+  readonly foreign: ForeignLimit | undefined;
+  /** Whether `identity` says which proxies are trusted; if not, the app's `trustProxy` does. */
+  readonly knowsProxies: boolean;
+  close(): Promise<void>;
+}
+
+/** Options that are not ours. */
+const KNOWN_FROM_FASTIFY = [
+  "max",
+  "timeWindow",
+  "keyGenerator",
+  "allowList",
+  "ban",
+  "continueExceeding",
+  "exponentialBackoff",
+  "ipv6Subnet",
+  "hook",
+  "errorResponseBuilder",
+  "onExceeding",
+  "onExceeded",
+  "onBanReach",
+  "skipOnError",
+  "enableDraftSpec",
+  "addHeaders",
+  "addHeadersOnExceeding",
+  "groupId",
+] as const;
+
+const FUNCTIONS = [
+  "keyGenerator",
+  "errorResponseBuilder",
+  "onExceeding",
+  "onExceeded",
+  "onBanReach",
+] as const;
+const BOOLEANS = [
+  "continueExceeding",
+  "exponentialBackoff",
+  "skipOnError",
+  "enableDraftSpec",
+] as const;
+
+const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
+  switches: ["enableDraftSpec", "continueExceeding", "exponentialBackoff"],
+  pairs: [
+    ["limit", "max"],
+    ["limit", "timeWindow"],
+    ["limit", "ban"],
+    ["limit", "continueExceeding"],
+    ["limit", "exponentialBackoff"],
+    ["key", "keyGenerator"],
+    ["key", "ipv6Subnet"],
+    ["headers", "enableDraftSpec"],
+    ["body", "errorResponseBuilder"],
+    ["onStoreFailure", "skipOnError"],
+  ],
+};
+
+/** What can't be kept, and what to do instead. */
+const NOT_KEPT = {
+  redis: "pass store: redisStore(client), from sluice/redis",
+};
+
+/** Where a request may be counted. */
+export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** The limit of a policy. */
+export function toPolicyLimit(
+  site: OptionSite,
+  policy: Policy,
+  { hook, ...options }: HttpOptions<FastifyRequest> & { hook?: FastifyHook },
+): FastifyLimit {
+  const door = toDoor(site, policy, options);
+  return {
+    hook: toHook(site, hook),
+    doorOf: () => door,
+    policy,
+    refusals: undefined,
+    hits: undefined,
+    foreign: undefined,
+    onPassed: undefined,
+    hidden: { passed: NOTHING, refused: NOTHING },
+    knowsProxies: options.identity?.trustedProxies !== undefined,
+    close: () => door.close(),
+  };
+}
+
+/** A limit of these options. `store` and `name` are given: limits of an application share a store. */
+export function toFastifyLimit(
+  site: OptionSite,
+  options: FastifyLimitOptions & Required<Pick<FastifyLimitOptions, "store" | "name">>,
+): FastifyLimit {
+  refuseBoth(site, options, EITHER_OR);
+  refuseNotKept(site, options, "@fastify/rate-limit", NOT_KEPT);
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
+  checkTypes(site, options);
+  if (options.groupId !== undefined && typeof options.groupId !== "string") {
+    refuse(site, `groupId must be a string, got ${show(options.groupId)}`);
+  }
+  const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
+  return {
+    ...toEntrance(site, options),
+    hook: toHook(site, options.hook),
+    refusals: FastifyRefusals.of(options),
+    hits: options.limit === undefined ? new HitCounter(options) : undefined,
+    onPassed: onExceeding,
+    foreign: undefined,
+    hidden: { passed: toHidden(site, addHeadersOnExceeding), refused: toHidden(site, addHeaders) },
+    // Nor is there an address to be found where a function says who is who.
+    knowsProxies:
+      options.keyGenerator !== undefined ||
+      typeof options.key === "function" ||
+      identity?.trustedProxies !== undefined,
+  };
+}
+
+/** A limit over a store class of @fastify/rate-limit. */
+export function toForeignLimit(
+  site: OptionSite,
+  store: ForeignStore,
+  options: FastifyLimitOptions,
+): FastifyLimit {
+  checkTypes(site, options);
+  return {
+    hook: toHook(site, options.hook),
+    doorOf: () => undefined,
+    policy: undefined,
+    refusals: undefined,
+    hits: undefined,
+    onPassed: undefined,
+    hidden: { passed: NOTHING, refused: NOTHING },
+    foreign: new ForeignLimit(site, store, options),
+    knowsProxies: true,
+    close: async () => {},
+  };
+}
+
+function checkTypes(site: OptionSite, options: FastifyLimitOptions): void {
+  checkFunctions(site, options, FUNCTIONS);
+  checkBooleans(site, options, BOOLEANS);
+  const { allowList } = options;
+  if (allowList === undefined || allowList === null) return;
+  if (typeof allowList === "function" || Array.isArray(allowList)) return;
+  refuse(site, `allowList must be a list or a function, got ${show(allowList)}`);
+}
+
+function toHook(site: OptionSite, hook: unknown): FastifyHook {
+  return oneOf(site, "hook", hook || "onRequest", HOOKS);
+}
+
+type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
+
+function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
+  const own = toOwn(options);
+  const { limit, allowList } = options;
+  const max = typeof options.max === "function" ? options.max : toMax(options.max);
+  const windowMs = toTimeWindow(site, options.timeWindow);
+  if (typeof max === "function" || typeof windowMs === "function") {
+    const doors = new WindowDoors(site, own);
+    const doorOf = unlessAllowed(options, (request, key) =>
+      andThen(numberFor(max, request, key), (size) =>
+        andThen(numberFor(windowMs, request, key), (ms) =>
+          doors.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
+        ),
+      ),
+    );
+    return { doorOf, policy: undefined, close: () => doors.close() };
+  }
+  const door =
+    limit === undefined
+      ? toWindowDoor(site, own, { limit: max, windowMs })
+      : toDoor(site, { ...own, limit });
+  const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
+  const doorOf = needsKey ? unlessAllowed(options, () => door) : () => door;
+  return { doorOf, policy: door.policy, close: () => door.close() };
+}
+
+/** Everything but the limit, in our own names. */
+function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyRequest>, "limit"> {
+  const own: Record<string, unknown> = { ...options };
+  delete own.limit;
+  for (const name of KNOWN_FROM_FASTIFY) delete own[name];
+  const { keyGenerator, ipv6Subnet, skipOnError, enableDraftSpec, limit } = options;
+  if (keyGenerator !== undefined) own.key = countedKeyIn;
+  else if (ipv6Subnet !== undefined) own.key = `subnet:32/${toSubnet(ipv6Subnet)}`;
+  if (skipOnError !== undefined) own.onStoreFailure = skipOnError ? "open" : "throw";
+  if (enableDraftSpec) own.headers = "draft-6";
+  // As clients of @fastify/rate-limit know it: seconds from now, and no X- fields beside the draft's.
+  if (limit === undefined) own.legacyHeaders ??= enableDraftSpec ? false : "delta";
+  return own as Omit<RateLimitOptions<FastifyRequest>, "limit">;
+}
+
+/** Finds the key, and the door unless the key is on the list of those who are not counted. */
+function unlessAllowed(
+  { keyGenerator, allowList }: FastifyLimitOptions,
+  doorOf: ValueByKey<Door>,
+): FastifyLimit["doorOf"] {
+  const allowed = Array.isArray(allowList) ? new Set<string>(allowList.map(String)) : undefined;
+  const isAllowed =
+    typeof allowList === "function"
+      ? allowList
+      : (_request: FastifyRequest, key: string) => allowed?.has(String(key)) === true;
+  return (request) =>
+    andThen(keyGenerator === undefined ? addressOf(request) : keyGenerator(request), (found) => {
+      // A string by its type, as in @fastify/rate-limit; a number if `keyGenerator` returned one.
+      const key = setKey(request, found) as string;
+      return andThen(isAllowed(request, key), (isFree) =>
+        isFree ? undefined : doorOf(request, key),
+      );
+    });
+}

@@ -1,0 +1,43 @@
+// The options of the Hono middleware: ours, and those that users of hono-rate-limiter know, which keep
+// their meaning.
+
+import type { Context, Next } from "hono";
+import type { MaybePromise } from "../../../base/maybe-promise.js";
+import type { PeerOptions } from "../../adapters/fetch/fetch-options.js";
+import type { RateLimitOptions } from "../../handler/http-options.js";
+import type { LimitOrNumber } from "../window-entrance.js";
+
+/** A value that depends on the request. */
+export type OfContext<T> = (c: Context) => MaybePromise<T>;
+
+/** Answers a refused request, or lets it go on by `next`. The fields are already set. */
+export type HonoRefusalHandler = (c: Context, next: Next, options: HonoOptions) => unknown;
+
+/** Options of the Hono middleware without a policy. */
+export interface HonoOptions extends Omit<RateLimitOptions<Context>, "limit">, PeerOptions {
+  /**
+   * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
+   * function that chooses it. Default 5.
+   */
+  limit?: LimitOrNumber<Context>;
+  /** How long a window is, where `limit` is a number; default 60,000. */
+  windowMs?: number;
+  /** What is counted by, in place of `key`. It has to return a string that is not empty, or a number. */
+  keyGenerator?: OfContext<string | number>;
+  /** Answers refused requests. */
+  handler?: HonoRefusalHandler;
+  /** What refused requests get: a string is sent as text, anything else as JSON. */
+  message?: unknown;
+  /** The status of refused requests, 400 to 599; default 429. */
+  statusCode?: number;
+  /** `true` is `"draft-6"`, `false` is `headers: "none"`. Default: as `headers` says. */
+  standardHeaders?: boolean | "draft-6" | "draft-7" | "draft-8";
+  /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */
+  skipFailedRequests?: boolean;
+  /** Counts only requests that fail. Default false. */
+  skipSuccessfulRequests?: boolean;
+  /** What failing is; default: a status from 400. `c.res` is the response. */
+  requestWasSuccessful?: OfContext<boolean>;
+  /** Where handlers find what was decided: `c.get(…)`; default `"rateLimit"`. */
+  requestPropertyName?: string;
+}

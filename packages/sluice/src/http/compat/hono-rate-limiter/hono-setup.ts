@@ -1,0 +1,125 @@
+// Options of hono-rate-limiter said in ours wherever that is possible. What is left over is how a refusal is
+// answered, and what functions decide.
+
+import type { Context, Next } from "hono";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import {
+  asOptions,
+  checkBooleans,
+  checkFunctions,
+  type OptionSite,
+  stringOf,
+  whole,
+} from "../../../base/option-checks.js";
+import { RATE_LIMIT_OPTIONS, type RateLimitOptions } from "../../handler/http-options.js";
+import { BODY_FIELDS } from "../../response/response-headers.js";
+import { type EitherOr, refuseBoth } from "../either-or.js";
+import {
+  EXPRESS_LIKE_PAIRS,
+  toCounted,
+  toHeaderForm,
+  toIsCounted,
+} from "../express-like-options.js";
+import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
+import type { HonoOptions } from "./hono-options.js";
+
+/** Options, validated and said in ours. */
+export interface HonoSetup extends Entrance<Context> {
+  /** Answers refused requests; undefined: as the response says. */
+  readonly answer: Answer | undefined;
+  /** Whether a response counts; undefined: the rule knows. */
+  readonly isCounted: ((c: Context) => MaybePromise<boolean>) | undefined;
+  /** Where handlers find what was decided. */
+  readonly infoName: string;
+}
+
+/** Answers a refused request. `refused` is the response that would be sent. */
+export type Answer = (c: Context, next: Next, refused: Response) => unknown;
+
+/** Options that are not ours. */
+const KNOWN_FROM_HONO_RATE_LIMITER = [
+  "windowMs",
+  "keyGenerator",
+  "handler",
+  "message",
+  "statusCode",
+  "standardHeaders",
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "requestWasSuccessful",
+  "requestPropertyName",
+] as const;
+
+const EITHER_OR: EitherOr<keyof HonoOptions> = {
+  switches: ["skipFailedRequests", "skipSuccessfulRequests"],
+  pairs: EXPRESS_LIKE_PAIRS,
+};
+
+const LIMIT_DEFAULT = 5;
+const WINDOW_MS_DEFAULT = 60_000;
+const STATUS_DEFAULT = 429;
+const STATUS = { min: 400, max: 599 };
+/** What `handler` gets if there is no `message`. */
+const MESSAGE_DEFAULT = "Too many requests, please try again later.";
+export const INFO_NAME = "rateLimit";
+
+/** Validates options and says them in ours. */
+export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">): HonoSetup {
+  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_HONO_RATE_LIMITER, "peer"]);
+  refuseBoth(site, options, EITHER_OR);
+  checkFunctions(site, options, ["keyGenerator", "handler", "requestWasSuccessful"]);
+  checkBooleans(site, options, ["skipFailedRequests", "skipSuccessfulRequests"]);
+  const { limit = LIMIT_DEFAULT, windowMs } = options;
+  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName) ?? INFO_NAME;
+  const own = toOwn(site, options);
+  return {
+    ...toEntrance(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
+    answer: toAnswer(site, options),
+    isCounted: toIsCounted(options),
+    infoName,
+  };
+}
+
+function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context> {
+  const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
+  for (const name of KNOWN_FROM_HONO_RATE_LIMITER) delete own[name];
+  const { standardHeaders, keyGenerator: keyOf } = options;
+  if (keyOf !== undefined) {
+    own.key = (c: Context) => andThen(keyOf(c), (key) => toKey("keyGenerator", key));
+  }
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
+  Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
+  return own as unknown as RateLimitOptions<Context>;
+}
+
+function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {
+  const { handler, message, statusCode } = options;
+  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
+  if (handler === undefined && message === undefined && statusCode === undefined) return undefined;
+  const status = statusCode ?? STATUS_DEFAULT;
+  if (handler !== undefined) {
+    const used = { message: MESSAGE_DEFAULT, ...options, statusCode: status };
+    return (c, next, refused) => {
+      setFields(c, refused);
+      return handler(c, next, used);
+    };
+  }
+  if (message === undefined) {
+    return (_c, _next, refused) => new Response(refused.body, { status, headers: refused.headers });
+  }
+  return (c, _next, refused) => {
+    setFields(c, refused);
+    const found = typeof message === "function" ? message(c) : message;
+    return andThen(found as MaybePromise<unknown>, (body) => {
+      c.status(status as 429);
+      return typeof body === "string" ? c.text(body) : c.json(body as object);
+    });
+  };
+}
+
+/** The fields of a refusal, without those of a body that is not sent. */
+function setFields(c: Context, { headers }: Response): void {
+  headers.forEach((value, name) => {
+    if (!BODY_FIELDS.has(name)) c.header(name, value);
+  });
+}

@@ -1,0 +1,411 @@
+import { describe, expect, it } from "vitest";
+import { byName, doorOf, now, SITE, START_MS, viewOf } from "../../../test/door-stand.js";
+import { MoodyStore } from "../../../test/resilient-stand.js";
+import { concurrency, fixedWindow, tokenBucket } from "../../limits/limits.js";
+import { ForwardingStore } from "../../stores/forwarding-store.js";
+import { memoryStore } from "../../stores/memory/memory-store.js";
+import { ManualClock } from "../../testing/manual-clock.js";
+import type { RequestView } from "../identity/http-request.js";
+import type { Passage } from "./handled-request.js";
+import type { Door } from "./handler.js";
+import { type RateLimitOptions, toDoor } from "./http-options.js";
+
+const one = fixedWindow({ limit: 1, windowMs: 60_000 });
+const three = fixedWindow({ limit: 3, windowMs: 60_000 });
+
+function simple(options: Partial<RateLimitOptions>) {
+  const clock = new ManualClock(START_MS);
+  return toDoor(SITE, { limit: one, clock, ...options });
+}
+
+describe("a door", () => {
+  it("answers at once over memory, and finds out who the caller is only if a rule asks", () => {
+    let asked = 0;
+    const user = () => {
+      asked += 1;
+      return "ann";
+    };
+    const { enter } = doorOf(
+      [
+        { id: "by-ip", limit: three },
+        { id: "by-user", match: { path: "/mine" }, key: "user", limit: one },
+      ],
+      { identity: { user } },
+    );
+    expect(enter().refusal).toBeUndefined();
+    expect(asked).toBe(0);
+    expect(enter({ target: "/mine" }).refusal).toBeUndefined();
+    expect(enter({ target: "/mine" }).decision.rule).toBe("by-user");
+    expect(asked).toBe(2);
+    enter();
+    expect(enter({ target: "/mine" }).decision.rule).toBe("by-ip");
+    expect(asked).toBe(2);
+  });
+
+  it("never lets a refusal of its own count for a door around it", () => {
+    const outer = doorOf([{ id: "failures", when: { statusNot: [200] }, limit: one }]);
+    const inner = doorOf([{ id: "tight", limit: one }]);
+    inner.enter();
+    const attempt = (status: number) => {
+      const raw = {};
+      const around = outer.enter({ raw });
+      if (around.refusal !== undefined) return "outer";
+      const within = inner.enter({ raw });
+      around.finish({ status: within.refusal?.status ?? status });
+      return within.refusal === undefined ? "passed" : "inner";
+    };
+    expect([attempt(200), attempt(200), attempt(200)]).toEqual(["inner", "inner", "inner"]);
+    inner.clock.advance(60_000);
+    expect([attempt(401), attempt(200)]).toEqual(["passed", "outer"]);
+  });
+
+  it("tells onRefused of each refusal with the request, and of nothing else", () => {
+    const told: [Partial<Passage>, unknown][] = [];
+    const { enter } = doorOf([{ id: "r", limit: one }], {
+      onRefused: ({ limit, remaining }, request) => void told.push([{ limit, remaining }, request]),
+    });
+    const raw = { name: "the second" };
+    enter();
+    enter({ raw });
+    expect(told).toEqual([[{ limit: 1, remaining: 0 }, raw]]);
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("broken");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("broken"))],
+  ])("refuses as ever where onRefused %s, and onError hears of it", async (_how, onRefused) => {
+    const errors: unknown[] = [];
+    const { enter } = doorOf([{ id: "r", limit: one }], {
+      onRefused: onRefused as () => void,
+      onError: (error) => {
+        errors.push(error);
+        throw new Error("nobody hears this");
+      },
+    });
+    enter();
+    expect(enter().refusal?.status).toBe(429);
+    await expect.poll(() => errors).toMatchObject([{ message: "broken" }]);
+  });
+
+  it("hands on the id that makes a request count once", () => {
+    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }], {
+      requestId: (raw) => (raw as { id?: string }).id,
+    });
+    const left = (raw: object) => enter({ raw }).remaining;
+    expect([left({ id: "a" }), left({ id: "a" }), left({ id: "b" }), left({})]).toEqual([
+      2, 2, 1, 0,
+    ]);
+  });
+
+  it.each([
+    ["a promise", () => Promise.resolve("id")],
+    ["a promise that fails", () => Promise.reject(new Error("late"))],
+    ["an empty text", () => ""],
+    ["a number", () => 7],
+    ["null", () => null],
+  ])("refuses to count by an id that is %s", (_what, requestId) => {
+    const { enter } = doorOf([{ id: "r", limit: one }], { requestId: requestId as () => string });
+    expect(enter).toThrow("requestId must return a text or undefined, at once");
+  });
+
+  it("lets the error of a store through where the rule says so", async () => {
+    const store = new MoodyStore(memoryStore());
+    store.mood = "failing";
+    const { door } = doorOf([{ id: "r", limit: one, onStoreFailure: "throw" }], {}, { store });
+    await expect(async () => door.enter(viewOf())).rejects.toMatchObject({
+      code: "SLUICE_STORE_UNAVAILABLE",
+      status: 503,
+    });
+  });
+
+  it("gives everything back for a request that there is no room to delay", () => {
+    const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
+    const slow = { id: "slow", limit, onExceed: "delay", delayMsMax: 5_000 };
+    const busy = { id: "busy", limit: concurrency({ limit: 3, permitMs: 60_000 }) };
+    const { enter, clock } = doorOf([slow, busy], { delayedMax: 1 });
+    expect(enter().delayMs).toBe(0);
+    const waiting = enter();
+    expect(waiting.delayMs).toBe(1_000);
+    for (let i = 0; i < 3; i++) {
+      const { refusal, fields } = enter();
+      expect(refusal).toMatchObject({ status: 429, retryAfterMs: 2_000 });
+      const { ratelimit, ...named } = byName([...fields, ...(refusal?.fields ?? [])]);
+      expect(ratelimit).toMatch(/^"slow";r=0;t=2, /);
+      expect([named["retry-after"], named["x-ratelimit-limit"]]).toEqual(["2", "1"]);
+      expect(JSON.parse(refusal?.body ?? "")["violated-policies"]).toEqual(["slow"]);
+    }
+    // Who gives up leaves its room, and its slot to nobody.
+    waiting.finish({});
+    expect(enter().delayMs).toBe(2_000);
+    clock.advance(2_000);
+    expect(enter().delayMs).toBe(1_000);
+  });
+});
+
+describe("a refusal because no permit is free", () => {
+  const limit = concurrency({ limit: 1, permitMs: 3_600_000 });
+  const told = ({ fields, refusal }: Passage) => byName([...fields, ...(refusal?.fields ?? [])]);
+
+  it("names no time until a permit is released, and never when one expires", () => {
+    const { enter } = doorOf([{ id: "busy", limit }]);
+    expect(told(enter())["x-ratelimit-reset"]).toBeUndefined();
+    const refused = enter();
+    const fields = told(refused);
+    expect(fields.ratelimit).toBe('"busy";r=0');
+    expect([fields["retry-after"], fields["x-ratelimit-reset"]]).toEqual([undefined, undefined]);
+    expect(JSON.parse(refused.refusal?.body ?? "")).toMatchObject({
+      status: 429,
+      detail: "The rate limit is exceeded. Try again when a request has ended.",
+      retryAfterMs: null,
+    });
+  });
+
+  it("names the time for which permits of the rule were recently held", () => {
+    const { enter, clock } = doorOf([{ id: "busy", limit }]);
+    for (let i = 0; i < 20; i++) {
+      const passage = enter();
+      clock.advance(4_300);
+      passage.finish({ status: 200 });
+    }
+    enter();
+    const refused = enter();
+    const fields = told(refused);
+    expect([fields["retry-after"], fields.ratelimit]).toEqual(["5", '"busy";r=0;t=5']);
+    expect(refused.refusal?.retryAfterMs).toBe(4_300);
+    expect(refused.decision.retryAfterMs).toBe(3_600_000);
+  });
+
+  it("says at least a second, and no less than a rate limit that refuses too", () => {
+    const rate = fixedWindow({ limit: 2, windowMs: 60_000 });
+    const { enter, clock } = doorOf([
+      { id: "busy", limit },
+      { id: "rate", limit: rate },
+    ]);
+    const first = enter();
+    clock.advance(300);
+    first.finish({ status: 200 });
+    enter();
+    expect(told(enter())["retry-after"]).toBe("60");
+    const { enter: again, clock: time } = doorOf([{ id: "busy", limit }]);
+    const short = again();
+    time.advance(300);
+    short.finish({ status: 200 });
+    again();
+    expect(told(again())["retry-after"]).toBe("1");
+  });
+});
+
+describe("a passage", () => {
+  it("is the info that handlers know from elsewhere", () => {
+    const { enter } = doorOf([{ id: "r", limit: three }]);
+    enter();
+    const info = enter();
+    expect(info).toMatchObject({ limit: 3, used: 2, remaining: 1 });
+    expect(info.resetTime).toEqual(new Date(START_MS + 60_000));
+    const none = doorOf([{ id: "r", match: { path: "/x" }, limit: one }]).enter();
+    expect([none.limit, none.used]).toEqual([Number.POSITIVE_INFINITY, 0]);
+    expect(none.isHeld).toBe(false);
+  });
+
+  it("charges what the handler said last, and refuses what is no cost", () => {
+    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }]);
+    const passage = enter();
+    expect(() => passage.settle(-1)).toThrow("cost must be a whole number");
+    passage.settle(1);
+    passage.settle(2);
+    passage.finish({ status: 200 });
+    passage.finish({ status: 200, cost: 0 });
+    expect(enter().remaining).toBe(0);
+  });
+
+  it("says whether it has to be finished, and whether by the bytes of the response", () => {
+    const held = (rule: object) => {
+      const passage = doorOf([{ id: "r", limit: three, ...rule }]).enter();
+      return [passage.isHeld, passage.needsBytes];
+    };
+    expect(held({})).toEqual([false, false]);
+    expect(held({ when: { status: [401] } })).toEqual([true, false]);
+    expect(held({ settle: "bytes" })).toEqual([true, true]);
+  });
+});
+
+describe("the simple case", () => {
+  it("is a rule called default that counts by address", () => {
+    const door = simple({});
+    const enter = (peer: string) => now(door.enter(viewOf({ peer })));
+    expect(enter("203.0.113.1").decision).toMatchObject({ allowed: true, rule: "default" });
+    expect(enter("203.0.113.1").decision).toMatchObject({ allowed: false, rule: "default" });
+    expect(enter("203.0.113.2").decision.allowed).toBe(true);
+  });
+
+  it("counts by dimensions, under a name, with several limits", () => {
+    const door = simple({ key: ["header:x-a", "ip"], name: "mine", limit: [three, one] });
+    const enter = (a: string) => now(door.enter(viewOf({ headers: { "x-a": a } })));
+    expect(byName(enter("1").fields).ratelimit).toBe('"mine";r=2;t=60, "mine/2";r=0;t=60');
+    expect([enter("1").decision.allowed, enter("2").decision.allowed]).toEqual([false, true]);
+  });
+
+  it("takes a cost, or a function that finds it", async () => {
+    expect(now(simple({ limit: three, cost: 2 }).enter(viewOf())).remaining).toBe(1);
+    const door = simple({ limit: three, cost: (raw) => (raw as { cost: number }).cost });
+    expect(now(door.enter(viewOf({ raw: { cost: 2 } }))).remaining).toBe(1);
+    const later = simple({ limit: three, cost: async () => 3 });
+    expect((await later.enter(viewOf())).remaining).toBe(0);
+    expect(() => door.enter(viewOf({ raw: { cost: -1 } }))).toThrow("cost must be a whole number");
+  });
+
+  it("asks for key and cost only if the request is not skipped", () => {
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return "a";
+    };
+    const door = simple({ skip: () => true, key: ask });
+    const passage = now(door.enter(viewOf()));
+    expect([passage.fields, passage.refusal, passage.isHeld, asked]).toEqual([
+      [],
+      undefined,
+      false,
+      0,
+    ]);
+  });
+
+  it.each([[""], [7], [null]])("refuses a key function that answers %j", (key) => {
+    const door = simple({ key: () => key as string });
+    expect(() => door.enter(viewOf())).toThrow(/the key function answered/);
+  });
+
+  it("keeps a key from a function apart from facts of other kinds", () => {
+    const door = simple({ key: (raw) => (raw as { key: string }).key });
+    const enter = (key: string) => now(door.enter(viewOf({ raw: { key } }))).decision.allowed;
+    expect([enter("a|b"), enter("a%7Cb"), enter("ip:203.0.113.10"), enter("__proto__")]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(enter("a|b")).toBe(false);
+  });
+
+  it("closes the policy that it made, and leaves one that was given", async () => {
+    const door = simple({});
+    await door.close();
+    expect(() => door.enter(viewOf())).toThrow("closed");
+    const given = doorOf([{ id: "r", limit: one }]);
+    await given.door.close();
+    expect(given.enter().refusal).toBeUndefined();
+  });
+});
+
+describe("the simple case over a store that others use", () => {
+  it.each(["throws", "rejects"])("tells onError of settling that fails, which %s", async (how) => {
+    class Failing extends ForwardingStore {
+      override settle(): never {
+        throw new Error("gone");
+      }
+    }
+    const store = new Failing(memoryStore());
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => {
+      errors.push(error);
+      if (how === "throws") throw new Error("nobody hears this");
+      return Promise.reject(new Error("nor this"));
+    };
+    const door = simple({ store, settle: "code", onError: onError as unknown as () => void });
+    const passage = await door.enter(viewOf());
+    await passage.finish({ status: 200 });
+    expect(errors).toMatchObject([{ message: "gone" }]);
+  });
+
+  it("refuses a name that has other numbers there, until that door is closed", async () => {
+    const store = memoryStore();
+    const first = simple({ store, limit: one });
+    expect(() => simple({ store, limit: three })).toThrow(
+      'rateLimit: the name "default" is in use over this store with other numbers',
+    );
+    expect(() => simple({ store, limit: [one, three] })).toThrow("give each a name of its own");
+    simple({ store, limit: three, name: "other" });
+    simple({ store: memoryStore(), limit: three });
+    const second = simple({ store, limit: fixedWindow({ limit: 1, windowMs: 60_000 }) });
+    await first.close();
+    await first.close();
+    expect(() => simple({ store, limit: three })).toThrow("other numbers");
+    await second.close();
+    simple({ store, limit: three });
+  });
+});
+
+describe("GET /rate_limit", () => {
+  it("tells the caller's state under every exposed rule, charges nothing and is kept by no cache", () => {
+    const { door, enter } = doorOf([
+      { id: "a", limit: three },
+      { id: "b", match: { path: "/other" }, key: "global", limit: one },
+      { id: "hidden", limit: one, key: "header:x-id", expose: false },
+    ]);
+    enter();
+    const ask = () => now(door.status(viewOf({ target: "/rate_limit" })));
+    const { status, fields, body } = ask();
+    expect(status).toBe(200);
+    expect(byName(fields)).toEqual({
+      "cache-control": "no-store",
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(body.length),
+    });
+    expect(JSON.parse(body)).toMatchObject({
+      rules: [
+        { rule: "a", keyType: "ip", limit: 3, remaining: 2, resetMs: 60_000, retryAfterMs: 0 },
+        { rule: "b", keyType: "global", limit: 1, remaining: 1, resetMs: 0 },
+      ],
+    });
+    expect(ask()).toEqual(ask());
+    expect(body).not.toContain("203.0.113.10");
+  });
+
+  it("has a limit for each caller: a burst of 20, then five a second", () => {
+    const { door, clock } = doorOf([{ id: "a", limit: three }]);
+    const ask = (peer: string | undefined) => now(door.status(viewOf({ peer }))).status;
+    for (let i = 0; i < 20; i++) expect(ask("203.0.113.10")).toBe(200);
+    const refused = now(door.status(viewOf({ peer: "203.0.113.10" })));
+    expect(refused.status).toBe(429);
+    expect(byName(refused.fields)).toMatchObject({
+      "cache-control": "no-store",
+      "content-type": "application/problem+json",
+      "retry-after": "1",
+    });
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "RATE_LIMIT_EXCEEDED" });
+    expect(ask("203.0.113.11")).toBe(200);
+    clock.advance(200);
+    expect([ask("203.0.113.10"), ask("203.0.113.10")]).toEqual([200, 429]);
+  });
+
+  it("counts callers of one IPv6 network together, and by name where there is no address", () => {
+    const network = doorOf([{ id: "a", limit: three }]).door;
+    const statusOf = (door: Door, view: Partial<RequestView>) =>
+      now(door.status(viewOf(view))).status;
+    for (let i = 0; i < 20; i++) statusOf(network, { peer: `2001:db8::${i}` });
+    expect(statusOf(network, { peer: "2001:db8::ffff" })).toBe(429);
+    expect(statusOf(network, { peer: "2001:db8:0:1::1" })).toBe(200);
+    const identity = { apiKey: { header: "x-api-key" } };
+    const rule = { id: "keys", key: "apiKey", onMissing: "skip", limit: three };
+    const named = doorOf([rule], { identity }).door;
+    const by = (key: string) => ({ peer: undefined, headers: { "x-api-key": key } });
+    for (let i = 0; i < 20; i++) statusOf(named, by("one"));
+    expect([statusOf(named, by("one")), statusOf(named, by("two"))]).toEqual([429, 200]);
+    const keyed = simple({ key: (request) => (request as { id: string }).id });
+    const raw = (id: string) => ({ peer: undefined, raw: { id } });
+    for (let i = 0; i < 20; i++) statusOf(keyed, raw("a"));
+    expect([statusOf(keyed, raw("a")), statusOf(keyed, raw("b"))]).toEqual([429, 200]);
+  });
+
+  it("has nothing to tell of a request that is skipped", () => {
+    expect(now(simple({ skip: () => true }).status(viewOf())).body).toBe('{"rules":[]}');
+    const door = simple({ key: () => "a" });
+    door.enter(viewOf());
+    expect(now(door.status(viewOf())).body).toContain('"remaining":0');
+  });
+});

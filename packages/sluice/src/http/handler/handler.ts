@@ -1,0 +1,284 @@
+// A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
+// what the response carries; the adapter only moves these between its framework and here.
+
+import { wallMsOf } from "../../base/clock.js";
+import { SluiceError, show } from "../../base/errors.js";
+import { andThen, drop, type MaybePromise, tell } from "../../base/maybe-promise.js";
+import type { Facts } from "../../rules/facts.js";
+import { toClientAddress } from "../../rules/identity-keys/address.js";
+import { type Policy, shortWayOf } from "../../rules/policy/policy.js";
+import { chargesOf, PolicyDecision } from "../../rules/policy/policy-decision.js";
+import type { AdmitOptions, Needs } from "../../rules/policy/policy-request.js";
+import { refuseIfDelayed } from "../../rules/policy/request-charges.js";
+import { ShortAnswer } from "../../rules/policy/single-rule-path.js";
+import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
+import type { RequestView } from "../identity/http-request.js";
+import type { Identity, RequestFacts } from "../identity/identity.js";
+import { sayMissing } from "../response/missing-identity.js";
+import { PartitionKey } from "../response/partition-key.js";
+import { FieldWriter } from "../response/rate-limit-headers.js";
+import { RefusalWriter, type Reply } from "../response/refusal.js";
+import { type Retry, toRetry } from "../response/retry-after.js";
+import { type Wait, WaitingRoom } from "./delays.js";
+import { Passage, type PassageHost } from "./handled-request.js";
+import type { HttpSetup } from "./http-options.js";
+import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
+import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
+
+// Requests that hold something of a door, and those of them that another door of this process refused: what
+// the first counts by the response must not count the other's. Nothing else is remembered: entries of a weak
+// set cost more than a refusal does (bench service/reject).
+const heldRequests = new WeakSet<object>();
+const refusedRequests = new WeakSet<object>();
+
+/** Decides requests of one server. */
+export class Door implements PassageHost {
+  readonly policy: Policy;
+  readonly #setup: HttpSetup;
+  readonly #identity: Identity;
+  readonly #prepare: Prepare | undefined;
+  readonly #fields: FieldWriter;
+  readonly #refusals: RefusalWriter;
+  readonly #room: WaitingRoom;
+  readonly #endpoint: RateLimitEndpoint;
+  /** Present if the policy is the door's own. */
+  readonly #release: (() => void) | undefined;
+  /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
+  readonly #isKeyed: boolean;
+
+  /** @param simple - Of the simple case: what functions in code are asked first. The policy is the door's own. */
+  constructor(policy: Policy, setup: HttpSetup, simple?: Omit<SimplePolicy, "policy">) {
+    this.policy = policy;
+    this.#setup = setup;
+    this.#identity = setup.identity;
+    this.#prepare = simple?.prepare;
+    this.#release = simple?.release;
+    this.#isKeyed = simple?.isKeyed === true;
+    const { clock, headers, legacyReset, partitionSecret } = setup;
+    const partitionKey =
+      partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
+    this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
+    this.#refusals = new RefusalWriter(setup.body, (error) => this.onError(error));
+    this.#room = new WaitingRoom(clock, setup.delayedMax);
+    const { retryAfterJitterMs: jitterMsMax, random } = setup;
+    this.#endpoint = new RateLimitEndpoint(clock, { jitterMsMax, random });
+  }
+
+  /**
+   * Decides a request. Throws or rejects with what the framework's error handling has to see: an error
+   * of a store under `onStoreFailure: "throw"`, or of a function in code.
+   */
+  enter(view: RequestView): MaybePromise<Passage> {
+    const prepare = this.#prepare;
+    if (prepare === undefined) return this.#admit(view, undefined);
+    return andThen(prepare(view.raw, view.context), (attributes) =>
+      attributes === undefined ? this.#passUncounted(view) : this.#admit(view, attributes),
+    );
+  }
+
+  /**
+   * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
+   * rule; fails as `enter` does.
+   */
+  status(view: RequestView): MaybePromise<Reply> {
+    const prepare = this.#prepare;
+    if (prepare === undefined) return this.#toStatus(view, undefined);
+    return andThen(prepare(view.raw, view.context), (attributes) =>
+      attributes === undefined ? toStatusReply([]) : this.#toStatus(view, attributes),
+    );
+  }
+
+  /** What a request would be answered. Charges nothing; fails as `enter` does. */
+  peek(view: RequestView): MaybePromise<PolicyDecision> {
+    const shown = this.#identity.read(view);
+    return andThen(this.#prepare?.(view.raw, view.context), (attributes) =>
+      andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
+    );
+  }
+
+  /** How a key stands: what a `key` function returned, or an address. Charges nothing. */
+  peekKey(key: string): MaybePromise<PolicyDecision> {
+    return this.policy.peek(factsOf(key, this.#isKeyed));
+  }
+
+  /** Forgets what a key has used. */
+  resetKey(key: string): MaybePromise<void> {
+    return andThen(this.peekKey(key), (decision) => {
+      const [charge] = chargesOf(decision);
+      return charge === undefined ? undefined : this.policy.reset(charge.rule.rule.id, charge.key);
+    });
+  }
+
+  #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
+    const shown = this.#identity.read(view);
+    // Before a token is verified, where possible, so that a refusal is cheap.
+    const caller = keyOf(attributes) ?? this.#addressOf(shown);
+    const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
+    if (refused !== undefined) return refused;
+    return andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => {
+      const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
+      return late ?? andThen(this.policy.state(facts), toStatusReply);
+    });
+  }
+
+  /** The client's address as rules count it. */
+  #addressOf({ ip }: Facts): string | undefined {
+    return ip === undefined ? undefined : toClientAddress(ip, this.policy.rules);
+  }
+
+  /** Lets go of the policy, if the door made it. */
+  async close(): Promise<void> {
+    if (this.#release === undefined) return;
+    this.#release();
+    await this.policy.close();
+  }
+
+  wallMs(): number {
+    return wallMsOf(this.#setup.clock);
+  }
+
+  isRefused(request: unknown): boolean {
+    return isObject(request) && refusedRequests.has(request);
+  }
+
+  /** Tells the user of an error that no request waits for. What is thrown there is dropped. */
+  onError(error: unknown): void {
+    tell(() => this.#setup.onError?.(error));
+  }
+
+  #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
+    const short = attributes === undefined ? this.#admitShortly(view) : undefined;
+    if (short !== undefined) return short;
+    const shown = this.#identity.read(view);
+    const options = this.#toOptions(view, shown, attributes);
+    const decided = this.policy.admit(withAttributes(shown, attributes), options);
+    if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
+    return decided.then((decision) => this.#toPassage(view, decision));
+  }
+
+  /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
+  #admitShortly(view: RequestView): MaybePromise<Passage> | undefined {
+    const way = shortWayOf(this.policy);
+    if (way === undefined || this.#setup.requestId !== undefined) return undefined;
+    const ip = this.#identity.addressOf(view);
+    const answer = ip === undefined ? undefined : way.decide(ip);
+    if (answer === undefined) return undefined;
+    if (answer instanceof ShortAnswer) return this.#toShortPassage(view, answer);
+    return answer.then((late) => this.#toShortPassage(view, late));
+  }
+
+  #toShortPassage(view: RequestView, answer: ShortAnswer): Passage {
+    const { allowed, source } = answer.verdict;
+    // A fallback knows less about the limit than the short form of the fields shows.
+    if (!allowed || source === "fallback") return this.#toPassage(view, answer.toDecision());
+    return new Passage(this, view.raw, answer, this.#fields.writeOne(answer), undefined, undefined);
+  }
+
+  /** None, and so nothing made, for requests that are decided by what they show. */
+  #toOptions(
+    view: RequestView,
+    shown: RequestFacts,
+    attributes: Attributes | undefined,
+  ): AdmitOptions | undefined {
+    const identify =
+      this.#isKeyed || !this.policy.needsIdentity
+        ? undefined
+        : (needs: Needs) => this.#identify(view, shown, attributes, needs);
+    const { requestId: idOf } = this.#setup;
+    const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
+    if (identify === undefined && requestId === undefined) return undefined;
+    return { identify, requestId };
+  }
+
+  #identify(
+    view: RequestView,
+    shown: RequestFacts,
+    attributes: Attributes | undefined,
+    needs: Needs,
+  ): MaybePromise<Facts> {
+    return andThen(this.#identity.identify(view, shown, needs), (known) =>
+      withAttributes(known, attributes),
+    );
+  }
+
+  #toPassage(view: RequestView, decision: PolicyDecision): Passage {
+    if (decision.allowed && decision.delayMs === 0) return this.#passNow(view, decision);
+    if (!decision.allowed) return this.#refuse(view, decision, decision.waitMs);
+    const wait = this.#room.enter(decision.delayMs);
+    if (wait === undefined) return this.#turnAway(view, decision);
+    return this.#passNow(view, decision, wait);
+  }
+
+  #passNow(view: RequestView, decision: PolicyDecision, wait?: Wait): Passage {
+    const lines = this.#fields.write(decision, undefined);
+    const passage = new Passage(this, view.raw, decision, lines, undefined, wait);
+    if (passage.isHeld && isObject(view.raw)) heldRequests.add(view.raw);
+    return passage;
+  }
+
+  #passUncounted(view: RequestView): Passage {
+    const decision = new PolicyDecision(this.policy.version, [], undefined);
+    return new Passage(this, view.raw, decision, "", undefined, undefined);
+  }
+
+  /** No room to wait in: the slot that the request would have had tells it when to come back. */
+  #turnAway(view: RequestView, decision: PolicyDecision): Passage {
+    const { delayMs } = decision;
+    decision.cancel();
+    for (const charge of chargesOf(decision)) refuseIfDelayed(charge);
+    return this.#refuse(view, decision, delayMs);
+  }
+
+  #refuse(view: RequestView, decision: PolicyDecision, waitMs: number | undefined): Passage {
+    const { raw } = view;
+    const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
+    const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
+    const lines = this.#fields.write(decision, retry);
+    const refusal = this.#refusals.write(decision, retry, view, this.#missingOf(decision));
+    const passage = new Passage(this, raw, decision, lines, refusal, undefined);
+    if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
+    this.#tellRefused(passage, raw);
+    return passage;
+  }
+
+  /** What the request lacks; undefined if that is not why it is refused, or the rule is not to be named. */
+  #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
+    if (reason !== "identity" || ruleId === undefined || this.#isKeyed) return undefined;
+    const rule = this.policy.ruleOf(ruleId);
+    if (rule?.isExposed !== true) return undefined;
+    return sayMissing(rule.key, this.#identity.apiKeyPlaces);
+  }
+
+  #tellRefused(passage: Passage, raw: unknown): void {
+    const { onRefused } = this.#setup;
+    if (onRefused === undefined) return;
+    tell(
+      () => onRefused(passage, raw),
+      (error) => this.onError(error),
+    );
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Who asks, if no address is known. Callers without any name share one limit. */
+function namedCaller({ user, apiKey, tenant }: Facts): string {
+  return user ?? apiKey ?? tenant ?? "";
+}
+
+/** Who asks how it stands sends no body. */
+const NO_BODY: Needs = { body: false };
+
+/** Anything else would be the same id for all requests, of which only the first would count. */
+function toRequestId(answer: unknown): string | undefined {
+  if (answer === undefined || (typeof answer === "string" && answer !== "")) return answer;
+  drop(answer);
+  const seen = `requestId must return a text or undefined, at once, got ${show(answer)}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
+
+function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
+  return attributes === undefined ? facts : new AttributedFacts(facts, attributes);
+}

@@ -1,0 +1,59 @@
+// The answer to `GET /rate_limit`: how the caller stands under every rule that could count it and may be
+// shown. It charges none of them, so it has a limit of its own, in this process: an answer may read every
+// counter of the caller in a shared store, and must not be the cheapest way to keep that store busy. No cache
+// may keep the answer.
+
+import type { Clock } from "../../base/clock.js";
+import { createLimiter } from "../../limiter/limiter.js";
+import type { Limiter } from "../../limiter/limiter-verbs.js";
+import { tokenBucket } from "../../limits/limits.js";
+import type { RuleState } from "../../rules/policy/policy-peek.js";
+import { memoryStore } from "../../stores/memory/memory-store.js";
+import { PROBLEMS, toProblem } from "../response/problem-body.js";
+import { bytesOf, type Reply } from "../response/refusal.js";
+import { type Jitter, toRetry } from "../response/retry-after.js";
+
+/** How often one caller may ask. */
+const ASKING = { capacity: 20, refillPerSecond: 5 };
+/** How many callers are counted at a time; those that asked least are forgotten first. */
+const CALLERS_MAX = 10_000;
+
+/** The limit on asking. */
+export class RateLimitEndpoint {
+  readonly #clock: Clock;
+  readonly #jitter: Jitter;
+  /** Made when the first caller asks. */
+  #limiter: Limiter | undefined;
+
+  constructor(clock: Clock, jitter: Jitter) {
+    this.#clock = clock;
+    this.#jitter = jitter;
+  }
+
+  /** Charges a caller for asking. Returns the refusal if it asks too often. */
+  refuse(caller: string): Reply | undefined {
+    this.#limiter ??= createLimiter({
+      limit: tokenBucket(ASKING),
+      store: memoryStore({ keysMax: CALLERS_MAX }),
+      clock: this.#clock,
+    });
+    const { allowed, retryAfterMs } = this.#limiter.check(caller);
+    if (allowed) return undefined;
+    const retry = toRetry(retryAfterMs, this.#jitter);
+    const { status } = PROBLEMS.limit;
+    const body = toProblem(PROBLEMS.limit, [], retry);
+    const fields = toFields("application/problem+json", body);
+    return { status, fields: [...fields, "Retry-After", `${retry.seconds}`], body };
+  }
+}
+
+/** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; what never comes is null. */
+export function toStatusReply(rules: readonly RuleState[]): Reply {
+  const body = JSON.stringify({ rules });
+  return { status: 200, fields: toFields("application/json; charset=utf-8", body), body };
+}
+
+function toFields(type: string, body: string): readonly string[] {
+  const length = `${bytesOf(body)}`;
+  return ["Cache-Control", "no-store", "Content-Type", type, "Content-Length", length];
+}

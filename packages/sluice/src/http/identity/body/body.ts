@@ -1,0 +1,82 @@
+// Bodies, as far as rules count by their fields: the top level of a JSON object or of a form. This file
+// only parses; how the bytes are got, and given back, is a matter of each runtime.
+
+import type { Clock } from "../../../base/clock.js";
+
+/** Top-level fields of a body, by name. */
+export type BodyFields = Readonly<Record<string, unknown>>;
+
+/** How much of a body is waited for. */
+export interface BodyBounds {
+  readonly bytesMax: number;
+  /** How long it may take to arrive. */
+  readonly arrivalMsMax: number;
+  readonly clock: Clock;
+}
+
+/** How many pieces of a body are kept before they are joined: one of a single byte takes as much memory as a hundred. */
+export const PIECES_MAX = 64;
+
+/** A form of body that has fields. */
+export type BodyForm = "json" | "form";
+
+type Header = string | readonly string[] | undefined | null;
+
+/** Which form a body has; undefined if none that is read: other types, compressed, not in UTF-8. */
+export function toBodyForm(contentType: Header, contentEncoding: Header): BodyForm | undefined {
+  if (typeof contentType !== "string") return undefined;
+  if (typeof contentEncoding === "string" && contentEncoding.trim().toLowerCase() !== "identity") {
+    return undefined;
+  }
+  const [type, ...parameters] = contentType.toLowerCase().match(PARTS) ?? [""];
+  if (!parameters.every(isUtf8)) return undefined;
+  const name = type.trim();
+  if (name === "application/x-www-form-urlencoded") return "form";
+  return name === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(name) ? "json" : undefined;
+}
+
+/** What stands between semicolons, of which those in quotes are part of a value. */
+const PARTS = /(?:"(?:[^"\\]|\\.)*"?|[^;"])+/g;
+
+function isUtf8(parameter: string): boolean {
+  const [, name, value] = /^([^=]*)=?(.*)$/s.exec(parameter) ?? ["", "", ""];
+  if (name.trim() !== "charset") return true;
+  // A quoted value may have any of its characters escaped.
+  const text = value.trim().replace(/^"(.*)"$/s, (_all, quoted) => quoted.replace(/\\(.)/gs, "$1"));
+  return /^(?:utf-?8|us-ascii)$/.test(text);
+}
+
+/**
+ * The fields of a body; undefined if it is malformed or not an object. Of a name that a JSON object has
+ * twice the last counts, as for every user of `JSON.parse`. A name that a form has twice is left out:
+ * applications differ in which value they take. No name is special, `__proto__` neither.
+ */
+export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undefined {
+  try {
+    // Bytes that are no UTF-8 are read as applications read them: they go on with a substitute.
+    const text = new TextDecoder("utf-8").decode(bytes);
+    return form === "json" ? toFields(JSON.parse(text)) : parseForm(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a framework parsed, if it is a plain object: no list, no bytes, no stream. */
+export function toFields(parsed: unknown): BodyFields | undefined {
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  const prototype = Object.getPrototypeOf(parsed);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return undefined;
+  // A copy without a prototype, or `constructor` would be a field of every body.
+  return Object.assign(Object.create(null), parsed);
+}
+
+function parseForm(text: string): BodyFields {
+  const fields: Record<string, string> = Object.create(null);
+  const repeated = new Set<string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (name in fields) repeated.add(name);
+    fields[name] = value;
+  }
+  for (const name of repeated) delete fields[name];
+  return fields;
+}

@@ -1,0 +1,84 @@
+// What identity can be told: whom to believe, and where a caller's facts come from.
+
+import type { MaybePromise } from "../../base/maybe-promise.js";
+import type { ApiKeyPlaces } from "./api-key.js";
+import type { BodyBounds } from "./body/body.js";
+import type { ClientAddresses, ClientAddressSource } from "./client-address.js";
+import type { RequestView } from "./http-request.js";
+import type { Claims, FactFunction, FactSource } from "./sources.js";
+
+/** How callers are told apart. `Raw` is the request of the framework. */
+export interface IdentityOptions<Raw = unknown> {
+  /**
+   * Peers that are believed when they say for whom they ask: ranges such as `10.0.0.0/8`, single
+   * addresses, `loopback`, `private`, and `unaddressed` for peers without an address (a Unix
+   * socket). Default none: the peer is the client, and no field is read.
+   */
+  trustedProxies?: readonly string[];
+  /** Where trusted proxies write the client's address; default `"x-forwarded-for"`. */
+  clientAddress?: ClientAddressSource<Raw>;
+  /** Whether `X-Forwarded-Host` of a trusted proxy is the host that rules match; default false. */
+  forwardedHost?: boolean;
+  /** Who the user is. Default: not known. */
+  user?: FactSource<Raw>;
+  /** Which tenant it belongs to. Default: not known. */
+  tenant?: FactSource<Raw>;
+  /** Which of a rule's tiers holds. Default: none. */
+  tier?: FactSource<Raw>;
+  /** Anything else that rules match or count by, by name. */
+  attributes?: Readonly<Record<string, FactSource<Raw>>>;
+  /** Where an API key is looked for. Default: nowhere. */
+  apiKey?: ApiKeyOptions;
+  /**
+   * Hashes API keys, at least 16 characters and the same on all servers that share limits. Default:
+   * a plain hash, by which keys that can be guessed can be found out.
+   */
+  keySecret?: string;
+  /** Verifies tokens for `claim` sources: `jwtVerifier(…)` of `sluice/jwt`. */
+  jwt?: TokenVerifier;
+  /** The largest body that is read for a rule that counts by one of its fields; default 16,384. */
+  bodyBytesMax?: number;
+  /** How long it may take to arrive, in milliseconds; default 5,000. */
+  bodyMsMax?: number;
+  /**
+   * The field by which the application lets a POST be another method: its name, with `methods` PUT,
+   * PATCH and DELETE, or both. Name just those that the application honours. Default: none.
+   */
+  methodOverride?: string | { header: string; methods: readonly string[] };
+}
+
+/** Where an API key is looked for: in the places that are named, by default in `x-api-key`. */
+export interface ApiKeyOptions {
+  /** The name of a field; default `"x-api-key"` if no other place is named. */
+  header?: string;
+  /** The name of a parameter in the query. */
+  query?: string;
+  /** The scheme of the `Authorization` field, such as `"Bearer"`. */
+  scheme?: string;
+}
+
+/** Verifies the token of a request. */
+export interface TokenVerifier {
+  /** The name of the field that it reads, in lower case. */
+  readonly header: string | undefined;
+  /** The claims of the request's token; undefined if it has none that can be believed. */
+  claimsOf(view: RequestView): MaybePromise<Claims | undefined>;
+}
+
+/** Where a fact goes to. */
+export type NamedSource =
+  | { readonly isAttribute: true; readonly name: string }
+  | { readonly isAttribute: false; readonly name: "user" | "tenant" | "tier" };
+
+/** Options, validated and filled in. */
+export interface IdentitySetup {
+  readonly clients: ClientAddresses;
+  readonly isHostForwarded: boolean;
+  readonly headerSources: readonly (NamedSource & { header: string; isForAnyone: boolean })[];
+  readonly claimSources: readonly (NamedSource & { path: readonly string[] })[];
+  readonly functions: readonly (NamedSource & { ask: FactFunction })[];
+  readonly apiKey: ApiKeyPlaces | undefined;
+  readonly jwt: TokenVerifier | undefined;
+  readonly body: BodyBounds;
+  readonly methodOverride: { header: string; methods: readonly string[] } | undefined;
+}

@@ -1,0 +1,95 @@
+// Identity: the facts of a request, as far as they can be believed. What a request shows is read when a
+// rule asks for it; what costs more, a token, a function or the body, only once the rules that need
+// none of it have let the request pass.
+
+import type { Clock } from "../../base/clock.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { Facts } from "../../rules/facts.js";
+import type { Needs } from "../../rules/policy/policy-request.js";
+import { RequestFacts } from "./facts.js";
+import type { RequestView } from "./http-request.js";
+import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
+import { toIdentitySetup } from "./identity-setup.js";
+import { askFunction, type Claims, readClaim } from "./sources.js";
+
+export type { ClientAddressSource } from "./client-address.js";
+export { RequestFacts } from "./facts.js";
+export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity-options.js";
+export type {
+  ClaimSource,
+  Claims,
+  FactFunction,
+  FactSource,
+  HeaderSource,
+} from "./sources.js";
+
+/**
+ * Makes the identity of a door.
+ *
+ * @param clock - Bounds the time in which a body has to arrive. Default: the system's.
+ */
+export function toIdentity<Raw>(
+  options: IdentityOptions<Raw> | undefined,
+  clock?: Clock,
+): Identity {
+  return new Identity(toIdentitySetup(options, clock));
+}
+
+/** Reads facts off requests. Made by {@link toIdentity}. */
+export class Identity {
+  readonly #setup: IdentitySetup;
+
+  constructor(setup: IdentitySetup) {
+    this.#setup = setup;
+  }
+
+  /** Where an API key is looked for; undefined if nowhere. */
+  get apiKeyPlaces(): IdentitySetup["apiKey"] {
+    return this.#setup.apiKey;
+  }
+
+  /** The address of the client alone, as `read` has it; undefined if there is none. */
+  addressOf(view: RequestView): string | undefined {
+    return this.#setup.clients.of(view);
+  }
+
+  /** What the request shows. Each fact is read when it is asked for. */
+  read(view: RequestView): RequestFacts {
+    return new RequestFacts(this.#setup, view);
+  }
+
+  /**
+   * Finds out the rest about a request: claims of its token, what functions say, fields of its body.
+   * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
+   * be waited for. Rejects with what a function in code threw.
+   */
+  identify(view: RequestView, known: Facts, needs: Needs): MaybePromise<Facts> {
+    const facts = known instanceof RequestFacts ? known : this.read(view);
+    const { claimSources, jwt, functions, body } = this.#setup;
+    const tasks: MaybePromise<void>[] = [];
+    for (const source of functions) {
+      const ask = () => askFunction(source.name, source.ask, view);
+      tasks.push(learnFrom(ask, (value) => facts.learn(source, value)));
+    }
+    if (jwt !== undefined && claimSources.length > 0) {
+      const learn = (claims: Claims | undefined) => {
+        for (const source of claimSources) facts.learn(source, readClaim(claims, source.path));
+      };
+      tasks.push(learnFrom(() => jwt.claimsOf(view), learn));
+    }
+    if (needs.body) {
+      const read = () => view.readBody(body);
+      tasks.push(learnFrom(read, (fields) => facts.learnBody(fields)));
+    }
+    return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;
+  }
+}
+
+/** What is thrown becomes a rejection, so that nobody forgets the tasks that were started before it. */
+function learnFrom<T>(find: () => MaybePromise<T>, learn: (found: T) => void): MaybePromise<void> {
+  try {
+    return andThen(find(), learn);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

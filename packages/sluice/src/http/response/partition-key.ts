@@ -1,0 +1,23 @@
+// The partition key: which of a rule's counters a field is about, told so that a client can see whether
+// two responses speak of the same one and can learn nothing else.
+
+import { createHmac } from "node:crypto";
+import type { RuleCharge } from "../../rules/policy/request-charges.js";
+
+/** 96 bits tell counters apart and fill 16 characters without padding. */
+const BYTES = 12;
+
+/** Writes partition keys under a secret. */
+export class PartitionKey {
+  readonly #secret: string;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  /** `;pk=:…:`, the same for the same rule and key, on every node that has the secret. */
+  parameterOf({ rule, key }: Pick<RuleCharge, "rule" | "key">): string {
+    const digest = createHmac("sha256", this.#secret).update(`${rule.rule.id}\n${key}`).digest();
+    return `;pk=:${digest.toString("base64", 0, BYTES)}:`;
+  }
+}

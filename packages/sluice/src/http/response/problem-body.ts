@@ -1,0 +1,88 @@
+// Problem bodies (RFC 9457) of the ways in which a request is refused. What does not change is
+// written once: a flood of refusals must stay cheap.
+
+import type { RefusalReason } from "../../rules/policy/policy-decision.js";
+import type { Retry } from "./retry-after.js";
+
+/** One way of being refused. */
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** A stable word for programs. */
+  readonly code: string;
+  /** The opening of the body, up to the parts that differ. */
+  readonly head: string;
+  /** The first sentence for people. */
+  readonly sentence: string;
+}
+
+const TYPES = "https://iana.org/assignments/http-problem-types#";
+
+/** By why the request was refused. */
+export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
+  limit: toKind({
+    type: `${TYPES}quota-exceeded`,
+    status: 429,
+    title: "Too Many Requests",
+    code: "RATE_LIMIT_EXCEEDED",
+    sentence: "The rate limit is exceeded",
+  }),
+  blocked: toKind({
+    type: `${TYPES}quota-exceeded`,
+    status: 429,
+    title: "Too Many Requests",
+    code: "RATE_LIMIT_EXCEEDED",
+    sentence: "Requests of this client are blocked",
+  }),
+  store: toKind({
+    type: `${TYPES}temporary-reduced-capacity`,
+    status: 503,
+    title: "Service Unavailable",
+    code: "RATE_LIMIT_UNAVAILABLE",
+    sentence: "The rate limit cannot be checked at the moment",
+  }),
+  identity: toKind({
+    type: "about:blank",
+    status: 403,
+    title: "Forbidden",
+    code: "IDENTITY_MISSING",
+    sentence: "The request does not say by whom it is counted",
+  }),
+};
+
+function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemKind {
+  const { type, status, title, code, sentence } = problem;
+  const opening = JSON.stringify({ type, title, status, code });
+  return { status, title, code, sentence, head: `${opening.slice(0, -1)},"detail":"` };
+}
+
+/** The whole body. Names are rule ids and numbers, which JSON takes as they are. */
+export function toProblem(
+  kind: ProblemKind,
+  names: readonly string[],
+  retry: Retry,
+  missing?: string,
+): string {
+  const policies = names.length === 0 ? "" : `"${names.join('","')}"`;
+  const said = toDetail(kind, retry, missing);
+  // Only what is missing has names that JSON may have to escape.
+  const detail = missing === undefined ? said : JSON.stringify(said).slice(1, -1);
+  const ms = retry.seconds === undefined ? "null" : retry.toldMs;
+  return `${kind.head}${detail}","violated-policies":[${policies}],"retryAfterMs":${ms}}`;
+}
+
+/**
+ * What happened and what to do, for people.
+ *
+ * @param missing - What the request lacks, as a sentence without its full stop; undefined if the response should not say it.
+ */
+export function toDetail(
+  kind: ProblemKind,
+  { decidedMs, seconds }: Retry,
+  missing?: string,
+): string {
+  if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
+  if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
+  if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
+  return `${kind.sentence}. Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
+}

@@ -1,0 +1,191 @@
+// The rate limit fields of a response. The forms of draft-8 and later list every limit by name; older
+// ones, and X-RateLimit-*, tell the numbers of the limit that binds. Rules that are shadows or hide
+// themselves are in none, and of a limit whose state is not known only what it promises is told.
+
+import { type Clock, wallMsOf } from "../../base/clock.js";
+import type { LimitTexts } from "../../rules/policy/compile.js";
+import { waitMsOf } from "../../rules/policy/hold-times.js";
+import { bindsMore, chargesOf, type PolicyDecision } from "../../rules/policy/policy-decision.js";
+import type { RuleCharge } from "../../rules/policy/request-charges.js";
+import { INTEGER_MAX, textsOf } from "./limit-description.js";
+import type { PartitionKey } from "./partition-key.js";
+import type { Retry } from "./retry-after.js";
+
+/** The forms of the RateLimit fields. `draft-8` and `draft-11` are written alike. */
+export const HEADER_FORMS = ["draft-11", "draft-8", "draft-7", "draft-6", "none"] as const;
+
+/** One of {@link HEADER_FORMS}. */
+export type HeaderForm = (typeof HEADER_FORMS)[number];
+
+/** What X-RateLimit-Reset counts: seconds since 1970, or from now. */
+export type LegacyReset = "epoch" | "delta";
+
+/** How fields are written. */
+interface FieldOptions {
+  readonly clock: Clock;
+  readonly headers: HeaderForm;
+  readonly legacyReset: LegacyReset | undefined;
+  readonly partitionKey: PartitionKey | undefined;
+}
+
+/** The wall clock and the clock of the limits count as the same if they differ by no more than this. */
+const SAME_TIME_MS_MAX = 50;
+
+/** The limit whose numbers are told. */
+type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
+/** One that a request passed. */
+type Answered = Bound & Pick<RuleCharge, "rule" | "key">;
+
+/** Writes the fields of responses. */
+export class FieldWriter {
+  readonly #options: FieldOptions;
+  readonly #isNamed: boolean;
+  #readAtMs = -1;
+  #wallMs = 0;
+
+  constructor(options: FieldOptions) {
+    this.#options = options;
+    this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
+  }
+
+  /**
+   * The lines of the fields, each with its end; empty if no rule that is shown matched. `retry` is that of
+   * a refusal.
+   */
+  write(decision: PolicyDecision, retry: Retry | undefined): string {
+    let policies = "";
+    let states = "";
+    let bound: RuleCharge | undefined;
+    let boundTexts: LimitTexts | undefined;
+    for (const result of chargesOf(decision)) {
+      if (!result.rule.isShown) continue;
+      const texts = textsOf(result);
+      const pk = this.#options.partitionKey?.parameterOf(result) ?? "";
+      if (policies !== "") policies += ", ";
+      policies += this.#isNamed ? texts.namedPolicy + pk : texts.policy;
+      if (!isKnown(result)) continue;
+      if (this.#isNamed) {
+        if (states !== "") states += ", ";
+        states += texts.namedState + toState(texts, result, retry) + pk;
+      }
+      if (bound !== undefined && !bindsMore(result.verdict, bound.verdict)) continue;
+      bound = result;
+      boundTexts = texts;
+    }
+    if (policies === "") return "";
+    let lines = this.#options.headers === "none" ? "" : `RateLimit-Policy: ${policies}\r\n`;
+    if (states !== "") lines += `RateLimit: ${states}\r\n`;
+    if (bound === undefined || boundTexts === undefined) return lines;
+    return lines + this.#toNumbers(boundTexts, bound, retry);
+  }
+
+  /** The same for a request under one limit that is shown, known and has let it pass. */
+  writeOne(answer: Answered): string {
+    const texts = textsOf(answer);
+    const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";
+    let lines = "";
+    if (this.#isNamed) {
+      const state = toState(texts, answer, undefined);
+      // Of few parts, since each one is made again and copied for every response (bench http/node).
+      if (pk === "") lines = `${texts.namedLines}${state}\r\n`;
+      else {
+        const { namedPolicy, namedState } = texts;
+        lines = `RateLimit-Policy: ${namedPolicy}${pk}\r\nRateLimit: ${namedState}${state}${pk}\r\n`;
+      }
+    } else if (this.#options.headers !== "none") {
+      lines = `RateLimit-Policy: ${texts.policy}\r\n`;
+    }
+    return lines + this.#toNumbers(texts, answer, undefined);
+  }
+
+  /** The forms that tell one limit's numbers. */
+  #toNumbers(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
+    const { verdict } = bound;
+    const { limit } = texts;
+    const { headers, legacyReset } = this.#options;
+    const remaining = clip(verdict.remaining);
+    const waitMs = shownMsOf(bound, retry);
+    const seconds = waitMs === undefined ? undefined : toSeconds(waitMs);
+    let lines = "";
+    if (headers === "draft-7") {
+      const reset = seconds === undefined ? "" : `, reset=${seconds}`;
+      lines = `RateLimit: limit=${limit}, remaining=${remaining}${reset}\r\n`;
+    } else if (headers === "draft-6") {
+      lines = `RateLimit-Limit: ${limit}\r\nRateLimit-Remaining: ${remaining}\r\n`;
+      if (seconds !== undefined) lines += `RateLimit-Reset: ${seconds}\r\n`;
+    }
+    if (legacyReset === undefined) return lines;
+    lines += `${texts.legacyLines}${remaining}\r\n`;
+    if (waitMs === undefined) return lines;
+    // Added before rounding, so that a window that ends on a whole second names that second.
+    const reset = legacyReset === "delta" ? seconds : toSeconds(this.#wallMsOf(bound) + waitMs);
+    return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
+  }
+
+  /** The wall clock at the time of the decision; read once for all requests of a millisecond. */
+  #wallMsOf({ nowMs, ruleLimit }: Bound): number {
+    // A quota is decided by the wall clock itself.
+    if (ruleLimit.isQuota) return nowMs;
+    if (nowMs !== this.#readAtMs) {
+      const wallMs = wallMsOf(this.#options.clock);
+      // Windows end on whole seconds of the limit's clock, not of the wall clock.
+      this.#wallMs = Math.abs(wallMs - nowMs) <= SAME_TIME_MS_MAX ? nowMs : wallMs;
+      this.#readAtMs = nowMs;
+    }
+    return this.#wallMs;
+  }
+}
+
+/** A policy of failure that counts nothing knows nothing either. */
+function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
+  return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
+}
+
+/**
+ * The state behind a limit's name. The draft's `t` says when more quota is available, within the window that the policy names. A refusal names the time of
+ * its Retry-After. Only a sliding counter may need more than its window for a unit: there Retry-After alone says so.
+ */
+function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
+  const { verdict, ruleLimit } = bound;
+  const remaining = clip(verdict.remaining);
+  const waitMs = verdict.allowed ? moreMsOf(bound) : shownMsOf(bound, retry);
+  if (waitMs === undefined) return `${remaining}`;
+  const isWithin = verdict.allowed || ruleLimit.limit.algorithm === "slidingWindowCounter";
+  const seconds = toSeconds(waitMs);
+  return `${remaining};t=${isWithin ? Math.min(seconds, texts.windowSeconds) : seconds}`;
+}
+
+/**
+ * Until there is more than now, of a limit that admitted: of a bucket the next unit, of others the full quota.
+ * Undefined of permits, of which it is not known.
+ */
+function moreMsOf({ verdict, ruleLimit }: Bound): number | undefined {
+  if (ruleLimit.isPermit) return undefined;
+  const { algorithm, recoveryMs } = ruleLimit.limit;
+  const { limit, remaining, resetMs } = verdict;
+  if (algorithm !== "tokenBucket" && algorithm !== "leakyBucket") return resetMs;
+  // Those units that come after the next one, each in its time.
+  const laterMs = ((limit - remaining - 1) * recoveryMs) / limit;
+  return Math.min(resetMs, Math.max(1, resetMs - laterMs));
+}
+
+/**
+ * Until a limit that refused would pass, and until the full quota of one that admitted is back, which is not known of
+ * permits. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if never, or if
+ * it is not known.
+ */
+function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {
+  const { verdict, ruleLimit } = bound;
+  if (verdict.allowed) return ruleLimit.isPermit ? undefined : verdict.resetMs;
+  const waitMs = waitMsOf(bound);
+  if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return undefined;
+  return waitMs === retry?.decidedMs ? retry.toldMs : Math.max(1, waitMs);
+}
+
+function toSeconds(ms: number): number {
+  return clip(Math.ceil(ms / 1000));
+}
+
+function clip(integer: number): number {
+  return Math.min(INTEGER_MAX, integer);
+}

@@ -1,0 +1,181 @@
+// The response to a request that is refused: status, fields and body. It must never be stored by a
+// cache, and never tells a value that the request was counted by.
+
+import { drop } from "../../base/maybe-promise.js";
+import {
+  chargesOf,
+  type PolicyDecision,
+  type RefusalReason,
+} from "../../rules/policy/policy-decision.js";
+import type { RequestView } from "../identity/http-request.js";
+import { textsOf } from "./limit-description.js";
+import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
+import type { Fields } from "./response-headers.js";
+import type { Retry } from "./retry-after.js";
+
+/** A whole response, apart from the RateLimit fields. */
+export interface Reply {
+  readonly status: number;
+  readonly fields: Fields;
+  readonly body: string;
+}
+
+/** The response to a refused request. */
+export interface Refusal extends Reply {
+  readonly reason: RefusalReason;
+  /** How long the caller should wait, in milliseconds; Infinity if waiting does not help, or no time is known. */
+  readonly retryAfterMs: number;
+}
+
+/** What a function that writes bodies is told. */
+export interface RefusalContext<Raw = unknown> {
+  readonly status: number;
+  readonly reason: RefusalReason;
+  /** The limits that refused, by the names that the RateLimit fields use; hidden rules left out. */
+  readonly rules: readonly string[];
+  /** Jitter included; Infinity if waiting does not help, or no time is known. */
+  readonly retryAfterMs: number;
+  readonly decision: PolicyDecision;
+  /** The request of the framework. */
+  readonly request: Raw;
+}
+
+/** A body, and its Content-Type. */
+export interface WrittenBody {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** How refusals are written. A function that throws is answered for by the problem body. */
+export type RefusalBody<Raw = unknown> =
+  | "problem"
+  | "text"
+  | "minimal"
+  | ((context: RefusalContext<Raw>) => WrittenBody);
+
+/** As functions in code are called: a framework may have more than its request. */
+type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
+
+/** The request that is refused. */
+type Asked = Pick<RequestView, "raw" | "context">;
+
+/** What of a refusal is sent. */
+interface Written {
+  readonly fields: Fields;
+  readonly body: string;
+  readonly reason: RefusalReason;
+  readonly rules: readonly string[];
+  readonly decidedMs: number | undefined;
+  readonly toldMs: number;
+}
+
+/** Writes refusals. */
+export class RefusalWriter {
+  readonly #body: RefusalBody;
+  readonly #onError: (error: unknown) => void;
+  // Of a flood, those within a millisecond are alike (bench service/reject).
+  #latest: Written | undefined = undefined;
+
+  constructor(body: RefusalBody, onError: (error: unknown) => void) {
+    this.#body = body;
+    this.#onError = onError;
+  }
+
+  /** @param missing - What the request lacks, as a sentence without its full stop, if that is why. */
+  write(decision: PolicyDecision, retry: Retry, view: Asked, missing?: string): Refusal {
+    const reason = decision.reason ?? "limit";
+    const { status } = PROBLEMS[reason];
+    const rules = namesOf(decision);
+    const { fields, body } =
+      missing === undefined &&
+      this.#latest !== undefined &&
+      isAlike(this.#latest, reason, rules, retry)
+        ? this.#latest
+        : this.#write(decision, reason, rules, retry, view, missing);
+    return { status, fields, body, reason, retryAfterMs: retry.toldMs };
+  }
+
+  #write(
+    decision: PolicyDecision,
+    reason: RefusalReason,
+    rules: readonly string[],
+    retry: Retry,
+    view: Asked,
+    missing: string | undefined,
+  ): Written {
+    const { type, text: body } = this.#toBody(decision, reason, rules, retry, view, missing);
+    const fields = ["Cache-Control", "no-store"];
+    if (body !== "") fields.push("Content-Type", type);
+    fields.push("Content-Length", `${bytesOf(body)}`);
+    if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
+    const { decidedMs, toldMs } = retry;
+    const written = { fields, body, reason, rules, decidedMs, toldMs };
+    const isAny = typeof this.#body !== "function" && missing === undefined;
+    if (isAny) this.#latest = written;
+    return written;
+  }
+
+  #toBody(
+    decision: PolicyDecision,
+    reason: RefusalReason,
+    rules: readonly string[],
+    retry: Retry,
+    view: Asked,
+    missing: string | undefined,
+  ): WrittenBody {
+    const kind = PROBLEMS[reason];
+    const body = this.#body;
+    if (body === "minimal") return { type: "", text: "" };
+    if (body === "text") {
+      return { type: "text/plain; charset=utf-8", text: `${toDetail(kind, retry, missing)}\n` };
+    }
+    if (typeof body === "function") {
+      const { status } = kind;
+      const { raw: request, context } = view;
+      const refusal = { status, reason, rules, retryAfterMs: retry.toldMs, decision, request };
+      try {
+        return toWritten((body as WriteBody)(refusal, context));
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
+    return { type: "application/problem+json", text: toProblem(kind, rules, retry, missing) };
+  }
+}
+
+function isAlike(
+  latest: Written,
+  reason: RefusalReason,
+  rules: readonly string[],
+  { decidedMs, toldMs }: Retry,
+): boolean {
+  if (latest.toldMs !== toldMs || latest.reason !== reason) return false;
+  // Both "never" and "unknown" are shown as no time, but the texts differ.
+  if (toldMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
+  return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
+}
+
+function toWritten(written: WrittenBody): WrittenBody {
+  const { type, text } = written;
+  if (typeof type === "string" && typeof text === "string") return { type, text };
+  drop(written);
+  throw new TypeError("body must return { type, text }, both text, at once");
+}
+
+/** The limits that refused, of rules that may be named. */
+function namesOf(decision: PolicyDecision): string[] {
+  const names: string[] = [];
+  for (const charge of chargesOf(decision)) {
+    const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.rule.isExposed;
+    if (isNamed) names.push(textsOf(charge).name);
+  }
+  return names;
+}
+
+const ASCII = /^[\0-\x7f]*$/;
+const encoder = new TextEncoder();
+
+/** The length of a text as it is sent. */
+export function bytesOf(text: string): number {
+  return ASCII.test(text) ? text.length : encoder.encode(text).length;
+}

@@ -1,0 +1,46 @@
+// When a refused caller may come back, told once for the whole response: Retry-After, the RateLimit
+// fields and the body agree. Chance only adds to it, so that whoever waits is never too early.
+
+import { INTEGER_MAX } from "./limit-description.js";
+
+/** The wait of one refusal. */
+export interface Retry {
+  /** As it was decided; Infinity if waiting does not help, undefined if it is not known. */
+  readonly decidedMs: number | undefined;
+  /** As it is shown to the caller; Infinity if no time is shown. */
+  readonly toldMs: number;
+  /** The same in whole seconds, rounded up, at least 1; undefined if no time is shown. */
+  readonly seconds: number | undefined;
+}
+
+/** What chance adds to a wait. */
+export interface Jitter {
+  readonly jitterMsMax: number;
+  readonly random: Random;
+}
+
+/** A whole number from 0 to `max`, both included. */
+export type Random = (max: number) => number;
+
+/** The wait that a refusal tells, with up to `jitterMsMax` added by chance. */
+export function toRetry(waitMs: number | undefined, { jitterMsMax, random }: Jitter): Retry {
+  if (waitMs === undefined) return UNKNOWN;
+  if (waitMs === Number.POSITIVE_INFINITY) return NEVER;
+  const toldMs = Math.max(1, waitMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
+  const seconds = Math.min(INTEGER_MAX, Math.ceil(toldMs / 1000));
+  return { decidedMs: waitMs, toldMs, seconds };
+}
+
+const NEVER: Retry = {
+  decidedMs: Number.POSITIVE_INFINITY,
+  toldMs: Number.POSITIVE_INFINITY,
+  seconds: undefined,
+};
+
+const UNKNOWN: Retry = { ...NEVER, decidedMs: undefined };
+
+/** The system's. */
+export const systemRandom: Random = (max) => {
+  const [word] = crypto.getRandomValues(new Uint32Array(1));
+  return word % (max + 1);
+};

@@ -1,0 +1,105 @@
+// What a caller holds after an admission that is not final: a cost that is settled later, or one
+// of N concurrent places. Each gives back once; what it holds is known to the store by receipts.
+
+import { type AtTime, toTime } from "../base/clock.js";
+import type { Decision, Source } from "../base/decision.js";
+import { SluiceError } from "../base/errors.js";
+import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
+import { toCost } from "./verb-input.js";
+
+/** A value now, or a promise of it, by whether the limiter's store answers at once. */
+export type Answer<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
+
+/**
+ * A cost that is held now and settled later. Abandoned, it stays spent. If the decision was a
+ * refusal nothing is held: `cancel` does nothing and `commit` is an error.
+ */
+export interface Reservation<IsSync extends boolean = true> extends Decision {
+  /**
+   * Settles the real cost. Less than reserved gives the rest back; more is never refused, the
+   * excess is debt. A second settlement is an error.
+   */
+  commit(actualCost: number): Answer<void, IsSync>;
+  /** The same at an explicit time. */
+  commitAt(actualCost: number, time: AtTime): Answer<void, IsSync>;
+  /** Gives everything back; does nothing once settled, so it may stand in a `finally`. */
+  cancel(): Answer<void, IsSync>;
+  /** The same at an explicit time. */
+  cancelAt(time: AtTime): Answer<void, IsSync>;
+}
+
+/** One or more of N concurrent places, held until released or until it expires. */
+export interface Permit<IsSync extends boolean = true> extends Decision {
+  /** Gives the place back; does nothing the second time, after expiry, or if it was refused. */
+  release(): Answer<void, IsSync>;
+  /** The same at an explicit time. */
+  releaseAt(time: AtTime): Answer<void, IsSync>;
+}
+
+/** Settles what is held: so many units are kept. Without a time it happens now. */
+export type Settle = (kept: number, nowMs?: number) => MaybePromise<void>;
+
+/** A decision with something behind it that can be given back once. */
+abstract class HeldDecision implements Decision {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly retryAfterMs: number;
+  readonly resetMs: number;
+  readonly delayMs: number;
+  readonly source: Source;
+  readonly blockedMs: number | undefined;
+  #settle: Settle | undefined;
+
+  constructor(decision: Decision, settle: Settle) {
+    this.allowed = decision.allowed;
+    this.limit = decision.limit;
+    this.remaining = decision.remaining;
+    this.retryAfterMs = decision.retryAfterMs;
+    this.resetMs = decision.resetMs;
+    this.delayMs = decision.delayMs;
+    this.source = decision.source;
+    this.blockedMs = decision.blockedMs;
+    this.#settle = settle;
+  }
+
+  protected get isSettled(): boolean {
+    return this.#settle === undefined;
+  }
+
+  protected settleOnce(kept: number, nowMs?: number): MaybePromise<void> {
+    if (this.#settle === undefined || !this.allowed) return undefined;
+    const settle = this.#settle;
+    const settled = settle(kept, nowMs);
+    // Only now: a call that throws has done nothing.
+    this.#settle = undefined;
+    if (!isThenable(settled)) return settled;
+    // One that fails later may be tried again: what is held counts once, however often it is sent.
+    return settled.then(undefined, (error: unknown) => {
+      this.#settle = settle;
+      throw error;
+    });
+  }
+}
+
+/** The reservation that limiters make. Its verbs may be passed on as bare callbacks. */
+export class HeldReservation extends HeldDecision implements Reservation<false> {
+  readonly commit = (actualCost: number): MaybePromise<void> => this.#commit(actualCost);
+  readonly commitAt = (actualCost: number, time: AtTime): MaybePromise<void> =>
+    this.#commit(actualCost, toTime(time));
+  readonly cancel = (): MaybePromise<void> => this.settleOnce(0);
+  readonly cancelAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
+
+  #commit(actualCost: number, nowMs?: number): MaybePromise<void> {
+    const kept = toCost(actualCost);
+    if (!this.allowed) throw new SluiceError("SLUICE_NOT_ADMITTED", `commit of ${kept}`);
+    if (this.isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
+    return this.settleOnce(kept, nowMs);
+  }
+}
+
+/** The permit that limiters make. Its verbs may be passed on as bare callbacks. */
+export class HeldPermit extends HeldDecision implements Permit<false> {
+  readonly release = (): MaybePromise<void> => this.settleOnce(0);
+  readonly releaseAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
+}

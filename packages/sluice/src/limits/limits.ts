@@ -1,0 +1,330 @@
+// The constructors of limits. A limit is a frozen value: an algorithm, the numbers its user
+// wrote, and the whole numbers derived from them with which it is decided exactly. Everything
+// that cannot hold is refused here, so that nothing behind it has to ask again.
+
+import { type Calendar, type CalendarPeriod, toCalendar } from "../algorithms/calendar.js";
+import {
+  type BucketNumbers,
+  bucketNumbers,
+  type LimitNumbers,
+  toRate,
+  UNITS_MAX,
+  WINDOW_MS_MAX,
+  type WindowNumbers,
+  windowNumbers,
+} from "../algorithms/numbers.js";
+import { TIME_MS_MAX } from "../base/clock.js";
+import { show } from "../base/errors.js";
+import {
+  asOptions,
+  type OptionSite,
+  oneOf,
+  orDefault,
+  refuse,
+  whole,
+} from "../base/option-checks.js";
+
+/** Made by {@link tokenBucket}. */
+export interface TokenBucketLimit extends BucketNumbers {
+  readonly algorithm: "tokenBucket";
+  readonly capacity: number;
+  readonly refill: { readonly amount: number; readonly everyMs: number };
+}
+
+/** Made by {@link leakyBucket}. */
+export interface LeakyBucketLimit extends BucketNumbers {
+  readonly algorithm: "leakyBucket";
+  readonly ratePerSecond: number;
+  readonly queueSize: number;
+  readonly mode: "shape" | "meter";
+}
+
+/** Made by {@link fixedWindow}. */
+export interface FixedWindowLimit extends WindowNumbers {
+  readonly algorithm: "fixedWindow";
+  readonly windowMs: number;
+  readonly align: "epoch" | "key" | "first";
+}
+
+/** Made by {@link slidingWindowCounter}. */
+export interface SlidingWindowCounterLimit extends WindowNumbers {
+  readonly algorithm: "slidingWindowCounter";
+  readonly windowMs: number;
+}
+
+/** Made by {@link quota}. */
+export interface QuotaLimit extends WindowNumbers {
+  readonly algorithm: "quota";
+  readonly period: CalendarPeriod;
+  readonly calendar: Calendar;
+}
+
+/** Made by {@link slidingWindowLog}. */
+export interface SlidingWindowLogLimit extends LimitNumbers {
+  readonly algorithm: "slidingWindowLog";
+  readonly windowMs: number;
+}
+
+/** Made by {@link concurrency}. */
+export interface ConcurrencyLimit extends LimitNumbers {
+  readonly algorithm: "concurrency";
+  readonly permitMs: number;
+}
+
+/** Token and leaky buckets are decided by the same arithmetic. */
+export type BucketLimit = TokenBucketLimit | LeakyBucketLimit;
+/** Logs and permits are both lists of entries that expire. */
+export type EntryLimit = SlidingWindowLogLimit | ConcurrencyLimit;
+/** An algorithm and its numbers. */
+export type Limit =
+  | BucketLimit
+  | FixedWindowLimit
+  | SlidingWindowCounterLimit
+  | QuotaLimit
+  | EntryLimit;
+
+const UNITS = { min: 1, max: UNITS_MAX };
+const WINDOW = { min: 1, max: WINDOW_MS_MAX };
+
+/** Options of {@link tokenBucket}: a capacity, and a rate in one of two forms. */
+export type TokenBucketOptions = {
+  /** The most tokens, and so the largest burst: a whole number from 1. */
+  capacity: number;
+} & (
+  | {
+      /** Tokens that come back in a second, any positive number. */
+      refillPerSecond: number;
+      refill?: never;
+    }
+  | {
+      /** So many tokens every so many milliseconds, both whole: exact for any rate. */
+      refill: { amount: number; everyMs: number };
+      refillPerSecond?: never;
+    }
+);
+
+/**
+ * A bucket of `capacity` tokens that refills continuously. Any interval T admits at most
+ * capacity + rate × T. `refill: { amount: 100, everyMs: 60_000 }` states a rate exactly;
+ * `refillPerSecond` is read as the simplest fraction within rounding error (1/3 is 1 in 3 s).
+ */
+export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
+  const site = siteOf("tokenBucket");
+  const given = asOptions(site, options, ["capacity", "refillPerSecond", "refill"]);
+  const capacity = whole(site, "capacity", given.capacity, UNITS);
+  if ((given.refill === undefined) === (given.refillPerSecond === undefined)) {
+    refuse(site, `needs either refillPerSecond or refill, got ${show(options)}`);
+  }
+  const refill =
+    given.refill === undefined
+      ? toRate(site, "refillPerSecond", given.refillPerSecond)
+      : toRefill(given.refill);
+  const numbers = bucketNumbers(site, capacity, refill);
+  return made({ algorithm: "tokenBucket", capacity, refill, ...numbers });
+}
+
+function toRefill(refill: unknown): { amount: number; everyMs: number } {
+  const site = siteOf("tokenBucket.refill");
+  const given = asOptions(site, refill, ["amount", "everyMs"]);
+  const amount = whole(site, "amount", given.amount, UNITS);
+  return Object.freeze({ amount, everyMs: whole(site, "everyMs", given.everyMs, WINDOW) });
+}
+
+/** Options of {@link leakyBucket}. */
+export interface LeakyBucketOptions {
+  /** How many leave in a second, any positive number. */
+  ratePerSecond: number;
+  /** How many may wait: a whole number from 0. The one that leaves now does not wait. */
+  queueSize: number;
+  /** `"shape"` (default) delays; `"meter"` admits the same requests at once, without a delay. */
+  mode?: "shape" | "meter";
+}
+
+/**
+ * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
+ * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
+ * As a meter it refuses the same requests but delays none. A cost of n takes n slots. Its
+ * `Decision.limit` is `queueSize` + 1: so many requests pass at once.
+ */
+export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {
+  const site = siteOf("leakyBucket");
+  const given = asOptions(site, options, ["ratePerSecond", "queueSize", "mode"]);
+  const queueSize = whole(site, "queueSize", given.queueSize, { min: 0, max: UNITS_MAX - 1 });
+  const mode = oneOf(site, "mode", orDefault(given.mode, "shape"), ["shape", "meter"] as const);
+  const rate = toRate(site, "ratePerSecond", given.ratePerSecond);
+  // The one that leaves now does not wait, so one more than the queue fits.
+  const numbers = bucketNumbers(site, queueSize + 1, rate);
+  const ratePerSecond = given.ratePerSecond as number;
+  return made({ algorithm: "leakyBucket", ratePerSecond, queueSize, mode, ...numbers });
+}
+
+/** Options of {@link slidingWindowCounter} and {@link slidingWindowLog}. */
+export interface WindowOptions {
+  /** The most units in a window: a whole number from 1. */
+  limit: number;
+  /** How long a window is, in whole milliseconds, up to a leap year. */
+  windowMs: number;
+}
+
+const ALIGNMENTS = ["epoch", "key", "first"] as const;
+
+/** Options of {@link fixedWindow}. */
+export interface FixedWindowOptions extends WindowOptions {
+  /**
+   * Where windows start. `"epoch"` (default): at multiples of windowMs; `"key"`: the same, shifted by a
+   * fixed time for each key; `"first"`: with the first request of a key, and again with its first request
+   * after that window has ended.
+   */
+  align?: "epoch" | "key" | "first";
+}
+
+/**
+ * At most `limit` units in each window [k·w, (k+1)·w). With `align: "key"` each key has its own
+ * fixed shift, so that not all keys reset together. With `align: "first"` a key's window starts with its
+ * first request, as in express-rate-limit, @fastify/rate-limit and rate-limiter-flexible.
+ */
+export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
+  const site = siteOf("fixedWindow");
+  const given = asOptions(site, options, ["limit", "windowMs", "align"]);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const align = oneOf(site, "align", orDefault(given.align, "epoch"), ALIGNMENTS);
+  // A window that starts with the first request is identified by its end, any other by its number.
+  const windows = align === "first" ? TIME_MS_MAX + windowMs : TIME_MS_MAX / windowMs;
+  const numbers = windowNumbers(limit, windows);
+  return made({
+    algorithm: "fixedWindow",
+    windowMs,
+    align,
+    recoveryMs: windowMs,
+    ...numbers,
+  });
+}
+
+/**
+ * At most `limit` units by the estimate `previous × remaining share + current`: two counters
+ * for each key and an answer close to the exact log's.
+ */
+export function slidingWindowCounter(options: WindowOptions): SlidingWindowCounterLimit {
+  const site = siteOf("slidingWindowCounter");
+  const given = asOptions(site, options, ["limit", "windowMs"]);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
+  return made({
+    algorithm: "slidingWindowCounter",
+    windowMs,
+    recoveryMs: 2 * windowMs,
+    ...numbers,
+  });
+}
+
+/**
+ * At most `limit` units in every rolling window, exactly. An entry exactly `windowMs` old is out.
+ * Each key keeps at most one entry for each unit of the limit and each millisecond.
+ */
+export function slidingWindowLog(options: WindowOptions): SlidingWindowLogLimit {
+  const site = siteOf("slidingWindowLog");
+  const given = asOptions(site, options, ["limit", "windowMs"]);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  return made({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
+}
+
+/** Options of {@link concurrency}. */
+export interface ConcurrencyOptions {
+  /** The most permits held at once: a whole number from 1. */
+  limit: number;
+  /** After how many milliseconds a permit that was not released expires, up to a leap year. */
+  permitMs: number;
+}
+
+/**
+ * At most `limit` permits held at once. A permit that is not released expires after `permitMs`,
+ * so that a holder that died gives its place back.
+ */
+export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {
+  const site = siteOf("concurrency");
+  const given = asOptions(site, options, ["limit", "permitMs"]);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const permitMs = whole(site, "permitMs", given.permitMs, WINDOW);
+  return made({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
+}
+
+/** Options of {@link quota}. */
+export interface QuotaOptions {
+  /** The most units in a period: a whole number from 1. */
+  limit: number;
+  period: CalendarPeriod;
+  /** IANA name, default `"UTC"`. */
+  timeZone?: string;
+  /**
+   * When a period begins: the day of the month (1 to 31, clipped to short months), the ISO
+   * weekday (1 is Monday) or the hour of the day; or a local date that has them, such as
+   * "2024-01-31" or "2024-01-31T09:30". Default: the first, Monday, midnight.
+   */
+  anchor?: number | string;
+}
+
+// A day of a time zone may lose or gain two hours, which no zone has done more of.
+const PERIOD_MS_MIN = { day: 22 * 3_600_000, week: 166 * 3_600_000, month: 27 * 86_400_000 };
+const PERIOD_MS_MAX = { day: 26 * 3_600_000, week: 170 * 3_600_000, month: 32 * 86_400_000 };
+
+/** At most `limit` units in each calendar day, week or month of a time zone. */
+export function quota(options: QuotaOptions): QuotaLimit {
+  const site = siteOf("quota");
+  const given = asOptions(site, options, ["limit", "period", "timeZone", "anchor"]);
+  const limit = whole(site, "limit", given.limit, UNITS);
+  const calendar = Object.freeze(toCalendar(options));
+  const { period } = calendar;
+  const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);
+  const recoveryMs = PERIOD_MS_MAX[period];
+  return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
+}
+
+/** Whether a limit delays what it admits. */
+export function isShaper(limit: Limit): limit is LeakyBucketLimit {
+  return limit.algorithm === "leakyBucket" && limit.mode === "shape";
+}
+
+/**
+ * A stricter limit of the same kind: `share` of the units, rounded down but at least one, and of
+ * the rate. Windows, periods and permits last as long as before. `share` is above 0 and at most 1.
+ */
+export function scaleLimit(limit: Limit, share: number): Limit {
+  // A product such as 100 × 0.29 may fall short of a whole number by its last digit.
+  const units = Math.max(1, Math.floor(limit.limit * share + 1e-9));
+  switch (limit.algorithm) {
+    case "tokenBucket": {
+      const { amount, everyMs } = limit.refill;
+      return tokenBucket({ capacity: units, refillPerSecond: ((amount * 1000) / everyMs) * share });
+    }
+    case "leakyBucket": {
+      const { mode } = limit;
+      return leakyBucket({
+        ratePerSecond: limit.ratePerSecond * share,
+        queueSize: units - 1,
+        mode,
+      });
+    }
+    default:
+      // Their other numbers don't follow from the units, or only bound what fewer units need.
+      return made({ ...limit, limit: units });
+  }
+}
+
+function siteOf(name: string): OptionSite {
+  return { name, code: "SLUICE_LIMIT_INVALID" };
+}
+
+const madeLimits = new WeakSet<object>();
+
+function made<L extends Limit>(limit: L): L {
+  madeLimits.add(limit);
+  return Object.freeze(limit);
+}
+
+/** Whether a constructor of this file made and so validated it: look-alikes could hold anything. */
+export function isLimit(value: unknown): value is Limit {
+  return typeof value === "object" && value !== null && madeLimits.has(value);
+}

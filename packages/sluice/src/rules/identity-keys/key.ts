@@ -1,0 +1,190 @@
+// Keys: what a rule counts by, as text. `tenant:acme|user:42`: each part says what it is, and its value
+// is normalised and escaped, so that different requests never share a key and the same one never has
+// two. Secrets stand in it by their hash, and so do values that are too long.
+
+import type { Facts } from "../facts.js";
+import type { ReadPath } from "../match/path.js";
+import {
+  fillPattern,
+  fitsPattern,
+  type PathPattern,
+  toPathText,
+  toPattern,
+} from "../match/path-pattern.js";
+import type { Subject } from "../match/subject.js";
+import type { Dimension } from "../rule.js";
+import { toSubnet } from "./address.js";
+import { toDigest } from "./digest.js";
+import { escapeInKey } from "./escape.js";
+import { toHeaderValue, toLoginName, toValue } from "./normalize-string.js";
+import { isSecretName } from "./secret-names.js";
+
+/** The key of a request under some dimensions; undefined if it lacks one of them. */
+export type KeyOf = (subject: Subject) => string | undefined;
+
+/** Values that are longer when written out are replaced by a digest. */
+export const VALUE_LENGTH_MAX = 256;
+
+/** No escape starts so: a digest is never the text of another value. */
+export const DIGEST_MARK = "%h";
+
+/**
+ * A function that makes keys of these dimensions. `paths` are the patterns of the rule: its endpoints are
+ * counted by the first pattern that fits; without patterns each path is an endpoint of its own.
+ */
+export function compileKey(dimensions: readonly Dimension[], paths: readonly string[] = []): KeyOf {
+  const parts = dimensions.map((dimension) => compilePart(dimension, paths));
+  const [first, second] = parts;
+  if (parts.length === 1) return first;
+  if (parts.length === 2) return (subject) => join(first(subject), subject, second);
+  return (subject) => {
+    let key = first(subject);
+    for (let i = 1; i < parts.length; i++) key = join(key, subject, parts[i]);
+    return key;
+  };
+}
+
+function join(key: string | undefined, subject: Subject, part: KeyOf): string | undefined {
+  if (key === undefined) return undefined;
+  const text = part(subject);
+  return text === undefined ? undefined : `${key}|${text}`;
+}
+
+/** One function for all rules that count by it: what ten thousand share stays in the processor's cache. */
+const SHARED: ReadonlyMap<Dimension["kind"], KeyOf> = new Map<Dimension["kind"], KeyOf>([
+  ["global", () => "global"],
+  ["ip", ({ address }) => (address === undefined ? undefined : `ip:${address}`)],
+  ["user", toValuePart({ kind: "user" })],
+  ["tenant", toValuePart({ kind: "tenant" })],
+  ["apiKey", toValuePart({ kind: "apiKey" })],
+]);
+
+function compilePart(dimension: Dimension, paths: readonly string[]): KeyOf {
+  const shared = SHARED.get(dimension.kind);
+  if (shared !== undefined) return shared;
+  const prefix = toPrefix(dimension);
+  switch (dimension.kind) {
+    case "subnet":
+      return ({ facts }) => {
+        const subnet = facts.ip === undefined ? undefined : toSubnet(facts.ip, dimension);
+        return subnet === undefined ? undefined : prefix + subnet;
+      };
+    case "endpoint":
+      return compileEndpoint(prefix, paths.map(toPattern));
+    default:
+      return toValuePart(dimension);
+  }
+}
+
+function toValuePart(dimension: Dimension): KeyOf {
+  const prefix = toPrefix(dimension);
+  const read = toReader(dimension);
+  const write = isHashed(dimension) ? toDigest : toKeyValue;
+  return ({ facts }) => {
+    const value = read(facts);
+    return value === undefined ? undefined : prefix + write(value);
+  };
+}
+
+/** The value of a dimension, normalised. */
+function toReader(dimension: Dimension): (facts: Facts) => string | undefined {
+  switch (dimension.kind) {
+    case "user":
+      return (facts) => toValue(facts.user);
+    case "tenant":
+      return (facts) => toValue(facts.tenant);
+    case "apiKey":
+      return (facts) => toValue(facts.apiKey);
+    case "header":
+      return (facts) => toHeaderValue(facts.headers?.[dimension.name]);
+    case "cookie":
+      return (facts) => toValue(facts.cookies?.[dimension.name]);
+    case "body":
+      return isHashed(dimension)
+        ? (facts) => toValue(facts.body?.[dimension.name])
+        : (facts) => toLoginName(facts.body?.[dimension.name]);
+    case "attribute":
+      return (facts) => toValue(facts.attributes?.[dimension.name]);
+    default:
+      return () => undefined;
+  }
+}
+
+function compileEndpoint(prefix: string, patterns: readonly PathPattern[]): KeyOf {
+  return ({ method, path }) => {
+    const text = toEndpointPath(path, patterns);
+    return prefix + toBoundedEndpoint(`${escapeInKey(method === "HEAD" ? "GET" : method)} ${text}`);
+  };
+}
+
+function toEndpointPath({ segments, others }: ReadPath, patterns: readonly PathPattern[]): string {
+  for (const reading of others.length === 0 ? [segments] : [segments, ...others]) {
+    for (const pattern of patterns) {
+      if (fitsPattern(pattern, reading)) return fillPattern(pattern, reading);
+    }
+  }
+  return toPathText(segments);
+}
+
+/** A normalised value as it stands in a key, or its digest if it is too long. */
+export function toKeyValue(value: string): string {
+  const text = value.length <= VALUE_LENGTH_MAX ? escapeInKey(value) : value;
+  return text.length <= VALUE_LENGTH_MAX ? text : DIGEST_MARK + toDigest(value);
+}
+
+/** An escaped endpoint, or its digest if it is too long. */
+export function toBoundedEndpoint(text: string): string {
+  return text.length <= VALUE_LENGTH_MAX ? text : DIGEST_MARK + toDigest(text);
+}
+
+/** Whether the values of a dimension are secrets that only their hash stands for. */
+export function isHashed(dimension: Dimension): boolean {
+  switch (dimension.kind) {
+    case "cookie":
+      return true;
+    case "header":
+    case "body":
+    case "attribute":
+      return isSecretName(dimension.name);
+    default:
+      return false;
+  }
+}
+
+/** What the part of a dimension starts with, before its value: `user:`, `headerHash:x-api-key:`. */
+export function toPrefix(dimension: Dimension): string {
+  switch (dimension.kind) {
+    case "global":
+      return "global";
+    case "apiKey":
+      // The fact is a hash already, and its kind has to say so: stores refuse keys that look secret.
+      return "apiKeyHash:";
+    case "header":
+    case "cookie":
+    case "body":
+    case "attribute": {
+      const kind = isHashed(dimension) ? `${dimension.kind}Hash` : dimension.kind;
+      return `${kind}:${escapeInKey(dimension.name).replaceAll(":", "%3A")}:`;
+    }
+    default:
+      return `${dimension.kind}:`;
+  }
+}
+
+/** The type of a key, for labels of metrics: `tenant|user`, `header:x-plan`, `subnet:24/48`. */
+export function describeKey(dimensions: readonly Dimension[]): string {
+  return dimensions.map(describe).join("|");
+}
+
+function describe(dimension: Dimension): string {
+  if (dimension.kind === "subnet") return `subnet:${dimension.ipv4}/${dimension.ipv6}`;
+  return "name" in dimension ? `${dimension.kind}:${escapeInKey(dimension.name)}` : dimension.kind;
+}
+
+/**
+ * Whether a dimension may be known only once the caller has proved who it is, a function in code was
+ * asked, or the body was read.
+ */
+export function needsIdentity({ kind }: Dimension): boolean {
+  return kind === "user" || kind === "tenant" || kind === "attribute" || kind === "body";
+}

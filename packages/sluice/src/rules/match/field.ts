@@ -1,0 +1,121 @@
+// What conditions of a rule look at besides the path: the method, the host, a header, an attribute. Each
+// shows a request's value as text, so that rules can be listed under the values that they ask for.
+
+import { toHeaderValue, toValue } from "../identity-keys/normalize-string.js";
+import type { Match } from "../rule.js";
+import type { Subject } from "./subject.js";
+
+/** One thing that conditions look at. */
+export interface Field {
+  /** What a request has there; undefined if nothing. */
+  read(subject: Subject): string | undefined;
+  /** Under what else it is covered: `*.example.com` for a host, GET for HEAD. */
+  covers(subject: Subject): readonly string[];
+}
+
+/** What a rule asks of a field: one of some values or, without values, that it is there. */
+export interface Condition {
+  readonly field: Field;
+  readonly values: ReadonlySet<string> | undefined;
+}
+
+const NONE: readonly string[] = [];
+const GET_ONLY: readonly string[] = ["GET"];
+
+/** Whether a request is what a condition asks for. */
+export function isMet({ field, values }: Condition, subject: Subject): boolean {
+  const value = field.read(subject);
+  if (value === undefined) return false;
+  if (values === undefined || values.has(value)) return true;
+  for (const covering of field.covers(subject)) {
+    if (values.has(covering)) return true;
+  }
+  return false;
+}
+
+const METHOD: Field = {
+  read: ({ method }) => method,
+  covers: ({ method }) => (method === "HEAD" ? GET_ONLY : NONE),
+};
+
+const HOST: Field = {
+  read: ({ host }) => host,
+  covers: (subject) => subject.wildcards,
+};
+
+/** Where no pattern covers several hosts, what might is not even listed. */
+const EXACT_HOST: Field = { read: HOST.read, covers: () => NONE };
+
+const nothingElse = () => NONE;
+
+function toHeader(name: string): Field {
+  return { read: ({ facts }) => toHeaderValue(facts.headers?.[name]), covers: nothingElse };
+}
+
+function toAttribute(name: string): Field {
+  return { read: toAttributeReader(name), covers: nothingElse };
+}
+
+function toAttributeReader(name: string): Field["read"] {
+  switch (name) {
+    case "user":
+      return ({ facts }) => toValue(facts.user);
+    case "tenant":
+      return ({ facts }) => toValue(facts.tenant);
+    case "tier":
+      return ({ facts }) => toValue(facts.tier);
+    default:
+      return ({ facts }) => toValue(facts.attributes?.[name]);
+  }
+}
+
+/** The fields of a set of rules: rules that look at the same thing have the same field. */
+export class Fields {
+  readonly #headers = new Map<string, Field>();
+  readonly #attributes = new Map<string, Field>();
+  readonly #host: Field;
+  /** By what they ask: equal ones are one object, which stays in the processor's cache. */
+  readonly #conditions = new Map<string, readonly Condition[]>();
+
+  constructor(matches: readonly Match[]) {
+    const covers = ({ hosts }: Match) => hosts.some((host) => host.startsWith("*"));
+    this.#host = matches.some(covers) ? HOST : EXACT_HOST;
+  }
+
+  /** What a match asks for, the path aside. */
+  toConditions(match: Match): readonly Condition[] {
+    const { methods, hosts, headers, attributes } = match;
+    const text = JSON.stringify([methods, hosts, [...headers], [...attributes]]);
+    const known = this.#conditions.get(text) ?? this.#make(match);
+    this.#conditions.set(text, known);
+    return known;
+  }
+
+  #make(match: Match): readonly Condition[] {
+    const conditions: Condition[] = [];
+    const { methods, hosts } = match;
+    if (methods.length > 0) conditions.push({ field: METHOD, values: new Set(methods) });
+    if (hosts.length > 0) conditions.push({ field: this.#host, values: new Set(hosts) });
+    for (const [name, values] of match.headers) {
+      const field = known(this.#headers, name, toHeader);
+      conditions.push({ field, values: toValues(values) });
+    }
+    for (const [name, values] of match.attributes) {
+      const field = known(this.#attributes, name, toAttribute);
+      conditions.push({ field, values: toValues(values) });
+    }
+    return conditions;
+  }
+}
+
+function known(fields: Map<string, Field>, name: string, make: (name: string) => Field): Field {
+  const field = fields.get(name) ?? make(name);
+  fields.set(name, field);
+  return field;
+}
+
+/** Values as requests have them. One that no request can have is left out. */
+function toValues(values: readonly string[]): ReadonlySet<string> | undefined {
+  if (values.length === 0) return undefined;
+  return new Set(values.map(toValue).filter((value) => value !== undefined));
+}

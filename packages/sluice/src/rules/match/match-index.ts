@@ -1,0 +1,109 @@
+// Matches, made findable: by path first, then by what else they ask for.
+
+import type { Match } from "../rule.js";
+import { type Collector, CollectorMaker, type Open } from "./collector.js";
+import { Fields } from "./field.js";
+import { type PathPattern, toPattern } from "./path-pattern.js";
+import type { Subject } from "./subject.js";
+import { PathTrie } from "./trie.js";
+
+/** Beyond so many entries for one request insertion would take longer than sorting. */
+const FEW_MAX = 32;
+
+/** Entries by their matches. What is looked through are their places in the order: small, and close. */
+export class MatchIndex<T> {
+  readonly #entries: readonly T[];
+  /** Entries that are about every path. */
+  readonly #everywhere: Collector<number>;
+  /** Undefined if no entry asks for a path, so that none has to be read. */
+  readonly #trie: PathTrie<number> | undefined;
+  /** Whether no entry asks for anything: every request falls under all of them. */
+  readonly #isUnconditional: boolean;
+
+  constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
+    this.#entries = entries;
+    const fields = new Fields(entries.map(toMatch));
+    const everywhere: Open<number>[] = [];
+    const groups = new Groups<number>();
+    for (const [candidate, entry] of entries.entries()) {
+      const match = toMatch(entry);
+      const open = { candidate, conditions: fields.toConditions(match) };
+      if (match.paths.length === 0) everywhere.push(open);
+      for (const path of match.paths) groups.add(path, open);
+    }
+    const isFree = ({ conditions }: Open<number>) => conditions.length === 0;
+    this.#isUnconditional = everywhere.length === entries.length && everywhere.every(isFree);
+    const maker = new CollectorMaker();
+    this.#everywhere = maker.make(everywhere);
+    this.#trie = groups.toTrie(maker);
+  }
+
+  /** The entries that a request falls under, in their order, each once. */
+  match(subject: Subject): readonly T[] {
+    if (this.#isUnconditional) return this.#entries;
+    const places = this.#find(subject);
+    if (!isInOrder(places)) putInOrder(places);
+    return places.map((place) => this.#entries[place]);
+  }
+
+  /** Whether a request falls under any entry. */
+  matchesAny(subject: Subject): boolean {
+    if (this.#isUnconditional) return this.#entries.length > 0;
+    return this.#find(subject).length > 0;
+  }
+
+  #find(subject: Subject): number[] {
+    const places: number[] = [];
+    this.#everywhere.collect(subject, places);
+    if (this.#trie === undefined) return places;
+    const { segments, others } = subject.path;
+    this.#trie.collect(segments, subject, places);
+    for (let i = 0; i < others.length; i++) this.#trie.collect(others[i], subject, places);
+    return places;
+  }
+}
+
+/** Candidates by path pattern; patterns that fit the same paths are one. */
+class Groups<C> {
+  readonly #groups = new Map<string, { readonly pattern: PathPattern; readonly open: Open<C>[] }>();
+
+  add(path: string, open: Open<C>): void {
+    const pattern = toPattern(path);
+    const shape = JSON.stringify([pattern.literals, pattern.isOpen]);
+    const group = this.#groups.get(shape);
+    if (group === undefined) this.#groups.set(shape, { pattern, open: [open] });
+    else group.open.push(open);
+  }
+
+  toTrie(maker: CollectorMaker): PathTrie<C> | undefined {
+    if (this.#groups.size === 0) return undefined;
+    const trie = new PathTrie<C>();
+    for (const { pattern, open } of this.#groups.values()) trie.set(pattern, maker.make(open));
+    return trie;
+  }
+}
+
+function isInOrder(places: readonly number[]): boolean {
+  for (let i = 1; i < places.length; i++) {
+    if (places[i - 1] >= places[i]) return false;
+  }
+  return true;
+}
+
+/**
+ * Sorted, and without repetitions: two patterns of one rule may both fit. By insertion, in place: the
+ * few that a request falls under come in two or three runs that are in order already.
+ */
+function putInOrder(places: number[]): void {
+  if (places.length > FEW_MAX) places.sort((a, b) => a - b);
+  let kept = 0;
+  for (const place of places) {
+    let at = kept;
+    while (at > 0 && places[at - 1] > place) at--;
+    if (at > 0 && places[at - 1] === place) continue;
+    for (let i = kept; i > at; i--) places[i] = places[i - 1];
+    places[at] = place;
+    kept++;
+  }
+  places.length = kept;
+}

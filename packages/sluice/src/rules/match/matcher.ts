@@ -1,0 +1,52 @@
+// Which rules a request falls under. A request is led to its rules by its path and by the values that
+// rules ask for; rules that are about something else are never looked at, be they ten thousand.
+
+import type { Match } from "../rule.js";
+import { MatchIndex } from "./match-index.js";
+import type { Subject } from "./subject.js";
+
+/** Something with a match, in the order in which matches are listed. */
+export interface Matchable {
+  readonly match: Match;
+}
+
+/** Finds the rules of a request without looking at every one of them. */
+export class Matcher<T extends Matchable> {
+  readonly #entries: MatchIndex<T>;
+  /** What is asked for without attributes, each such match once: rules for many tenants are one here. */
+  readonly #shown: MatchIndex<unknown>;
+  readonly isEmpty: boolean;
+
+  constructor(entries: readonly T[]) {
+    this.#entries = new MatchIndex(entries, ({ match }) => match);
+    this.#shown = entries.some(({ match }) => match.attributes.size > 0)
+      ? new MatchIndex(toShown(entries), (match) => match)
+      : this.#entries;
+    this.isEmpty = entries.length === 0;
+  }
+
+  /** The entries that match, in their order, each once. */
+  match(subject: Subject): readonly T[] {
+    return this.#entries.match(subject);
+  }
+
+  /**
+   * Whether any entry could match, whoever the caller turns out to be: by what every request shows,
+   * whatever its attributes. False only if none will.
+   */
+  mayMatch(subject: Subject): boolean {
+    return !this.isEmpty && this.#shown.matchesAny(subject);
+  }
+}
+
+const NO_ATTRIBUTES: Match["attributes"] = new Map();
+
+function toShown(entries: readonly Matchable[]): readonly Match[] {
+  const shown = new Map<string, Match>();
+  for (const { match } of entries) {
+    const { paths, methods, hosts, headers } = match;
+    const text = JSON.stringify([paths, methods, hosts, [...headers]]);
+    shown.set(text, { paths, methods, hosts, headers, attributes: NO_ATTRIBUTES });
+  }
+  return [...shown.values()];
+}

@@ -1,0 +1,73 @@
+// A trie over the segments of path patterns. A request's path leads through it by one look-up for each
+// segment; what stands behind the deepest pattern is never looked at. A node is met at most once by a
+// path, so that no path, and no pattern, makes the walk longer than the patterns are altogether.
+
+import type { Collector } from "./collector.js";
+import type { PathPattern } from "./path-pattern.js";
+import type { Subject } from "./subject.js";
+
+/** Patterns, each with what is about it. */
+export class PathTrie<C> {
+  readonly #root = new Node<C>();
+  /** Literals, each once: ten thousand rules with `items` in their paths look it up in one text. */
+  readonly #literals = new Map<string, string>();
+
+  /** Keeps what is about all patterns that are alike but for the names of parameters. */
+  set(pattern: PathPattern, collector: Collector<C>): void {
+    let node = this.#root;
+    for (const literal of pattern.literals) node = node.child(this.#toOne(literal));
+    if (pattern.isOpen) node.below = collector;
+    else node.here = collector;
+  }
+
+  #toOne(literal: string | undefined): string | undefined {
+    if (literal === undefined) return undefined;
+    const known = this.#literals.get(literal);
+    if (known === undefined) this.#literals.set(literal, literal);
+    return known ?? literal;
+  }
+
+  /** Adds what is about the patterns that these segments fit. */
+  collect(segments: readonly string[], subject: Subject, found: C[]): void {
+    collectFrom(this.#root, 0, segments, subject, found);
+  }
+}
+
+class Node<C> {
+  /** For paths that end here. */
+  here: Collector<C> | undefined = undefined;
+  /** For paths that end here or anywhere below. */
+  below: Collector<C> | undefined = undefined;
+  /** Where any segment leads. */
+  any: Node<C> | undefined = undefined;
+  literals: Map<string, Node<C>> | undefined = undefined;
+
+  /** The node behind a literal, or behind anything, made if it is not there. */
+  child(literal: string | undefined): Node<C> {
+    if (literal === undefined) {
+      this.any ??= new Node();
+      return this.any;
+    }
+    this.literals ??= new Map();
+    const child = this.literals.get(literal) ?? new Node<C>();
+    this.literals.set(literal, child);
+    return child;
+  }
+}
+
+function collectFrom<C>(
+  node: Node<C>,
+  depth: number,
+  segments: readonly string[],
+  subject: Subject,
+  found: C[],
+): void {
+  node.below?.collect(subject, found);
+  if (depth === segments.length) {
+    node.here?.collect(subject, found);
+    return;
+  }
+  const child = node.literals?.get(segments[depth]);
+  if (child !== undefined) collectFrom(child, depth + 1, segments, subject, found);
+  if (node.any !== undefined) collectFrom(node.any, depth + 1, segments, subject, found);
+}

@@ -1,0 +1,348 @@
+// A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
+// request only looks them up.
+
+import type { Limit } from "../../limits/limits.js";
+import type { Counter, FailurePolicy } from "../../stores/store.js";
+import { compileKey, type KeyOf, needsIdentity } from "../identity-keys/key.js";
+import { Matcher } from "../match/matcher.js";
+import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../parse/problems.js";
+import { allLimitsOf, EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../rule.js";
+import type { CostFunctions } from "./cost.js";
+import { LongestDelays, toDelayed } from "./delay.js";
+import { KeySample, SampleBudget } from "./key-sample.js";
+import type { Lane, Lanes } from "./lanes.js";
+import type { MeterPlace } from "./policy-decision.js";
+
+/** What header fields say of a limit that never changes. */
+export interface LimitTexts {
+  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
+  readonly name: string;
+  /** `"login";q=100;w=60`. */
+  readonly namedPolicy: string;
+  /** `"login";r=`. */
+  readonly namedState: string;
+  /** Both of them as fields: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
+  readonly namedLines: string;
+  /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
+  readonly legacyLines: string;
+  /** `100;w=60`, as older drafts have it. */
+  readonly policy: string;
+  readonly limit: string;
+  /** The window in whole seconds from 1; Infinity if there is none. */
+  readonly windowSeconds: number;
+}
+
+/** One limit of a rule, as it is charged. */
+export interface RuleLimit {
+  readonly counter: Counter;
+  readonly isQuota: boolean;
+  readonly isPermit: boolean;
+  /** Whether a request may have to wait for it. */
+  readonly mayDelay: boolean;
+  /** Whether a larger bucket is counted than the rule has. */
+  readonly isEnlarged: boolean;
+  /** Whether what is charged is settled when the request has ended. */
+  readonly isHeld: boolean;
+  /** Undefined until a response shows it. */
+  texts: LimitTexts | undefined;
+  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
+  readonly limit: Limit;
+  /** Whether it is the rule's own, that of a tier, or that of a single key. */
+  readonly from: "rule" | "tier" | "override";
+}
+
+/**
+ * A rule, ready to be charged. What every request reads comes first: with ten thousand rules each part of the
+ * processor's cache that a request touches counts (bench service/rules-scale).
+ */
+export interface CompiledRule extends MeterPlace {
+  /** Whether all callers with a key are charged alike: no exemptions, no tiers, a constant cost. */
+  readonly isPlain: boolean;
+  readonly keyOf: KeyOf;
+  /** The cost, if it is constant. */
+  readonly units: number;
+  readonly limits: readonly RuleLimit[];
+  readonly isShadow: boolean;
+  readonly lane: Lane;
+  /** Watches whether keys come back, until that is known. */
+  sample: KeySample | undefined;
+  /** Whether responses show it. */
+  readonly isShown: boolean;
+  readonly rule: Rule;
+  /** Its place in the order of rules: by priority, then as in the file. */
+  readonly order: number;
+  readonly match: Match;
+  readonly tiers: ReadonlyMap<string, readonly RuleLimit[]>;
+  readonly overrides: ReadonlyMap<string, readonly RuleLimit[]>;
+  /** Keys that the whole set exempts; undefined if there are none. */
+  readonly exemptKeys: ReadonlySet<string> | undefined;
+  /** Whether it needs to know who the caller is, or what its body says. */
+  readonly isLate: boolean;
+  /** False if the file or an operator switched it off. */
+  readonly isOn: boolean;
+}
+
+/** A rule without its conditions on path, method, host and headers. */
+export interface RuleOfCaller {
+  readonly match: Match;
+  readonly rule: CompiledRule;
+}
+
+/** What compiling needs besides the rules. */
+export interface CompileOptions {
+  readonly lanes: Lanes;
+  readonly onStoreFailure: FailurePolicy;
+  readonly timeoutMs: number | undefined;
+  readonly costs: CostFunctions;
+  readonly seesResponses: boolean;
+  /** Rules that are switched off, whatever the set says. */
+  readonly off: ReadonlySet<string>;
+  /** Whether everything is. */
+  readonly isAllOff: boolean;
+  /** The rules in force so far: counters that say the same stay the same objects. */
+  readonly before: CompiledRules | undefined;
+}
+
+/** A set of rules, ready to decide. */
+export class CompiledRules {
+  readonly ruleSet: RuleSet;
+  /** False: every request passes, and nothing is counted. */
+  readonly isOn: boolean;
+  /** By id, those that are switched off included. */
+  readonly byId: ReadonlyMap<string, CompiledRule>;
+  /** Rules that need to know who the caller is, or what its body says. */
+  readonly late: Matcher<CompiledRule>;
+  /** Those of them that need the body. */
+  readonly byBody: Matcher<CompiledRule>;
+  readonly #enabled: readonly CompiledRule[];
+  #early: Matcher<CompiledRule> | undefined;
+  #all: Matcher<CompiledRule> | undefined;
+  #byCaller: Matcher<RuleOfCaller> | undefined;
+
+  constructor(ruleSet: RuleSet, options: CompileOptions) {
+    mustBeUsable(ruleSet.rules, options);
+    // Charges of one step reach their store together.
+    const stepOf = (rule: Rule) => `${options.lanes.of(rule).order}/${isLate(rule)}`;
+    const delays = new LongestDelays(ruleSet.rules, stepOf);
+    const keys = new Map<string, KeyOf>();
+    const context = { delays, ruleSet, options, keys, samples: new SampleBudget() };
+    const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
+    const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
+    this.ruleSet = ruleSet;
+    this.byId = new Map(compiled.map((rule) => [rule.rule.id, rule]));
+    this.#enabled = compiled.filter(({ isOn }) => isOn);
+    this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
+    this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
+    this.byBody = new Matcher(this.#enabled.filter(({ rule }) => countsByBody(rule)));
+  }
+
+  // Either `early` and `late` are asked, or `all`, by whether there is more to find out about requests.
+
+  /** Rules that need no more than what every request shows. */
+  get early(): Matcher<CompiledRule> {
+    this.#early ??= new Matcher(this.#enabled.filter((rule) => !rule.isLate));
+    return this.#early;
+  }
+
+  /** Both. */
+  get all(): Matcher<CompiledRule> {
+    this.#all ??= new Matcher(this.#enabled);
+    return this.#all;
+  }
+
+  /** The one rule in force; undefined if there are several, or none, or not for everybody. */
+  get only(): CompiledRule | undefined {
+    const isForAll = this.isOn && this.ruleSet.exempt.ips === undefined;
+    return isForAll && this.#enabled.length === 1 ? this.#enabled[0] : undefined;
+  }
+
+  /** All rules by what they ask of the caller, and not of what it asks for. */
+  get byCaller(): Matcher<RuleOfCaller> {
+    this.#byCaller ??= new Matcher(this.#enabled.map(toRuleOfCaller));
+    return this.#byCaller;
+  }
+
+  #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
+    const { options, ruleSet } = context;
+    const before = countersOf(options.before?.byId.get(rule.id));
+    const each = (
+      lists: ReadonlyMap<string, readonly Limit[]>,
+      from: RuleLimit["from"],
+      toScope: (name: string) => string,
+    ) =>
+      lists.size === 0
+        ? NO_LISTS
+        : new Map(
+            [...lists].map(([name, limits]) => [
+              name,
+              this.#limits(limits, { rule, from, scope: toScope(name), before, ...context }),
+            ]),
+          );
+    const isShadow = rule.onExceed === "shadow";
+    return {
+      isPlain: isPlain(rule, ruleSet),
+      keyOf: toKeyOf(rule, context.keys),
+      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
+      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
+      isShadow,
+      lane: options.lanes.of(rule),
+      sample: KeySample.of(rule, context.samples),
+      isShown: rule.isExposed && !isShadow,
+      meter: undefined,
+      rule,
+      order,
+      match: rule.match,
+      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),
+      overrides: each(rule.overrides, "override", () => rule.id),
+      exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
+      isLate: isLate(rule),
+      isOn: rule.isEnabled && !options.off.has(rule.id),
+    };
+  }
+
+  #limits(
+    limits: readonly Limit[],
+    { rule, from, scope, before, delays, options }: CompileContext & LimitContext,
+  ): readonly RuleLimit[] {
+    const extraPermitMs = delays.before(rule);
+    return limits.map((limit, part): RuleLimit => {
+      const counted = toDelayed(limit, rule, extraPermitMs);
+      const isPermit = limit.algorithm === "concurrency";
+      const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
+      return {
+        counter: toCounter({ scope, part, limit: counted }, rule, before, options),
+        isQuota: limit.algorithm === "quota",
+        isPermit,
+        mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
+        isEnlarged,
+        isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
+        texts: undefined,
+        limit,
+        from,
+      };
+    });
+  }
+}
+
+interface CompileContext {
+  readonly ruleSet: RuleSet;
+  readonly delays: LongestDelays;
+  readonly options: CompileOptions;
+  readonly samples: SampleBudget;
+  /** The functions that make keys, by dimensions: one that many rules share stays in the processor's cache. */
+  readonly keys: Map<string, KeyOf>;
+}
+
+interface LimitContext {
+  readonly rule: Rule;
+  readonly from: RuleLimit["from"];
+  readonly scope: string;
+  /** The counters of the rule so far. */
+  readonly before: KnownCounters;
+}
+
+/** Counters by their JSON. */
+type KnownCounters = ReadonlyMap<string, Counter>;
+
+const NO_COUNTERS: KnownCounters = new Map();
+
+/** The counters of a rule. Made only when rules are replaced, so that no memory is kept for it. */
+function countersOf(rule: CompiledRule | undefined): KnownCounters {
+  if (rule === undefined) return NO_COUNTERS;
+  const limits = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()].flat();
+  return new Map(limits.map(({ counter }) => [JSON.stringify(counter), counter]));
+}
+
+/** A counter with these numbers: the one in use so far, if the rule has an equal one. */
+function toCounter(
+  { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
+  rule: Rule,
+  before: KnownCounters,
+  options: CompileOptions,
+): Counter {
+  const onStoreFailure = rule.onStoreFailure ?? options.onStoreFailure;
+  const timeoutMs = rule.timeoutMs ?? options.timeoutMs;
+  const counter: Counter =
+    timeoutMs === undefined
+      ? { scope, part, limit, onStoreFailure }
+      : { scope, part, limit, onStoreFailure, timeoutMs };
+  const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
+  if (known === undefined) options.lanes.of(rule).store.prepare?.(limit);
+  return known ?? counter;
+}
+
+/** The function that makes the keys of a rule. It is shared, unless it depends on the rule's own paths. */
+function toKeyOf({ key, match }: Rule, keys: Map<string, KeyOf>): KeyOf {
+  if (key.some(({ kind }) => kind === "endpoint")) return compileKey(key, match.paths);
+  const text = JSON.stringify(key);
+  const keyOf = keys.get(text) ?? compileKey(key);
+  keys.set(text, keyOf);
+  return keyOf;
+}
+
+function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
+  const { attributes } = rule.match;
+  return { match: { ...EMPTY_MATCH, attributes }, rule };
+}
+
+const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
+
+function isLate({ key, tiers, match }: Rule): boolean {
+  return key.some(needsIdentity) || tiers.size > 0 || match.attributes.size > 0;
+}
+
+function countsByBody({ key }: Rule): boolean {
+  return key.some(({ kind }) => kind === "body");
+}
+
+function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
+  const { ips, keys } = rule.exempt;
+  const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
+  const isOneLimit = rule.tiers.size === 0 && rule.overrides.size === 0 && rule.limits.length > 0;
+  const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
+  return isNobodyExempt && isOneLimit && isForAll;
+}
+
+/**
+ * Where a tier is counted: each apart. Callers of several tiers may share a key, as users of a tenant or
+ * behind an address do; in one counter the smaller tier would clip what was used of the larger one.
+ */
+function scopeOfTier(id: string, tier: string): string {
+  return `${id}/${tier}`;
+}
+
+/** Refuses rules that this policy can't keep. */
+function mustBeUsable(rules: readonly Rule[], options: CompileOptions): void {
+  const problems = rules.flatMap((rule) => toProblems(rule, options));
+  if (problems.length === 0) return;
+  const more = Math.max(0, problems.length - PROBLEMS_MAX);
+  throw new RulesError(problems.slice(0, PROBLEMS_MAX), { more });
+}
+
+function toProblems(rule: Rule, { costs, seesResponses }: CompileOptions): RuleProblem[] {
+  const { id, place, cost } = rule;
+  const problems: string[] = [];
+  if (cost.kind === "function" && !costs.has(cost.name)) {
+    const known = costs.size === 0 ? "none" : [...costs.keys()].join(", ");
+    problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
+  }
+  const what = seesResponses ? undefined : needsResponse(rule);
+  if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
+  const where = place === undefined ? "" : ` (${place})`;
+  return problems.map((why) => ({
+    message: `rule ${JSON.stringify(id)}: ${why}${where}`,
+    rule: id,
+  }));
+}
+
+/** Says where the cause is: as a rule of a service this is the section of another listener. */
+const NEEDS_RESPONSES =
+  "needs to see responses, which the decision API and forward-auth don't: remove it from the rule, or the section " +
+  '"decision" from the configuration (in code: seesResponses: false)';
+
+function needsResponse(rule: Rule): string | undefined {
+  if (rule.when !== undefined) return "when";
+  if (rule.settle !== undefined) return "settle";
+  const hasPermits = allLimitsOf(rule).some(({ algorithm }) => algorithm === "concurrency");
+  return hasPermits ? "a concurrency limit" : undefined;
+}

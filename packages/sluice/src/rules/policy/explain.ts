@@ -1,0 +1,204 @@
+// Why a request is answered as it is: every rule that matches and by what, what it counts the request by,
+// how its counters stand and what would happen. Nothing is charged. The answer is plain JSON, for
+// operators: unlike anything that is sent to clients it shows keys.
+
+import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
+import { describeKey } from "../identity-keys/key.js";
+import { Matcher } from "../match/matcher.js";
+import type { Subject } from "../match/subject.js";
+import { EMPTY_MATCH, type Match } from "../rule.js";
+import type { CompiledRule } from "./compile.js";
+import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
+import { peekCharges } from "./policy-peek.js";
+import type { PolicyRequest } from "./policy-request.js";
+import {
+  addCharges,
+  isExemptIp,
+  keyFor,
+  type NotCharged,
+  type RuleCharge,
+} from "./request-charges.js";
+
+/** How much is explained. */
+export interface ExplainOptions {
+  /** Whether rules that don't match are told of too, with the condition that fails. Default false. */
+  readonly all?: boolean;
+  /** What the request costs, instead of what the rules say. */
+  readonly cost?: number | undefined;
+}
+
+/** Why a request would be answered as it would. Infinity is null throughout. */
+export interface Explanation {
+  /** The version of the rules. */
+  readonly version: string;
+  readonly allowed: boolean;
+  /** The rule that would bind: that refuses, or that has the smallest share left. */
+  readonly rule: string | null;
+  readonly reason: RefusalReason | null;
+  readonly retryAfterMs: number | null;
+  readonly delayMs: number;
+  /** In the order of the rules. */
+  readonly rules: readonly ExplainedRule[];
+}
+
+/** One rule, as it looks at the request. */
+export interface ExplainedRule {
+  readonly rule: string;
+  /** Where it stands in its file, if it comes from one. */
+  readonly place: string | null;
+  readonly isMatch: boolean;
+  /** What the rule asks of a request. None: it is about all. */
+  readonly conditions: readonly ExplainedCondition[];
+  /**
+   * Why a rule that matches does not count the request; null if it does. `missing`: the request lacks
+   * what it is counted by; `refused`: and may not pass without.
+   */
+  readonly notApplied: NotCharged | "disabled" | null;
+  readonly onExceed: "reject" | "delay" | "shadow";
+  /** What is counted: `ip`, `tenant|user`. */
+  readonly keyType: string;
+  /** Null if the request lacks a part of it, or the rule does not match. */
+  readonly key: string | null;
+  /** Whose numbers hold: the rule's own, those of the caller's tier or of its key. Null if none do. */
+  readonly from: "rule" | "tier" | "override" | null;
+  readonly limits: readonly ExplainedLimit[];
+  /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
+  readonly blockedMs: number | null;
+}
+
+/** One condition of a rule, and whether the request meets it. */
+export interface ExplainedCondition {
+  readonly on: "path" | "method" | "host" | "header" | "attribute";
+  /** What is asked for: patterns, methods, hosts, or `name` and the values that fit. */
+  readonly wanted: string;
+  readonly isMet: boolean;
+}
+
+/** One limit of a rule that counts the request. */
+export interface ExplainedLimit {
+  readonly algorithm: string;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number | null;
+  /** What the request would be charged. */
+  readonly cost: number;
+  readonly wouldPass: boolean;
+  readonly retryAfterMs: number | null;
+  readonly delayMs: number;
+}
+
+/** Explains a request by the facts that it has. */
+export function explainRequest(
+  request: PolicyRequest,
+  { all = false }: ExplainOptions,
+): MaybePromise<Explanation> {
+  const { compiled, subject } = request;
+  const charges: RuleCharge[] = [];
+  const matches = new Set(compiled.all.match(subject));
+  const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
+    // Matchers don't know the rules that are switched off.
+    const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, subject));
+    if (!isMatch) return all ? [{ rule, isMatch, notApplied: null }] : [];
+    return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
+  });
+  const refusing = looks.find(({ notApplied }) => notApplied === "refused");
+  return andThen(peekCharges(charges, request), (answers) => {
+    const { version } = compiled.ruleSet;
+    const missing = refusing?.rule.rule.id;
+    const decision = new PolicyDecision(version, answers, undefined, missing);
+    return {
+      version,
+      allowed: decision.allowed,
+      rule: decision.rule ?? null,
+      reason: decision.reason ?? null,
+      retryAfterMs: orNull(decision.retryAfterMs),
+      delayMs: decision.delayMs,
+      rules: looks.map((look) => toExplained(look, subject, answers)),
+    };
+  });
+}
+
+interface Look {
+  readonly rule: CompiledRule;
+  readonly isMatch: boolean;
+  readonly notApplied: ExplainedRule["notApplied"];
+}
+
+function toNotApplied(
+  rule: CompiledRule,
+  request: PolicyRequest,
+  charges: RuleCharge[],
+): ExplainedRule["notApplied"] {
+  const { compiled, subject } = request;
+  if (!compiled.isOn || !rule.isOn) return "disabled";
+  if (isExemptIp(compiled.ruleSet.exempt, subject)) return "exempt-ip";
+  return addCharges(rule, subject, request, charges) ?? null;
+}
+
+function toExplained(
+  { rule, isMatch, notApplied }: Look,
+  subject: Subject,
+  charges: readonly RuleCharge[],
+): ExplainedRule {
+  const own = charges.filter((charge) => charge.rule === rule);
+  const { id, place, match, onExceed, key } = rule.rule;
+  return {
+    rule: id,
+    place: place ?? null,
+    isMatch,
+    conditions: toConditions(match, subject),
+    notApplied,
+    onExceed,
+    keyType: describeKey(key),
+    key: isMatch ? (keyFor(rule, subject) ?? null) : null,
+    from: own[0]?.ruleLimit.from ?? null,
+    limits: own.map(toExplainedLimit),
+    blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
+  };
+}
+
+function toExplainedLimit({ ruleLimit, units, verdict }: RuleCharge): ExplainedLimit {
+  return {
+    algorithm: ruleLimit.limit.algorithm,
+    limit: verdict.limit,
+    remaining: verdict.remaining,
+    resetMs: orNull(verdict.resetMs),
+    cost: units,
+    wouldPass: verdict.allowed,
+    retryAfterMs: orNull(verdict.retryAfterMs),
+    delayMs: verdict.delayMs,
+  };
+}
+
+/** Each condition of a match by itself. */
+function toConditions(match: Match, subject: Subject): ExplainedCondition[] {
+  const { paths, methods, hosts, headers, attributes } = match;
+  const one = (on: ExplainedCondition["on"], wanted: string, part: Partial<Match>) => ({
+    on,
+    wanted,
+    isMet: fits({ ...EMPTY_MATCH, ...part }, subject),
+  });
+  return [
+    ...(paths.length > 0 ? [one("path", paths.join(", "), { paths })] : []),
+    ...(methods.length > 0 ? [one("method", methods.join(", "), { methods })] : []),
+    ...(hosts.length > 0 ? [one("host", hosts.join(", "), { hosts })] : []),
+    ...[...headers].map(([name, values]) =>
+      one("header", toWanted(name, values), { headers: new Map([[name, values]]) }),
+    ),
+    ...[...attributes].map(([name, values]) =>
+      one("attribute", toWanted(name, values), { attributes: new Map([[name, values]]) }),
+    ),
+  ];
+}
+
+function toWanted(name: string, values: readonly string[]): string {
+  return values.length === 0 ? name : `${name}: ${values.join(", ")}`;
+}
+
+function fits(match: Match, subject: Subject): boolean {
+  return new Matcher([{ match }]).match(subject).length > 0;
+}
+
+function orNull(number: number): number | null {
+  return Number.isFinite(number) ? number : null;
+}

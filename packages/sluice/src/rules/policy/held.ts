@@ -1,0 +1,227 @@
+// What a request holds until it ends: permits, and charges of rules whose cost or whether they count is
+// known only from the response. Settling never fails towards who waits for the response: what a store
+// could not take is told as an event, and stays charged (a permit until it expires).
+
+import { type Clock, countedMsOf } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { ChargeReceipt, Settling, Store } from "../../stores/store.js";
+import type { When } from "../rule.js";
+import { toWholeUnits } from "./cost.js";
+import { withDelay } from "./delay.js";
+import { noteHold } from "./hold-times.js";
+import type { RequestEnd } from "./policy-decision.js";
+import type { RuleCharge } from "./request-charges.js";
+
+/** A charge that was taken, and what gives it back. */
+interface HeldCharge {
+  readonly charge: RuleCharge;
+  readonly receipt: ChargeReceipt;
+  /** Held only in case that the request does not go on; most stores need not hear that it did. */
+  readonly isBrief: boolean;
+}
+
+/** What settling needs. */
+export interface SettleContext {
+  readonly clock: Clock;
+  /** Told of a store that did not settle. */
+  readonly onSettleFailed: (rules: readonly string[], error: unknown) => void;
+}
+
+/** Everything that one request holds. */
+export class Held {
+  readonly #context: SettleContext;
+  #charges: HeldCharge[] = [];
+
+  constructor(context: SettleContext) {
+    this.#context = context;
+  }
+
+  /** Whether something has to be settled when the request has ended, however it goes on. */
+  get isLasting(): boolean {
+    return this.#charges.some(({ charge }) => charge.isHeld);
+  }
+
+  /** Adds what a store took. */
+  add(charges: readonly RuleCharge[], receipts: readonly ChargeReceipt[]): void {
+    const isBrief = !charges.some(({ isHeld }) => isHeld);
+    for (const receipt of receipts) {
+      // A decorator may count under another key or other numbers; scope and part stay.
+      const { scope, part } = receipt.counter;
+      const charge = charges.find(
+        ({ counter }) => counter.scope === scope && counter.part === part,
+      );
+      if (charge !== undefined) this.#charges.push({ charge, receipt, isBrief });
+    }
+  }
+
+  /** The request goes on: tells it to stores that wait for what was held only in case it does not. */
+  keep(): void {
+    keepAll(this.#charges.filter(({ isBrief }) => isBrief));
+  }
+
+  /**
+   * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
+   * nothing back while others wait: their turn was told by it, and who came after them would go at
+   * the same time.
+   */
+  settle(end: RequestEnd): MaybePromise<void> {
+    this.keep();
+    const open = this.#take().filter(({ isBrief }) => !isBrief);
+    const context = this.#context;
+    for (const { charge } of open) {
+      if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
+    }
+    const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
+    if (unused.length === 0) {
+      return settleAll(open, context, ({ charge }) => toKept(charge, end));
+    }
+    return andThen(findWaitedFor(unused, context), (waitedFor) =>
+      settleAll(open, context, (one) =>
+        waitedFor.has(one) ? one.charge.cost : toKept(one.charge, end),
+      ),
+    );
+  }
+
+  /** Gives everything back, for a request that goes no further. Later calls do nothing. */
+  cancel(): MaybePromise<void> {
+    return settleAll(this.#take(), this.#context, () => 0);
+  }
+
+  /**
+   * Gives back all but slots of buckets that delay, for a request that gave up waiting: those who came
+   * after it were told their turn by its slot. Later calls do nothing.
+   */
+  abandon(): MaybePromise<void> {
+    const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isSlot(charge);
+    keepAll(this.#charges.filter(isSpent));
+    const open = this.#take().filter((one) => !isSpent(one));
+    return settleAll(open, this.#context, ({ charge }) => (isSlot(charge) ? charge.cost : 0));
+  }
+
+  #take(): readonly HeldCharge[] {
+    const charges = this.#charges;
+    this.#charges = [];
+    return charges;
+  }
+}
+
+function keepAll(held: readonly HeldCharge[]): void {
+  for (const one of held) storeOf(one).keep?.(one.receipt);
+}
+
+/** Whether others may have been told to wait behind the charge. A shaper's store sees to that itself. */
+function isSlot({ ruleLimit }: RuleCharge): boolean {
+  return ruleLimit.isEnlarged;
+}
+
+/** Those of the slots behind which somebody waits now. Where a store does not say, somebody does. */
+function findWaitedFor(
+  slots: readonly HeldCharge[],
+  { clock }: SettleContext,
+): MaybePromise<ReadonlySet<HeldCharge>> {
+  const found = new Set(slots);
+  const waits: Promise<void>[] = [];
+  for (const slot of slots) {
+    const { counter, key, caller, ruleLimit } = slot.charge;
+    const nowMs = countedMsOf(clock, false);
+    const look = { counter, key, caller, cost: 0, nowMs };
+    const note = ([verdict]: readonly Verdict[]) => {
+      const { limit } = ruleLimit;
+      const { delayMs } = withDelay(verdict, { limit, counted: counter.limit, untaken: 0 });
+      if (delayMs === 0) found.delete(slot);
+    };
+    try {
+      const verdicts = storeOf(slot).peek([look], { blockNowMs: nowMs });
+      if (isThenable(verdicts)) waits.push(Promise.resolve(verdicts).then(note, () => {}));
+      else note(verdicts);
+    } catch {
+      // Settling will say what is wrong with the store.
+    }
+  }
+  return waits.length === 0 ? found : Promise.all(waits).then(() => found);
+}
+
+/** Presents receipts to the stores that have them, each store at once. Never fails. */
+function settleAll(
+  held: readonly HeldCharge[],
+  context: SettleContext,
+  toUnits: (held: HeldCharge) => number,
+): MaybePromise<void> {
+  if (held.length === 0) return undefined;
+  const waits: Promise<void>[] = [];
+  for (const store of new Set(held.map(storeOf))) {
+    const own = held.filter((one) => storeOf(one) === store);
+    const done = settleAt(store, own, context, toUnits);
+    if (isThenable(done)) waits.push(done);
+  }
+  return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+}
+
+function settleAt(
+  store: Store,
+  held: readonly HeldCharge[],
+  context: SettleContext,
+  toUnits: (held: HeldCharge) => number,
+): MaybePromise<void> {
+  const fail = (error: unknown) => {
+    const rules = new Set(held.map(({ charge }) => charge.rule.rule.id));
+    context.onSettleFailed([...rules], error);
+  };
+  try {
+    const settlings = held.map((one) => toSettling(one, toUnits(one), context.clock));
+    const done = store.settle(settlings);
+    return isThenable(done) ? Promise.resolve(done).then(undefined, fail) : undefined;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function toSettling({ charge, receipt }: HeldCharge, kept: number, clock: Clock): Settling {
+  return { receipt, kept, nowMs: countedMsOf(clock, charge.ruleLimit.isQuota) };
+}
+
+function storeOf({ charge }: HeldCharge): Store {
+  return charge.rule.lane.store;
+}
+
+/** How many units of a charge stay, now that the request has ended. */
+function toKept(charge: RuleCharge, end: RequestEnd): number {
+  const { when } = charge.rule.rule;
+  if (charge.ruleLimit.isPermit) return 0;
+  // Without a response a guess stays counted: hanging up must not be a way around the limit.
+  if (when !== undefined && end.status !== undefined && !isCounted(when, end.status)) return 0;
+  const said = toSaid(charge, end);
+  // What is no number of units says nothing of the cost: what was reserved stays.
+  return Number.isSafeInteger(said) && (said as number) >= 0 ? (said as number) : charge.cost;
+}
+
+/** What the end of a request says of the cost, if anything. */
+function toSaid(charge: RuleCharge, end: RequestEnd): unknown {
+  const { settle } = charge.rule.rule;
+  switch (settle?.kind) {
+    case "code":
+      return end.cost;
+    case "bytes":
+      return end.bytes;
+    case "header":
+      return toWholeUnits(headerOf(end, settle.name));
+    default:
+      return charge.isReserved ? end.cost : undefined;
+  }
+}
+
+function headerOf({ header }: RequestEnd, name: string): unknown {
+  try {
+    return header?.(name);
+  } catch {
+    // Of one rule, and no reason to leave everything else that is held unsettled.
+    return undefined;
+  }
+}
+
+function isCounted(when: When, status: number): boolean {
+  const isListed =
+    when.statuses.includes(status) || when.statuses.includes(Math.floor(status / 100));
+  return isListed === when.isCounted;
+}

@@ -1,0 +1,41 @@
+// What a policy tells of itself: rules that changed, rules that are of no use, stores that did not take
+// back what was held. Whoever listens must not be able to break a decision.
+
+import type { RulesDiff } from "../diff.js";
+
+/** Something that happened to a policy. `kind` says what. */
+export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | SettleFailed;
+
+/** Other rules are in force. */
+export interface RulesReplaced {
+  readonly kind: "replaced";
+  /** The version of the rules before. */
+  readonly from: string;
+  /** The version in force now; the same if nothing changed. */
+  readonly to: string;
+  /** What changed, and what becomes of the counters: compared when asked for, which takes its time. */
+  readonly diff: () => RulesDiff;
+}
+
+/** An operator switched a rule off or on, or everything if `rule` is undefined. */
+export interface RuleSwitched {
+  readonly kind: "disabled" | "enabled";
+  readonly rule: string | undefined;
+}
+
+/** The keys of a rule hardly ever come back, so its limit can't be reached: was it given a request id? */
+export interface RuleUseless {
+  readonly kind: "useless-rule";
+  readonly rule: string;
+  /** So many keys were watched, an even sample of all that were seen. */
+  readonly keysSeen: number;
+  /** So many of them came more than once. */
+  readonly seenTwice: number;
+}
+
+/** What requests held was not settled: it stays charged, and a permit until it expires. */
+export interface SettleFailed {
+  readonly kind: "settle-failed";
+  readonly rules: readonly string[];
+  readonly error: unknown;
+}

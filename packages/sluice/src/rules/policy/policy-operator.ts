@@ -1,0 +1,116 @@
+// What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
+// places, one for each tier: an operator, who names a rule and a key, means them all.
+
+import { type Clock, countedMsOf, toWholeMs } from "../../base/clock.js";
+import { SluiceError, show } from "../../base/errors.js";
+import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { refundCharges, unblockCharges } from "../../limiter/operator.js";
+import { toCost, toDurationMs } from "../../limiter/verb-input.js";
+import type { Charge } from "../../stores/store.js";
+import { describeKey, toPrefix } from "../identity-keys/key.js";
+import { toDimensions, toKeyText } from "../identity-keys/written-key.js";
+import type { Dimension } from "../rule.js";
+import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
+
+/** One key of one rule. */
+export class RuleKey {
+  readonly #rule: CompiledRule;
+  readonly #key: string;
+  readonly #clock: Clock;
+
+  /** @throws SluiceError if there is no such rule, or the key is not of its kind. */
+  constructor(compiled: CompiledRules, ruleId: string, key: string, clock: Clock) {
+    this.#rule = ruleOf(compiled, ruleId);
+    this.#key = toCountedKey(this.#rule, key, compiled.ruleSet.ipv6Prefix);
+    this.#clock = clock;
+  }
+
+  block(forMs: number): MaybePromise<void> {
+    const nowMs = toWholeMs(this.#clock.now());
+    const untilMs = nowMs + toDurationMs(forMs);
+    const { store } = this.#rule.lane;
+    const scopes = this.#scopes();
+    if (scopes.length === 0) {
+      const seen = `rule ${show(this.#rule.rule.id)} has no limit for ${show(this.#key)}`;
+      throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen);
+    }
+    return all(scopes.map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
+  }
+
+  /** Returns whether there was a block. */
+  unblock(): MaybePromise<boolean> {
+    const nowMs = toWholeMs(this.#clock.now());
+    return unblockCharges(
+      this.#rule.lane.store,
+      this.#charges(0, () => true),
+      nowMs,
+    );
+  }
+
+  reset(): MaybePromise<void> {
+    return this.#rule.lane.store.reset(this.#charges(0, () => true));
+  }
+
+  /** Returns the whole units that were given back: the most under any limit, since not all need have been used. */
+  refund(cost: number): MaybePromise<number> {
+    // A permit is given back by who holds it.
+    const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
+    return refundCharges(this.#rule.lane.store, charges);
+  }
+
+  #scopes(): string[] {
+    return [...new Set(this.#limits().map(({ counter }) => counter.scope))];
+  }
+
+  #charges(cost: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
+    const { clock, key } = { clock: this.#clock, key: this.#key };
+    return this.#limits()
+      .filter(isMeant)
+      .map(({ counter, isQuota }) => {
+        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota) };
+      });
+  }
+
+  /** The limits under which the key may be counted: its own, else those of the rule and each tier. */
+  #limits(): readonly RuleLimit[] {
+    const { limits, tiers, overrides } = this.#rule;
+    return overrides.get(this.#key) ?? [...limits, ...[...tiers.values()].flat()];
+  }
+}
+
+/** The rule of that id, switched off or not. */
+export function ruleOf({ byId }: CompiledRules, ruleId: string): CompiledRule {
+  const rule = byId.get(ruleId);
+  if (rule !== undefined) return rule;
+  throw new SluiceError("SLUICE_RULE_UNKNOWN", `got ${show(ruleId)}`);
+}
+
+/** The key as it is counted, also where the rule falls back to the address. */
+function toCountedKey({ rule }: CompiledRule, key: string, ipv6Prefix: number): string {
+  const own = toKeyText(rule.key, key, { ipv6Prefix });
+  if (own !== undefined) return own;
+  const byIp =
+    rule.onMissing === "ip" ? toKeyText([{ kind: "ip" }], key, { ipv6Prefix }) : undefined;
+  if (byIp !== undefined) return byIp;
+  const seen = `rule ${show(rule.id)} counts by ${describeKey(rule.key)}, got ${show(key)}`;
+  const meant = toMeantKey(rule.key, key, ipv6Prefix);
+  const hint = meant === undefined ? "" : `; did you mean ${show(meant)}?`;
+  throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen + hint);
+}
+
+/** The key if only the names of its parts were left out: `ip:203.0.113.10` for `203.0.113.10`. */
+function toMeantKey(
+  dimensions: readonly Dimension[],
+  key: string,
+  ipv6Prefix: number,
+): string | undefined {
+  const parts = key.split("|");
+  const isNamed = toDimensions(key) !== undefined;
+  if (isNamed || parts.length !== dimensions.length) return undefined;
+  const prefixed = parts.map((part, i) => toPrefix(dimensions[i]) + part.trim()).join("|");
+  return toKeyText(dimensions, prefixed, { ipv6Prefix });
+}
+
+function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {
+  return calls.some(isThenable) ? Promise.all(calls).then(() => undefined) : undefined;
+}

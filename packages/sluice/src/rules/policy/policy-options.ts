@@ -1,0 +1,152 @@
+// The options of a policy.
+
+import { type Clock, toClock } from "../../base/clock.js";
+import { show } from "../../base/errors.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
+import type { EventualOptions } from "../../stores/eventual/eventual.js";
+import type { LeasedOptions } from "../../stores/leased/lease-options.js";
+import { memoryStore } from "../../stores/memory/memory-store.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
+import type { FailurePolicy, Store } from "../../stores/store.js";
+import type { Facts } from "../facts.js";
+import { parseRules } from "../parse/parse.js";
+import type { RuleSet } from "../rule.js";
+import type { CostFunction, CostFunctions } from "./cost.js";
+import type { PolicyDecision } from "./policy-decision.js";
+import type { PolicyEvent } from "./policy-events.js";
+
+/** Rules in any form: parsed, as YAML or JSON text, or as an object in code. */
+export type RulesInput = RuleSet | string | object;
+
+/** Options of `createPolicy`. */
+export interface PolicyOptions {
+  /** What `parseRules` made, or what it takes. */
+  rules: RulesInput;
+  /** Where the counters are. Default: a memory store of its own. */
+  store?: Store;
+  /** Default: monotonic time that started at the wall clock. */
+  clock?: Clock;
+  /** What answers for rules that don't say it when the store does not; default `"local"`. */
+  onStoreFailure?: FailurePolicy;
+  /**
+   * How long a store behind a network may take for a decision, in whole milliseconds from 1 to 60,000,
+   * for rules that don't say it. Default: what the store's guard has, 50.
+   */
+  timeoutMs?: number;
+  /** Functions that rules name as their cost. */
+  costs?: Readonly<Record<string, CostFunction>>;
+  /**
+   * Whether the policy's door sees responses and can make requests wait; default true. If not, a
+   * rule with a concurrency limit, `when` or `settle` is an error, and who would have to wait is
+   * refused.
+   */
+  seesResponses?: boolean;
+  /** How rules with `consistency: leased` take budget ahead. */
+  leased?: Omit<LeasedOptions, "clock">;
+  /** How rules with `consistency: eventual` exchange what was admitted. */
+  eventual?: Omit<EventualOptions, "clock">;
+  /** Called with every decision of `admit` and the facts that it was made by. What it throws is dropped. */
+  onDecision?: (decision: PolicyDecision, facts: Facts) => unknown;
+  /** Called with what happens to the policy. What it throws is dropped. */
+  onEvent?: (event: PolicyEvent) => unknown;
+}
+
+/** Options, validated and filled in. */
+export interface PolicySetup {
+  readonly rules: RuleSet;
+  readonly store: Store;
+  readonly ownsStore: boolean;
+  readonly clock: Clock;
+  readonly onStoreFailure: FailurePolicy;
+  readonly timeoutMs: number | undefined;
+  readonly costs: CostFunctions;
+  readonly seesResponses: boolean;
+  readonly leased: Omit<LeasedOptions, "clock">;
+  readonly eventual: Omit<EventualOptions, "clock">;
+  readonly onDecision: PolicyOptions["onDecision"];
+  readonly onEvent: PolicyOptions["onEvent"];
+}
+
+const SITE = { name: "createPolicy", code: "SLUICE_OPTION_INVALID" } as const;
+const KNOWN = [
+  "rules",
+  "store",
+  "clock",
+  "onStoreFailure",
+  "timeoutMs",
+  "costs",
+  "seesResponses",
+  "leased",
+  "eventual",
+  "onDecision",
+  "onEvent",
+] as const satisfies readonly (keyof PolicyOptions)[];
+
+/** Validates options and fills in defaults. */
+export function toPolicySetup(options: PolicyOptions): PolicySetup {
+  const given = asOptions(SITE, options, KNOWN);
+  const onStoreFailure = orDefault(given.onStoreFailure, "local");
+  const seesResponses = orDefault(given.seesResponses, true);
+  if (typeof seesResponses !== "boolean") {
+    refuse(SITE, `seesResponses must be true or false, got ${show(seesResponses)}`);
+  }
+  return {
+    rules: toRuleSet(given.rules),
+    store: given.store === undefined ? memoryStore() : toStore(given.store),
+    ownsStore: given.store === undefined,
+    clock: toClock(SITE, given.clock),
+    onStoreFailure: oneOf(SITE, "onStoreFailure", onStoreFailure, POLICIES),
+    timeoutMs:
+      given.timeoutMs === undefined
+        ? undefined
+        : whole(SITE, "timeoutMs", given.timeoutMs, TIMEOUT_BOUNDS),
+    costs: toCosts(orDefault(given.costs, {})),
+    seesResponses,
+    leased: options.leased ?? {},
+    eventual: options.eventual ?? {},
+    onDecision: toListener("onDecision", options.onDecision),
+    onEvent: toListener("onEvent", options.onEvent),
+  };
+}
+
+/** Rules, parsed if they are not yet. */
+export function toRuleSet(rules: unknown): RuleSet {
+  if (isRuleSet(rules)) return rules;
+  if (typeof rules === "string" || (typeof rules === "object" && rules !== null)) {
+    return parseRules(rules);
+  }
+  refuse(SITE, `rules must be what parseRules made or takes, got ${show(rules)}`);
+}
+
+/**
+ * What is written in a file says its schema as a number; what was parsed, its version as a hash. Parsed
+ * rules that went through JSON are neither: their sets and maps are gone.
+ */
+function isRuleSet(rules: unknown): rules is RuleSet {
+  if (typeof rules !== "object" || rules === null) return false;
+  const { version, exempt, rules: list } = rules as Partial<RuleSet>;
+  return typeof version === "string" && exempt?.keys instanceof Set && Array.isArray(list);
+}
+
+function toStore(store: unknown): Store {
+  if (typeof (store as Partial<Store> | null)?.decide === "function") return store as Store;
+  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}`);
+}
+
+function toCosts(costs: unknown): CostFunctions {
+  if (typeof costs !== "object" || costs === null) {
+    refuse(SITE, `costs must be an object of functions, got ${show(costs)}`);
+  }
+  for (const [name, cost] of Object.entries(costs)) {
+    if (typeof cost !== "function") {
+      refuse(SITE, `costs.${name} must be a function, got ${show(cost)}`);
+    }
+  }
+  return new Map(Object.entries(costs as Record<string, CostFunction>));
+}
+
+function toListener<T>(field: string, listener: T | undefined): NonNullable<T> | undefined {
+  if (listener === undefined) return undefined;
+  if (typeof listener === "function") return listener as NonNullable<T>;
+  refuse(SITE, `${field} must be a function, got ${show(listener)}`);
+}

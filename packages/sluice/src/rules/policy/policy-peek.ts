@@ -1,0 +1,113 @@
+// Looking without charging: what a request would be answered, and how its caller stands under every
+// rule that responses may tell of.
+
+import type { Verdict } from "../../base/decision.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { describeKey } from "../identity-keys/key.js";
+import type { CostFunctions } from "./cost.js";
+import { waitMsOf } from "./hold-times.js";
+import { toLanes } from "./lanes.js";
+import { PolicyDecision } from "./policy-decision.js";
+import type { PolicyRequest } from "./policy-request.js";
+import {
+  addCharges,
+  type ChargeContext,
+  noteVerdict,
+  type RuleCharge,
+  refuseIfDelayed,
+} from "./request-charges.js";
+
+/** How a caller stands under one limit of a rule. It never shows the key. */
+export interface RuleState {
+  readonly rule: string;
+  /** What is counted: `ip`, `tenant|user`. */
+  readonly keyType: string;
+  /** The algorithm, such as `tokenBucket`. */
+  readonly algorithm: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the full quota is back, in milliseconds. */
+  readonly resetMs: number;
+  /**
+   * Until a request under this rule would pass, in milliseconds: 0 if it would now, Infinity if never.
+   * Where the cost is a function, a request of one unit.
+   */
+  readonly retryAfterMs: number;
+}
+
+/** So many limits are told of, however many there are. */
+const STATES_MAX = 256;
+
+/** What the request would be answered. */
+export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision> {
+  const { version } = request.compiled.ruleSet;
+  const charges: RuleCharge[] = [];
+  for (const rule of request.matching()) {
+    if (addCharges(rule, request.subject, request, charges) === "refused") {
+      return new PolicyDecision(version, [], undefined, rule.rule.id);
+    }
+  }
+  return andThen(
+    peekCharges(charges, request),
+    (results) => new PolicyDecision(version, results, undefined, undefined),
+  );
+}
+
+/** What each charge would be answered, in their order. */
+export function peekCharges(
+  charges: readonly RuleCharge[],
+  request: PolicyRequest,
+): MaybePromise<readonly RuleCharge[]> {
+  const waits: Promise<void>[] = [];
+  for (const lane of toLanes(charges)) {
+    const verdicts = lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs });
+    const noted = andThen(verdicts, (answers) => note(lane, answers, request));
+    if (isThenable(noted)) waits.push(noted);
+  }
+  return waits.length === 0 ? charges : Promise.all(waits).then(() => charges);
+}
+
+function note(
+  charges: readonly RuleCharge[],
+  verdicts: readonly Verdict[],
+  { context }: PolicyRequest,
+): void {
+  for (const [i, charge] of charges.entries()) {
+    noteVerdict(charge, verdicts[i], charge.cost);
+    if (!context.seesResponses) refuseIfDelayed(charge);
+  }
+}
+
+/** How the caller stands under the rules that could count it and are exposed. */
+export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
+  const charges: RuleCharge[] = [];
+  const { nowMs, wallMs, subject } = request;
+  const context: ChargeContext = {
+    nowMs,
+    wallMs,
+    costs: NO_COSTS,
+    cost: undefined,
+    isReserved: false,
+  };
+  for (const rule of request.standing()) {
+    if (charges.length >= STATES_MAX) break;
+    if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, subject, context, charges);
+  }
+  const told = charges.slice(0, STATES_MAX);
+  return andThen(peekCharges(told, request), (answers) => answers.map(toState));
+}
+
+/** Who asks how it stands asks nothing that a cost function knows: it is not called. */
+const NO_COSTS: CostFunctions = new Map();
+
+function toState({ rule: { rule }, ruleLimit, verdict, counter }: RuleCharge): RuleState {
+  return {
+    rule: rule.id,
+    keyType: describeKey(rule.key),
+    algorithm: ruleLimit.limit.algorithm,
+    limit: verdict.limit,
+    remaining: verdict.remaining,
+    resetMs: verdict.resetMs,
+    retryAfterMs: waitMsOf({ verdict, counter }) ?? Number.POSITIVE_INFINITY,
+  };
+}

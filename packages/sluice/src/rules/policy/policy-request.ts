@@ -1,0 +1,343 @@
+// A request on its way through the rules of a policy. Rules that need no identity go first, then the
+// cheaper stores before the dearer ones. It is charged by all of them or by none: what a later one
+// refuses, the earlier ones get back.
+
+import { toWholeMs, wallMsOf } from "../../base/clock.js";
+import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { toCost } from "../../limiter/verb-input.js";
+import type { DecideOptions, Outcome } from "../../stores/store.js";
+import type { Facts } from "../facts.js";
+import type { Matcher } from "../match/matcher.js";
+import { Subject } from "../match/subject.js";
+import type { Dimension } from "../rule.js";
+import type { CompiledRule, CompiledRules } from "./compile.js";
+import type { CostFunctions } from "./cost.js";
+import { Held, type SettleContext } from "./held.js";
+import { type SampleFinding, watchKey } from "./key-sample.js";
+import { isOneLane, toLanes } from "./lanes.js";
+import { PolicyDecision } from "./policy-decision.js";
+import {
+  addCharges,
+  type ChargeContext,
+  isExemptIp,
+  noteVerdict,
+  type RuleCharge,
+  refuseIfDelayed,
+  toOnlyCharge,
+} from "./request-charges.js";
+
+/** What rules need to know that a request does not show. */
+export interface Needs {
+  /** Whether a rule that may match counts by a field of the body. */
+  readonly body: boolean;
+}
+
+/** Finds out the rest about a request. */
+export type Identify = (needs: Needs) => MaybePromise<Facts>;
+
+/** How a request is put to a policy. */
+export interface AdmitOptions {
+  /**
+   * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match
+   * needs it, and only after the rules that don't have admitted the request. Its facts replace those
+   * that were there. If it throws or rejects nothing is charged, and the error is the caller's.
+   */
+  readonly identify?: Identify | undefined;
+  /**
+   * Makes the same request, sent twice, count once: at most 256 characters. Never take it from an
+   * untrusted client.
+   */
+  readonly requestId?: string | undefined;
+  /**
+   * What the request costs under every rule that matches, in whole units, instead of what the rules say.
+   * Never take it from an untrusted client.
+   */
+  readonly cost?: number | undefined;
+  /**
+   * Whether everything that is charged is held: `finish({ cost })` of the decision settles what the request
+   * really cost under every rule, and `cancel` gives all of it back. Default false.
+   */
+  readonly hold?: boolean | undefined;
+  /**
+   * When the request is made, in milliseconds by the policy's clock: for many that came as one, so that the
+   * clock is read once. Quotas go by the calendar all the same. Default: when it is decided.
+   */
+  readonly nowMs?: number | undefined;
+}
+
+/** What all requests of a policy share. */
+export interface RequestContext extends SettleContext {
+  readonly costs: CostFunctions;
+  /** Whether a request can wait, and be settled when its response is there. */
+  readonly seesResponses: boolean;
+  /** Told once enough keys of a rule were seen. */
+  readonly onSampled: (rule: CompiledRule, finding: SampleFinding) => void;
+}
+
+/** One request under one set of rules. */
+export class PolicyRequest implements ChargeContext {
+  /** The facts so far. */
+  subject: Subject;
+  /** By the clock, read again for what is charged after the request was looked into. */
+  nowMs: number;
+  readonly costs: CostFunctions;
+  readonly cost: number | undefined;
+  readonly isReserved: boolean;
+  readonly context: RequestContext;
+  readonly compiled: CompiledRules;
+  readonly #options: AdmitOptions;
+  /** What was decided so far. */
+  #results: readonly RuleCharge[] = NOTHING_DECIDED;
+  #isInOrder = true;
+  /** How many results are of charges that were taken. */
+  #takenResults = 0;
+  /** What can be given back; undefined if nothing can. */
+  #held: Held | undefined;
+  /** The rule that refuses because the request lacks what it is counted by. */
+  #missing: string | undefined;
+
+  constructor(
+    context: RequestContext,
+    compiled: CompiledRules,
+    facts: Facts,
+    options: AdmitOptions,
+  ) {
+    this.subject = new Subject(facts, compiled.ruleSet.ipv6Prefix);
+    this.nowMs = toWholeMs(options.nowMs ?? context.clock.now());
+    this.costs = context.costs;
+    this.context = context;
+    this.compiled = compiled;
+    this.#options = options;
+    this.cost = options.cost === undefined ? undefined : toCost(options.cost);
+    this.isReserved = options.hold === true;
+  }
+
+  get wallMs(): number {
+    return wallMsOf(this.context.clock);
+  }
+
+  /** The rules that the request falls under by the facts so far, exempt addresses under none. */
+  matching(): readonly CompiledRule[] {
+    return this.#isCounted() ? this.compiled.all.match(this.subject) : [];
+  }
+
+  /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
+  standing(): readonly CompiledRule[] {
+    const found = this.#isCounted() ? this.compiled.byCaller.match(this.subject) : [];
+    const matching = new Set(this.matching());
+    return found
+      .map(({ rule }) => rule)
+      .filter((rule) => matching.has(rule) || !rule.rule.key.some(isEndpoint));
+  }
+
+  #isCounted(): boolean {
+    const { isOn, ruleSet } = this.compiled;
+    return isOn && !isExemptIp(ruleSet.exempt, this.subject);
+  }
+
+  /** Decides the request. What was charged when something fails is given back. */
+  admit(): MaybePromise<PolicyDecision> {
+    try {
+      const isAdmitted = this.#passAll();
+      if (!isThenable(isAdmitted)) return this.#conclude(isAdmitted);
+      return isAdmitted
+        .then((answer) => this.#conclude(answer))
+        .catch((error) => this.#fail(error));
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  #passAll(): MaybePromise<boolean> {
+    const compiled = this.compiled;
+    const { identify } = this.#options;
+    if (!this.#isCounted()) return true;
+    if (identify === undefined) return this.#pass(compiled.all, true);
+    if (!compiled.late.mayMatch(this.subject)) return this.#pass(compiled.early, true);
+    const early = this.#pass(compiled.early, false);
+    if (isThenable(early))
+      return early.then((isAdmitted) => isAdmitted && this.#passLate(identify));
+    return early && this.#passLate(identify);
+  }
+
+  #passLate(identify: Identify): MaybePromise<boolean> {
+    const facts = identify({ body: this.compiled.byBody.mayMatch(this.subject) });
+    if (isThenable(facts)) return Promise.resolve(facts).then((known) => this.#passKnown(known));
+    return this.#passKnown(facts);
+  }
+
+  #passKnown(facts: Facts): MaybePromise<boolean> {
+    this.subject = new Subject(facts, this.compiled.ruleSet.ipv6Prefix);
+    // Verifying a token takes its time, and what has refilled meanwhile is there.
+    this.nowMs = toWholeMs(this.context.clock.now());
+    this.#isInOrder = false;
+    return this.#pass(this.compiled.late, true);
+  }
+
+  /** Charges the rules that match. `isLast`: no more will come. */
+  #pass(matcher: Matcher<CompiledRule>, isLast: boolean): MaybePromise<boolean> {
+    const rules = matcher.match(this.subject);
+    // A list of its size: one that grows takes room for seventeen (bench http/node).
+    const only = rules.length === 1 ? toOnlyCharge(rules[0], this.subject, this) : undefined;
+    if (only !== undefined) return this.#charge([only], isLast);
+    const charges: RuleCharge[] = [];
+    for (let i = 0; i < rules.length; i++) {
+      if (addCharges(rules[i], this.subject, this, charges) === "refused") {
+        this.#missing = rules[i].rule.id;
+        return false;
+      }
+    }
+    return charges.length === 0 || this.#charge(charges, isLast);
+  }
+
+  #charge(charges: RuleCharge[], isLast: boolean): MaybePromise<boolean> {
+    this.#sample(charges);
+    if (charges.length === 1 && isLast && this.#isPlain(charges[0])) {
+      return this.#passOne(charges);
+    }
+    if (isOneLane(charges)) return this.#passLane(charges, isLast);
+    this.#isInOrder = false;
+    return this.#passLanes(toLanes(charges), 0, isLast);
+  }
+
+  #sample(charges: readonly RuleCharge[]): void {
+    for (let i = 0; i < charges.length; i++) {
+      const { rule, key, ruleLimit } = charges[i];
+      if (rule.sample === undefined || ruleLimit.counter.part > 0) continue;
+      watchKey(rule, key, this.nowMs, this.context.onSampled);
+    }
+  }
+
+  /** Whether one charge can go the shortest way. */
+  #isPlain(charge: RuleCharge): boolean {
+    const isBare = charge.isFinal && !charge.shadow && charge.caller === undefined;
+    return isBare && this.#options.requestId === undefined;
+  }
+
+  #passOne(charges: readonly RuleCharge[]): MaybePromise<boolean> {
+    const [charge] = charges;
+    const { store } = charge.rule.lane;
+    if (store.decideOne === undefined) return this.#passLane(charges, true);
+    this.#note(charges);
+    const { counter, key, cost, nowMs } = charge;
+    const verdict = store.decideOne(counter, key, cost, nowMs, this.nowMs);
+    if (isThenable(verdict)) {
+      return Promise.resolve(verdict).then((known) => {
+        noteVerdict(charge, known, 0);
+        return known.allowed;
+      });
+    }
+    noteVerdict(charge, verdict, 0);
+    return verdict.allowed;
+  }
+
+  #passLanes(lanes: readonly RuleCharge[][], from: number, isLast: boolean): MaybePromise<boolean> {
+    for (let i = from; i < lanes.length; i++) {
+      const isAdmitted = this.#passLane(lanes[i], isLast && i === lanes.length - 1);
+      if (isThenable(isAdmitted)) {
+        return isAdmitted.then((answer) => answer && this.#passLanes(lanes, i + 1, isLast));
+      }
+      if (!isAdmitted) return false;
+    }
+    return true;
+  }
+
+  /** Charges one lane. `isLast`: nothing after it can refuse. */
+  #passLane(charges: readonly RuleCharge[], isLast: boolean): MaybePromise<boolean> {
+    const { store } = charges[0].rule.lane;
+    const outcome = store.decide(charges, this.#toOptions(charges, isLast));
+    return isThenable(outcome)
+      ? Promise.resolve(outcome).then((answer) => this.#take(charges, answer))
+      : this.#take(charges, outcome);
+  }
+
+  #toOptions(charges: readonly RuleCharge[], isLast: boolean): DecideOptions {
+    let hold: boolean | "briefly" = isLast ? false : "briefly";
+    let hasQuota = false;
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i];
+      if (!isLast) charge.isFinal = false;
+      if (charge.isHeld) hold = true;
+      else if (!charge.isFinal && hold === false) hold = "briefly";
+      hasQuota ||= charge.ruleLimit.isQuota;
+    }
+    const { requestId } = this.#options;
+    if (requestId !== undefined) return { hold, blockNowMs: this.nowMs, requestId };
+    return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: this.nowMs };
+  }
+
+  /** Notes what a lane said. Returns whether the request may go on. */
+  #take(charges: readonly RuleCharge[], outcome: Outcome): boolean {
+    const { isAdmitted, verdicts, receipts } = outcome;
+    const mayWait = this.context.seesResponses;
+    let mayGoOn = isAdmitted;
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i];
+      noteVerdict(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
+      if (mayWait || !isAdmitted) continue;
+      refuseIfDelayed(charge);
+      mayGoOn &&= charge.verdict.allowed || charge.shadow;
+    }
+    this.#note(charges);
+    if (isAdmitted) this.#takenResults = this.#results.length;
+    if (receipts.length > 0) {
+      this.#held ??= new Held(this.context);
+      this.#held.add(charges, receipts);
+    }
+    return mayGoOn;
+  }
+
+  #conclude(isAdmitted: boolean): MaybePromise<PolicyDecision> {
+    if (!isAdmitted) this.#forgetTaken();
+    if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
+    const { version } = this.compiled.ruleSet;
+    if (isAdmitted) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
+    const given = this.#held?.cancel();
+    const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
+    return isThenable(given) ? given.then(() => decision) : decision;
+  }
+
+  /** What was charged and is given back stands otherwise than its verdict says. */
+  #forgetTaken(): void {
+    for (let i = 0; i < this.#takenResults; i++) {
+      const charge = this.#results[i];
+      if (charge.verdict.allowed) charge.isKnown = false;
+    }
+  }
+
+  /** Adds what was decided. Never to a list that was put to a store, which may still look at it. */
+  #note(charges: readonly RuleCharge[]): void {
+    const isFirst = this.#results === NOTHING_DECIDED;
+    this.#results = isFirst ? charges : [...this.#results, ...charges];
+  }
+
+  /** What is settled at the end: nothing, unless something is held or has to be waited for. */
+  #toHeld(): Held | undefined {
+    const held = this.#held;
+    if (held === undefined || held.isLasting) return held;
+    const isDelayed = this.#results.some(({ shadow, verdict }) => !shadow && verdict.delayMs > 0);
+    if (isDelayed) return held;
+    held.keep();
+    return undefined;
+  }
+
+  #fail(error: unknown): Promise<never> {
+    const given = this.#held?.cancel();
+    if (!isThenable(given)) throw error;
+    return given.then(() => {
+      throw error;
+    });
+  }
+}
+
+const NOTHING_DECIDED: readonly RuleCharge[] = [];
+/** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
+const PLAIN: DecideOptions = { hold: false };
+
+function byOrder(a: RuleCharge, b: RuleCharge): number {
+  return a.rule.order - b.rule.order;
+}
+
+function isEndpoint({ kind }: Dimension): boolean {
+  return kind === "endpoint";
+}

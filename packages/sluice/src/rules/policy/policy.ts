@@ -1,0 +1,306 @@
+// A policy: decides requests under a set of rules that may be replaced at any time. This file lists its
+// verbs; what each does to a request is in policy-request.ts, policy-peek.ts and explain.ts.
+
+import type { Clock } from "../../base/clock.js";
+import { SluiceError, show } from "../../base/errors.js";
+import { isThenable, type MaybePromise, tell } from "../../base/maybe-promise.js";
+import { diffRules } from "../diff.js";
+import type { Facts } from "../facts.js";
+import type { Rule, RuleSet } from "../rule.js";
+import { type CompiledRule, CompiledRules } from "./compile.js";
+import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
+import { Lanes, type PolicyStats } from "./lanes.js";
+import type { PolicyDecision } from "./policy-decision.js";
+import type { PolicyEvent } from "./policy-events.js";
+import { RuleKey, ruleOf } from "./policy-operator.js";
+import {
+  type PolicyOptions,
+  type PolicySetup,
+  type RulesInput,
+  toPolicySetup,
+  toRuleSet,
+} from "./policy-options.js";
+import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
+import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
+import { ShortWay } from "./single-rule-path.js";
+
+export type { AdmitOptions } from "./policy-request.js";
+
+/** So many rules can be switched off at once, rules that are gone meanwhile included. */
+const OFF_MAX = 100_000;
+
+/** The short way through a policy, for the rest of the library; undefined if there is none. */
+export let shortWayOf: (policy: Policy) => ShortWay | undefined;
+
+/** A policy over rules. Made by {@link createPolicy}. */
+export class Policy {
+  readonly #setup: PolicySetup;
+  readonly #lanes: Lanes;
+  readonly #context: RequestContext;
+  /** Rules that an operator switched off. */
+  readonly #off = new Set<string>();
+  #isAllOff = false;
+  #compiled: CompiledRules;
+  /** Undefined if the rules in force don't allow it, or each decision is told with its facts. */
+  #shortWay: ShortWay | undefined;
+  #isClosed = false;
+
+  static {
+    shortWayOf = (policy) => policy.#shortWay;
+  }
+
+  constructor(options: PolicyOptions) {
+    const setup = toPolicySetup(options);
+    this.#setup = setup;
+    this.#lanes = new Lanes(setup.store, setup);
+    this.#context = {
+      clock: setup.clock,
+      costs: setup.costs,
+      seesResponses: setup.seesResponses,
+      onSettleFailed: (rules, error) => {
+        // A store that went with the policy has nothing left to settle.
+        if (!this.#isClosed) this.#tell({ kind: "settle-failed", rules, error });
+      },
+      onSampled: ({ rule }, { isUseless, keysSeen, seenTwice }) => {
+        if (!isUseless) return;
+        this.#tell({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
+      },
+    };
+    this.#compiled = this.#compile(setup.rules);
+    this.#shortWay = this.#toShortWay();
+  }
+
+  /** The time by which it decides. */
+  get clock(): Clock {
+    return this.#setup.clock;
+  }
+
+  /** The version of the rules in force. */
+  get version(): string {
+    return this.#compiled.ruleSet.version;
+  }
+
+  /** The rules in force, those that are switched off included. */
+  get rules(): RuleSet {
+    return this.#compiled.ruleSet;
+  }
+
+  /** The rule of that id, switched off or not; undefined if there is none. */
+  ruleOf(ruleId: string): Rule | undefined {
+    return this.#compiled.byId.get(ruleId)?.rule;
+  }
+
+  /** What operators switched off: everything, and single rules, those that are gone meanwhile included. */
+  get switchedOff(): { readonly all: boolean; readonly rules: readonly string[] } {
+    return { all: this.#isAllOff, rules: [...this.#off] };
+  }
+
+  /**
+   * What leases, exchanges and known refusals did so far. All undefined over a store in this process,
+   * which needs none of them.
+   */
+  get stats(): PolicyStats {
+    return this.#lanes.stats;
+  }
+
+  /**
+   * Whether a rule in force has to know more of a request than it shows: who the caller is, or what its
+   * body says. If none has, `identify` is never called.
+   */
+  get needsIdentity(): boolean {
+    return !this.#compiled.late.isEmpty;
+  }
+
+  /**
+   * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
+   * `finish` has to be called when the response is there or the client is gone. Answers at once
+   * where every rule is decided in process.
+   *
+   * @throws SluiceError `SLUICE_CLOSED` after `close`; what a cost function or `identify` throws, and
+   * what a store fails with under `onStoreFailure: throw`. Nothing is charged then.
+   */
+  admit(facts: Facts, options: AdmitOptions = NO_OPTIONS): MaybePromise<PolicyDecision> {
+    const request = this.#request(facts, options);
+    const { onDecision } = this.#setup;
+    const decision = request.admit();
+    if (onDecision === undefined) return decision;
+    if (isThenable(decision)) return decision.then((answer) => this.#report(answer, request));
+    return this.#report(decision, request);
+  }
+
+  /**
+   * What `admit` would answer, with what is left now and nothing charged. Takes all facts at once:
+   * there is nothing to find out later.
+   */
+  peek(
+    facts: Facts,
+    options: Pick<AdmitOptions, "cost"> = NO_OPTIONS,
+  ): MaybePromise<PolicyDecision> {
+    return peekRequest(this.#request(facts, options));
+  }
+
+  /**
+   * How the caller stands under every rule that could count it and is exposed, whatever the path, the
+   * method, the host and the headers of the request that asks; at most 256 limits. Rules that count
+   * by endpoint are told of only if the request falls under them. Charges nothing.
+   */
+  state(facts: Facts): MaybePromise<readonly RuleState[]> {
+    return stateOf(this.#request(facts));
+  }
+
+  /**
+   * Why a request would be answered as it would: which rules match and why, what they count it by,
+   * how each counter stands, which rule would bind. Charges nothing. The answer is plain JSON.
+   */
+  explain(facts: Facts, options: ExplainOptions = {}): MaybePromise<Explanation> {
+    return explainRequest(this.#request(facts, options), options);
+  }
+
+  /**
+   * Puts other rules in force at once. What was used of limits that stay is kept, and what was used
+   * under other numbers carries over. Requests under way are decided and settled by the rules that
+   * they began with. Rules that can't be used are an error and change nothing.
+   */
+  replace(rules: RulesInput): void {
+    this.#mustBeOpen();
+    const before = this.rules;
+    this.#putInForce(toRuleSet(rules));
+    const after = this.rules;
+    const diff = () => diffRules(before, after);
+    this.#tell({ kind: "replaced", from: before.version, to: after.version, diff });
+  }
+
+  /**
+   * Switches a rule off at once, or all of them: requests pass it and nothing is counted. It stays off
+   * over a replacement of the rules, also one that leaves it out and one that brings it back.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule.
+   */
+  disable(ruleId?: string): void {
+    this.#mustBeOpen();
+    if (ruleId === undefined) this.#isAllOff = true;
+    else this.#switchOff(ruleOf(this.#compiled, ruleId));
+    this.#putInForce(this.#compiled.ruleSet);
+    this.#tell({ kind: "disabled", rule: ruleId });
+  }
+
+  /**
+   * Switches on again what `disable` switched off: a rule, or all of them, which leaves those off
+   * that were switched off one by one. What the rules themselves disable stays off.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule and none of that name is off.
+   */
+  enable(ruleId?: string): void {
+    this.#mustBeOpen();
+    if (ruleId === undefined) this.#isAllOff = false;
+    else if (!this.#off.delete(ruleId)) ruleOf(this.#compiled, ruleId);
+    this.#putInForce(this.#compiled.ruleSet);
+    this.#tell({ kind: "enabled", rule: ruleId });
+  }
+
+  /**
+   * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
+   * The key is written as it is counted: `user:42`. Callers of a tier that is unlimited are not counted,
+   * and so not blocked.
+   *
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such
+   * key, and so do the other verbs on one; or if it has no limit for the key.
+   */
+  block(ruleId: string, key: string, forMs: number): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).block(forMs);
+  }
+
+  /** Ends a block immediately. Returns whether there was one. */
+  unblock(ruleId: string, key: string): MaybePromise<boolean> {
+    return this.#keyOf(ruleId, key).unblock();
+  }
+
+  /** Forgets what a key used under a rule, in every tier. Blocks stay. */
+  reset(ruleId: string, key: string): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).reset();
+  }
+
+  /**
+   * Grants a key units of every limit of a rule, at most what it used. Permits are not granted. Returns how many units
+   * were really given back: the most under any of the limits. It is read before and after, so requests of the same key
+   * in between can make it differ.
+   */
+  refund(ruleId: string, key: string, cost: number): MaybePromise<number> {
+    return this.#keyOf(ruleId, key).refund(cost);
+  }
+
+  /** Returns what is leased. The store is closed only if the policy made it. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#shortWay = undefined;
+    await this.#lanes.close();
+    if (this.#setup.ownsStore) await this.#setup.store.close();
+  }
+
+  #request(facts: Facts, options: AdmitOptions = NO_OPTIONS): PolicyRequest {
+    this.#mustBeOpen();
+    return new PolicyRequest(this.#context, this.#compiled, facts, options);
+  }
+
+  #toShortWay(): ShortWay | undefined {
+    if (this.#setup.onDecision !== undefined) return undefined;
+    return ShortWay.of(this.#compiled, this.#context);
+  }
+
+  #keyOf(ruleId: string, key: string): RuleKey {
+    this.#mustBeOpen();
+    return new RuleKey(this.#compiled, ruleId, key, this.#setup.clock);
+  }
+
+  #putInForce(ruleSet: RuleSet): void {
+    this.#compiled = this.#compile(ruleSet);
+    this.#shortWay = this.#toShortWay();
+  }
+
+  #compile(ruleSet: RuleSet): CompiledRules {
+    const { onStoreFailure, timeoutMs, costs, seesResponses } = this.#setup;
+    return new CompiledRules(ruleSet, {
+      lanes: this.#lanes,
+      onStoreFailure,
+      timeoutMs,
+      costs,
+      seesResponses,
+      off: this.#off,
+      isAllOff: this.#isAllOff,
+      before: this.#compiled,
+    });
+  }
+
+  #switchOff({ rule }: CompiledRule): void {
+    if (this.#off.size >= OFF_MAX && !this.#off.has(rule.id)) {
+      const seen = `rule ${show(rule.id)}: ${OFF_MAX} rules are switched off already`;
+      throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+    }
+    this.#off.add(rule.id);
+  }
+
+  #report(decision: PolicyDecision, { subject }: PolicyRequest): PolicyDecision {
+    tell(() => this.#setup.onDecision?.(decision, subject.facts));
+    return decision;
+  }
+
+  #tell(event: PolicyEvent): void {
+    tell(() => this.#setup.onEvent?.(event));
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this policy");
+  }
+}
+
+const NO_OPTIONS: AdmitOptions = {};
+
+/**
+ * A policy over rules and a store; see {@link PolicyOptions}.
+ *
+ * @throws SluiceError if the rules or an option can't be used.
+ */
+export function createPolicy(options: PolicyOptions): Policy {
+  return new Policy(options);
+}

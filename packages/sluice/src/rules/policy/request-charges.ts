@@ -1,0 +1,246 @@
+// The charges of a request: for each rule that matches and each of its limits, what is charged to whom;
+// or why a rule that matches is not charged.
+
+import type { Verdict } from "../../base/decision.js";
+import type { Charge, Counter } from "../../stores/store.js";
+import type { Subject } from "../match/subject.js";
+import type { Exempt } from "../rule.js";
+import type { CompiledRule, RuleLimit } from "./compile.js";
+import { type CostFunctions, toUnits } from "./cost.js";
+import { toDelayedCost, withDelay } from "./delay.js";
+import { isInRollout } from "./rollout.js";
+
+/**
+ * One charge, with the rule that it comes from; and once it is decided, what was answered to it. One
+ * object for both: a request under three rules makes three of them.
+ */
+export interface RuleCharge extends Charge {
+  readonly rule: CompiledRule;
+  readonly ruleLimit: RuleLimit;
+  readonly shadow: boolean;
+  /** Whether it is settled when the request has ended: permits, reservations, rules with `when`. */
+  readonly isHeld: boolean;
+  /** Whether it is held because the caller asked for it, whatever its rule says. */
+  readonly isReserved: boolean;
+  /** False if it has to be given back should something else refuse, or the request not go on. */
+  isFinal: boolean;
+  /** What the request costs under the rule; what is charged is more where it can never fit. */
+  readonly units: number;
+  /** What was answered, under the rule's own numbers. */
+  verdict: Verdict;
+  /** Whether the verdict says how the limit stands. */
+  isKnown: boolean;
+}
+
+/** What charging needs to know besides the request. */
+export interface ChargeContext {
+  readonly nowMs: number;
+  /** By the wall clock, for quotas. */
+  readonly wallMs: number;
+  readonly costs: CostFunctions;
+  /** What the request costs under every rule, instead of what the rules say. */
+  readonly cost: number | undefined;
+  /** Whether everything is held until the request says what it really cost. */
+  readonly isReserved: boolean;
+}
+
+/**
+ * Why a rule that matches is not charged: the caller's address or key is exempt, the request lacks
+ * what it is counted by (`refused`: and may not pass without), the key is not part of the rollout
+ * yet, or its tier or override has no limit.
+ */
+export type NotCharged =
+  | "exempt-ip"
+  | "exempt-key"
+  | "missing"
+  | "refused"
+  | "rollout"
+  | "unlimited";
+
+/** Adds the charges of one rule; or returns why there are none. */
+export function addCharges(
+  rule: CompiledRule,
+  subject: Subject,
+  context: ChargeContext,
+  charges: RuleCharge[],
+): NotCharged | undefined {
+  if (rule.isPlain) {
+    // Most rules, and so in as few steps as possible.
+    const key = rule.keyOf(subject);
+    if (key !== undefined)
+      return push(rule, rule.limits, key, context.cost ?? rule.units, subject, context, charges);
+  }
+  const { rule: said } = rule;
+  if (said.exempt.ips !== undefined && isExemptIp(said.exempt, subject)) return "exempt-ip";
+  const key = keyFor(rule, subject);
+  if (key === undefined) return refusesMissing(rule) ? "refused" : "missing";
+  if (isExemptKey(rule, key)) return "exempt-key";
+  if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
+  const limits = limitsOf(rule, key, subject);
+  if (limits.length === 0) return "unlimited";
+  const cost = context.cost ?? toUnits(said.cost, subject.facts, context.costs);
+  return push(rule, limits, key, cost, subject, context, charges);
+}
+
+/** The one charge of a rule that is plain and has one limit; undefined for all others. */
+export function toOnlyCharge(
+  rule: CompiledRule,
+  subject: Subject,
+  context: ChargeContext,
+): RuleCharge | undefined {
+  if (!rule.isPlain || rule.limits.length !== 1) return undefined;
+  const key = rule.keyOf(subject);
+  if (key === undefined) return undefined;
+  const cost = context.cost ?? rule.units;
+  return new ChargeOfRule(rule, rule.limits[0], key, cost, context, subject);
+}
+
+/** The charge of a rule with one limit that everybody with a key is charged alike. */
+export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
+  const context = { nowMs, wallMs: nowMs, costs: NO_COSTS, cost: undefined, isReserved: false };
+  return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, undefined);
+}
+
+const NO_COSTS: CostFunctions = new Map();
+
+function push(
+  rule: CompiledRule,
+  limits: readonly RuleLimit[],
+  key: string,
+  cost: number,
+  subject: Subject,
+  context: ChargeContext,
+  charges: RuleCharge[],
+): undefined {
+  for (let i = 0; i < limits.length; i++) {
+    charges.push(new ChargeOfRule(rule, limits[i], key, cost, context, subject));
+  }
+}
+
+/** The key of a request, that of its address if the rule falls back to it. */
+export function keyFor(rule: CompiledRule, subject: Subject): string | undefined {
+  const key = rule.keyOf(subject);
+  if (key !== undefined || rule.rule.onMissing !== "ip") return key;
+  const { address } = subject;
+  return address === undefined ? undefined : `ip:${address}`;
+}
+
+/** Not even the address is known where a rule falls back to it: nothing is left but to refuse. */
+function refusesMissing({ rule, isShadow }: CompiledRule): boolean {
+  return rule.onMissing !== "skip" && !isShadow;
+}
+
+/** Whether the caller's address is in an exempt range. */
+export function isExemptIp({ ips }: Exempt, { facts }: Subject): boolean {
+  if (ips === undefined) return false;
+  const { ip } = facts;
+  return ip !== undefined && ips.has(ip);
+}
+
+function isExemptKey({ rule, exemptKeys }: CompiledRule, key: string): boolean {
+  const { keys } = rule.exempt;
+  return (keys.size > 0 && keys.has(key)) || (exemptKeys?.has(key) ?? false);
+}
+
+/** The limits that hold for a key: its own, else those of its tier, else the rule's. */
+export function limitsOf(
+  rule: CompiledRule,
+  key: string,
+  { facts }: Subject,
+): readonly RuleLimit[] {
+  if (rule.overrides.size > 0) {
+    const own = rule.overrides.get(key);
+    if (own !== undefined) return own;
+  }
+  if (rule.tiers.size === 0 || facts.tier === undefined) return rule.limits;
+  return rule.tiers.get(facts.tier) ?? rule.limits;
+}
+
+/** All fields are always there, so that every charge has the same shape. */
+class ChargeOfRule implements RuleCharge {
+  readonly counter: Counter;
+  readonly key: string;
+  readonly cost: number;
+  readonly units: number;
+  readonly nowMs: number;
+  readonly rule: CompiledRule;
+  readonly ruleLimit: RuleLimit;
+  readonly shadow: boolean;
+  readonly caller: string | undefined;
+  readonly isReserved: boolean;
+  isFinal: boolean;
+  verdict: Verdict;
+  isKnown: boolean;
+
+  constructor(
+    rule: CompiledRule,
+    ruleLimit: RuleLimit,
+    key: string,
+    cost: number,
+    context: ChargeContext,
+    subject: Subject | undefined,
+  ) {
+    this.counter = ruleLimit.counter;
+    this.key = key;
+    this.units = ruleLimit.isPermit ? 1 : cost;
+    this.cost = ruleLimit.isEnlarged
+      ? toDelayedCost(cost, ruleLimit.limit, this.counter.limit)
+      : this.units;
+    this.nowMs = ruleLimit.isQuota ? context.wallMs : context.nowMs;
+    this.rule = rule;
+    this.ruleLimit = ruleLimit;
+    this.shadow = rule.isShadow;
+    this.caller =
+      rule.lane.isSharded && subject !== undefined ? callerOf(subject, rule.isLate) : undefined;
+    this.isReserved = context.isReserved;
+    // A slot goes back should the request have to wait and there be no room.
+    this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
+    this.verdict = UNDECIDED;
+    this.isKnown = false;
+  }
+
+  get isHeld(): boolean {
+    return this.isReserved || this.ruleLimit.isHeld;
+  }
+}
+
+const UNDECIDED: Verdict = Object.freeze({
+  allowed: false,
+  limit: 0,
+  remaining: 0,
+  retryAfterMs: 0,
+  resetMs: 0,
+  delayMs: 0,
+  source: "memory",
+});
+
+/**
+ * Who meets the same part of a limit that is cut into shards. A rule that does not wait for the identity
+ * goes by what is known before, also where the user happens to be known already.
+ */
+function callerOf({ facts, address }: Subject, isLate: boolean): string | undefined {
+  const { user, apiKey } = facts;
+  return isLate ? (user ?? apiKey ?? address) : (apiKey ?? address ?? user);
+}
+
+/**
+ * Notes a store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged:
+ * the cost under `peek`, else 0.
+ */
+export function noteVerdict(charge: RuleCharge, verdict: Verdict, untaken: number): void {
+  const { limit, isEnlarged } = charge.ruleLimit;
+  const counted = charge.counter.limit;
+  charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
+  if (!verdict.allowed) charge.rule.sample?.noteRefusal();
+  // A deny cache only ever refuses: what it lets pass, it did not ask about.
+  charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
+}
+
+/** At a door where nobody can wait, who would have to is refused until then. */
+export function refuseIfDelayed(charge: RuleCharge): void {
+  const { verdict } = charge;
+  if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;
+  const { limit, resetMs, delayMs, source } = verdict;
+  const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
+  charge.verdict = { ...refused, delayMs: 0, source };
+}

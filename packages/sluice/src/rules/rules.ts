@@ -1,0 +1,62 @@
+/**
+ * Rules: which requests are counted by which key under which limit, read from a file, decided
+ * together and replaced while running.
+ *
+ * @module
+ */
+
+export { nearestName } from "../base/nearest-name.js";
+export {
+  type CounterFate,
+  diffRules,
+  type LimitDiff,
+  type RuleDiff,
+  type RulesDiff,
+} from "./diff.js";
+export type { Facts } from "./facts.js";
+export { type CidrList, toCidrList } from "./identity-keys/cidr.js";
+export { describeKey } from "./identity-keys/key.js";
+export { type JsonSchema, toJsonSchema } from "./parse/json-schema.js";
+export { nearestMethod } from "./parse/names.js";
+export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
+export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
+export type { CostFunction } from "./policy/cost.js";
+export type {
+  ExplainedCondition,
+  ExplainedLimit,
+  ExplainedRule,
+  ExplainOptions,
+  Explanation,
+} from "./policy/explain.js";
+export type { PolicyStats } from "./policy/lanes.js";
+export { type AdmitOptions, createPolicy, type Policy } from "./policy/policy.js";
+export type {
+  DecidedCharge,
+  MeterPlace,
+  PolicyDecision,
+  RefusalReason,
+  RequestEnd,
+  RuleResult,
+} from "./policy/policy-decision.js";
+export type {
+  PolicyEvent,
+  RuleSwitched,
+  RulesReplaced,
+  RuleUseless,
+  SettleFailed,
+} from "./policy/policy-events.js";
+export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
+export type { RuleState } from "./policy/policy-peek.js";
+export type { Identify, Needs } from "./policy/policy-request.js";
+export type {
+  Consistency,
+  Cost,
+  Dimension,
+  Exempt,
+  Match,
+  Rule,
+  RuleSet,
+  SettleBy,
+  When,
+} from "./rule.js";
+export { type RulesHolder, type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

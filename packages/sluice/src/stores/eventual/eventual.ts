@@ -1,0 +1,271 @@
+// Eventual consistency: decisions are made in process, out of counters that mirror those of the
+// store, and what was admitted is told the store every `syncMs`. No decision waits. The price is an
+// overshoot that is bounded, declared and measured; spending above the limit is debt that all
+// processes see at the next exchange, so that it is paid back, not repeated.
+
+import { type Clock, toClock } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
+import { asOptions, orDefault, whole } from "../../base/option-checks.js";
+import type { Limit } from "../../limits/limits.js";
+import { ForwardingStore } from "../forwarding-store.js";
+import { guardedFor } from "../guarded.js";
+import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  PeekOptions,
+  Settling,
+  Standing,
+  Store,
+} from "../store.js";
+import { assumeOthers, usedOf, type View, type ViewSetup } from "./local-counter.js";
+import { Views } from "./local-counters.js";
+import { Exchange } from "./sync.js";
+
+/** Options of {@link eventual}. */
+export interface EventualOptions {
+  /** How often what was admitted is exchanged, in milliseconds from 10 to 60,000; default 100. */
+  syncMs?: number;
+  /** How many processes share the store: only `overshootMax` depends on it. Default 4. */
+  nodes?: number;
+  /** The most keys known in this process at once; default 100,000. */
+  keysMax?: number;
+  /** Default: monotonic time. */
+  clock?: Clock;
+}
+
+/** What an eventual store has to say of itself. */
+export interface EventualStats {
+  /** Calls that told the store what was admitted, of at most 1,000 keys each. */
+  readonly exchanges: number;
+  /** Those of them that failed or had no answer within a second. */
+  readonly failures: number;
+  /** Keys with something to tell. */
+  readonly pendingKeys: number;
+  /** Units told so far, those given back included. */
+  readonly unitsExchanged: number;
+  /** The most units by which any counter was seen above its limit. */
+  readonly overshootUnitsMax: number;
+  /** The longest that an exchange took, in milliseconds. */
+  readonly exchangeMsMax: number;
+  /** Units never told: their key had to make room for others. */
+  readonly unitsGivenUp: number;
+}
+
+const SITE = { name: "eventual", code: "SLUICE_OPTION_INVALID" } as const;
+/** Keys are kept in Maps, which end at some 16 million. */
+const KEYS_MAX = 10_000_000;
+const NODES_MAX = 1_000_000;
+
+/** A store that decides in process and exchanges what was admitted. Made by {@link eventual}. */
+export class EventualStore extends ForwardingStore {
+  readonly #local: MemoryStore;
+  readonly #views: Views;
+  readonly #setup: ViewSetup;
+  readonly #exchange: Exchange;
+  readonly #syncMs: number;
+  readonly #nodes: number;
+  #isClosed = false;
+
+  constructor(store: Store, options: EventualOptions = {}) {
+    super(store);
+    const given = asOptions(SITE, options, ["syncMs", "nodes", "keysMax", "clock"]);
+    const number = (
+      field: "syncMs" | "nodes" | "keysMax",
+      byDefault: number,
+      bounds: { min: number; max: number },
+    ) => whole(SITE, field, orDefault(given[field], byDefault), bounds);
+    const keysMax = number("keysMax", 100_000, { min: 1, max: KEYS_MAX });
+    const clock = toClock(SITE, given.clock);
+    this.#syncMs = number("syncMs", 100, { min: 10, max: 60_000 });
+    this.#nodes = number("nodes", 4, { min: 1, max: NODES_MAX });
+    this.#local = memoryStore({ keysMax });
+    this.#views = new Views(keysMax);
+    this.#setup = { local: this.#local, syncMs: this.#syncMs };
+    this.#exchange = new Exchange({ ...this.#setup, inner: store, views: this.#views, clock });
+  }
+
+  /** Decisions never come over a network, whatever the store behind. */
+  override get isRemote(): boolean {
+    return false;
+  }
+
+  get stats(): EventualStats {
+    const pendingKeys = [...this.#views].filter(({ deltaUnits }) => deltaUnits !== 0).length;
+    return {
+      ...this.#exchange.counts,
+      pendingKeys,
+      unitsGivenUp: this.#views.unitsGivenUp,
+    };
+  }
+
+  /**
+   * The most units that all processes together may admit above `limit`, beyond what it admits by
+   * itself: each other process may spend, before it hears of the rest, a full limit and what comes
+   * back in `syncMs` and the time of an exchange. `exchangeMs`, default: the longest one so far.
+   */
+  overshootMax(limit: Limit, exchangeMs: number = this.#exchange.counts.exchangeMsMax): number {
+    const others = this.#nodes - 1;
+    if (!("ticksPerMs" in limit)) return others * limit.limit;
+    const unitsPerMs = limit.ticksPerMs / limit.ticksPerUnit;
+    return others * (limit.limit + unitsPerMs * (this.#syncMs + exchangeMs));
+  }
+
+  override decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): Verdict {
+    const view = this.#look(counter, key, nowMs);
+    const verdict = this.#local.decideOne(counter, key, cost, nowMs, blockNowMs);
+    if (verdict.allowed) view.deltaUnits += cost;
+    else view.isRefused = true;
+    return verdict;
+  }
+
+  override decide(charges: readonly Charge[], options?: DecideOptions): Outcome {
+    const views = this.#lookAll(charges);
+    if (options?.requestId !== undefined) {
+      // A request that was answered before is answered again, and takes nothing.
+      return this.#measure(views, charges, () => this.#local.decide(charges, options));
+    }
+    const outcome = this.#local.decide(charges, options);
+    for (const [i, { allowed }] of outcome.verdicts.entries()) {
+      if (!allowed) views[i].isRefused = true;
+      else if (outcome.isAdmitted) views[i].deltaUnits += charges[i].cost;
+    }
+    return outcome;
+  }
+
+  override peek(charges: readonly Charge[], options?: PeekOptions): readonly Verdict[] {
+    this.#lookAll(charges);
+    return this.#local.peek(charges, options);
+  }
+
+  override debit(charges: readonly Charge[]): readonly Standing[] {
+    const views = this.#lookAll(charges);
+    const standings = this.#local.debit(charges);
+    for (const [i, { cost }] of charges.entries()) views[i].deltaUnits += cost;
+    return standings;
+  }
+
+  override settle(settlings: readonly Settling[]): void {
+    for (const settling of settlings) this.#settleOne(settling);
+  }
+
+  #settleOne(settling: Settling): void {
+    const { receipt, nowMs } = settling;
+    const { counter, key } = receipt;
+    const view = this.#views.find(counter, key) ?? this.#look(counter, key, nowMs);
+    this.#touch(view, nowMs);
+    // By the numbers of today: looking by those of the receipt would bring the old ones back.
+    const charges = [{ counter: view.counter, key, cost: 0, nowMs }];
+    this.#measure([view], charges, () => this.#local.settle([settling]));
+  }
+
+  /** Takes back from what was not told yet first; the rest is the store's. */
+  override refund(charges: readonly Charge[]): MaybePromise<void> {
+    const views = this.#lookAll(charges);
+    this.#local.refund(charges);
+    const rest = charges.flatMap((charge, i) => {
+      const view = views[i];
+      const untold = Math.min(charge.cost, Math.max(0, view.deltaUnits));
+      view.deltaUnits -= untold;
+      view.version++;
+      return charge.cost > untold ? [{ ...charge, cost: charge.cost - untold }] : [];
+    });
+    return rest.length === 0 ? undefined : this.inner.refund(rest);
+  }
+
+  override reset(charges: readonly Charge[]): MaybePromise<void> {
+    for (const view of this.#lookAll(charges)) {
+      view.deltaUnits = 0;
+      view.sentUnits = 0;
+      view.unsureUnits = 0;
+      view.assumedUnits = 0;
+      view.assumedSinceUnits = 0;
+      view.version++;
+    }
+    this.#local.reset(charges);
+    return this.inner.reset(charges);
+  }
+
+  override block(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): MaybePromise<void> {
+    this.#exchange.blocksVersion++;
+    this.#local.block(scope, key, until);
+    return this.inner.block(scope, key, until);
+  }
+
+  override unblock(scope: string, key: string): MaybePromise<void> {
+    this.#exchange.blocksVersion++;
+    this.#local.unblock(scope, key);
+    return this.inner.unblock(scope, key);
+  }
+
+  /** Decides no more, tells the store once what is left to tell, then closes it. */
+  override close(): MaybePromise<void> {
+    if (this.#isClosed) return this.inner.close();
+    this.#isClosed = true;
+    this.#local.close();
+    return andThen(this.#exchange.close(), () => this.inner.close());
+  }
+
+  /** The view of a key that is asked for, with what others will have spent charged to it. */
+  #look(counter: Counter, key: string, nowMs: number): View {
+    const view = this.#views.of(counter, key);
+    this.#touch(view, nowMs);
+    if (view.othersPerMs > 0) assumeOthers(view, this.#setup, nowMs);
+    return view;
+  }
+
+  #lookAll(charges: readonly Charge[]): View[] {
+    return charges.map(({ counter, key, nowMs }) => this.#look(counter, key, nowMs));
+  }
+
+  #touch(view: View, nowMs: number): void {
+    view.nowMs = nowMs;
+    if (!view.isTouched) this.#exchange.enlist(view, nowMs);
+  }
+
+  /** Does something, and tells the store of the difference that it made. */
+  #measure<T>(views: readonly View[], charges: readonly Charge[], act: () => T): T {
+    const before = charges.map((charge) => usedOf(this.#local, charge));
+    const result = act();
+    for (const [i, view] of views.entries()) {
+      // Charges on the same key made the same difference, once.
+      if (views.indexOf(view) !== i) continue;
+      view.deltaUnits += Math.round(usedOf(this.#local, charges[i]) - before[i]);
+    }
+    return result;
+  }
+}
+
+/**
+ * Decides in process, and exchanges what was admitted with `store` every `syncMs`. Answers come at
+ * once, with the source `"memory"`; `remaining` is an estimate. Processes may together admit more
+ * than the limit, at most `overshootMax(limit)`, and pay it back. Between exchanges each assumes
+ * that the others go on spending as before; steady traffic stays within a few percent.
+ *
+ * While the exchange fails each process decides alone; what it admitted is kept, for at most
+ * `keysMax` keys, and told again every `syncMs`. An exchange whose answer was lost may have counted,
+ * so telling it again may count it twice: that refuses early and never overshoots. Where no answer
+ * comes at all its units wait for the store to answer, and are told once more only. Units given back
+ * are for the same reason told once.
+ *
+ * A `requestId` counts once in this process, not across processes. Refunds, resets and blocks by
+ * other processes are seen within `syncMs`, blocks within a second more. What was spent at the end
+ * of a window may be told in the next one, and counts there. Concurrency limits and leaky buckets
+ * that shape are refused with `SLUICE_NOT_LEASABLE`.
+ */
+export function eventual(store: Store, options?: EventualOptions): EventualStore {
+  return new EventualStore(guardedFor(store, options), options);
+}

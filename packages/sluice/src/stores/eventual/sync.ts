@@ -1,0 +1,250 @@
+// The exchange between this process and the store that all share: every `syncMs` one call for the
+// keys that were asked for since, whose answer is what all processes have spent together. One
+// exchange is under way at a time, one timer waits for the next, and none when nothing is to tell.
+
+import { type CancelTimer, startTimer } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { Standing } from "../store.js";
+import type { View } from "./local-counter.js";
+import type { Views } from "./local-counters.js";
+import { Batch, type BatchSetup } from "./sync-batch.js";
+
+/** The most charges in one call. */
+const CHARGES_MAX = 1_000;
+/** A key that is new here is exchanged so soon: what others spent on it is not known at all. */
+const FIRST_MS = 5;
+/** A call without an answer for so long has failed. */
+const ANSWER_MS_MAX = 1_000;
+/** What is not answered for so long may well have been heard, by a store that is slow. */
+const SILENCE_MS = ANSWER_MS_MAX / 2;
+/** The most new keys that are exchanged early; more wait for the next round. */
+const NEW_MAX = 10_000;
+/** How often a key's blocks are looked for. */
+const BLOCKS_MS = 1_000;
+
+/** What an exchange works with. */
+export interface ExchangeSetup extends BatchSetup {
+  readonly views: Views;
+}
+
+/** What has been exchanged so far. */
+export interface ExchangeCounts {
+  exchanges: number;
+  failures: number;
+  unitsExchanged: number;
+  overshootUnitsMax: number;
+  exchangeMsMax: number;
+}
+
+/** Tells the store what was admitted here, and the local counters what was admitted elsewhere. */
+export class Exchange {
+  readonly counts: ExchangeCounts = {
+    exchanges: 0,
+    failures: 0,
+    unitsExchanged: 0,
+    overshootUnitsMax: 0,
+    exchangeMsMax: 0,
+  };
+  /** Changed by each block of this process: an answer from before it tells nothing of it. */
+  blocksVersion = 0;
+  readonly #setup: ExchangeSetup;
+  readonly #new = new Set<View>();
+  #cancelTimer: CancelTimer | undefined;
+  #dueMs = Number.POSITIVE_INFINITY;
+  #roundDueMs = 0;
+  #isBusy = false;
+  #isClosed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(setup: ExchangeSetup) {
+    this.#setup = setup;
+  }
+
+  /** Sees to it that a view is exchanged soon. */
+  enlist(view: View, nowMs: number): void {
+    const clockMs = this.#setup.clock.now();
+    view.isTouched = true;
+    view.skewMs = nowMs - clockMs;
+    if (this.#isClosed) return;
+    if (view.isNew && this.#new.size < NEW_MAX) this.#new.add(view);
+    if (!this.#isBusy) this.#plan(clockMs);
+  }
+
+  /**
+   * Tells what is left once, after the exchange that is under way, and learns no more. To be called
+   * once. Never rejects.
+   */
+  close(): MaybePromise<void> {
+    this.#isClosed = true;
+    this.#stopTimer();
+    return andThen(this.#idle(), () => {
+      this.#send([...this.#setup.views].filter(({ deltaUnits }) => deltaUnits !== 0));
+      return this.#idle();
+    });
+  }
+
+  #idle(): MaybePromise<void> {
+    if (!this.#isBusy) return undefined;
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  /** Starts the timer for whatever comes first. */
+  #plan(clockMs: number): void {
+    const { views, syncMs } = this.#setup;
+    // A clock that was set back does not put a round off.
+    if (views.size > 0) this.#wakeAt(Math.min(this.#roundDueMs, clockMs + syncMs), clockMs);
+    if (this.#new.size > 0) this.#wakeAt(clockMs + FIRST_MS, clockMs);
+  }
+
+  #wakeAt(dueMs: number, clockMs: number): void {
+    if (this.#dueMs <= dueMs) return;
+    this.#stopTimer();
+    this.#dueMs = dueMs;
+    const delayMs = Math.max(0, dueMs - clockMs);
+    this.#cancelTimer = startTimer(this.#setup.clock, delayMs, () => this.#tick(dueMs));
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#dueMs = Number.POSITIVE_INFINITY;
+  }
+
+  #tick(dueMs: number): void {
+    this.#stopTimer();
+    // The timer is believed even where the clock lags behind it.
+    if (Math.max(dueMs, this.#setup.clock.now()) >= this.#roundDueMs) this.#sendRound();
+    else this.#send([...this.#new]);
+  }
+
+  /** Exchanges all that was asked for since the last round, and lets go of what was not. */
+  #sendRound(): void {
+    const { views, clock, syncMs } = this.#setup;
+    const touched: View[] = [];
+    for (const view of views) {
+      if (view.isTouched) touched.push(view);
+      else views.delete(view);
+    }
+    this.#roundDueMs = clock.now() + syncMs;
+    this.#send(touched);
+  }
+
+  #send(views: readonly View[]): void {
+    this.#isBusy = true;
+    this.#new.clear();
+    this.#sendFrom(views, 0);
+  }
+
+  #sendFrom(views: readonly View[], start: number): void {
+    if (start >= views.length) {
+      this.#end();
+      return;
+    }
+    const batch = new Batch(views.slice(start, start + CHARGES_MAX), this.#setup);
+    const goOn = () => this.#sendFrom(views, start + CHARGES_MAX);
+    const fail = () => {
+      this.counts.failures++;
+      const sinceMs = this.#setup.clock.now() - batch.sentAtMs;
+      if (sinceMs >= SILENCE_MS) batch.putAside();
+      else batch.takeBack();
+      goOn();
+    };
+    this.counts.exchanges++;
+    this.#ask(
+      () => batch.tell(),
+      (standings) => {
+        if (standings.length !== batch.views.length) {
+          fail();
+          return;
+        }
+        this.#note(batch, standings);
+        this.#learnBlocks(batch, standings, goOn);
+      },
+      fail,
+    );
+  }
+
+  #end(): void {
+    this.#isBusy = false;
+    const done = this.#whenIdle;
+    this.#whenIdle = undefined;
+    if (!this.#isClosed) this.#plan(this.#setup.clock.now());
+    done?.();
+  }
+
+  #note(batch: Batch, standings: readonly Standing[]): void {
+    const { counts } = this;
+    const clockMs = this.#setup.clock.now();
+    counts.exchangeMsMax = Math.max(counts.exchangeMsMax, clockMs - batch.sentAtMs);
+    for (const { used, limit } of standings) {
+      counts.overshootUnitsMax = Math.max(counts.overshootUnitsMax, used - limit);
+    }
+    counts.unitsExchanged += batch.end();
+    if (!this.#isClosed) batch.learn(standings, clockMs);
+  }
+
+  /** A standing does not show blocks: of each key they are asked for once in a while. */
+  #learnBlocks(batch: Batch, standings: readonly Standing[], goOn: () => void): void {
+    const { inner, local, clock } = this.#setup;
+    const nowMs = clock.now();
+    const due = batch.views.flatMap((view, i) =>
+      nowMs - view.blocksSeenAtMs >= BLOCKS_MS ? [i] : [],
+    );
+    if (due.length === 0 || this.#isClosed) {
+      goOn();
+      return;
+    }
+    const version = this.blocksVersion;
+    const charges = due.map((i) => ({ ...batch.charges[i], cost: 0 }));
+    const learn = (verdicts: readonly Verdict[]) => {
+      for (const [n, i] of due.entries()) {
+        const { counter, key } = charges[n];
+        const { retryAfterMs } = verdicts[n];
+        batch.views[i].blocksSeenAtMs = nowMs;
+        if (version !== this.blocksVersion || this.#isClosed) continue;
+        // Debt makes both wait, a block only who asks to pass.
+        if (retryAfterMs <= standings[i].retryAfterMs) local.unblock(counter.scope, key);
+        else local.block(counter.scope, key, { untilMs: nowMs + retryAfterMs, nowMs });
+      }
+      goOn();
+    };
+    this.#ask(() => inner.peek(charges, { blockNowMs: nowMs }), learn, goOn);
+  }
+
+  /** Calls exactly one of the two, at once if the answer is there, within {@link ANSWER_MS_MAX}. */
+  #ask<T>(call: () => MaybePromise<T>, succeed: (value: T) => void, fail: () => void): void {
+    const answer = attempt(call);
+    if (answer === undefined) {
+      fail();
+      return;
+    }
+    if (!isThenable(answer)) {
+      succeed(answer);
+      return;
+    }
+    let isOver = false;
+    const once = (then: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      then();
+    };
+    const cancel = startTimer(this.#setup.clock, ANSWER_MS_MAX, () => once(fail));
+    Promise.resolve(answer).then(
+      (value) => once(() => succeed(value)),
+      () => once(fail),
+    );
+  }
+}
+
+/** What a call answers, or undefined if it throws. */
+function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,316 @@
+// Hot keys: those that are asked for most are found by a bounded sketch and decided out of leases for
+// as long as they are hot; all others stay strict. So a store is spared its few busiest keys, and
+// nobody has to know beforehand which they are.
+
+import { type CancelTimer, type Clock, startTimer, toClock } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { show } from "../../base/errors.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../base/option-checks.js";
+import { ForwardingStore } from "../forwarding-store.js";
+import { guardedFor } from "../guarded.js";
+import { isLeasable } from "../leased/leasable.js";
+import type { LeasedOptions } from "../leased/lease-options.js";
+import type { LeasedStats } from "../leased/lease-returns.js";
+import { KEY_CHARS_MAX } from "../leased/lease-table.js";
+import { LeasedStore } from "../leased/leased.js";
+import { Reading } from "../leased/millisecond-clock.js";
+import type {
+  Charge,
+  ChargeReceipt,
+  Counter,
+  DecideOptions,
+  Outcome,
+  PeekOptions,
+  Settling,
+  Standing,
+  Store,
+} from "../store.js";
+import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
+
+/** A key became hot and is leased, or has cooled and is strict again. */
+export interface HotKeyEvent {
+  readonly kind: "heated" | "cooled";
+  /** The limiter or rule. */
+  readonly scope: string;
+  /** The key as it is: hash it before it is logged. */
+  readonly key: string;
+  /** Decisions a second by this process, lately. */
+  readonly perSecond: number;
+}
+
+/** One of the keys that are asked for most. */
+export interface HotKey {
+  readonly scope: string;
+  readonly key: string;
+  /** Decisions a second by this process, estimated over the last second or two. */
+  readonly perSecond: number;
+  /** Whether it is leased now. */
+  readonly isHot: boolean;
+}
+
+/** Options of {@link hotKeys}. */
+export interface HotKeysOptions {
+  /** From so many decisions in a second by this process on a key is hot; default 100. */
+  hotPerSecond?: number;
+  /** How many keys are watched, of all limits together; default 1,000. */
+  keysMax?: number;
+  /** Options of the leases of hot keys, as of `leased`; `warmAfter` is 1 by default. */
+  lease?: Omit<LeasedOptions, "clock">;
+  /** Told when a key becomes hot or cools. What it throws is dropped. */
+  onEvent?: (event: HotKeyEvent) => void;
+  /** Default: monotonic time of this process. */
+  clock?: Clock;
+}
+
+/** What a store of hot keys has to say of itself. */
+export interface HotKeysStats {
+  /** Keys that are hot now, and how often one became so. */
+  readonly hotKeys: number;
+  readonly heated: number;
+  readonly lease: LeasedStats;
+}
+
+/** The watched keys of one counter. */
+interface Group {
+  readonly counter: Counter;
+  readonly canBeHot: boolean;
+  readonly watched: Watched<Group>;
+}
+
+const SITE: OptionSite = { name: "hotKeys", code: "SLUICE_OPTION_INVALID" };
+const PERIOD_MS = 1000;
+/** A hot key cools below this share of what made it hot, so that it does not flicker. */
+const COOL_SHARE = 0.5;
+
+/** A store in front of another one that leases hot keys. Made by {@link hotKeys}. */
+export class HotKeysStore extends ForwardingStore {
+  readonly #leased: LeasedStore;
+  readonly #hotPerSecond: number;
+  readonly #onEvent: (event: HotKeyEvent) => void;
+  readonly #clock: Clock;
+  readonly #reading: Reading;
+  readonly #hitters: HeavyHitters<Group>;
+  readonly #groups = new WeakMap<Counter, Group>();
+  #lastGroup: Group | undefined;
+  #rollsAtMs = 0;
+  #hot = 0;
+  #heated = 0;
+  #stopTimer: CancelTimer | undefined;
+
+  constructor(inner: Store, options: HotKeysOptions = {}) {
+    super(inner);
+    const known = ["hotPerSecond", "keysMax", "lease", "onEvent", "clock"] as const;
+    const given = asOptions(SITE, options, known);
+    const bounds = { min: 1, max: 1_000_000 };
+    this.#hotPerSecond = whole(SITE, "hotPerSecond", orDefault(given.hotPerSecond, 100), bounds);
+    this.#clock = toClock(SITE, given.clock);
+    this.#onEvent = toListener(given.onEvent);
+    this.#reading = new Reading(this.#clock);
+    this.#leased = new LeasedStore(inner, { ...toLease(given.lease), clock: this.#clock });
+    const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 1000), bounds);
+    this.#hitters = new HeavyHitters(keysMax, (heavy) => this.#cool(heavy));
+  }
+
+  get stats(): HotKeysStats {
+    return { hotKeys: this.#hot, heated: this.#heated, lease: this.#leased.stats };
+  }
+
+  /** The keys that are asked for most, the busiest first: at most `count` of those watched. */
+  top(count: number): readonly HotKey[] {
+    this.#rollBy(this.#clock.now());
+    return [...this.#hitters]
+      .map((heavy) => ({
+        scope: heavy.group.counter.scope,
+        key: heavy.key,
+        perSecond: perSecondOf(heavy),
+        isHot: heavy.isHot,
+      }))
+      .sort((one, other) => other.perSecond - one.perSecond)
+      .slice(0, count);
+  }
+
+  override decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number = nowMs,
+  ): MaybePromise<Verdict> {
+    const isHot = this.#watch(counter, key, blockNowMs);
+    return isHot
+      ? this.#leased.decideOne(counter, key, cost, nowMs, blockNowMs)
+      : super.decideOne(counter, key, cost, nowMs, blockNowMs);
+  }
+
+  override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
+    let hot = 0;
+    for (const { counter, key, nowMs } of charges) {
+      if (this.#watch(counter, key, options.blockNowMs ?? nowMs)) hot++;
+    }
+    if (hot === charges.length) return this.#leased.decide(charges, options);
+    // Of a request that is hot in part nothing new is leased; what is held already is not lacked.
+    const isLeased = hot > 0 && charges.every(canBeHot);
+    return isLeased
+      ? this.#leased.decideStrictly(charges, options)
+      : this.inner.decide(charges, options);
+  }
+
+  override settle(settlings: readonly Settling[]): MaybePromise<void> {
+    return this.#leased.settle(settlings);
+  }
+
+  override keep(receipt: ChargeReceipt): void {
+    this.#leased.keep(receipt);
+  }
+
+  override peek(
+    charges: readonly Charge[],
+    options?: PeekOptions,
+  ): MaybePromise<readonly Verdict[]> {
+    const store = charges.every(canBeHot) ? this.#leased : this.inner;
+    return store.peek(charges, options);
+  }
+
+  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+    return (charges.every(canBeHot) ? this.#leased : this.inner).debit(charges);
+  }
+
+  override refund(charges: readonly Charge[]): MaybePromise<void> {
+    return this.#split(charges, (store, part) => store.refund(part));
+  }
+
+  override reset(charges: readonly Charge[]): MaybePromise<void> {
+    return this.#split(charges, (store, part) => store.reset(part));
+  }
+
+  override block(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): MaybePromise<void> {
+    return this.#leased.block(scope, key, until);
+  }
+
+  /** Returns what hot keys hold, then closes the inner store. */
+  override close(): MaybePromise<void> {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    return this.#leased.close();
+  }
+
+  /** Does a verb to what may be leased through the leases, and to the rest directly. */
+  #split(
+    charges: readonly Charge[],
+    verb: (store: Store, part: readonly Charge[]) => MaybePromise<void>,
+  ): MaybePromise<void> {
+    const leasable = charges.filter(canBeHot);
+    const others = charges.filter((charge) => !canBeHot(charge));
+    const first = leasable.length > 0 ? verb(this.#leased, leasable) : undefined;
+    return andThen(first, () => (others.length > 0 ? verb(this.inner, others) : undefined));
+  }
+
+  /** Counts an ask. Returns whether the key is hot. */
+  #watch(counter: Counter, key: string, blockNowMs: number): boolean {
+    const group = this.#groupOf(counter);
+    if (key.length > KEY_CHARS_MAX) return false;
+    const atMs = this.#reading.at(blockNowMs);
+    if (atMs >= this.#rollsAtMs) this.#rollBy(atMs);
+    const heavy = this.#hitters.hit(group, key);
+    if (!heavy.isHot && heavy.hits >= this.#hotPerSecond && group.canBeHot) this.#heat(heavy);
+    return heavy.isHot;
+  }
+
+  #groupOf(counter: Counter): Group {
+    const last = this.#lastGroup;
+    if (last !== undefined && last.counter === counter) return last;
+    const known = this.#groups.get(counter);
+    const group = known ?? { counter, canBeHot: canBeHot({ counter }), watched: new Map() };
+    this.#groups.set(counter, group);
+    this.#lastGroup = group;
+    return group;
+  }
+
+  /** Begins a new period if it is time: what was asked for too rarely in the last one cools. */
+  #rollBy(atMs: number): void {
+    if (atMs < this.#rollsAtMs) return;
+    // After a pause the last period is one in which nothing was asked for.
+    const isPause = atMs >= this.#rollsAtMs + PERIOD_MS;
+    this.#rollsAtMs = atMs + PERIOD_MS;
+    this.#hitters.roll();
+    if (isPause) this.#hitters.roll();
+    for (const heavy of this.#hitters) {
+      if (heavy.hitsBefore < this.#hotPerSecond * COOL_SHARE) this.#cool(heavy);
+    }
+  }
+
+  #heat(heavy: Heavy<Group>): void {
+    heavy.isHot = true;
+    this.#hot++;
+    this.#heated++;
+    this.#tell("heated", heavy);
+    if (this.#stopTimer === undefined) this.#startTimer();
+  }
+
+  #cool(heavy: Heavy<Group>): void {
+    if (!heavy.isHot) return;
+    heavy.isHot = false;
+    this.#hot--;
+    // From here on the store decides: it must not lack what lies here.
+    this.#leased.release(heavy.group.counter.scope, heavy.key);
+    this.#tell("cooled", heavy);
+  }
+
+  #tell(kind: HotKeyEvent["kind"], heavy: Heavy<Group>): void {
+    const { scope } = heavy.group.counter;
+    const event = { kind, scope, key: heavy.key, perSecond: perSecondOf(heavy) };
+    // A listener that fails is no reason to refuse anybody, at once or later.
+    try {
+      const told: unknown = this.#onEvent(event);
+      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+    } catch {
+      // Its author's affair.
+    }
+  }
+
+  /** While there are hot keys they cool on time, also if nothing is asked for any more. */
+  #startTimer(): void {
+    this.#stopTimer = startTimer(this.#clock, PERIOD_MS, () => {
+      this.#stopTimer = undefined;
+      this.#reading.end();
+      this.#rollBy(this.#clock.now());
+      if (this.#hot > 0) this.#startTimer();
+    });
+  }
+}
+
+/**
+ * A store that leases those keys of strict limits that are asked for most, and lets them go back
+ * when they cool. Concurrency limits, shapers and logs stay strict. Closing it closes `store`.
+ */
+export function hotKeys(store: Store, options?: HotKeysOptions): HotKeysStore {
+  return new HotKeysStore(guardedFor(store, options), options);
+}
+
+/** Logs are left out: leased, each of their entries would have to count for longer everywhere. */
+function canBeHot({ counter: { limit } }: Pick<Charge, "counter">): boolean {
+  return isLeasable(limit) && limit.algorithm !== "slidingWindowLog";
+}
+
+function perSecondOf({ hits, hitsBefore }: Heavy<Group>): number {
+  return (Math.max(hits, hitsBefore) * 1000) / PERIOD_MS;
+}
+
+function toLease(lease: unknown): LeasedOptions {
+  const site = { ...SITE, name: "hotKeys.lease" };
+  const known = ["leaseMs", "holders", "warmAfter", "keysMax"] as const;
+  const given = asOptions(site, orDefault(lease, {}), known);
+  // A hot key is warm enough. What else is wrong with the options is told by the leased store.
+  return { warmAfter: 1, ...given } as LeasedOptions;
+}
+
+function toListener(onEvent: unknown): (event: HotKeyEvent) => void {
+  if (onEvent === undefined) return () => {};
+  if (typeof onEvent === "function") return onEvent as (event: HotKeyEvent) => void;
+  refuse(SITE, `onEvent must be a function, got ${show(onEvent)}`);
+}

@@ -1,0 +1,222 @@
+// Requests of several charges, and charges that are held for a moment, out of leases: at once if every
+// one of them is covered by what is held, all or nothing; else by the inner store. A charge that is
+// given back in the same moment, because a later rule refuses, goes back into the block it came from.
+
+import type { Verdict } from "../../base/decision.js";
+import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
+import { mergeEqual } from "../charges.js";
+import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } from "../store.js";
+import type { Holding } from "./key-leases.js";
+import { restoreBrief, type Taken } from "./lease.js";
+import type { Ask } from "./lease-requests.js";
+import type { Book } from "./lease-table.js";
+import { toVerdict } from "./lease-verdicts.js";
+import type { Leases } from "./leases.js";
+
+/** A refusal is looked at again so often if own units were on their way while it was made. */
+export const RETRIES_MAX = 3;
+
+/** What covers a charge. */
+interface Held {
+  readonly book: Book;
+  readonly holding: Holding;
+}
+
+/** When a list is asked for, by the clock of blocks and by that of leases. */
+type AskTimes = Pick<Ask, "blockNowMs" | "atMs">;
+
+/** Decides lists. */
+export class LeasedLists {
+  readonly #inner: Store;
+  readonly #leases: Leases;
+
+  constructor(inner: Store, leases: Leases) {
+    this.#inner = inner;
+    this.#leases = leases;
+  }
+
+  /**
+   * Decides charges out of leases if all are covered, else by the inner store; keys that are asked for
+   * often enough are leased from then on.
+   */
+  decide(charges: readonly Charge[], options: DecideOptions): MaybePromise<Outcome> {
+    // What may be settled after its lease has ended has to come from the store, which takes it back.
+    const { requestId, hold = false, blockNowMs = charges[0].nowMs } = options;
+    const isShort = requestId === undefined && hold !== true;
+    if (!isShort || charges.some(isShadow) || mergeEqual(charges) !== charges) {
+      return this.decideStrictly(charges, options);
+    }
+    const atMs = this.#leases.reading.at(blockNowMs);
+    const held = this.#covering(charges, atMs);
+    if (held !== undefined) return this.#spend(charges, held, hold, { blockNowMs, atMs });
+    const asks = charges.map((charge) => this.#toAsk(charge, { blockNowMs, atMs }));
+    const isWarm = this.#areWarm(asks);
+    const outcome = this.decideStrictly(charges, options);
+    if (!isWarm) return outcome;
+    return andThen(outcome, (answer) => {
+      if (answer.isAdmitted) this.#leaseAll(asks, answer);
+      return answer;
+    });
+  }
+
+  /** Lets the inner store decide. What this process holds is not what the request may lack. */
+  decideStrictly(
+    charges: readonly Charge[],
+    options: DecideOptions,
+    retriesLeft: number = RETRIES_MAX,
+  ): MaybePromise<Outcome> {
+    const leases = this.#leases;
+    if (retriesLeft === RETRIES_MAX) leases.tally.strictDecisions++;
+    const asked = leases.toInner(charges);
+    const sentAtMs = leases.clock.now();
+    return andThen(this.#inner.decide(asked, options), (outcome) => {
+      if (outcome.isAdmitted) return outcome;
+      const lacking = leases.holdingsOf(asked.filter((_, i) => mayPass(outcome, i)));
+      const pending = lacking.find((holding) => holding.pending !== undefined)?.pending;
+      if (pending !== undefined && retriesLeft > 0) {
+        return leases.within(pending).then(() => {
+          const passedMs = leases.clock.now() - sentAtMs;
+          return this.decideStrictly(laterBy(charges, passedMs), options, retriesLeft - 1);
+        });
+      }
+      if (!this.#mayMakeUp(asked, outcome)) return outcome;
+      return leases.without(lacking, () => this.#inner.decide(asked, options));
+    });
+  }
+
+  /** Whether all that is refused would pass if what is held were home. */
+  #mayMakeUp(asked: readonly Charge[], outcome: Outcome): boolean {
+    return asked.every((charge, i) => {
+      if (outcome.verdicts[i].allowed || charge.shadow === true) return true;
+      const held = this.#leases.holdingsOf([charge]);
+      const units = held.reduce((sum, { unspent }) => sum + unspent, 0);
+      const { remaining } = outcome.verdicts[i];
+      return units > 0 && mayPass(outcome, i) && remaining + units >= charge.cost;
+    });
+  }
+
+  /** Presents receipts: those of leases here, the others to the inner store. */
+  settle(settlings: readonly Settling[]): MaybePromise<void> {
+    const others = settlings.filter(({ receipt }) => !(receipt.proof instanceof SpentUnits));
+    const excess: Charge[] = [];
+    for (const { receipt, kept, nowMs } of settlings) {
+      if (!(receipt.proof instanceof SpentUnits) || !receipt.proof.isOpen) continue;
+      const { counter, key, cost } = receipt;
+      this.#leases.lose(receipt.proof.close(Math.max(0, cost - kept)));
+      if (kept > cost) excess.push({ counter, key, cost: kept - cost, nowMs });
+    }
+    const settled = others.length > 0 ? this.#inner.settle(others) : undefined;
+    if (excess.length === 0) return settled;
+    const debit = () => andThen(this.#inner.debit(this.#leases.toInner(excess)), () => {});
+    return andThen(settled, debit);
+  }
+
+  /** What was taken out of a lease is spent. */
+  keep(receipt: ChargeReceipt): void {
+    const { proof } = receipt;
+    if (!(proof instanceof SpentUnits)) this.#inner.keep?.(receipt);
+    else if (proof.isOpen) proof.close(0);
+  }
+
+  #toAsk({ counter, key, cost, nowMs }: Charge, { blockNowMs, atMs }: AskTimes): Ask {
+    return { book: this.#leases.bookOf(counter), key, cost, nowMs, blockNowMs, atMs };
+  }
+
+  /** The holdings of all charges, if each of them has enough. */
+  #covering(charges: readonly Charge[], atMs: number): readonly Held[] | undefined {
+    const held = new Array<Held>(charges.length);
+    for (let i = 0; i < charges.length; i++) {
+      const { counter, key, cost, nowMs } = charges[i];
+      const book = this.#leases.bookOf(counter);
+      const holding = book.holdings.get(key);
+      if (holding === undefined) return undefined;
+      this.#leases.advance(holding, atMs, nowMs);
+      if (!holding.covers(cost)) return undefined;
+      held[i] = { book, holding };
+    }
+    return held;
+  }
+
+  #spend(
+    charges: readonly Charge[],
+    held: readonly Held[],
+    hold: DecideOptions["hold"],
+    times: AskTimes,
+  ): Outcome {
+    const receipts: ChargeReceipt[] = [];
+    const verdicts = new Array<Verdict>(charges.length);
+    for (let i = 0; i < charges.length; i++) {
+      const charge = charges[i];
+      const { book, holding } = held[i];
+      if (hold === false || charge.isFinal === true) holding.spend(charge.cost);
+      else receipts.push(toReceipt(charge, holding));
+      holding.askedAtMs = times.atMs;
+      verdicts[i] = toVerdict(book, holding, holding.left, times.atMs);
+    }
+    this.#leases.tally.leasedDecisions++;
+    // After all are spent: what comes from the store may come at once.
+    for (let i = 0; i < charges.length; i++) {
+      const { holding } = held[i];
+      if (!holding.isLow(times.atMs)) continue;
+      this.#leases.requests.renew(this.#toAsk(charges[i], times), holding);
+    }
+    return { isAdmitted: true, verdicts, receipts };
+  }
+
+  /** Counts an ask for each key. Returns whether all of them are worth a lease: one alone is not. */
+  #areWarm(asks: readonly Ask[]): boolean {
+    let areWarm = true;
+    for (const { book, key, atMs } of asks) {
+      const isHeld: boolean = book.holdings.has(key);
+      if (!isHeld && !this.#leases.warm(book, key, atMs)) areWarm = false;
+    }
+    return areWarm;
+  }
+
+  #leaseAll(asks: readonly Ask[], { verdicts }: Outcome): void {
+    for (const [i, ask] of asks.entries()) {
+      const verdict = verdicts[i];
+      const holding = ask.book.holdings.get(ask.key) ?? this.#leases.open(ask, verdict);
+      if (holding === undefined || verdict.source === "fallback") continue;
+      holding.askedAtMs = ask.atMs;
+      holding.note(verdict, ask.atMs);
+      // A block may have come while the store was asked; it is used up first.
+      const isDue = holding.left === 0 || holding.isLow(ask.atMs);
+      if (isDue) this.#leases.requests.renew(ask, holding);
+    }
+  }
+}
+
+/** Units that a decision spent out of a holding: the proof of its receipt, which is presented once. */
+class SpentUnits {
+  readonly #taken: Taken;
+  isOpen = true;
+
+  constructor(taken: Taken) {
+    this.#taken = taken;
+  }
+
+  /** Puts `units` back; the rest is spent. Returns the units that are lost: their block is settled. */
+  close(units: number): number {
+    this.isOpen = false;
+    return restoreBrief(this.#taken, units);
+  }
+}
+
+/** Spends a charge so that it can be given back. */
+function toReceipt({ counter, key, cost }: Charge, holding: Holding): ChargeReceipt {
+  return { counter, key, cost, proof: new SpentUnits(holding.spendBriefly(cost)) };
+}
+
+function isShadow({ shadow }: Charge): boolean {
+  return shadow === true;
+}
+
+/** Whether a charge was refused that would pass if there were more units. */
+function mayPass({ verdicts }: Outcome, i: number): boolean {
+  return !verdicts[i].allowed && verdicts[i].retryAfterMs < Number.POSITIVE_INFINITY;
+}
+
+function laterBy(charges: readonly Charge[], passedMs: number): readonly Charge[] {
+  return charges.map((charge) => ({ ...charge, nowMs: Math.floor(charge.nowMs + passedMs) }));
+}

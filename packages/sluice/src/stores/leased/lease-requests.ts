@@ -1,0 +1,207 @@
+// What a leased store asks of the inner one besides strict decisions: the next block of a key, in the
+// background and one at a time, and the units that a decision lacks. Failures leave a key strict.
+
+import type { Verdict } from "../../base/decision.js";
+import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { ChargeReceipt, Outcome, Store } from "../store.js";
+import type { Holding } from "./key-leases.js";
+import { endsForGood, lifeOf } from "./leasable.js";
+import { type Block, isAlive, newBlock, restoreLent, spendLent, type Taken } from "./lease.js";
+import type { LeasedSettings } from "./lease-options.js";
+import type { LeasedTally, Returns } from "./lease-returns.js";
+import type { Book } from "./lease-table.js";
+
+/** A decision that is asked for. */
+export interface Ask {
+  readonly book: Book;
+  readonly key: string;
+  readonly cost: number;
+  /** The time by the limit's clock and by that of blocks. */
+  readonly nowMs: number;
+  readonly blockNowMs: number;
+  /** The same instant by the clock of leases. */
+  readonly atMs: number;
+}
+
+/** A block that is asked for. */
+interface BlockRequest {
+  readonly ask: Ask;
+  readonly holding: Holding;
+  readonly units: number;
+  readonly epoch: number;
+}
+
+/** The same ask at a later time by the clock of leases. */
+export function laterBy(ask: Ask, atMs: number): Ask {
+  const passedMs = atMs - ask.atMs;
+  const nowMs = Math.floor(ask.nowMs + passedMs);
+  return { ...ask, nowMs, blockNowMs: Math.floor(ask.blockNowMs + passedMs), atMs };
+}
+
+/** Asks for blocks and for missing units. */
+export class LeaseRequests {
+  readonly #store: Store;
+  readonly #settings: LeasedSettings;
+  readonly #returns: Returns;
+  readonly #tally: LeasedTally;
+
+  constructor(store: Store, settings: LeasedSettings, returns: Returns, tally: LeasedTally) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#returns = returns;
+    this.#tally = tally;
+  }
+
+  /** Asks for the next block of a key, if it is worth while and none is on its way. */
+  renew(ask: Ask, holding: Holding): void {
+    // Armed again by the next block, or by what the store says next.
+    holding.disarm();
+    if (holding.isAsking || holding.next !== undefined || holding.verbs > 0) return;
+    if (ask.atMs < holding.restsUntilMs || !holding.isBusy(ask.atMs)) return;
+    const units = holding.plan(this.#settings.holders);
+    if (units < Math.max(1, ask.cost)) return;
+    // The life of a lease counts from here, before its request is sent.
+    const sent = laterBy(ask, this.#settings.clock.now());
+    this.#send({ ask: sent, holding, units, epoch: holding.epoch });
+  }
+
+  #send(request: BlockRequest): void {
+    const { holding, units } = request;
+    const { book, key, nowMs, blockNowMs } = request.ask;
+    const charge = { counter: book.counter, key, cost: units, nowMs };
+    holding.askingAtMs = request.ask.atMs;
+    try {
+      const outcome = this.#store.decide([charge], { hold: true, blockNowMs });
+      if (!isThenable(outcome)) {
+        this.#receive(request, outcome);
+        return;
+      }
+      const arrived = this.#follow(holding);
+      Promise.resolve(outcome)
+        .then(
+          (answer) => this.#receive(request, answer),
+          () => this.#rest(request),
+        )
+        .then(arrived);
+    } catch {
+      this.#rest(request);
+    }
+  }
+
+  #receive(request: BlockRequest, outcome: Outcome): void {
+    const { ask, holding, units, epoch } = request;
+    const [verdict] = outcome.verdicts;
+    const [receipt] = outcome.receipts as readonly (ChargeReceipt | undefined)[];
+    const nowMs = this.#nowMs(ask);
+    if (outcome.isAdmitted && (receipt === undefined || verdict.source === "fallback")) {
+      // Nobody has debited this, or nobody could take it back: it is no lease.
+      this.#returns.cancel(outcome.receipts, nowMs);
+      this.#rest(request);
+      return;
+    }
+    this.#arrive(request);
+    holding.note(verdict, ask.atMs);
+    if (!outcome.isAdmitted || receipt === undefined) {
+      holding.shrink();
+      return;
+    }
+    const block = toBlock(ask, units, receipt, verdict);
+    this.#tally.leases++;
+    this.#tally.unitsLeased += units;
+    const atMs = this.#settings.clock.now();
+    const isOfUse = epoch === holding.epoch && isAlive(block, atMs, nowMs);
+    if (!isOfUse || !holding.add(block)) this.#returns.giveBack([block], atMs);
+  }
+
+  /** The next block can be asked for, unless it has been already. */
+  #arrive({ holding, epoch }: BlockRequest): void {
+    if (epoch === holding.epoch) holding.askingAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** No block: the key stays strict for as long as one would have lived. */
+  #rest(request: BlockRequest): void {
+    const { ask, holding } = request;
+    this.#arrive(request);
+    holding.restsUntilMs = ask.atMs + this.#settings.leaseMs;
+  }
+
+  /**
+   * Decides a cost of which `taken` is held and the rest is missing: all or nothing. If the store
+   * refuses the rest, what was taken stays.
+   */
+  topUp(ask: Ask, holding: Holding, taken: Taken): MaybePromise<Verdict> {
+    const { book, key, nowMs, blockNowMs } = ask;
+    const charge = { counter: book.counter, key, cost: ask.cost - taken.units, nowMs };
+    const putBack = (error: unknown): never => {
+      this.#returns.lose(restoreLent(taken));
+      throw error;
+    };
+    let outcome: MaybePromise<Outcome>;
+    try {
+      outcome = this.#store.decide([charge], { hold: "briefly", blockNowMs });
+    } catch (error) {
+      return putBack(error);
+    }
+    if (!isThenable(outcome)) return this.#join(ask, taken, outcome);
+    const arrived = this.#follow(holding);
+    return Promise.resolve(outcome)
+      .then((answer) => this.#join(ask, taken, answer), putBack)
+      .finally(arrived);
+  }
+
+  #join(ask: Ask, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
+    const [verdict] = outcome.verdicts;
+    if (!outcome.isAdmitted) {
+      this.#returns.lose(restoreLent(taken));
+      return verdict;
+    }
+    const now = laterBy(ask, this.#settings.clock.now());
+    if (taken.parts.every(({ block }) => isAlive(block, now.atMs, now.nowMs))) {
+      spendLent(taken);
+      return verdict;
+    }
+    // What was held has expired meanwhile: two halves of different windows make no whole.
+    this.#returns.lose(restoreLent(taken));
+    this.#returns.cancel(outcome.receipts, now.nowMs);
+    return this.#decideWhole(now);
+  }
+
+  #decideWhole({ book, key, cost, nowMs, blockNowMs }: Ask): MaybePromise<Verdict> {
+    const outcome = this.#store.decide([{ counter: book.counter, key, cost, nowMs }], {
+      blockNowMs,
+    });
+    return isThenable(outcome) ? outcome.then(({ verdicts }) => verdicts[0]) : outcome.verdicts[0];
+  }
+
+  /** Lets refusals wait for something that may bring units, until the returned function is called. */
+  #follow(holding: Holding): () => void {
+    let arrive = () => {};
+    const pending = this.#returns.track(
+      new Promise<void>((resolve) => {
+        arrive = resolve;
+      }),
+    );
+    holding.pending = pending;
+    return () => {
+      if (holding.pending === pending) holding.pending = undefined;
+      arrive();
+    };
+  }
+
+  #nowMs(ask: Ask): number {
+    return laterBy(ask, this.#settings.clock.now()).nowMs;
+  }
+}
+
+function toBlock(ask: Ask, units: number, receipt: ChargeReceipt, verdict: Verdict): Block {
+  const { book, atMs, nowMs } = ask;
+  const lifeMs = lifeOf(book, verdict);
+  return newBlock({
+    receipt,
+    units,
+    sentAtMs: atMs,
+    expiresAtMs: atMs + lifeMs,
+    endNowMs: nowMs + lifeMs,
+    endsForGood: lifeMs < book.lifeMsMax && endsForGood(book.counter.limit),
+  });
+}

@@ -1,0 +1,128 @@
+// The way back: what is unspent returns to the store it was debited from. A return that fails is
+// counted and forgotten, since what it would have brought comes back by itself with refill or with
+// the next period.
+
+import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { ChargeReceipt, Settling, Store } from "../store.js";
+import type { Block } from "./lease.js";
+
+/** What a leased store has to say of itself. */
+export interface LeasedStats {
+  /** Blocks of budget that were leased. */
+  readonly leases: number;
+  /** Decisions out of leases, and decisions that the inner store was asked for. */
+  readonly leasedDecisions: number;
+  readonly strictDecisions: number;
+  /** Units that were leased: each is held, or was spent, returned or lost to expiry. */
+  readonly unitsLeased: number;
+  readonly unitsSpent: number;
+  readonly unitsReturned: number;
+  readonly unitsExpired: number;
+  /** Blocks whose return failed. */
+  readonly returnsFailed: number;
+}
+
+/** The same, while it is counted. */
+export type LeasedTally = { -readonly [Name in keyof LeasedStats]: LeasedStats[Name] };
+
+/** Receipts of spent blocks are told to the store so many at a time, only to be forgotten there. */
+const SPENT_MAX = 64;
+
+/** Gives blocks back, and knows which returns are under way. */
+export class Returns {
+  readonly #store: Store;
+  readonly #tally: LeasedTally;
+  readonly #underway = new Set<Promise<void>>();
+  #spent: Settling[] = [];
+
+  constructor(store: Store, tally: LeasedTally) {
+    this.#store = store;
+    this.#tally = tally;
+  }
+
+  /** Everything that is on its way. */
+  get underway(): Iterable<Promise<void>> {
+    return this.#underway;
+  }
+
+  /** Gives the rest of some blocks back in one call. Never fails. */
+  giveBack(blocks: readonly Block[], atMs: number): MaybePromise<void> {
+    const spent = this.#spent;
+    if (blocks.length === 0) return undefined;
+    this.#spent = [];
+    let units = 0;
+    for (const block of blocks) {
+      block.isSettled = true;
+      this.#tally.unitsSpent += block.units - block.left;
+      units += block.left;
+    }
+    const settlings = [...spent, ...blocks.map((block) => toSettling(block, atMs, block.left))];
+    const count = (hasFailed: boolean) => {
+      if (hasFailed) this.#tally.returnsFailed += blocks.length;
+      this.#tally[hasFailed ? "unitsExpired" : "unitsReturned"] += units;
+    };
+    return this.#settle(settlings, count);
+  }
+
+  /** Gives back a charge that did not become a lease, or not a part of a decision. Never fails. */
+  cancel(receipts: readonly ChargeReceipt[], nowMs: number): MaybePromise<void> {
+    if (receipts.length === 0) return undefined;
+    const settlings = receipts.map((receipt) => ({ receipt, kept: 0, nowMs }));
+    return this.#settle(settlings, (hasFailed) => {
+      if (hasFailed) this.#tally.returnsFailed += receipts.length;
+    });
+  }
+
+  /** Lets go of a block that brings nothing any more; its receipt is settled some time. */
+  retire(block: Block, atMs: number): void {
+    block.isSettled = true;
+    this.#tally.unitsSpent += block.units - block.left;
+    this.#tally.unitsExpired += block.left;
+    this.#spent.push(toSettling(block, atMs, 0));
+    if (this.#spent.length >= SPENT_MAX) this.flush();
+  }
+
+  /** Units that came back after their block was settled: counted as spent, but were not. */
+  lose(units: number): void {
+    this.#tally.unitsSpent -= units;
+    this.#tally.unitsExpired += units;
+  }
+
+  /** Settles the receipts of spent blocks. */
+  flush(): MaybePromise<void> {
+    if (this.#spent.length === 0) return undefined;
+    const settlings = this.#spent;
+    this.#spent = [];
+    return this.#settle(settlings, () => {});
+  }
+
+  /** Remembers something under way until it is done. It must not fail. */
+  track(promise: Promise<void>): Promise<void> {
+    const tracked = promise.then(() => {
+      this.#underway.delete(tracked);
+    });
+    this.#underway.add(tracked);
+    return tracked;
+  }
+
+  #settle(settlings: readonly Settling[], done: (hasFailed: boolean) => void): MaybePromise<void> {
+    try {
+      const settled = this.#store.settle(settlings);
+      if (!isThenable(settled)) return done(false);
+      return this.track(
+        Promise.resolve(settled).then(
+          () => done(false),
+          () => done(true),
+        ),
+      );
+    } catch {
+      return done(true);
+    }
+  }
+}
+
+function toSettling(block: Block, atMs: number, back: number): Settling {
+  const skewMs = block.endNowMs - block.expiresAtMs;
+  const nowMs = Math.floor(atMs + skewMs);
+  return { receipt: block.receipt as ChargeReceipt, kept: block.units - back, nowMs };
+}

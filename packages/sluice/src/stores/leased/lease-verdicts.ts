@@ -1,0 +1,31 @@
+// Verdicts that leases give, and those of the store as a holder of leases has to read them.
+
+import type { Verdict } from "../../base/decision.js";
+import type { Outcome } from "../store.js";
+import type { Holding } from "./key-leases.js";
+import type { Book } from "./lease-table.js";
+
+/** An admission out of a lease. What remains of the lease is a lower bound of what remains. */
+export function toVerdict(book: Book, holding: Holding, remaining: number, atMs: number): Verdict {
+  const resetMs = holding.resetAtMs - atMs;
+  return {
+    allowed: true,
+    limit: book.counter.limit.limit,
+    remaining,
+    retryAfterMs: 0,
+    resetMs: resetMs > 0 ? resetMs : 0,
+    delayMs: 0,
+    source: "lease",
+  };
+}
+
+/** The outcome of a request of one charge that is not held. */
+export function toOutcome(verdict: Verdict): Outcome {
+  return { isAdmitted: verdict.allowed, verdicts: [verdict], receipts: [] };
+}
+
+/** A verdict of the store, with what this process holds besides. */
+export function withOwn(verdict: Verdict, units: number): Verdict {
+  if (units === 0) return verdict;
+  return { ...verdict, remaining: Math.min(verdict.limit, verdict.remaining + units) };
+}

@@ -1,0 +1,37 @@
+// How often keys were asked for lately, without keeping any: one small table of counts that is
+// cleared every so often. Keys that share a count warm each other, which costs a lease too many and
+// never a decision.
+
+import { spreadHash } from "../../base/spread-hash.js";
+
+const SLOTS = 2 ** 16;
+
+/** Counts of the present period, for all keys of a store. */
+export class Warmth {
+  readonly #counts = new Uint16Array(SLOTS);
+  readonly #periodMs: number;
+  readonly #warmAfter: number;
+  #endsAtMs = 0;
+
+  constructor(settings: { leaseMs: number; warmAfter: number }) {
+    this.#periodMs = settings.leaseMs;
+    this.#warmAfter = settings.warmAfter;
+  }
+
+  /** Counts an ask. Returns whether the key was asked for often enough in this period. */
+  ask(key: string, salt: number, atMs: number): boolean {
+    if (atMs >= this.#endsAtMs) {
+      this.#counts.fill(0);
+      this.#endsAtMs = atMs + this.#periodMs;
+    }
+    const slot = slotOf(key, salt);
+    const count = Math.min(this.#counts[slot] + 1, this.#warmAfter);
+    this.#counts[slot] = count;
+    return count === this.#warmAfter;
+  }
+}
+
+function slotOf(key: string, salt: number): number {
+  // Whoever makes keys collide only gets leases.
+  return spreadHash(key, salt) & (SLOTS - 1);
+}

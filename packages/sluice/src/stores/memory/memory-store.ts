@@ -1,0 +1,309 @@
+// The memory store: every counter of one process in bounded typed arrays, answered at once. It
+// joins the table, the cells that know what a slot means, blocks and receipts; it decides nothing
+// itself. One charge has a short way of its own, lists of them are decided by AllOrNothing.
+
+import type { Verdict } from "../../base/decision.js";
+import { SluiceError } from "../../base/errors.js";
+import type { Limit } from "../../limits/limits.js";
+import { mergeEqual, spreadVerdicts } from "../charges.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  PeekOptions,
+  Settling,
+  Standing,
+  SyncStore,
+} from "../store.js";
+import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
+import { Blocks } from "./blocked-keys.js";
+import { type Cells, toVerdict } from "./cells.js";
+import { KeyHash } from "./hash.js";
+import { Locator, timeFor } from "./locator.js";
+import { type MemoryStoreOptions, toBounds } from "./memory-options.js";
+import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
+import { Placements } from "./placements.js";
+import { Requests, toPrint, withKeys, withoutKeys } from "./request-ids.js";
+
+/** What a memory store has to say of itself. */
+export interface MemoryStoreStats {
+  /** Slots in use, keys at rest that were not yet overwritten included. */
+  readonly keys: number;
+  /** Live keys that were given up because the table was full. */
+  readonly evictions: number;
+  /** The shares of their limits that evicted keys had in use, added up: 1 is one full limit. */
+  readonly debtGivenUp: number;
+  /** Entries of logs, and permits, in use. */
+  readonly entries: number;
+  /** Charges, taken or only peeked at, that were refused because an arena was full. */
+  readonly arenaRefusals: number;
+  /** Keys blocked, blocks that ended but were not yet looked at included. */
+  readonly blocks: number;
+  /** Blocks that had not ended and were given up because their table was full. */
+  readonly blocksGivenUp: number;
+  /** Memory set aside for all of this, apart from open receipts and request ids. */
+  readonly bytes: number;
+}
+
+/** A store in the memory of this process. Made by {@link memoryStore}. */
+export class MemoryStore implements SyncStore {
+  readonly #hash: KeyHash;
+  readonly #placements: Placements;
+  readonly #locator: Locator;
+  readonly #blocks: Blocks;
+  readonly #requests: Requests;
+  readonly #open: OpenReceipts;
+  readonly #lists: AllOrNothing;
+  #evictions = 0;
+  #debtGivenUp = 0;
+  #isClosed = false;
+
+  constructor(options: MemoryStoreOptions = {}) {
+    const bounds = toBounds(options);
+    this.#hash = new KeyHash(bounds.seed);
+    this.#blocks = new Blocks(bounds.blocksMax);
+    this.#requests = new Requests(bounds);
+    this.#open = new OpenReceipts(bounds.receiptsMax);
+    const { low, high } = bounds.seed;
+    this.#placements = new Placements(bounds, new KeyHash({ low: ~low, high: high ^ low }), {
+      share: (slot, id, nowMs) => this.#placements.cellsById(id).share(slot, nowMs),
+      forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
+      drop: (slot, id) => this.#drop(slot, id),
+    });
+    this.#locator = new Locator(this.#hash, this.#placements, this.#open);
+    this.#lists = new AllOrNothing(this.#locator, this.#blocks, this.#open);
+  }
+
+  get stats(): MemoryStoreStats {
+    const tables = [...this.#placements.tables.values()].map((table) => table.stats);
+    const arenas = this.#placements.shelves.map((shelf) => shelf.arena.stats);
+    const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
+    return {
+      keys: sum(tables.map((table) => table.keys)),
+      evictions: this.#evictions,
+      debtGivenUp: this.#debtGivenUp,
+      entries: sum(arenas.map((arena) => arena.entries)),
+      arenaRefusals: sum(this.#placements.shelves.map((shelf) => shelf.refusals)),
+      blocks: this.#blocks.stats.keys,
+      blocksGivenUp: this.#blocks.givenUp,
+      bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
+    };
+  }
+
+  prepare(limit: Limit): void {
+    this.#mustBeOpen();
+    this.#placements.prepare(limit);
+  }
+
+  forget(counter: Counter): void {
+    this.#mustBeOpen();
+    this.#locator.forget(counter);
+    this.#lists.forget(counter);
+  }
+
+  // The way of `locate` and `decide` for one charge, without allocating anything on it. What few charges
+  // need is in functions of its own: the compiler makes one piece of so much code and no more.
+  decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number = nowMs,
+  ): Verdict {
+    this.#mustBeOpen();
+    const placement = this.#locator.placementOf(counter);
+    const { cells } = placement;
+    const hash = this.#hash;
+    hash.hash(key);
+    const low = hash.low ^ placement.saltLow;
+    const high = hash.high ^ placement.saltHigh;
+    if (!this.#blocks.isEmpty && this.#blocks.leftMs(placement, low, high, blockNowMs) > 0) {
+      return this.#refuseBlocked(counter, key, cost, nowMs, blockNowMs);
+    }
+    const slot = this.#locator.find(placement, low, high, key, nowMs);
+    const atMs = timeFor(cells, key, nowMs);
+    if (slot < 0) return decideNew(cells, low, high, cost, nowMs, atMs);
+    return cells.decide(slot, cost, atMs);
+  }
+
+  #refuseBlocked(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number,
+  ): Verdict {
+    return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
+  }
+
+  decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
+    this.#mustBeOpen();
+    return options.requestId === undefined
+      ? this.#decideAll(charges, options)
+      : this.#decideOnce(charges, options, options.requestId);
+  }
+
+  #decideAll(charges: readonly Charge[], options: DecideOptions): Outcome {
+    const merged = mergeEqual(charges);
+    const outcome = this.#lists.decide(merged, options);
+    if (merged === charges) return outcome;
+    return { ...outcome, verdicts: spreadVerdicts(outcome.verdicts, charges, merged) };
+  }
+
+  /** Decides a request that may have been admitted before, and is then answered as it was. */
+  #decideOnce(charges: readonly Charge[], options: DecideOptions, requestId: string): Outcome {
+    const located = this.#locator.locateEach(mergeEqual(charges));
+    const prints = located.map(toPrint);
+    const request = { requestId, prints, isHeld: options.hold === true, nowMs: located[0].nowMs };
+    const before = this.#requests.recall(request);
+    if (before !== undefined) return withKeys(before, charges);
+    const outcome = this.#decideAll(charges, options);
+    if (outcome.isAdmitted) {
+      const name = this.#requests.record(request, withoutKeys(outcome, charges));
+      for (const { proof } of outcome.receipts) (proof as OpenReceipt).requestName = name;
+    }
+    return outcome;
+  }
+
+  peek(charges: readonly Charge[], { blockNowMs }: PeekOptions = {}): readonly Verdict[] {
+    this.#mustBeOpen();
+    return this.#locator
+      .locateEach(charges)
+      .map(({ charge, placement, low, high, slot, nowMs }) => {
+        const { cells } = placement;
+        const verdict = toVerdict(cells.weigh(slot, charge.cost, nowMs, 1), cells.limit.limit);
+        const blockedMs = this.#blocks.leftMs(placement, low, high, blockNowMs ?? charge.nowMs);
+        return toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs);
+      });
+  }
+
+  debit(charges: readonly Charge[]): readonly Standing[] {
+    this.#mustBeOpen();
+    return charges.map((charge) => {
+      if (charge.cost > 0) this.#charge(charge);
+      const { placement, slot, nowMs } = this.#locator.locate(charge);
+      const { cells } = placement;
+      const verdict = toVerdict(cells.weigh(slot, 0, nowMs, 0), cells.limit.limit);
+      return { ...verdict, used: slot < 0 ? 0 : cells.share(slot, nowMs) * cells.limit.limit };
+    });
+  }
+
+  settle(settlings: readonly Settling[]): void {
+    this.#mustBeOpen();
+    for (const { receipt, kept, nowMs } of settlings) {
+      const open = receipt.proof as OpenReceipt;
+      if (open.state === "settled") continue;
+      const isLost = open.state === "lost";
+      const { counter, key, cost } = receipt;
+      if (kept > cost) this.#charge({ counter, key, cost: kept - cost, nowMs });
+      else if (kept < cost && !isLost) this.#giveBack({ counter, key, cost, nowMs }, open, kept);
+      this.#open.settle(open);
+      // A request that was cancelled has not happened: sent again, it is decided anew.
+      if (kept === 0) this.#requests.forget(open.requestName);
+    }
+  }
+
+  /** Charges without asking, under the numbers of today where they have changed since. */
+  #charge(charge: Charge): void {
+    const held = this.#locator.locateAsItIs(charge);
+    if (held !== undefined) {
+      held.cells.force(held.slot, charge.cost, held.nowMs, false);
+    } else {
+      const at = this.#locator.locate(charge);
+      at.placement.cells.force(this.#locator.claim(at), charge.cost, at.nowMs, true);
+    }
+  }
+
+  #giveBack(charge: Charge, open: OpenReceipt, kept: number): void {
+    const isPermit = charge.counter.limit.algorithm === "concurrency";
+    const at = isPermit ? this.#locator.locatePermit(charge) : this.#locator.locate(charge);
+    // Locating it may have shown that the receipt tells of other numbers.
+    if (at === undefined || at.slot < 0 || open.state !== "open") return;
+    const { cells } = at.placement;
+    const isGiven = cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+    if (isGiven) this.#open.settleGiven(open, at);
+  }
+
+  refund(charges: readonly Charge[]): void {
+    this.#mustBeOpen();
+    for (const charge of charges) {
+      const at = this.#locator.locate(charge);
+      const { cells } = at.placement;
+      if (at.slot < 0) continue;
+      cells.grant(at.slot, charge.cost, at.nowMs);
+      this.#open.lowerAll(at);
+    }
+  }
+
+  reset(charges: readonly Charge[]): void {
+    this.#mustBeOpen();
+    for (const charge of charges) {
+      const at = this.#locator.locate(charge);
+      const { cells } = at.placement;
+      if (at.slot < 0) continue;
+      cells.clear(at.slot);
+      cells.table.free(at.slot);
+      this.#open.lowerAll(at);
+    }
+  }
+
+  block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void {
+    this.#mustBeOpen();
+    const { low, high } = this.#placements.salt("block", scope);
+    this.#hash.hash(key);
+    this.#blocks.set(this.#hash.low ^ low, this.#hash.high ^ high, until);
+  }
+
+  unblock(scope: string, key: string): void {
+    this.#mustBeOpen();
+    const { low, high } = this.#placements.salt("block", scope);
+    this.#hash.hash(key);
+    this.#blocks.delete(this.#hash.low ^ low, this.#hash.high ^ high);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #forget(slot: number, id: number, nowMs: number): void {
+    const cells = this.#placements.cellsById(id);
+    const share = cells.share(slot, nowMs);
+    if (share > 0) {
+      this.#evictions++;
+      this.#debtGivenUp += share;
+    }
+    this.#drop(slot, id);
+  }
+
+  #drop(slot: number, id: number): void {
+    const cells = this.#placements.cellsById(id);
+    cells.clear(slot);
+    this.#open.loseKey(cells.table.tagOf(slot));
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this memory store");
+  }
+}
+
+/** Decides a charge on a key without a slot, which gets one if there is something to keep. */
+function decideNew(
+  cells: Cells,
+  low: number,
+  high: number,
+  cost: number,
+  nowMs: number,
+  atMs: number,
+): Verdict {
+  const step = cells.weigh(-1, cost, atMs, 1);
+  if (step.allowed && cost > 0) {
+    cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
+  }
+  return toVerdict(step, cells.limit.limit);
+}
+
+/** A store in the memory of this process, bounded by `keysMax`; see {@link MemoryStoreOptions}. */
+export function memoryStore(options?: MemoryStoreOptions): MemoryStore {
+  return new MemoryStore(options);
+}

@@ -1,0 +1,172 @@
+// A coarse local limit in front of a store, which absorbs floods: it counts the attempts that would
+// reach the store and refuses in process what is beyond any honest use. It counts for itself, in
+// bounded memory, and knows neither costs nor what the store answers.
+
+import { type Clock, countedMsOf, toClock } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { show } from "../../base/errors.js";
+import type { MaybePromise } from "../../base/maybe-promise.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
+import { isLimit, isShaper, type Limit } from "../../limits/limits.js";
+import { ForwardingStore } from "../forwarding-store.js";
+import { guardedFor } from "../guarded.js";
+import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
+import type { Charge, Counter, DecideOptions, Outcome, Store } from "../store.js";
+
+/** Options of {@link prelimit}. */
+export interface PrelimitOptions {
+  /**
+   * The coarse limit: how many attempts may reach the store. Choose it well above honest use. Any
+   * limit but `concurrency` and a `leakyBucket` that shapes, since nothing waits here.
+   */
+  limit: Limit;
+  /**
+   * `"key"` (default) counts each key of a limiter apart; `"scope"` counts all keys of one limiter
+   * together, against floods of ever new keys.
+   */
+  by?: "key" | "scope";
+  /** The most keys counted at once; beyond it the least used is forgotten. Default 100,000. */
+  keysMax?: number;
+  /** Default: monotonic time, and the wall clock for a quota. */
+  clock?: Clock;
+}
+
+const SITE = { name: "prelimit", code: "SLUICE_OPTION_INVALID" } as const;
+const KEYS_MAX = 100_000_000;
+/** Counters of so many scopes are kept at hand. */
+const SCOPES_MAX = 1_024;
+/** What all keys of a scope are counted under. */
+const WHOLE_SCOPE = "*";
+
+/** A store behind a coarse local limit. Made by {@link prelimit}. */
+export class PrelimitStore extends ForwardingStore {
+  readonly #limit: Limit;
+  readonly #by: "key" | "scope";
+  readonly #clock: Clock;
+  readonly #attempts: MemoryStore;
+  readonly #counters = new Map<string, Counter>();
+
+  constructor(store: Store, options: PrelimitOptions) {
+    super(store);
+    const given = asOptions(SITE, options, ["limit", "by", "keysMax", "clock"]);
+    this.#limit = toCoarseLimit(given.limit);
+    this.#by = oneOf(SITE, "by", orDefault(given.by, "key"), ["key", "scope"] as const);
+    this.#clock = toClock(SITE, given.clock);
+    const bounds = { min: 1, max: KEYS_MAX };
+    const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 100_000), bounds);
+    this.#attempts = memoryStore({ keysMax });
+  }
+
+  override decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): MaybePromise<Verdict> {
+    const attempt = this.#counterOf(counter.scope);
+    const verdict = this.#attempts.decideOne(attempt, this.#keyOf(key), 1, this.#nowMs());
+    if (isBeyond(verdict)) return verdict;
+    return super.decideOne(counter, key, cost, nowMs, blockNowMs);
+  }
+
+  /**
+   * One attempt for each different key, or scope, of the request; if one is beyond the coarse limit,
+   * none is counted. One that has shadow charges alone is counted as a shadow: it refuses nothing.
+   */
+  override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    const attempts = this.#toAttempts(charges);
+    const { verdicts } = this.#attempts.decide(attempts);
+    const isRefused = attempts.some(({ shadow }, i) => shadow !== true && isBeyond(verdicts[i]));
+    if (!isRefused) return super.decide(charges, options);
+    const verdictOf = (charge: Charge) =>
+      verdicts[attempts.findIndex((attempt) => this.#isCountedBy(attempt, charge))];
+    return { isAdmitted: false, verdicts: charges.map(verdictOf), receipts: [] };
+  }
+
+  override reset(charges: readonly Charge[]): MaybePromise<void> {
+    for (const { counter, key } of charges) this.#forget(counter.scope, key);
+    return super.reset(charges);
+  }
+
+  override unblock(scope: string, key: string): MaybePromise<void> {
+    this.#forget(scope, key);
+    return super.unblock(scope, key);
+  }
+
+  override close(): MaybePromise<void> {
+    this.#attempts.close();
+    return super.close();
+  }
+
+  #toAttempts(charges: readonly Charge[]): readonly Charge[] {
+    const nowMs = this.#nowMs();
+    const attempts: Charge[] = [];
+    for (const charge of charges) {
+      const at = attempts.findIndex((attempt) => this.#isCountedBy(attempt, charge));
+      const shadow = charge.shadow === true && (attempts[at]?.shadow ?? true);
+      const counter = this.#counterOf(charge.counter.scope);
+      const attempt = { counter, key: this.#keyOf(charge.key), cost: 1, nowMs, shadow };
+      if (at < 0) attempts.push(attempt);
+      else attempts[at] = attempt;
+    }
+    return attempts;
+  }
+
+  #isCountedBy(attempt: Charge, { counter, key }: Charge): boolean {
+    return attempt.counter.scope === counter.scope && attempt.key === this.#keyOf(key);
+  }
+
+  /** Starts a key anew. What a whole scope has used is not one key's to give up. */
+  #forget(scope: string, key: string): void {
+    if (this.#by === "scope") return;
+    const counter = this.#counterOf(scope);
+    this.#attempts.reset([{ counter, key, cost: 0, nowMs: this.#nowMs() }]);
+  }
+
+  /** The attempts of a scope. One that is made anew finds what was counted, by its name. */
+  #counterOf(scope: string): Counter {
+    const known = this.#counters.get(scope);
+    if (known !== undefined) return known;
+    const counter = { scope, part: 0, limit: this.#limit };
+    if (this.#counters.size >= SCOPES_MAX) this.#counters.clear();
+    this.#counters.set(scope, counter);
+    return counter;
+  }
+
+  #keyOf(key: string): string {
+    return this.#by === "key" ? key : WHOLE_SCOPE;
+  }
+
+  #nowMs(): number {
+    return countedMsOf(this.#clock, this.#limit.algorithm === "quota");
+  }
+}
+
+/**
+ * Puts a coarse local limit in front of a store. Every `check`, `reserve` and `acquire` is one
+ * attempt, whatever its cost and whether or not it has a request id; what the store then refuses
+ * stays counted. An attempt beyond the limit is refused at once with the coarse limit's own numbers
+ * and the source `"memory"`, and the store does not hear of it. `peek` does not count; `reset` and
+ * `unblock` of a key start its attempts anew where keys are counted apart.
+ */
+export function prelimit(store: Store, options: PrelimitOptions): PrelimitStore {
+  return new PrelimitStore(guardedFor(store, options), options);
+}
+
+/** Whether the limit refuses. Refused with something left, memory was full: no fault of the key. */
+function isBeyond({ allowed, remaining }: Verdict): boolean {
+  return !allowed && remaining === 0;
+}
+
+function toCoarseLimit(limit: unknown): Limit {
+  if (!isLimit(limit)) {
+    refuse(SITE, `limit must be made by tokenBucket(…) or another constructor, got ${show(limit)}`);
+  }
+  const shapes = isShaper(limit);
+  if (limit.algorithm === "concurrency" || shapes) {
+    const seen = shapes ? 'a leakyBucket of mode "shape"' : "concurrency";
+    refuse(SITE, `limit must decide at once and hold nothing, got ${seen}`);
+  }
+  return limit;
+}

@@ -1,9 +1,0 @@
-/**
- * A store in Redis or Valkey, for limits that many processes share.
- *
- * @module
- */
-
-export type { IoredisClient, NodeRedisClient, RedisClient } from "./client.js";
-export type { RedisStoreOptions } from "./options.js";
-export { type RedisStore, redisStore } from "./store.js";

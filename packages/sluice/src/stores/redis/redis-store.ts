@@ -1,0 +1,301 @@
+// The Redis store: counters that many processes share, decided by scripts on the server. It writes
+// what is asked as calls, and reads the answers; all arithmetic is in the Lua twins of the
+// algorithms. Time is the server's, so that nodes whose clocks differ decide the same.
+
+import { systemClock, toWholeMs } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { SluiceError } from "../../base/errors.js";
+import { mergeEqual, spreadVerdicts } from "../charges.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  Settling,
+  Standing,
+  Store,
+} from "../store.js";
+import { noteIdOf, toProof } from "./brief-receipts.js";
+import { type CallTime, CallWriter } from "./call-writer.js";
+import { type RedisClient, type RedisPort, toPort } from "./client.js";
+import { decideAcross } from "./compensation.js";
+import { Decisions } from "./decision-batches.js";
+import { KeyNames } from "./keys.js";
+import { shiftMsOf } from "./limit-numbers.js";
+import { type Script, scripts } from "./lua/scripts.js";
+import { type RedisStoreOptions, type RedisStoreSetup, toSetup } from "./redis-options.js";
+import { ReplyReader } from "./replies.js";
+import { Calls, PeriodUnknown } from "./script-calls.js";
+
+const PERIOD_TRIES_MAX = 3;
+const SETTLE_FIXED_ARGS = 4;
+/** The most items of one call: a script holds the server, and Lua can't unpack any number of keys. */
+const ITEMS_MAX = 128;
+/** How grant.lua and block.lua read what is no number of units or milliseconds. */
+const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
+
+/** A store in Redis or Valkey. Made by {@link redisStore}. */
+export class RedisStore implements Store {
+  readonly isRemote = true;
+  readonly #port: RedisPort;
+  readonly #setup: RedisStoreSetup;
+  readonly #calls: Calls;
+  readonly #names: KeyNames;
+  readonly #decisions: Decisions;
+  /** How far the server's clock is ahead of ours, as last seen. */
+  #aheadMs = 0;
+  #isClosed = false;
+
+  constructor(client: RedisClient, options: RedisStoreOptions = {}) {
+    this.#setup = toSetup(options);
+    this.#port = toPort(client);
+    this.#calls = new Calls(this.#port, this.#setup.onWarning);
+    this.#names = new KeyNames(this.#setup.naming);
+    this.#decisions = new Decisions({
+      calls: this.#calls,
+      names: this.#names,
+      isCluster: this.#port.isCluster,
+      idempotencyMs: this.#setup.idempotencyMs,
+      time: () => this.#time(),
+      onTime: (nowMs) => this.#learnTime(nowMs),
+    });
+  }
+
+  decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
+    this.#mustBeOpen();
+    const merged = mergeEqual(charges);
+    const tags = this.#tagsOf(merged);
+    const outcome =
+      this.#port.isCluster && tags.some((tag) => tag !== tags[0])
+        ? this.#decideAcross(merged, options)
+        : this.#decisions.ask({ charges: merged, tags, options });
+    if (merged === charges) return outcome;
+    return outcome.then((whole) => ({
+      ...whole,
+      verdicts: spreadVerdicts(whole.verdicts, charges, merged),
+    }));
+  }
+
+  #tagsOf(charges: readonly Charge[]): readonly string[] {
+    const tags = new Array<string>(charges.length);
+    for (let i = 0; i < charges.length; i++) {
+      const { key } = charges[i];
+      const isSame = i > 0 && key === charges[i - 1].key;
+      tags[i] = isSame ? tags[i - 1] : this.#names.tag(key);
+    }
+    return tags;
+  }
+
+  #decideAcross(charges: readonly Charge[], options: DecideOptions): Promise<Outcome> {
+    return decideAcross(charges, this.#byTag(charges), options, {
+      ask: (members, how) => {
+        const tag = this.#names.tag(members[0].key);
+        return this.#decisions.ask({
+          charges: members,
+          tags: members.map(() => tag),
+          options: how,
+        });
+      },
+      settle: (settlings) => this.settle(settlings),
+    });
+  }
+
+  async peek(charges: readonly Charge[]): Promise<readonly Verdict[]> {
+    return this.#eachGroup(charges, (group) =>
+      this.#read(scripts.peek, group, (reply, limit) => reply.verdict(limit)),
+    );
+  }
+
+  async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+    return this.#eachGroup(charges, (group) =>
+      this.#read(scripts.debit, group, (reply, limit) => reply.standing(limit)),
+    );
+  }
+
+  async settle(settlings: readonly Settling[]): Promise<void> {
+    await this.#eachGroup(settlings, async (group) => {
+      await this.#call(scripts.settle, (writer) => {
+        for (const settling of group) this.#writeSettling(writer, settling);
+      });
+      return [];
+    });
+  }
+
+  refund(charges: readonly Charge[]): Promise<void> {
+    return this.#grant(charges, (charge) => charge.cost);
+  }
+
+  reset(charges: readonly Charge[]): Promise<void> {
+    return this.#grant(charges, () => FORGET_ALL);
+  }
+
+  block(
+    scope: string,
+    key: string,
+    { untilMs, nowMs }: { untilMs: number; nowMs: number },
+  ): Promise<void> {
+    const forMs = Number.isFinite(untilMs) ? Math.max(1, untilMs - nowMs) : FOR_EVER;
+    return this.#block(scope, key, forMs);
+  }
+
+  unblock(scope: string, key: string): Promise<void> {
+    return this.#block(scope, key, END_BLOCK);
+  }
+
+  async #block(scope: string, key: string, forMs: number): Promise<void> {
+    this.#mustBeOpen();
+    const { nowMs, slackMs } = this.#time();
+    const args = [nowMs === undefined ? "" : String(nowMs), String(slackMs), String(forMs)];
+    const keys = [this.#names.value(this.#names.tag(key), scope)];
+    await this.#calls.run({ script: scripts.block, keys, args });
+  }
+
+  /** Ends the store's own connection; a client that you passed and that it uses as it is stays. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#port.close();
+  }
+
+  /** Asks something of each charge, which the script answers in order. */
+  async #read<T>(
+    script: Script,
+    charges: readonly Charge[],
+    next: (reply: ReplyReader, limit: Counter["limit"]) => T,
+  ): Promise<readonly T[]> {
+    const reply = await this.#call(script, (writer) => {
+      for (const { counter, key, cost } of charges) {
+        const tag = this.#names.tag(key);
+        writer.numbers.push(
+          writer.counter(counter, key, tag),
+          writer.value(counter, key, tag),
+          writer.limit(counter.limit),
+          cost,
+          shiftMsOf(counter.limit, key),
+        );
+      }
+    });
+    return charges.map(({ counter }) => next(reply, counter.limit));
+  }
+
+  async #grant(charges: readonly Charge[], costOf: (charge: Charge) => number): Promise<void> {
+    await this.#eachGroup(charges, async (group) => {
+      await this.#call(scripts.grant, (writer) => {
+        for (const charge of group) {
+          const tag = this.#names.tag(charge.key);
+          writer.numbers.push(
+            writer.counter(charge.counter, charge.key, tag),
+            writer.open(charge.counter, charge.key, tag),
+            writer.limit(charge.counter.limit),
+            costOf(charge),
+            shiftMsOf(charge.counter.limit, charge.key),
+          );
+        }
+      });
+      return [];
+    });
+  }
+
+  /** In the order in which settle.lua reads. */
+  #writeSettling(writer: CallWriter, { receipt, kept }: Settling): void {
+    const { counter, key, cost } = receipt;
+    const proof = toProof(receipt);
+    const tag = this.#names.tag(key);
+    writer.numbers.push(
+      writer.counter(counter, key, tag),
+      proof.name === ""
+        ? writer.note(counter, tag, noteIdOf(receipt.proof as object, proof))
+        : writer.open(counter, key, tag),
+      proof.record === "" ? 0 : writer.name(proof.record),
+      writer.limit(counter.limit),
+      proof.name === "" ? 0 : writer.text(proof.name, SETTLE_FIXED_ARGS),
+      cost,
+      proof.atMs,
+      proof.mark,
+      proof.before,
+      kept,
+      shiftMsOf(counter.limit, key),
+      proof.keepMs,
+    );
+  }
+
+  /** Runs a script, anew with other calendar periods if the server's time needs them. */
+  async #call(script: Script, write: (writer: CallWriter) => void): Promise<ReplyReader> {
+    this.#mustBeOpen();
+    for (let attempt = 1; ; attempt++) {
+      const writer = new CallWriter(this.#names);
+      write(writer);
+      try {
+        const args = writer.args(this.#time());
+        const reply = new ReplyReader(await this.#calls.run({ script, keys: writer.keys, args }));
+        this.#learnTime(reply.nowMs);
+        return reply;
+      } catch (error) {
+        if (!(error instanceof PeriodUnknown) || attempt === PERIOD_TRIES_MAX) throw error;
+        this.#learnTime(error.nowMs);
+      }
+    }
+  }
+
+  /** Does something to all items, those of one slot together, and returns what came, in order. */
+  async #eachGroup<Item extends Charge | Settling, T>(
+    items: readonly Item[],
+    act: (group: readonly Item[]) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    this.#mustBeOpen();
+    if (items.length === 0) return [];
+    const groups = this.#byTag(items).flatMap(({ members }) => inChunks(members));
+    if (groups.length === 1) return act(items);
+    const answers = await Promise.all(groups.map((members) => act(members)));
+    const byItem = new Map<Item, T>();
+    for (const [g, members] of groups.entries()) {
+      for (const [i, item] of members.entries()) byItem.set(item, answers[g][i]);
+    }
+    return items.map((item) => byItem.get(item) as T);
+  }
+
+  /** Items that one call can hold: all of them, or in a Cluster those of one identity. */
+  #byTag<Item extends Charge | Settling>(
+    items: readonly Item[],
+  ): readonly { members: readonly Item[] }[] {
+    const groups = new Map<string, Item[]>();
+    for (const item of items) {
+      const { key } = "receipt" in item ? item.receipt : item;
+      const tag = this.#port.isCluster ? this.#names.tag(key) : "";
+      const members = groups.get(tag);
+      if (members === undefined) groups.set(tag, [item]);
+      else members.push(item);
+    }
+    return [...groups.values()].map((members) => ({ members }));
+  }
+
+  #time(): CallTime {
+    const { clock, slackMs } = this.#setup;
+    const nowMs = clock === undefined ? undefined : toWholeMs(clock.now());
+    return { nowMs, guessMs: nowMs ?? this.#localMs() + this.#aheadMs, slackMs };
+  }
+
+  #learnTime(nowMs: number): void {
+    this.#aheadMs = nowMs - this.#localMs();
+  }
+
+  #localMs(): number {
+    return systemClock.now();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this Redis store");
+  }
+}
+
+/**
+ * A store in Redis 6.2 or later or in Valkey, over a client of ioredis or node-redis, single,
+ * Sentinel or Cluster. See {@link RedisStoreOptions}.
+ */
+export function redisStore(client: RedisClient, options?: RedisStoreOptions): RedisStore {
+  return new RedisStore(client, options);
+}
+
+function inChunks<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(items.length / ITEMS_MAX);
+  return Array.from({ length: count }, (_, i) => items.slice(i * ITEMS_MAX, (i + 1) * ITEMS_MAX));
+}

@@ -1,0 +1,99 @@
+// What is reported of an open circuit breaker: that it opened, that it is still open, that it closed. Whoever
+// listens must not be able to break a decision.
+
+import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
+import { warn } from "../../base/errors.js";
+import { isThenable } from "../../base/maybe-promise.js";
+import { reasonOf } from "./store-failure.js";
+
+/** That the circuit breaker is open and policies answer in its place, or that it is back. */
+export interface FallbackEvent {
+  /**
+   * `entered`: so many requests failed in a row that the circuit breaker opened. `lasting`: it still
+   * is, repeated every `fallbackMsMax`. `left`: it answered again.
+   */
+  readonly kind: "entered" | "lasting" | "left";
+  /** What was seen: the latest failure, or that the store answers. */
+  readonly reason: string;
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number;
+  /** When the fallback was entered; `atMs - sinceMs` is how long it has lasted. */
+  readonly sinceMs: number;
+}
+
+/** What a reporter is made of. */
+export interface ReporterOptions {
+  readonly clock: Clock;
+  /** After how long in fallback the event is repeated, again and again. */
+  readonly fallbackMsMax: number;
+  /** Who is told. Without it the process warns, once. */
+  readonly onEvent: ((event: FallbackEvent) => unknown) | undefined;
+}
+
+/** Tells of a fallback. */
+export class FallbackReporter {
+  readonly #options: ReporterOptions;
+  #sinceMs: number | undefined;
+  #cancelTimer: CancelTimer | undefined;
+  #hasWarned = false;
+  #isClosed = false;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** When the fallback was entered; undefined if there is none. */
+  get sinceMs(): number | undefined {
+    return this.#sinceMs;
+  }
+
+  /** `latest` says why it lasts, whenever that is asked. */
+  enter(failure: unknown, latest: () => unknown): void {
+    this.#sinceMs = this.#options.clock.now();
+    if (!this.#isClosed) this.#repeat(latest);
+    this.#tell("entered", reasonOf(failure), this.#sinceMs);
+  }
+
+  leave(): void {
+    const sinceMs = this.#sinceMs ?? this.#options.clock.now();
+    this.#cancelTimer?.();
+    this.#sinceMs = undefined;
+    this.#tell("left", "the store answers", sinceMs);
+  }
+
+  /** Tells nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+  }
+
+  #repeat(latest: () => unknown): void {
+    const { clock, fallbackMsMax } = this.#options;
+    this.#cancelTimer = startTimer(clock, fallbackMsMax, () => {
+      this.#repeat(latest);
+      this.#tell("lasting", reasonOf(latest()), this.#sinceMs ?? clock.now());
+    });
+  }
+
+  #tell(kind: FallbackEvent["kind"], reason: string, sinceMs: number): void {
+    const { clock, onEvent } = this.#options;
+    if (this.#isClosed) return;
+    if (onEvent === undefined) {
+      this.#warn(reason);
+      return;
+    }
+    try {
+      const told = onEvent({ kind, reason, atMs: clock.now(), sinceMs });
+      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+    } catch {
+      // A listener that fails is its owner's concern; the decision at hand is ours.
+    }
+  }
+
+  /** A fallback that nobody listens to still leaves a sign. */
+  #warn(reason: string): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    warn("SLUICE_FALLBACK", `${reason}. Pass onEvent to resilient() to follow.`);
+  }
+}

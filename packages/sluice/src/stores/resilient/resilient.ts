@@ -1,0 +1,309 @@
+// A store that always answers: in front of one that may be slow, gone or broken it keeps a deadline
+// and a breaker, and lets the policy of each limit decide where the store does not. See
+// docs/guides/store-failure.md.
+
+import type { Clock } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
+import { SluiceError } from "../../base/errors.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { ForwardingStore } from "../forwarding-store.js";
+import type {
+  Charge,
+  Counter,
+  DecideOptions,
+  Outcome,
+  PeekOptions,
+  Settling,
+  Standing,
+  Store,
+} from "../store.js";
+import type { BreakerState } from "./circuit-breaker.js";
+import { Deadlines } from "./deadlines.js";
+import { Fallback, isOfFallback } from "./fallback.js";
+import { FallbackReporter } from "./fallback-events.js";
+import { LateIds } from "./late-request-ids.js";
+import { type ResilientOptions, toSettings } from "./resilient-options.js";
+import { Guard, type Guarded } from "./store-guard.js";
+import {
+  DecideOneRequest,
+  DecideRequest,
+  OperatorRequest,
+  PeekRequest,
+  PromptRequest,
+  SettleRequest,
+  type Surroundings,
+} from "./store-requests.js";
+import { Unsettled } from "./unsettled-receipts.js";
+
+/** What a resilient store has to say of itself. */
+export interface ResilientStats {
+  /** `closed`: the store is asked. `open`: it is not. `half-open`: one request tries it. */
+  readonly state: BreakerState;
+  /** Since when the circuit breaker is open, in milliseconds since 1970; undefined if it is not. */
+  readonly sinceMs: number | undefined;
+  /** Calls of any verb that the store failed or did not answer in time. */
+  readonly failures: number;
+  /** Decisions that a policy made. */
+  readonly fallbackDecisions: number;
+  /** Decisions that the store admitted too late and that were given back to it. */
+  readonly lateGivenBack: number;
+  /** Settlings that wait for the store to be back. */
+  readonly settlingsWaiting: number;
+  /** Settlings that were given up: too many waited, or the store was closed before it took them. */
+  readonly unsettled: number;
+}
+
+/** An operator's call may take longer than a decision: nobody's request waits for it. */
+const OPERATOR_MS_MIN = 1_000;
+
+/** A larger `peek` is sent in parts, between which others have their turn: it need not be atomic. */
+const PEEK_CHARGES_MAX = 128;
+
+/** A store behind a deadline and a breaker. Made by {@link resilient}. */
+export class ResilientStore extends ForwardingStore {
+  readonly #clock: Clock;
+  readonly #guard: Guard;
+  readonly #deadlines: Deadlines;
+  /** Of limits that have their own: as many as a program names. */
+  readonly #otherDeadlines = new Map<number, Deadlines>();
+  readonly #operatorDeadlines: Deadlines;
+  readonly #fallback: Fallback;
+  readonly #reporter: FallbackReporter;
+  readonly #unsettled: Unsettled;
+  readonly #around: Surroundings;
+  #answersLater: boolean;
+  #isClosed = false;
+
+  constructor(inner: Store, options: ResilientOptions = {}) {
+    super(inner);
+    mustBeUnguarded(inner);
+    const settings = toSettings(options);
+    const { clock, timeoutMs } = settings;
+    this.#clock = clock;
+    this.#answersLater = inner.isRemote === true;
+    this.#deadlines = new Deadlines(clock, timeoutMs, toFailure);
+    const operatorMs = Math.max(timeoutMs, OPERATOR_MS_MIN);
+    this.#operatorDeadlines = new Deadlines(clock, operatorMs, toFailure);
+    this.#fallback = new Fallback(settings);
+    this.#reporter = new FallbackReporter(settings);
+    this.#unsettled = new Unsettled(settings.settlingsMax);
+    this.#guard = new Guard({
+      ...settings,
+      onOpen: (failure) => this.#reporter.enter(failure, () => this.#guard.breaker.failure),
+      onClose: () => this.#reporter.leave(),
+      onAnswer: () => {
+        if (this.#unsettled.size > 0) this.#resend();
+      },
+    });
+    this.#around = {
+      inner,
+      clock,
+      fallback: this.#fallback,
+      breaker: this.#guard.breaker,
+      lateIds: new LateIds(),
+      unsettled: this.#unsettled,
+      counts: { fallbackDecisions: 0, lateGivenBack: 0 },
+      giveBack: (settlings) => this.#giveBack(settlings),
+    };
+  }
+
+  /** False: an answer always comes, whatever becomes of the network. */
+  override get isRemote(): boolean {
+    return false;
+  }
+
+  override get isGuarded(): boolean {
+    return true;
+  }
+
+  get stats(): ResilientStats {
+    return {
+      state: this.#guard.breaker.state,
+      sinceMs: this.#reporter.sinceMs,
+      failures: this.#guard.failures,
+      ...this.#around.counts,
+      settlingsWaiting: this.#unsettled.size,
+      unsettled: this.#unsettled.givenUp,
+    };
+  }
+
+  override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
+    return this.#ask(new DecideRequest(this.#around, charges, options), charges[0]?.counter);
+  }
+
+  override decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs: number = nowMs,
+  ): MaybePromise<Verdict> {
+    const charge = { counter, key, cost, nowMs };
+    if (this.#answersLater || this.inner.decideOne === undefined) {
+      return this.#ask(new DecideOneRequest(this.#around, charge, blockNowMs), counter);
+    }
+    const verdict = this.#ask(new PromptRequest(this.#around, charge, blockNowMs), counter);
+    // The short way has no receipts to give back what comes late: it is for stores that never do.
+    if (isThenable(verdict)) this.#answersLater = true;
+    return verdict;
+  }
+
+  override peek(
+    charges: readonly Charge[],
+    options: PeekOptions = {},
+  ): MaybePromise<readonly Verdict[]> {
+    if (charges.length <= PEEK_CHARGES_MAX) return this.#peek(charges, options);
+    const parts: MaybePromise<readonly Verdict[]>[] = [];
+    for (let i = 0; i < charges.length; i += PEEK_CHARGES_MAX) {
+      parts.push(this.#peek(charges.slice(i, i + PEEK_CHARGES_MAX), options));
+    }
+    return parts.some(isThenable)
+      ? Promise.all(parts).then((verdicts) => verdicts.flat())
+      : (parts as (readonly Verdict[])[]).flat();
+  }
+
+  #peek(charges: readonly Charge[], options: PeekOptions): MaybePromise<readonly Verdict[]> {
+    return this.#ask(new PeekRequest(this.#around, charges, options), charges[0]?.counter);
+  }
+
+  /** What the store does not take in time is sent again when it is back: this never fails for it. */
+  override settle(settlings: readonly Settling[]): MaybePromise<void> {
+    this.#mustBeOpen();
+    if (!settlings.some(isOfFallback)) return this.#settle(settlings);
+    this.#fallback.settle(settlings.filter(isOfFallback));
+    const others = settlings.filter((settling) => !isOfFallback(settling));
+    return others.length === 0 ? undefined : this.#settle(others);
+  }
+
+  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+    return this.#operate(() => this.inner.debit(charges), charges.length);
+  }
+
+  /** Grants in the fallback too, so that a key that was granted something is not left waiting. */
+  override refund(charges: readonly Charge[]): MaybePromise<void> {
+    this.#mustBeOpen();
+    this.#fallback.refund(charges);
+    return this.#operate(() => this.inner.refund(charges), charges.length);
+  }
+
+  /** Blocks in the fallback too: in this process the block holds even if the store never hears of it. */
+  override block(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): MaybePromise<void> {
+    this.#mustBeOpen();
+    this.#fallback.block(scope, key, until);
+    return this.#operate(() => this.inner.block(scope, key, until));
+  }
+
+  override unblock(scope: string, key: string): MaybePromise<void> {
+    this.#mustBeOpen();
+    this.#fallback.unblock(scope, key);
+    return this.#operate(() => this.inner.unblock(scope, key));
+  }
+
+  override reset(charges: readonly Charge[]): MaybePromise<void> {
+    this.#mustBeOpen();
+    this.#fallback.reset(charges);
+    return this.#operate(() => this.inner.reset(charges), charges.length);
+  }
+
+  override forget(counter: Counter): void {
+    this.#fallback.forget(counter);
+    super.forget(counter);
+  }
+
+  /** Closes the store too. Who still waits is answered by the policy; what waits is sent once more. */
+  override close(): MaybePromise<void> {
+    if (this.#isClosed) return undefined;
+    this.#reporter.close();
+    this.#guard.close();
+    this.#deadlines.expireAll("it was closed");
+    for (const deadlines of this.#otherDeadlines.values()) deadlines.expireAll("it was closed");
+    this.#operatorDeadlines.expireAll("it was closed");
+    this.#isClosed = true;
+    const last = this.#unsettled.size === 0 ? undefined : this.#settle(this.#unsettled.takeAll());
+    return andThen(last, () => {
+      this.#unsettled.giveUp();
+      this.#fallback.close();
+      return this.inner.close();
+    });
+  }
+
+  #ask<Sent, Answer>(request: Guarded<Sent, Answer>, counter?: Counter): MaybePromise<Answer> {
+    this.#mustBeOpen();
+    return this.#guard.ask(request, this.#deadlinesOf(counter?.timeoutMs));
+  }
+
+  #deadlinesOf(timeoutMs: number | undefined): Deadlines {
+    if (timeoutMs === undefined || timeoutMs === this.#deadlines.timeoutMs) return this.#deadlines;
+    const known = this.#otherDeadlines.get(timeoutMs);
+    if (known !== undefined) return known;
+    const deadlines = new Deadlines(this.#clock, timeoutMs, toFailure);
+    this.#otherDeadlines.set(timeoutMs, deadlines);
+    return deadlines;
+  }
+
+  #operate<T>(call: () => MaybePromise<T>, size = 1): MaybePromise<T> {
+    this.#mustBeOpen();
+    return this.#guard.ask(new OperatorRequest(call, size), this.#operatorDeadlines);
+  }
+
+  #settle(settlings: readonly Settling[]): MaybePromise<void> {
+    return this.#guard.ask(new SettleRequest(this.#around, settlings), this.#deadlines);
+  }
+
+  /** Gives back what the store admitted after its caller had gone on without it. */
+  #giveBack(settlings: readonly Settling[]): void {
+    if (this.#isClosed) return;
+    try {
+      const given = this.#settle(settlings);
+      if (isThenable(given)) given.catch(() => {});
+    } catch {
+      // The caller is long gone: an error of use has nobody to go to.
+    }
+  }
+
+  #resend(): void {
+    if (this.#isClosed) return;
+    this.#unsettled.resend(this.#clock.now(), (settlings) => {
+      const request = new SettleRequest(this.#around, settlings);
+      return andThen(this.#guard.ask(request, this.#deadlines), () => request.isTaken);
+    });
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this resilient store");
+  }
+}
+
+/**
+ * Wraps a store so that every decision is answered in time. The answer of the store passes through
+ * untouched; where it does not come within `timeoutMs`, or is a failure, the policy of the limit
+ * answers with `source: "fallback"`:
+ *
+ * - `"local"` (default): a memory store with `localShare` of each limit decides. So many processes
+ *   together admit at most processes × max(1, floor(localShare × limit)) in one recovery period, on
+ *   top of what the store admitted before.
+ * - `"open"` admits, `"closed"` refuses, `"throw"` rejects with SLUICE_STORE_UNAVAILABLE.
+ *
+ * Of several charges in one request the strictest policy counts. After `failuresMax` failures in a
+ * row the circuit breaker opens and the policy answers at once, until a trial shows that it is back.
+ */
+export function resilient(store: Store, options?: ResilientOptions): ResilientStore {
+  return new ResilientStore(store, options);
+}
+
+/** A second guard around the first, or around what answers in process, would never see a failure. */
+function mustBeUnguarded(inner: Store): void {
+  if (inner.isGuarded !== true) return;
+  const seen =
+    "resilient: the store is guarded already, by another resilient(…) or by the decorator";
+  const fix = "put it next to the network, as in leased(resilient(store, { … }))";
+  throw new SluiceError("SLUICE_OPTION_INVALID", `${seen} around it; ${fix}`);
+}
+
+function toFailure(seen: string): SluiceError {
+  return new SluiceError("SLUICE_STORE_UNAVAILABLE", seen);
+}

@@ -1,0 +1,36 @@
+// Telling a store that failed from a caller that erred, and saying what was seen of it. Misuse is the
+// caller's to see as it is; anything else means that the store did not answer.
+
+import { errorCatalogue, SluiceError, show } from "../../base/errors.js";
+
+const UNAVAILABLE = "SLUICE_STORE_UNAVAILABLE";
+const SUMMARY = `${errorCatalogue[UNAVAILABLE].summary}: `;
+const REASON_LENGTH_MAX = 200;
+
+/** Whether the caller was wrong, not the store: another answer would not help. */
+export function isMisuse(error: unknown): boolean {
+  return error instanceof SluiceError && error.code !== UNAVAILABLE;
+}
+
+/** The store works, but has more to do than it could answer in time: the request was not sent. */
+export class StoreBusy extends SluiceError {
+  constructor(chargesMax: number) {
+    super(UNAVAILABLE, `it is busy with ${chargesMax} other charges`);
+  }
+}
+
+/** What was seen of a failure, on one line of at most 200 characters. */
+export function reasonOf(failure: unknown): string {
+  if (!(failure instanceof Error)) return show(failure);
+  const text = failure.message === "" ? failure.name : failure.message;
+  const seen = text.startsWith(SUMMARY) ? text.slice(SUMMARY.length) : text;
+  return seen.replace(/\s+/g, " ").slice(0, REASON_LENGTH_MAX);
+}
+
+/** The error that a caller sees of a failure, with the failure as its `cause`. */
+export function toUnavailable(failure: unknown): SluiceError {
+  const error = new SluiceError(UNAVAILABLE, reasonOf(failure));
+  // As the constructor of Error defines it: there for who looks, and out of the way of who lists.
+  Object.defineProperty(error, "cause", { value: failure, configurable: true, writable: true });
+  return error;
+}

@@ -1,0 +1,260 @@
+// What stands between a request and a store that may fail: a breaker that leaves a failing store
+// alone, a deadline for every answer, and a bound on what the store has to do at a time, so that a
+// flood waits here and does not delay the requests of other callers. It knows nothing of policies: each
+// request brings along what is answered instead.
+
+import type { Clock } from "../../base/clock.js";
+import { SluiceError } from "../../base/errors.js";
+import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { Breaker, type BreakerOptions, NO_TICKET } from "./circuit-breaker.js";
+import { type Deadline, type Deadlines, PENDING_MAX } from "./deadlines.js";
+import { FairQueue } from "./fair-queue.js";
+import { isMisuse, StoreBusy } from "./store-failure.js";
+
+/**
+ * The most charges that the store has to decide at a time: some milliseconds of work for Redis, well within a
+ * deadline, and enough to keep it busy in spite of the network, so that only a flood ever waits for room.
+ */
+export const CHARGES_MAX = 1_024;
+
+/** A request to a store: `Sent` is what the store answers, `Answer` what the caller gets. */
+export abstract class Guarded<Sent, Answer> {
+  /** Whether the caller has gone on with what was answered instead. */
+  isOver = false;
+  /** How many charges the store has to look at. */
+  abstract readonly size: number;
+  /** Whose request it is: while there is no room, callers take turns. */
+  abstract readonly caller: string;
+  /** Asks the store. May throw. */
+  abstract send(): MaybePromise<Sent>;
+  /** What the caller gets of an answer that came in time. */
+  abstract accept(sent: Sent): Answer;
+  /** What the caller gets if the store does not answer. May throw. */
+  abstract instead(failure: unknown): Answer;
+  /** Takes note of an answer that came too late. What it throws is lost. */
+  late(_sent: Sent): void {}
+}
+
+/** What a guard is made of. */
+export interface GuardOptions extends BreakerOptions {
+  readonly clock: Clock;
+  /** Called after each answer that came in time. */
+  readonly onAnswer: () => void;
+}
+
+/** Lets requests through to a store, or has them answered without it. */
+export class Guard {
+  readonly breaker: Breaker;
+  readonly #clock: Clock;
+  readonly #onAnswer: () => void;
+  readonly #queue = new FairQueue<Queued>();
+  /** Charges that the store has not answered yet. */
+  #underWay = 0;
+  #failures = 0;
+  #isClosed = false;
+
+  constructor(options: GuardOptions) {
+    this.breaker = new Breaker(options);
+    this.#clock = options.clock;
+    this.#onAnswer = options.onAnswer;
+  }
+
+  /** Requests that the store failed or did not answer in time. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /**
+   * The store's answer, or what the request says instead. At once where the store answers at once or
+   * is not asked; a failure is always a rejection, misuse is thrown as the store threw it.
+   */
+  ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {
+    if (deadlines.isFull) return answerInstead(request, tooManyPending());
+    // An open breaker answers immediately, even requests that would have to wait for room.
+    if (this.breaker.state === "closed" && this.#mustWait(request.size)) {
+      return this.#wait(request, deadlines, (wait) => {
+        const { size, caller } = request;
+        this.#queue.push(caller, { size, send: () => this.#sendInTurn(wait) });
+      });
+    }
+    const ticket = this.breaker.ask();
+    if (ticket === NO_TICKET) return answerInstead(request, this.breaker.failure);
+    let answer: Answer;
+    try {
+      const sent = request.send();
+      if (isThenable(sent)) {
+        return this.#wait(request, deadlines, (wait) => this.#follow(wait, sent, ticket));
+      }
+      answer = request.accept(sent);
+    } catch (error) {
+      if (this.#isFailure(ticket, error)) return answerInstead(request, error);
+      throw error;
+    }
+    this.#succeed(ticket);
+    return answer;
+  }
+
+  /** From now on nothing is learnt of the store: what expires now does not for its fault. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #wait<Sent, Answer>(
+    request: Guarded<Sent, Answer>,
+    deadlines: Deadlines,
+    begin: (wait: Wait<Sent, Answer>) => void,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const deadline = deadlines.add((failure) => this.#expire(wait, failure));
+      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET };
+      begin(wait);
+    });
+  }
+
+  /** While others wait, a request that would fit waits too: otherwise a large one would never find room. */
+  #mustWait(size: number): boolean {
+    return !this.#hasRoom(size) || (this.#queue.first !== undefined && this.#underWay > 0);
+  }
+
+  /** A request that is larger than the bound is sent alone. */
+  #hasRoom(size: number): boolean {
+    return this.#underWay === 0 || this.#underWay + size <= CHARGES_MAX;
+  }
+
+  /** Sends what waited for room, if the store still has time to answer it. */
+  #sendInTurn<Sent, Answer>(wait: Wait<Sent, Answer>): void {
+    const { request, deadlines, deadline } = wait;
+    if (deadline.isOver || this.#isClosed) return;
+    if (deadline.dueMs - this.#clock.now() < deadlines.timeoutMs / 2) {
+      deadlines.end(deadline);
+      this.#fail(wait, new StoreBusy(CHARGES_MAX));
+      return;
+    }
+    const ticket = this.breaker.ask();
+    if (ticket === NO_TICKET) {
+      deadlines.end(deadline);
+      wait.resolve(answerInstead(request, this.breaker.failure));
+      return;
+    }
+    try {
+      this.#follow(wait, Promise.resolve(request.send()), ticket);
+    } catch (error) {
+      deadlines.end(deadline);
+      wait.ticket = ticket;
+      this.#fail(wait, error);
+    }
+  }
+
+  /** Waits for what was sent. */
+  #follow<Sent, Answer>(wait: Wait<Sent, Answer>, sent: Promise<Sent>, ticket: number): void {
+    const { request, deadlines } = wait;
+    wait.ticket = ticket;
+    this.#underWay += request.size;
+    const take = (value: Sent) => {
+      if (!deadlines.end(wait.deadline)) return takeLate(request, value);
+      this.#leave(request.size);
+      try {
+        wait.resolve(request.accept(value));
+      } catch (error) {
+        // The store's answer is invalid; the caller must not be left waiting.
+        return this.#fail(wait, error);
+      }
+      this.#succeed(ticket);
+    };
+    Promise.resolve(sent).then(take, (error: unknown) => {
+      // An error that comes after the deadline no longer matters.
+      if (!deadlines.end(wait.deadline)) return;
+      this.#leave(request.size);
+      this.#fail(wait, error);
+    });
+  }
+
+  #expire<Sent, Answer>(wait: Wait<Sent, Answer>, failure: unknown): void {
+    const { request, ticket } = wait;
+    request.isOver = true;
+    if (ticket === NO_TICKET) {
+      this.#fail(wait, new StoreBusy(CHARGES_MAX));
+      return;
+    }
+    // Whatever becomes of it, other requests don't wait for it.
+    this.#leave(request.size);
+    if (request.size > CHARGES_MAX) {
+      // A request as large as this may take too long by itself, which says nothing about the store.
+      this.breaker.giveUp(ticket);
+      wait.ticket = NO_TICKET;
+    }
+    this.#fail(wait, failure);
+  }
+
+  /** Makes room, and sends as many of those that wait as there is room for. */
+  #leave(size: number): void {
+    this.#underWay -= size;
+    for (;;) {
+      const next = this.#queue.first;
+      if (next === undefined || !this.#hasRoom(next.size)) return;
+      this.#queue.shift();
+      next.send();
+    }
+  }
+
+  #fail<Sent, Answer>({ request, ticket, resolve, reject }: Wait<Sent, Answer>, error: unknown) {
+    if (this.#isFailure(ticket, error)) resolve(answerInstead(request, error));
+    else reject(error);
+  }
+
+  #succeed(ticket: number): void {
+    this.breaker.succeed(ticket);
+    this.#onAnswer();
+  }
+
+  #isFailure(ticket: number, error: unknown): boolean {
+    if (isMisuse(error)) {
+      this.breaker.giveUp(ticket);
+      return false;
+    }
+    if (this.#isClosed) return true;
+    this.#failures++;
+    this.breaker.fail(ticket, error);
+    return true;
+  }
+}
+
+/** A request that waits for its answer. */
+interface Wait<Sent, Answer> {
+  readonly request: Guarded<Sent, Answer>;
+  readonly deadlines: Deadlines;
+  readonly deadline: Deadline;
+  readonly resolve: (answer: MaybePromise<Answer>) => void;
+  readonly reject: (error: unknown) => void;
+  /** {@link NO_TICKET} until it is sent: what happens before that says nothing about the store. */
+  ticket: number;
+}
+
+/** A request that waits for room. */
+interface Queued {
+  readonly size: number;
+  send(): void;
+}
+
+function answerInstead<Answer>(
+  request: Guarded<unknown, Answer>,
+  failure: unknown,
+): MaybePromise<Answer> {
+  try {
+    return request.instead(failure);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function takeLate<Sent>(request: Guarded<Sent, unknown>, value: Sent): void {
+  try {
+    request.late(value);
+  } catch {
+    // The caller is long gone: there is nobody to tell.
+  }
+}
+
+function tooManyPending(): SluiceError {
+  return new SluiceError("SLUICE_STORE_UNAVAILABLE", `${PENDING_MAX} requests wait for it already`);
+}
