@@ -14,7 +14,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
-import { doorsStayApart, importsPointDown, importsStayInside } from "./tidy/import-rules.js";
+import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { Complaint, FileRule, TreeRule } from "./tidy/rule.js";
 import {
   leavesNoNotes,
@@ -27,7 +27,6 @@ import { explainsDependencies, linksLeadSomewhere } from "./tidy/tree-rules.js";
 const fileRules: readonly FileRule[] = [
   importsPointDown,
   importsStayInside,
-  doorsStayApart,
   opensWithProse,
   staysShort,
   namedInKebabCase,

@@ -92,10 +92,10 @@ const chanceFiles = [
   "packages/test-servers/src/free-port.ts",
   "packages/server/src/decision/random-id.ts",
   "packages/server/src/telemetry/chance.ts",
-  "src/http/retry-after.ts",
-  "src/stores/memory/options.ts",
+  "src/http/response/retry-after.ts",
+  "src/stores/memory/memory-options.ts",
   "src/stores/redis/brief-receipts.ts",
-  "src/stores/redis/decisions.ts",
+  "src/stores/redis/decision-batches.ts",
 ];
 
 /** Chance comes in as an argument too, so that a test can pin it. */

@@ -1,6 +1,5 @@
-// Imports point one way: algorithms ← stores ← limiter, rules ← http. A file may
-// use its own layer and the layers below it, so that the core never learns of
-// Redis, HTTP or a framework.
+// Imports point one way, in the library and in the service. A file may use its own folder and the folders
+// below it, so that the core never learns of Redis, HTTP or a framework, and no listener of another.
 
 import { posix } from "node:path";
 import {
@@ -11,55 +10,69 @@ import {
   withoutCommentsAndSamples,
 } from "./rule.js";
 
-const library = "packages/sluice/src/";
+/** The folders of a package, lowest first. Folders of one row may not import each other. */
+interface Layers {
+  readonly home: string;
+  readonly rows: readonly (readonly string[])[];
+}
 
-/**
- * What each layer may use besides itself. `basics` are the plain files beside limiter.ts, except
- * limits.ts: a limit is an algorithm and its numbers, so it counts as one of the algorithms.
- */
-const layersBelow: Readonly<Record<string, readonly string[]>> = {
-  basics: [],
-  algorithms: ["basics"],
-  stores: ["basics", "algorithms"],
-  limiter: ["basics", "algorithms", "stores"],
-  rules: ["basics", "algorithms", "stores", "limiter"],
-  http: ["basics", "algorithms", "stores", "limiter", "rules"],
-  client: ["basics"],
-};
+const packages: readonly Layers[] = [
+  {
+    home: "packages/sluice/src/",
+    rows: [
+      ["base"],
+      ["algorithms"],
+      ["limits"],
+      ["stores"],
+      ["limiter"],
+      ["rules"],
+      ["http"],
+      ["index.ts"],
+      ["testing"],
+    ],
+  },
+  {
+    home: "packages/server/src/",
+    rows: [
+      ["base"],
+      ["config"],
+      ["telemetry"],
+      ["core"],
+      ["http1"],
+      ["admin", "decision", "envoy", "gateway"],
+      ["service"],
+      ["workers"],
+      ["cli", "index.ts"],
+    ],
+  },
+];
 
-/** Inside the library, a file imports only from its own layer and the layers below. */
+/** A file imports only from its own folder and the folders below it, types included. */
 export function importsPointDown(path: string, text: string): Complaint[] {
-  if (!path.startsWith(library) || !isPackageSource(path)) return [];
-  const from = layerOf(path);
+  const layers = packages.find(({ home }) => path.startsWith(home));
+  if (layers === undefined || !isPackageSource(path)) return [];
+  const from = folderOf(layers, path);
+  const own = layers.home.includes("/sluice/") ? /^sluice(\/|$)/ : /^sluice-server(\/|$)/;
   return importsOf(text).flatMap(({ specifier, offset }) => {
-    if (/^sluice(\/|$)/.test(specifier))
+    if (own.test(specifier))
       return [complain(path, text, offset, `imports its own package as "${specifier}"`)];
     if (!specifier.startsWith(".")) return [];
-    const to = layerOf(resolve(path, specifier));
-    return mayImport(path, from, to)
+    const to = folderOf(layers, resolve(path, specifier));
+    return from === to || rowOf(layers, to) < rowOf(layers, from)
       ? []
       : [complain(path, text, offset, `${from} may not import ${to} ("${specifier}")`)];
   });
 }
 
-const service = "packages/server/src/";
-const doors = ["admin", "decision", "envoy", "gateway"];
-
-/** In the service no door knows another: what they share is in `http/`, or below all of them. */
-export function doorsStayApart(path: string, text: string): Complaint[] {
-  const from = doorOf(path);
-  if (from === undefined || !isPackageSource(path)) return [];
-  return importsOf(text).flatMap(({ specifier, offset }) => {
-    const to = specifier.startsWith(".") ? doorOf(resolve(path, specifier)) : undefined;
-    return to === undefined || to === from
-      ? []
-      : [complain(path, text, offset, `${from} may not import ${to} ("${specifier}")`)];
-  });
+/** The first part of a path below `home`: a folder, or a file that lies beside the folders. */
+function folderOf({ home }: Layers, path: string): string {
+  return path.slice(home.length).split("/")[0] as string;
 }
 
-function doorOf(path: string): string | undefined {
-  const [folder] = path.startsWith(service) ? path.slice(service.length).split("/") : [];
-  return doors.find((door) => door === folder);
+/** A folder that is not listed is above all others, and may be imported by none. */
+function rowOf({ rows }: Layers, folder: string): number {
+  const row = rows.findIndex((folders) => folders.includes(folder));
+  return row === -1 ? rows.length : row;
 }
 
 /** A relative import stays inside its package; another package is imported by name. */
@@ -90,20 +103,6 @@ function importsOf(text: string): Import[] {
 
 function resolve(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier.replace(/\.js$/, ".ts"));
-}
-
-function layerOf(path: string): string {
-  const [first, ...rest] = path.slice(library.length).split("/");
-  if (rest.length > 0) return first as string;
-  if (first === "index.ts") return "index";
-  if (first === "limits.ts") return "algorithms";
-  return /^limiter\b/.test(first as string) ? "limiter" : "basics";
-}
-
-function mayImport(path: string, from: string, to: string): boolean {
-  if (from === to || from === "testing") return true;
-  if (to === "testing" || to === "index") return false;
-  return path.endsWith("/index.ts") || (layersBelow[from] ?? []).includes(to);
 }
 
 function homeOf(path: string): string {

@@ -3,7 +3,8 @@
 
 import { RulesError } from "sluice/rules";
 import { ServerError } from "../base/errors.js";
-import type { Config, ListenConfig } from "../config/config.js";
+import type { ListenAddress } from "../base/http/listen.js";
+import type { Config } from "../config/config.js";
 import { ConfigError } from "../config/problems.js";
 import { sayProblems } from "./text/rules.js";
 
@@ -75,7 +76,7 @@ function rootOf(error: unknown): ListenError {
 interface DoorAddress {
   readonly name: string;
   readonly variable: string;
-  readonly listen: ListenConfig | undefined;
+  readonly listen: ListenAddress | undefined;
 }
 
 function doorsOf({ gateway, decision, envoy, admin }: Config): readonly DoorAddress[] {

@@ -4,12 +4,7 @@
 import type { FailurePolicy } from "sluice";
 import type { HttpOptions, IdentityOptions } from "sluice/http";
 import type { RulesInput } from "sluice/rules";
-
-/** A place to listen at. Port 0 is any free one. */
-export interface ListenConfig {
-  readonly host: string;
-  readonly port: number;
-}
+import type { ListenAddress } from "../base/http/listen.js";
 
 /** The whole configuration. A door that is undefined does not open. */
 export interface Config {
@@ -46,7 +41,7 @@ export type RulesSource =
 
 /** The reverse proxy. */
 export interface GatewayConfig {
-  readonly listen: ListenConfig;
+  readonly listen: ListenAddress;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Bytes of a request's head; beyond it 431. Default 16,384. */
   readonly headerBytesMax: number;
@@ -68,7 +63,7 @@ export interface GatewayConfig {
 
 /** The decision API and forward-auth. */
 export interface DecisionConfig {
-  readonly listen: ListenConfig;
+  readonly listen: ListenAddress;
   /** Bearer tokens, any of which opens `/v1`; empty only on a loopback address. */
   readonly tokens: readonly string[];
   /** Whether `/check` and `/check/nginx` answer. Default true. */
@@ -80,11 +75,11 @@ export interface DecisionConfig {
 /** Envoy's rate limit service. */
 export interface EnvoyConfig {
   /** gRPC. */
-  readonly listen: ListenConfig;
+  readonly listen: ListenAddress;
   /** Undefined: gRPC in clear. */
   readonly tls?: EnvoyTlsConfig | undefined;
   /** `POST /json` and `/healthcheck`; undefined: not served. */
-  readonly http: ListenConfig | undefined;
+  readonly http: ListenAddress | undefined;
   /** Files of envoyproxy/ratelimit, one domain each, or folders of them; reloaded when they change. */
   readonly files: readonly string[];
   /** Whether several files may have the same domain. Default false. */
@@ -118,7 +113,7 @@ export interface LimitHeaderNames {
 
 /** Metrics, health, and what `sluice` the command asks. */
 export interface AdminConfig {
-  readonly listen: ListenConfig;
+  readonly listen: ListenAddress;
   /** Needed if `listen` is not a loopback address. */
   readonly token: string | undefined;
 }

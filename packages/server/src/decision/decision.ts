@@ -1,8 +1,9 @@
 // The door of the decision API and of forward-auth: one listener for both.
 
 import type { Policy } from "sluice/rules";
+import type { ListenAddress } from "../base/http/listen.js";
 import { toRawProblem } from "../base/http/problem.js";
-import type { DecisionConfig, ListenConfig } from "../config/config.js";
+import type { DecisionConfig } from "../config/config.js";
 import type { Core, OpenDoor } from "../core/core.js";
 import { Http1Server } from "../http1/server.js";
 import { DecisionApi } from "./api.js";
@@ -60,7 +61,7 @@ class DecisionDoor implements OpenDoor {
     });
   }
 
-  async listen(listen: ListenConfig): Promise<void> {
+  async listen(listen: ListenAddress): Promise<void> {
     this.url = `http://${await this.#server.listen(listen, this.name)}`;
   }
 

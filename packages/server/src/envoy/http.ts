@@ -7,11 +7,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { Server as NetServer } from "node:net";
 import { atEndOfTurn, every } from "../base/clock.js";
 import { GrowingBuffer } from "../base/http/growing-buffer.js";
+import type { ListenAddress } from "../base/http/listen.js";
 import { listenAt } from "../base/http/listen.js";
 import { isLoopback } from "../base/http/loopback.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
 import { isLocalHost, isOfPage } from "../base/http/web-page.js";
-import type { ListenConfig } from "../config/config.js";
 import type { Decider } from "./decider.js";
 import { MESSAGE_BYTES_MAX } from "./grpc/message.js";
 import type { Health } from "./health.js";
@@ -34,7 +34,7 @@ export interface HttpDoor {
 
 /** Opens the HTTP server. */
 export async function openHttp(
-  listen: ListenConfig,
+  listen: ListenAddress,
   decider: Decider,
   health: Health,
 ): Promise<HttpDoor> {

@@ -4,8 +4,8 @@
 
 import { createServer, type Server, type Socket } from "node:net";
 import { atEndOfTurn, type CancelTimer, every, wallMs } from "../base/clock.js";
+import type { ListenAddress } from "../base/http/listen.js";
 import { listenAt } from "../base/http/listen.js";
-import type { ListenConfig } from "../config/config.js";
 import { Arrivals } from "./arrivals.js";
 import {
   ClientConnection,
@@ -92,7 +92,7 @@ export class Http1Server implements ConnectionServer {
    * @param name - The door, for errors.
    * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
    */
-  async listen(listen: ListenConfig, name: string): Promise<string> {
+  async listen(listen: ListenAddress, name: string): Promise<string> {
     const address = await listenAt(this.#server, listen, name);
     // At the end of a turn: when a busy loop gets round to this, a request may have come in that nobody has
     // looked at, and its connection must not be taken for idle.

@@ -1,9 +1,9 @@
 // Which algorithm decides which limit: the only place where a limit's name meets its functions.
 
-import type { Limit } from "../limits/limits.js";
 import { bucket } from "./bucket.js";
 import { entries } from "./entries.js";
 import { window } from "./fixed-window.js";
+import type { Limit } from "./limit.js";
 import { slidingCounter } from "./sliding-window-counter.js";
 import type { Algorithm } from "./step.js";
 

@@ -3,7 +3,7 @@
 // unit costs `ticksPerUnit`, all whole numbers, so nothing drifts and a bucket at rest needs no
 // timer: debt in the past has been paid. Debt plus instant is the theoretical arrival time.
 
-import type { BucketLimit } from "../limits/limits.js";
+import type { BucketLimit } from "./limit.js";
 import { standsFor } from "./receipts.js";
 import type { Algorithm, CarryTimes, Receipt, Settlement, Step } from "./step.js";
 import { divideDown, divideUp } from "./whole-numbers.js";

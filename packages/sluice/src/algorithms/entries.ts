@@ -3,7 +3,7 @@
 // while the units of all live entries stay within the limit. Entries of the same millisecond are
 // one entry, so a list is never longer than its limit.
 
-import type { EntryLimit } from "../limits/limits.js";
+import type { EntryLimit } from "./limit.js";
 import { UNITS_MAX } from "./numbers.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";

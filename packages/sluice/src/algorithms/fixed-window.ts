@@ -3,8 +3,8 @@
 // request is identified by its end in milliseconds, any other by its number.
 
 import { spreadHash } from "../base/spread-hash.js";
-import type { FixedWindowLimit, QuotaLimit } from "../limits/limits.js";
 import { type Period, periodAt } from "./calendar.js";
+import type { FixedWindowLimit, QuotaLimit } from "./limit.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 

@@ -2,7 +2,7 @@
 // still lies in the rolling window, plus the count of this one. Two numbers for each key stand in
 // for a log. The weighted part is rounded up to whole units, which makes the comparison exact.
 
-import type { SlidingWindowCounterLimit } from "../limits/limits.js";
+import type { SlidingWindowCounterLimit } from "./limit.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 import { multiplyDivideUp } from "./whole-numbers.js";

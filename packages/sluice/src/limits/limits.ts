@@ -2,15 +2,22 @@
 // wrote, and the whole numbers derived from them with which it is decided exactly. Everything
 // that cannot hold is refused here, so that nothing behind it has to ask again.
 
-import { type Calendar, type CalendarPeriod, toCalendar } from "../algorithms/calendar.js";
+import { type CalendarPeriod, toCalendar } from "../algorithms/calendar.js";
+import type {
+  ConcurrencyLimit,
+  FixedWindowLimit,
+  LeakyBucketLimit,
+  Limit,
+  QuotaLimit,
+  SlidingWindowCounterLimit,
+  SlidingWindowLogLimit,
+  TokenBucketLimit,
+} from "../algorithms/limit.js";
 import {
-  type BucketNumbers,
   bucketNumbers,
-  type LimitNumbers,
   toRate,
   UNITS_MAX,
   WINDOW_MS_MAX,
-  type WindowNumbers,
   windowNumbers,
 } from "../algorithms/numbers.js";
 import { TIME_MS_MAX } from "../base/clock.js";
@@ -24,64 +31,18 @@ import {
   whole,
 } from "../base/option-checks.js";
 
-/** Made by {@link tokenBucket}. */
-export interface TokenBucketLimit extends BucketNumbers {
-  readonly algorithm: "tokenBucket";
-  readonly capacity: number;
-  readonly refill: { readonly amount: number; readonly everyMs: number };
-}
-
-/** Made by {@link leakyBucket}. */
-export interface LeakyBucketLimit extends BucketNumbers {
-  readonly algorithm: "leakyBucket";
-  readonly ratePerSecond: number;
-  readonly queueSize: number;
-  readonly mode: "shape" | "meter";
-}
-
-/** Made by {@link fixedWindow}. */
-export interface FixedWindowLimit extends WindowNumbers {
-  readonly algorithm: "fixedWindow";
-  readonly windowMs: number;
-  readonly align: "epoch" | "key" | "first";
-}
-
-/** Made by {@link slidingWindowCounter}. */
-export interface SlidingWindowCounterLimit extends WindowNumbers {
-  readonly algorithm: "slidingWindowCounter";
-  readonly windowMs: number;
-}
-
-/** Made by {@link quota}. */
-export interface QuotaLimit extends WindowNumbers {
-  readonly algorithm: "quota";
-  readonly period: CalendarPeriod;
-  readonly calendar: Calendar;
-}
-
-/** Made by {@link slidingWindowLog}. */
-export interface SlidingWindowLogLimit extends LimitNumbers {
-  readonly algorithm: "slidingWindowLog";
-  readonly windowMs: number;
-}
-
-/** Made by {@link concurrency}. */
-export interface ConcurrencyLimit extends LimitNumbers {
-  readonly algorithm: "concurrency";
-  readonly permitMs: number;
-}
-
-/** Token and leaky buckets are decided by the same arithmetic. */
-export type BucketLimit = TokenBucketLimit | LeakyBucketLimit;
-/** Logs and permits are both lists of entries that expire. */
-export type EntryLimit = SlidingWindowLogLimit | ConcurrencyLimit;
-/** An algorithm and its numbers. */
-export type Limit =
-  | BucketLimit
-  | FixedWindowLimit
-  | SlidingWindowCounterLimit
-  | QuotaLimit
-  | EntryLimit;
+export type {
+  BucketLimit,
+  ConcurrencyLimit,
+  EntryLimit,
+  FixedWindowLimit,
+  LeakyBucketLimit,
+  Limit,
+  QuotaLimit,
+  SlidingWindowCounterLimit,
+  SlidingWindowLogLimit,
+  TokenBucketLimit,
+} from "../algorithms/limit.js";
 
 const UNITS = { min: 1, max: UNITS_MAX };
 const WINDOW = { min: 1, max: WINDOW_MS_MAX };

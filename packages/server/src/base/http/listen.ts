@@ -1,8 +1,13 @@
 // Listening at an address, for every door alike: where it listens, or why it can't.
 
 import type { AddressInfo, Server } from "node:net";
-import type { ListenConfig } from "../../config/config.js";
 import { ServerError } from "../errors.js";
+
+/** Where to listen. Port 0: any free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 /**
  * Connections that wait in the kernel to be accepted; the system may allow fewer (`net.core.somaxconn`). Beyond
@@ -16,7 +21,7 @@ const BACKLOG = 4_096;
  * @param name - The door, for errors.
  * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
  */
-export function listenAt(server: Server, listen: ListenConfig, name: string): Promise<string> {
+export function listenAt(server: Server, listen: ListenAddress, name: string): Promise<string> {
   const { host, port } = listen;
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => {

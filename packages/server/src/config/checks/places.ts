@@ -2,7 +2,7 @@
 // same: who mends those should not find this one only afterwards.
 
 import type { z } from "zod";
-import type { ListenConfig } from "../config.js";
+import type { ListenAddress } from "../../base/http/listen.js";
 import {
   adminSection,
   decisionSection,
@@ -15,7 +15,7 @@ import type { Reading, SectionName } from "../read-sections.js";
 /** Where a door listens, and what reads that where the rest of its section can't be read. */
 interface Place {
   readonly path: readonly [SectionName, string];
-  readonly schema: z.ZodType<ListenConfig | undefined>;
+  readonly schema: z.ZodType<ListenAddress | undefined>;
 }
 
 const places: readonly Place[] = [
@@ -28,7 +28,7 @@ const places: readonly Place[] = [
 
 /** Tells of each door that would listen where one before it does. */
 export function checkPlaces(reading: Reading): void {
-  const taken: { path: Place["path"]; listen: ListenConfig }[] = [];
+  const taken: { path: Place["path"]; listen: ListenAddress }[] = [];
   for (const place of places) {
     const { path } = place;
     const listen = listenOf(place, reading);
@@ -42,12 +42,12 @@ export function checkPlaces(reading: Reading): void {
 }
 
 /** An address as people write it: `127.0.0.1:8080`, `[::1]:8080`. */
-export function toListenText({ host, port }: ListenConfig): string {
+export function toListenText({ host, port }: ListenAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Undefined if that door stays shut, or if what is written is no address. */
-function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenConfig | undefined {
+function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenAddress | undefined {
   const [name, field] = path;
   // The admin port is open whatever the file says.
   const section = raw[name] ?? (name === "admin" ? {} : undefined);
@@ -57,7 +57,7 @@ function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenCo
 
 const ANY_HOSTS = ["0.0.0.0", "::"];
 
-function isSamePlace(a: ListenConfig, b: ListenConfig): boolean {
+function isSamePlace(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false;
   return a.host === b.host || ANY_HOSTS.includes(a.host) || ANY_HOSTS.includes(b.host);
 }

@@ -4,7 +4,7 @@
 import { isIP, isIPv6 } from "node:net";
 import type { z } from "zod";
 import { TOKEN_BYTES_MAX } from "../../base/http/auth.js";
-import type { ListenConfig } from "../config.js";
+import type { ListenAddress } from "../../base/http/listen.js";
 import { orFalse, shape } from "./shapes.js";
 
 const TEXT_LENGTH_MAX = 4_096;
@@ -84,7 +84,7 @@ const PORT_MAX = 65_535;
 const LISTEN = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]*):(\d{1,5})$/;
 
 /** Where to listen: `127.0.0.1:8080`, `[::1]:8080`, `:8080` or the port alone. */
-export function listen(): z.ZodType<ListenConfig> {
+export function listen(): z.ZodType<ListenAddress> {
   return shape({
     what: "an address such as 127.0.0.1:8080, [::1]:8080 or :8080, or a port from 0 to 65535",
     type: "[address](#addresses)",
@@ -94,7 +94,7 @@ export function listen(): z.ZodType<ListenConfig> {
   });
 }
 
-function toListen(value: unknown): ListenConfig | undefined {
+function toListen(value: unknown): ListenAddress | undefined {
   const written = typeof value === "number" ? `:${value}` : value;
   if (typeof written !== "string") return undefined;
   const [, name, digits] = LISTEN.exec(written.includes(":") ? written : `:${written}`) ?? [];

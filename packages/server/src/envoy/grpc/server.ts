@@ -14,9 +14,10 @@ import {
 } from "node:http2";
 import { Server as NetServer } from "node:net";
 import { every } from "../../base/clock.js";
+import type { ListenAddress } from "../../base/http/listen.js";
 import { listenAt } from "../../base/http/listen.js";
 import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
-import type { EnvoyTlsConfig, ListenConfig } from "../../config/config.js";
+import type { EnvoyTlsConfig } from "../../config/config.js";
 import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
 
@@ -97,7 +98,7 @@ export class GrpcServer {
   }
 
   /** Listens, and returns where: `127.0.0.1:8081`. */
-  async listen(listen: ListenConfig): Promise<string> {
+  async listen(listen: ListenAddress): Promise<string> {
     try {
       return await listenAt(this.#server, listen, "envoy");
     } catch (error) {

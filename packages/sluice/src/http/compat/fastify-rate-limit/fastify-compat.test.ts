@@ -1,12 +1,20 @@
 // The same requests to @fastify/rate-limit and to ours, with the same options: what clients see of the two
 // has to be equal. Both follow one clock.
 
-import original, { type RateLimitPluginOptions } from "@fastify/rate-limit";
-import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
+import {
+  type FastifyInstance,
+  type FastifyPluginCallback,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { rateLimit } from "../../adapters/fastify/fastify.js";
 import type { FastifyOptions } from "./fastify-options.js";
+
+// Without its types: they declare the same members of Fastify's instances as ours.
+const name: string = "@fastify/rate-limit";
+const original = (await import(name)).default as FastifyPluginCallback<object>;
 
 const WINDOW_MS = 60_000;
 /** A path, after "HEAD " if that is the method, with the client that asks for it; or milliseconds that pass. */
@@ -161,9 +169,7 @@ describe("clients see the same of @fastify/rate-limit and of ours, with", () => 
       keyGenerator: byClient,
       ...given,
     };
-    const theirs = await serve((app) =>
-      app.register(original, options as unknown as RateLimitPluginOptions),
-    );
+    const theirs = await serve((app) => app.register(original, options));
     const ours = await serve((app) => app.register(rateLimit, { ...options, clock }));
     for (const [index, step] of steps.entries()) {
       if (typeof step === "number") {
@@ -188,9 +194,7 @@ describe("clients see the same of @fastify/rate-limit and of ours, with", () => 
       onExceeded: (_request, key) => list.push(`refused ${key}`),
       onBanReach: (_request, key) => list.push(`banned ${key}`),
     });
-    const theirs = await serve((app) =>
-      app.register(original, toOptions(told.theirs) as unknown as RateLimitPluginOptions),
-    );
+    const theirs = await serve((app) => app.register(original, toOptions(told.theirs)));
     const ours = await serve((app) => app.register(rateLimit, { ...toOptions(told.ours), clock }));
     for (const { url } of [theirs, ours]) for (let n = 0; n < 4; n++) await ask(url, "/", "a");
     expect(told.ours).toEqual(told.theirs);
