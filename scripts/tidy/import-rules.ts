@@ -58,7 +58,8 @@ export function importsPointDown(path: string, text: string): Complaint[] {
       return [complain(path, text, offset, `imports its own package as "${specifier}"`)];
     if (!specifier.startsWith(".")) return [];
     const to = folderOf(layers, resolve(path, specifier));
-    return from === to || rowOf(layers, to) < rowOf(layers, from)
+    const isBelow = rowOf(layers, to) < rowOf(layers, from);
+    return from === to || (isBelow && rowOf(layers, from) < layers.rows.length)
       ? []
       : [complain(path, text, offset, `${from} may not import ${to} ("${specifier}")`)];
   });
@@ -69,7 +70,7 @@ function folderOf({ home }: Layers, path: string): string {
   return path.slice(home.length).split("/")[0] as string;
 }
 
-/** A folder that is not listed is above all others, and may be imported by none. */
+/** A folder that is not listed may import nothing, and may be imported by none. */
 function rowOf({ rows }: Layers, folder: string): number {
   const row = rows.findIndex((folders) => folders.includes(folder));
   return row === -1 ? rows.length : row;
