@@ -1,10 +1,10 @@
-// An adapter of one's own, for a server that has none: a door decides, the adapter moves things. Here it
+// An adapter of one's own, for a server that has none: a request handler decides, the adapter moves things. Here it
 // stands in front of a protocol of lines: `GET /path` in, a status and the RateLimit fields out.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
-import { createDoor } from "sluice/http";
+import { createRequestHandler } from "sluice/http";
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 
@@ -12,17 +12,17 @@ const policy = createPolicy({
   rules: { version: 1, rules: [{ id: "lines", limit: "2/minute" }] },
   clock: new ManualClock(), // Leave it out: here it makes the output the same each time.
 });
-const door = createDoor(policy, { legacyHeaders: false });
+const requestHandler = createRequestHandler(policy, { legacyHeaders: false });
 
 const server = createServer((socket) => {
   createInterface(socket).on("line", async (line) => {
     const [method, target] = line.split(" ");
     const peer = socket.remoteAddress;
     const view = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
-    const passage = await door.enter(view);
-    const status = passage.refusal?.status ?? 200;
-    socket.write(`${status} ${passage.lines}`);
-    await passage.finish({ status }); // Settles what is held, once; nothing here is.
+    const handled = await requestHandler.enter(view);
+    const status = handled.refusal?.status ?? 200;
+    socket.write(`${status} ${handled.lines}`);
+    await handled.finish({ status }); // Settles what is held, once; nothing here is.
   });
 }).listen(0, "127.0.0.1");
 await once(server, "listening");

@@ -22,9 +22,9 @@ for (const client of ["203.0.113.1", "203.0.113.1", "203.0.113.2"]) {
 
 // The same by hand, where a handler is not ours to wrap: a middleware of Next.js, for one.
 async function middleware(request: Request): Promise<Response> {
-  const passage = await limit(request);
-  if (passage.response !== undefined) return passage.response;
-  return passage.finish(new Response("passed on"));
+  const handled = await limit(request);
+  if (handled.response !== undefined) return handled.response;
+  return handled.finish(new Response("passed on"));
 }
 
 const headers = { "cf-connecting-ip": "203.0.113.3" };

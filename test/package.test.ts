@@ -100,7 +100,7 @@ describe("the packed package", () => {
     const shared = ["HttpOptions", "IdentityOptions", "RefusalBody", "TokenVerifier", "StatusList"];
     const adapters = ["node", "express", "fastify", "hono", "koa", "nest", "fetch"];
     const uses = adapters.map((name) => useTypes(`sluice/${name}`, shared));
-    uses.push(useTypes("sluice/jwt", ["Claims", "RequestView", "TokenVerifier"]));
+    uses.push(useTypes("sluice/jwt", ["Claims", "HttpRequest", "TokenVerifier"]));
     const resolution = { module: "nodenext", moduleResolution: "nodenext" };
     compile(uses.join("\n"), { ...resolution, types: ["node"], skipLibCheck: true });
   });

@@ -43,10 +43,10 @@ function serveHello(): Promise<number> {
 }
 
 async function serveDecisions(): Promise<number> {
-  const { doors } = await startService(toConfig());
-  const door = doors.find(({ name }) => name === "decision");
-  if (door === undefined) throw new Error("the service has no decision API");
-  return Number(new URL(door.url).port);
+  const { listeners } = await startService(toConfig());
+  const listener = listeners.find(({ name }) => name === "decision");
+  if (listener === undefined) throw new Error("the service has no decision API");
+  return Number(new URL(listener.url).port);
 }
 
 /** Nothing is ever refused. */

@@ -57,9 +57,9 @@ async function serveSluice(limit: number): Promise<number> {
   const folder = makeFolder("bench");
   const file = join(folder, "ratelimit.yaml");
   writeFileSync(file, toFile(limit));
-  const { doors } = await startService(toConfig(file));
-  const envoy = doors.find(({ name }) => name === "envoy");
-  if (envoy === undefined) throw new Error("the service has no door for Envoy");
+  const { listeners } = await startService(toConfig(file));
+  const envoy = listeners.find(({ name }) => name === "envoy");
+  if (envoy === undefined) throw new Error("the service has no listener for Envoy");
   return Number(new URL(envoy.url).port);
 }
 

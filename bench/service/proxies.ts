@@ -95,8 +95,8 @@ function proxyByNode(port: number): Server {
 }
 
 async function serve(port: number, limit: number, body: "problem" | "minimal"): Promise<number> {
-  const { doors } = await startService(toConfig(port, limit, body));
-  const gateway = doors.find(({ name }) => name === "gateway");
+  const { listeners } = await startService(toConfig(port, limit, body));
+  const gateway = listeners.find(({ name }) => name === "gateway");
   if (gateway === undefined) throw new Error("the service has no gateway");
   return Number(new URL(gateway.url).port);
 }

@@ -105,6 +105,6 @@ async function withGateways(
 }
 
 function start(rules: number, upstreamPort: number): Promise<RunningProxy> {
-  const one = { workers: 1, door: "gateway", limit: 0 } as const;
+  const one = { workers: 1, listener: "gateway", limit: 0 } as const;
   return startServed({ ...one, upstreamPort, rules: toRulesFile(rules) });
 }

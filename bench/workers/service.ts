@@ -28,7 +28,7 @@ descriptors:
 /** What is served. */
 export interface Served {
   readonly workers: number;
-  readonly door: "gateway" | "envoy";
+  readonly listener: "gateway" | "envoy";
   /** Requests a day of each address at the gateway, a year at Envoy's. */
   readonly limit: number;
   /** Where the gateway leads. */
@@ -53,8 +53,8 @@ export async function startServed(served: Served): Promise<RunningProxy> {
     process.off("exit", stop);
     removeFolder(folder);
   });
-  const name = `${served.door}, ${served.workers} processes`;
-  const port = await Promise.race([portOf(child, served.door), failure(child, name)]);
+  const name = `${served.listener}, ${served.workers} processes`;
+  const port = await Promise.race([portOf(child, served.listener), failure(child, name)]);
   return {
     name,
     port,
@@ -64,14 +64,14 @@ export async function startServed(served: Served): Promise<RunningProxy> {
   };
 }
 
-function toFile({ workers, door, limit, upstreamPort, rules }: Served): object {
+function toFile({ workers, listener, limit, upstreamPort, rules }: Served): object {
   const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
   const common = {
     server: { workers },
     admin: { listen: LISTEN },
     telemetry: { logLevel: "info", decisionLogShare: 0 },
   };
-  if (door === "envoy") return { ...common, envoy: { listen: LISTEN, files: ["envoy.yaml"] } };
+  if (listener === "envoy") return { ...common, envoy: { listen: LISTEN, files: ["envoy.yaml"] } };
   return {
     ...common,
     gateway: { listen: LISTEN },
@@ -82,12 +82,12 @@ function toFile({ workers, door, limit, upstreamPort, rules }: Served): object {
 }
 
 /** The port of a listener, from the log. */
-function portOf({ stdout }: ChildProcess, door: string): Promise<number> {
+function portOf({ stdout }: ChildProcess, listener: string): Promise<number> {
   return new Promise((resolve) => {
     if (stdout === null) return;
     createInterface(stdout).on("line", (line) => {
-      const { msg, door: name, url } = JSON.parse(line) as Record<string, string>;
-      if (msg === "listening" && name === door) resolve(Number(new URL(url ?? "").port));
+      const { msg, listener: name, url } = JSON.parse(line) as Record<string, string>;
+      if (msg === "listening" && name === listener) resolve(Number(new URL(url ?? "").port));
     });
   });
 }

@@ -116,7 +116,7 @@ async function startAll(
 async function overGateway(limit: number): Promise<Rates> {
   const { upstream, stop } = await startProxies([]);
   const asking = { isRefused: limit === 1 };
-  const served = { door: "gateway", limit, upstreamPort: upstream.port } as const;
+  const served = { listener: "gateway", limit, upstreamPort: upstream.port } as const;
   try {
     return await takeTurns(async (services) => {
       const started = await startAll(services, served);
@@ -132,7 +132,7 @@ async function overGateway(limit: number): Promise<Rates> {
 }
 
 async function startEnvoy(services: Services, addresses: string): Promise<Side> {
-  const started = await startAll(services, { door: "envoy", limit: NEVER_REACHED });
+  const started = await startAll(services, { listener: "envoy", limit: NEVER_REACHED });
   const ports = started.map(({ port }) => port).join();
   const load = start(LOAD_CPU, "envoy-load.js", ports, addresses);
   const cpuSeconds = () => sum(started.map((service) => service.cpuSeconds()));

@@ -7,7 +7,7 @@
 export { ServerError, type ServerErrorCode, serverErrorCatalogue } from "./base/errors.js";
 export type { Config } from "./config/config.js";
 export { type ConfigOrigin, loadConfig, parseConfig, toConfig } from "./config/load.js";
-export type { Core, OpenDoor } from "./core/core.js";
+export type { Core, Listener } from "./core/core.js";
 export { type Service, type ServiceOptions, startService } from "./service/service.js";
 export { createTelemetry, type TelemetryOptions } from "./telemetry/create-telemetry.js";
 export type { Telemetry } from "./telemetry/telemetry.js";

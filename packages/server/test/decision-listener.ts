@@ -1,16 +1,16 @@
-// An open decision door for tests, over a memory store and a clock that only the test moves.
+// An open decision listener for tests, over a memory store and a clock that only the test moves.
 
 import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
 import type { Config, DecisionConfig } from "../src/config/config.js";
-import type { OpenDoor } from "../src/core/core.js";
+import type { Listener } from "../src/core/core.js";
 import { createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openDecision } from "../src/decision/decision.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
 import { toTestConfig } from "./test-config.js";
 
-/** What a test says of its door. */
-export interface DoorOptions {
+/** What a test says of its listener. */
+export interface RequestHandlerOptions {
   readonly decision?: Partial<DecisionConfig>;
   readonly config?: Partial<Config>;
   readonly rules?: readonly object[];
@@ -25,9 +25,9 @@ export interface Answered {
   readonly body: Record<string, unknown>;
 }
 
-/** A door, and how tests ask it. */
-export interface TestDoor {
-  readonly door: OpenDoor;
+/** A listener, and how tests ask it. */
+export interface TestListener {
+  readonly listener: Listener;
   readonly core: OwnedCore;
   readonly clock: ManualClock;
   /** Posts JSON, or a text as it is. */
@@ -36,8 +36,8 @@ export interface TestDoor {
   close(): Promise<void>;
 }
 
-/** Opens a door with one rule, 10 requests a minute for each address, unless the test says otherwise. */
-export async function openTestDoor(options: DoorOptions = {}): Promise<TestDoor> {
+/** Opens a listener with one rule, 10 requests a minute for each address, unless the test says otherwise. */
+export async function openTestListener(options: RequestHandlerOptions = {}): Promise<TestListener> {
   const clock = new ManualClock(Date.UTC(2026, 0, 1));
   const listen = { host: "127.0.0.1", port: 0 };
   const decision = {
@@ -55,15 +55,15 @@ export async function openTestDoor(options: DoorOptions = {}): Promise<TestDoor>
     ...(store && { store }),
     ...(telemetry && { telemetry }),
   });
-  const door = await openDecision(core);
+  const listener = await openDecision(core);
   const ask = async (path: string, init?: RequestInit): Promise<Answered> => {
-    const response = await fetch(`${door.url}${path}`, init);
+    const response = await fetch(`${listener.url}${path}`, init);
     const text = await response.text();
     const body = text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
     return { status: response.status, headers: response.headers, body };
   };
   return {
-    door,
+    listener,
     core,
     clock,
     get: ask,
@@ -74,7 +74,7 @@ export async function openTestDoor(options: DoorOptions = {}): Promise<TestDoor>
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
     close: async () => {
-      await door.close();
+      await listener.close();
       await core.close();
     },
   };

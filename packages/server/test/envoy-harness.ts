@@ -1,4 +1,4 @@
-// What the tests of the Envoy door share: a core around a memory store, a folder of files, and a client that
+// What the tests of the Envoy listener share: a core around a memory store, a folder of files, and a client that
 // speaks the protocol with the codec of the service. (An independent client has a test of its own.)
 
 import { writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterEach, expect } from "vitest";
 import type { Config, EnvoyConfig } from "../src/config/config.js";
 import type { Core } from "../src/core/core.js";
-import { type EnvoyDoor, openEnvoy } from "../src/envoy/envoy.js";
+import { type EnvoyListener, openEnvoy } from "../src/envoy/envoy.js";
 import { parseFile } from "../src/envoy/file/parse.js";
 import { EnvoyLimiter, type LimiterParts } from "../src/envoy/limiter.js";
 import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/envoy/messages.js";
@@ -57,7 +57,7 @@ const ENVOY_DEFAULTS = {
   dynamicMetadata: false,
 };
 
-/** A core that nothing but this door is opened with. */
+/** A core that nothing but this listener is opened with. */
 export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
   const { files, store = memoryStore(), clock, hasHttp, httpHost = "127.0.0.1" } = parts;
   const heard: Heard = { reloads: [], refusals: [], tookMs: [] };
@@ -115,7 +115,7 @@ export function rulesOf(text: string, before?: EnvoyRules): EnvoyRules {
   return new EnvoyRules(domain === undefined ? [] : [domain], { before });
 }
 
-/** A limiter without a door, over a memory store unless `others` has one. */
+/** A limiter without a listener, over a memory store unless `others` has one. */
 export function limiterOf(
   text: string,
   clock: Clock = new ManualClock(START_MS),
@@ -124,16 +124,22 @@ export function limiterOf(
   return new EnvoyLimiter({ store: memoryStore(), clock, rules: rulesOf(text), ...others });
 }
 
-/** Opens the door with a file of this text, until the test has ended. */
+/** Opens the listener with a file of this text, until the test has ended. */
 export async function openWith(
   text: string,
   parts: Omit<CoreParts, "files"> = {},
-): Promise<{ door: EnvoyDoor; client: EnvoyClient; folder: string; core: Core; heard: Heard }> {
+): Promise<{
+  listener: EnvoyListener;
+  client: EnvoyClient;
+  folder: string;
+  core: Core;
+  heard: Heard;
+}> {
   const folder = makeFiles({ "ratelimit.yaml": text });
   const { core, heard } = makeCore({ ...parts, files: [folder] });
-  const door = await openEnvoy(core, { pollMs: 50 });
-  later(() => door.close());
-  return { door, client: connect(door.url), folder, core, heard };
+  const listener = await openEnvoy(core, { pollMs: 50 });
+  later(() => listener.close());
+  return { listener, client: connect(listener.url), folder, core, heard };
 }
 
 /** A client of the service. */

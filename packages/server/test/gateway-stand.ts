@@ -10,7 +10,7 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
-import type { OpenDoor } from "../src/core/core.js";
+import type { Listener } from "../src/core/core.js";
 import { createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
 import { toTestConfig } from "./test-config.js";
@@ -95,7 +95,7 @@ export interface GatewayStand {
   readonly url: string;
   readonly upstream: StandUpstream;
   readonly core: OwnedCore;
-  readonly door: OpenDoor;
+  readonly listener: Listener;
   close(): Promise<void>;
 }
 
@@ -145,11 +145,11 @@ export async function startStand(options: StandOptions = {}): Promise<GatewaySta
       ...options.config,
     }),
   );
-  const door = await openGateway(core);
+  const listener = await openGateway(core);
   const close = async () => {
-    await door.close();
+    await listener.close();
     await core.close();
     upstream.close();
   };
-  return { url: door.url, upstream, core, door, close };
+  return { url: listener.url, upstream, core, listener, close };
 }

@@ -4,7 +4,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config.js";
-import type { OpenDoor } from "../src/core/core.js";
+import type { Listener } from "../src/core/core.js";
 import { type CoreOptions, createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
 import { toTestConfig } from "./test-config.js";
@@ -34,7 +34,7 @@ export interface StandOptions {
 /** A gateway that runs. */
 export interface GatewayStand {
   readonly url: string;
-  readonly door: OpenDoor;
+  readonly listener: Listener;
   readonly core: OwnedCore;
 }
 
@@ -75,12 +75,12 @@ export async function startGateway(
     }),
     coreOptions,
   );
-  const door = await openGateway(core);
+  const listener = await openGateway(core);
   onStop(async () => {
-    await door.close();
+    await listener.close();
     await core.close();
   });
-  return { url: door.url, door, core };
+  return { url: listener.url, listener, core };
 }
 
 const GATEWAY: GatewayConfig = {

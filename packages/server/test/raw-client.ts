@@ -78,7 +78,7 @@ export async function connectTo(url: string): Promise<RawClient> {
 }
 
 /** Sends bytes over a new connection and answers all that came back until the server closed it. */
-export async function exchange(url: string, text: string): Promise<string> {
+export async function rawExchange(url: string, text: string): Promise<string> {
   const client = await connectTo(url);
   const answer = await client.send(text).closed();
   client.end();

@@ -4,7 +4,7 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { ClientConnection, type ConnectionServer } from "../src/http1/client-connection.js";
-import type { Turn } from "../src/http1/exchange.js";
+import type { Exchange } from "../src/http1/exchange.js";
 
 /** The server's end of a connection. As a socket it ends when the other end does. */
 export class Wire extends Duplex {
@@ -58,12 +58,13 @@ export class Wire extends Duplex {
 
 /** What a server is made of here, beside the usual. */
 export interface WireServer extends Partial<ConnectionServer> {
-  onTurn(turn: Turn): void;
+  onExchange(exchange: Exchange): void;
 }
 
 /** Resolves when all that was handed over so far has been looked at. */
 export async function settle(): Promise<void> {
-  for (let turns = 0; turns < 6; turns++) await new Promise((resolve) => setImmediate(resolve));
+  for (let exchanges = 0; exchanges < 6; exchanges++)
+    await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A text in pieces, cut at some places in ascending order. */

@@ -1,11 +1,11 @@
-// What the tests of a door stand on: requests that come from nowhere, and their fields by name.
+// What the tests of a request handler stand on: requests that come from nowhere, and their fields by name.
 
 import type { MaybePromise } from "../src/base/maybe-promise.js";
 import type { OptionSite } from "../src/base/option-checks.js";
-import type { Passage } from "../src/http/handler/handled-request.js";
-import type { Door } from "../src/http/handler/handler.js";
-import { type HttpOptions, toDoor } from "../src/http/handler/http-options.js";
-import type { RequestView } from "../src/http/identity/http-request.js";
+import type { HandledRequest } from "../src/http/handler/handled-request.js";
+import type { RequestHandler } from "../src/http/handler/handler.js";
+import { type HttpOptions, toRequestHandler } from "../src/http/handler/http-options.js";
+import type { HttpRequest } from "../src/http/identity/http-request.js";
 import { parseRules } from "../src/rules/parse/parse.js";
 import { createPolicy } from "../src/rules/policy/policy.js";
 import type { PolicyOptions } from "../src/rules/policy/policy-options.js";
@@ -17,7 +17,7 @@ export const START_MS = Date.UTC(2026, 0, 1);
 export const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /** A request that no framework made. */
-export function viewOf(view: Partial<RequestView> = {}): RequestView {
+export function viewOf(view: Partial<HttpRequest> = {}): HttpRequest {
   return {
     method: "GET",
     target: "/",
@@ -29,16 +29,24 @@ export function viewOf(view: Partial<RequestView> = {}): RequestView {
   };
 }
 
-/** A door over rules, on a clock that the test moves. */
-export function doorOf(
+/** A request handler over rules, on a clock that the test moves. */
+export function requestHandlerOf(
   rules: readonly object[],
   http: HttpOptions = {},
   policy: Partial<PolicyOptions> = {},
-): { door: Door; clock: ManualClock; enter(view?: Partial<RequestView>): Passage } {
+): {
+  requestHandler: RequestHandler;
+  clock: ManualClock;
+  enter(view?: Partial<HttpRequest>): HandledRequest;
+} {
   const clock = new ManualClock(START_MS);
   const parsed = parseRules({ version: 1, rules });
-  const door = toDoor(SITE, createPolicy({ rules: parsed, clock, ...policy }), http);
-  return { door, clock, enter: (view) => now(door.enter(viewOf(view))) };
+  const requestHandler = toRequestHandler(
+    SITE,
+    createPolicy({ rules: parsed, clock, ...policy }),
+    http,
+  );
+  return { requestHandler, clock, enter: (view) => now(requestHandler.enter(viewOf(view))) };
 }
 
 /** What is there at once. */

@@ -20,7 +20,7 @@ export const facts = z.strictObject({
   host: text.optional(),
   ip: text.optional(),
   user: text.optional(),
-  // Doors cut what surrounds a key off before they hash it.
+  // Listeners cut what surrounds a key off before they hash it.
   apiKey: text.trim().min(1).optional(),
   apiKeyHash: text.optional(),
   tenant: text.optional(),

@@ -5,7 +5,7 @@ import { createPolicy, parseRules } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import { type AdminControl, openAdmin } from "./admin.js";
 import { ROUTE_NAMES } from "./routes.js";
@@ -26,9 +26,9 @@ const FACTS = { method: "POST", path: "/login", ip: "203.0.113.77" };
 const KEY = "ip:203.0.113.77";
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
-const open: OpenDoor[] = [];
+const open: Listener[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((door) => door.close()));
+  await Promise.all(open.splice(0).map((listener) => listener.close()));
 });
 
 interface Stand {
@@ -62,15 +62,15 @@ async function stand(
     metrics: () => telemetry.metrics(),
     ...own,
   };
-  const door = await openAdmin(core, control);
-  open.push(door);
+  const listener = await openAdmin(core, control);
+  open.push(listener);
   const authorization: Record<string, string> =
     admin.token === undefined ? {} : { authorization: `Bearer ${admin.token}` };
   const ask = (path: string, init: RequestInit = {}) =>
-    fetch(door.url + path, { ...init, headers: { ...authorization, ...init.headers } });
+    fetch(listener.url + path, { ...init, headers: { ...authorization, ...init.headers } });
   return {
     core,
-    url: door.url,
+    url: listener.url,
     calls,
     ask,
     post: async (path, body = {}) => {
@@ -117,7 +117,7 @@ describe("health", () => {
   });
 });
 
-describe("the door of the admin port", () => {
+describe("the listener of the admin port", () => {
   it("does not open to other machines without a token", async () => {
     await expect(stand({ listen: { host: "0.0.0.0", port: 0 } })).rejects.toMatchObject({
       code: "SLUICE_CONFIG_INVALID",
@@ -380,7 +380,7 @@ describe("what operators do", () => {
     expect(never.body).toMatchObject({ allowed: false, retryAfterMs: null });
   });
 
-  it("reset, refund, block and unblock act on the key of a rule, at every door", async () => {
+  it("reset, refund, block and unblock act on the key of a rule, at every listener", async () => {
     const { post, core } = await stand();
     const target = { rule: "login", key: KEY };
     const isAllowed = async () => (await core.policy.peek(FACTS)).allowed;

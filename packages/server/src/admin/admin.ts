@@ -7,7 +7,7 @@ import { Server as NetServer } from "node:net";
 import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import { type Answer, json, problem, send } from "./admin-reply.js";
 import { ClearKeys } from "./clear-keys.js";
 import { Guard } from "./guard.js";
@@ -28,7 +28,7 @@ const KEEP_ALIVE_MS = 5_000;
  *
  * @throws ServerError if it would be open to other machines without a token, or can't listen.
  */
-export async function openAdmin(core: Core, control: AdminControl): Promise<OpenDoor> {
+export async function openAdmin(core: Core, control: AdminControl): Promise<Listener> {
   const guard = new Guard(core.config.admin);
   const clearKeys = new ClearKeys(guard.needsToken, core.telemetry.log);
   const context = { core, control, version: readVersion(), clearKeys };

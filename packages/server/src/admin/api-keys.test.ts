@@ -21,22 +21,22 @@ async function stand(keySecret?: string) {
     rules: [RULE],
     config: { identity, admin },
   });
-  const door = await openAdmin(core, {
+  const listener = await openAdmin(core, {
     isReady: () => ({ ready: true, reasons: [] }),
     reload: async () => {},
     metrics: () => core.telemetry.metrics(),
   });
-  onStop(() => door.close());
+  onStop(() => listener.close());
   const headers = { authorization: "Bearer operator", "content-type": "application/json" };
   return {
     statusOf: async (apiKey: string) =>
       (await fetch(`${url}/api/x`, { headers: { "x-api-key": apiKey } })).status,
     post: async (path: string, body: object) => {
       const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const response = await fetch(door.url + path, init);
+      const response = await fetch(listener.url + path, init);
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
-    top: async () => (await fetch(`${door.url}/v1/top?keys=clear`, { headers })).text(),
+    top: async () => (await fetch(`${listener.url}/v1/top?keys=clear`, { headers })).text(),
   };
 }
 

@@ -1,5 +1,5 @@
 // API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every
-// other door does, and a text that claims to be a hash has to look like one: else an operator would block
+// other listener does, and a text that claims to be a hash has to look like one: else an operator would block
 // somebody who does not exist and be told that it worked.
 
 import { hashSecret } from "sluice/http";

@@ -102,7 +102,7 @@ function mustExist({ policy }: Core, ruleId: string): void {
   if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);
 }
 
-/** No door of this port sees a response, so the policy of such doors decides where there is one. */
+/** No listener of this port sees a response, so the policy of such listeners decides where there is one. */
 function decidingPolicy({ policy, blindPolicy }: Core): Policy {
   return blindPolicy ?? policy;
 }

@@ -15,7 +15,7 @@ async function stand() {
   const core = createCore(toTestConfig());
   const waiting: (() => void)[] = [];
   let begun = 0;
-  const door = await openAdmin(core, {
+  const listener = await openAdmin(core, {
     isReady: () => ({ ready: true, reasons: [] }),
     reload: () => {
       begun++;
@@ -24,10 +24,10 @@ async function stand() {
     metrics: () => core.telemetry.metrics(),
   });
   onStop(async () => {
-    await door.close();
+    await listener.close();
     await core.close();
   });
-  return { url: door.url, begun: () => begun, endOne: () => waiting.shift()?.() };
+  return { url: listener.url, begun: () => begun, endOne: () => waiting.shift()?.() };
 }
 
 it("takes the requests of a connection one after the other, also if they come at once", async () => {

@@ -1,4 +1,4 @@
-// Where the service takes time and timers from, and nowhere else: doors and tests pass them on.
+// Where the service takes time and timers from, and nowhere else: listeners and tests pass them on.
 
 import { performance } from "node:perf_hooks";
 

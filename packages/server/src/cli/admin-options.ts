@@ -1,4 +1,4 @@
-// The options of every verb that asks a running service: where it is, and what opens its door.
+// The options of every verb that asks a running service: where it is, and what opens its listener.
 
 import type { Command } from "commander";
 import { type AdminAddress, AdminClient } from "./admin-client.js";

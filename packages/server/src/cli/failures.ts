@@ -45,12 +45,12 @@ export function sayPortTaken(error: unknown, config: Config, command: string): s
   const { code, port, address } = rootOf(error);
   const reason = code === undefined ? undefined : REASONS[code];
   if (reason === undefined || port === undefined) return undefined;
-  const door = doorsOf(config).find(({ listen }) => listen?.port === port);
-  const name = door === undefined ? "" : ` for ${door.name}`;
+  const listener = listenersOf(config).find(({ listen }) => listen?.port === port);
+  const name = listener === undefined ? "" : ` for ${listener.name}`;
   const line = `port ${port}${name} ${reason} (${address ?? "any address"})`;
-  if (door === undefined) return line;
-  const other = toAddress(address ?? door.listen?.host ?? "127.0.0.1", port + 1);
-  return `${line}: choose another one, as in ${door.variable}=${other} ${command}`;
+  if (listener === undefined) return line;
+  const other = toAddress(address ?? listener.listen?.host ?? "127.0.0.1", port + 1);
+  return `${line}: choose another one, as in ${listener.variable}=${other} ${command}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -73,13 +73,13 @@ function rootOf(error: unknown): ListenError {
   return [inner, outer].find(({ port }) => port !== undefined) ?? {};
 }
 
-interface DoorAddress {
+interface ListenerAddress {
   readonly name: string;
   readonly variable: string;
   readonly listen: ListenAddress | undefined;
 }
 
-function doorsOf({ gateway, decision, envoy, admin }: Config): readonly DoorAddress[] {
+function listenersOf({ gateway, decision, envoy, admin }: Config): readonly ListenerAddress[] {
   return [
     { name: "the gateway", variable: "SLUICE_GATEWAY_LISTEN", listen: gateway?.listen },
     { name: "the decision API", variable: "SLUICE_DECISION_LISTEN", listen: decision?.listen },

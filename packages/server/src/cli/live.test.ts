@@ -10,7 +10,7 @@ import { runCommand } from "./program.js";
 const anywhere = { SLUICE_GATEWAY_LISTEN: "127.0.0.1:0", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
 const folder = makeFolder("live");
 
-/** A command that runs until it is ended, and where its doors are. */
+/** A command that runs until it is ended, and where its listeners are. */
 interface Running {
   readonly terminal: FakeTerminal;
   readonly code: Promise<number>;
@@ -197,7 +197,7 @@ describe("a port that is taken", () => {
   it.each([
     ["SLUICE_GATEWAY_LISTEN", "the gateway"],
     ["SLUICE_ADMIN_LISTEN", "admin and metrics"],
-  ])("is named with %s, which chooses another", async (variable, door) => {
+  ])("is named with %s, which chooses another", async (variable, listener) => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -206,7 +206,7 @@ describe("a port that is taken", () => {
     other.close();
     expect(code).toBe(1);
     expect(err).toBe(
-      `sluice: port ${port} for ${door} is in use (127.0.0.1): choose another one, ` +
+      `sluice: port ${port} for ${listener} is in use (127.0.0.1): choose another one, ` +
         `as in ${variable}=127.0.0.1:${port + 1} npm start\n`,
     );
   });

@@ -75,7 +75,7 @@ describe("sluice serve --check", () => {
     expect(err).toMatch(/^.*rules\.yaml:4:.* rule "exports": .*"two"/m);
   });
 
-  it("names the rule that a door which sees no responses can't keep", async () => {
+  it("names the rule that a listener which sees no responses can't keep", async () => {
     write("rules.yaml", RULES);
     const file = write("blind.yaml", `${GATEWAY}decision: { listen: "127.0.0.1:0" }\n`);
     const { code, err } = await sluice(["serve", "--check", "-c", file]);

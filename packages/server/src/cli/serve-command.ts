@@ -56,12 +56,12 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   const config = load(file, terminal);
   const store = memoryStore({ keysMax: CHECK_KEYS_MAX });
   try {
-    // All that is made before a door opens, with no connection to anywhere.
+    // All that is made before a listener opens, with no connection to anywhere.
     const core = createCore(config, { store });
     const rules = count(core.policy.rules.rules.length, "rule");
     await core.close();
-    const doors = await sayDoors(config, terminal);
-    writeLine(terminal, `${file}: ok (${[...doors, rules].join(", ")})`);
+    const listeners = await sayListeners(config, terminal);
+    writeLine(terminal, `${file}: ok (${[...listeners, rules].join(", ")})`);
     return EXIT.ok;
   } catch (error) {
     throw toFailure(error, config, terminal);
@@ -70,7 +70,7 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   }
 }
 
-async function sayDoors(config: Config, terminal: Terminal): Promise<string[]> {
+async function sayListeners(config: Config, terminal: Terminal): Promise<string[]> {
   const { gateway, decision, envoy, upstreams } = config;
   return [
     ...(gateway === undefined ? [] : ["gateway", count(upstreams.size, "upstream")]),

@@ -55,7 +55,7 @@ decision: {}
     ]);
   });
 
-  it("tells of one address for two doors beside what else is wrong with them", () => {
+  it("tells of one address for two listeners beside what else is wrong with them", () => {
     const text = `gateway: { listen: "127.0.0.1:8080", nonsense: 1 }
 upstreams: { app: { targets: ["http://127.0.0.1:3000"] } }
 routes: [{ path: /*, upstream: app }]
@@ -108,7 +108,7 @@ rules:
     ]);
   });
 
-  it("that a door can't keep are told with its lines", () => {
+  it("that a listener can't keep are told with its lines", () => {
     const when =
       "\nrules:\n  version: 1\n  rules:\n    - { id: a, limit: 5/minute, when: { status: 401 } }\n";
     expect(problemsOf(goodFile.replace(/^rules.*\n/m, when))).toEqual([]);

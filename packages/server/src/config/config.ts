@@ -6,7 +6,7 @@ import type { HttpOptions, IdentityOptions } from "sluice/http";
 import type { RulesInput } from "sluice/rules";
 import type { ListenAddress } from "../base/http/listen.js";
 
-/** The whole configuration. A door that is undefined does not open. */
+/** The whole configuration. A listener that is undefined does not open. */
 export interface Config {
   /** The file it came from; undefined for the built-in demo. Relative paths in it are relative to it. */
   readonly file: string | undefined;
@@ -25,7 +25,7 @@ export interface Config {
   readonly routes: readonly RouteConfig[];
   readonly store: StoreConfig;
   readonly identity: IdentityOptions;
-  /** How answers look, at every HTTP door. */
+  /** How answers look, at every HTTP listener. */
   readonly responses: Pick<
     HttpOptions,
     "headers" | "legacyHeaders" | "body" | "retryAfterJitterMs" | "delayedMax" | "partitionKey"

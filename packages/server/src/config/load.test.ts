@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { RequestView } from "sluice/http";
+import type { HttpRequest } from "sluice/http";
 import { describe, expect, it } from "vitest";
 import { goodFile } from "../../test/config/bad-cases.js";
 import { parseConfig, toConfig } from "./load.js";
@@ -148,7 +148,7 @@ describe("a place to listen at", () => {
   );
 });
 
-describe("doors at port 0", () => {
+describe("listeners at port 0", () => {
   it("are at different ones, and no clash", () => {
     const text = goodFile.replace(":8080", ":0");
     const { admin, decision } = parseConfig(
@@ -230,7 +230,7 @@ identity:
     ],
   ])("%s", async (_what, claims, key, expected) => {
     const view = { headers: { "x-token": toToken({ ...claims, sub: "42" }, key) } };
-    const found = await identity.jwt?.claimsOf(view as unknown as RequestView);
+    const found = await identity.jwt?.claimsOf(view as unknown as HttpRequest);
     if (expected === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject(expected);
   });

@@ -1,12 +1,12 @@
-// What the doors of one process share, and what each of them looks like from outside. `service.ts` makes
-// the core and opens the doors; a door knows nothing of the others.
+// What the listeners of one process share, and what each of them looks like from outside. `service.ts` makes
+// the core and opens the listeners; a listener knows nothing of the others.
 
 import type { Clock, Store } from "sluice";
 import type { Policy } from "sluice/rules";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
-/** What every door is opened with. */
+/** What every listener is opened with. */
 export interface Core {
   readonly config: Config;
   readonly clock: Clock;
@@ -15,31 +15,31 @@ export interface Core {
   /** Of the gateway, which sees responses. */
   readonly policy: Policy;
   /**
-   * Of doors that see no response, the decision API and forward-auth, over the same rules and the same
+   * Of listeners that see no response, the decision API and forward-auth, over the same rules and the same
    * store. Undefined if they are not open, since rules with permits or `when` are an error in it.
    */
   readonly blindPolicy: Policy | undefined;
   readonly telemetry: Telemetry;
 }
 
-/** An open door. */
-export interface OpenDoor {
+/** An open listener. */
+export interface Listener {
   /** `gateway`, `decision`, `envoy`, `admin`. */
   readonly name: string;
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Where a door that speaks something else answers over plain HTTP too; undefined if it does not. */
+  /** Where a listener that speaks something else answers over plain HTTP too; undefined if it does not. */
   readonly httpUrl?: string | undefined;
   /**
    * Tells those who ask after its health to go elsewhere, and serves as before. Resolves when they have had time
-   * to hear it, however often it is called. Drain does it too. Absent: nobody asks this door.
+   * to hear it, however often it is called. Drain does it too. Absent: nobody asks this listener.
    */
   announceDrain?(): Promise<void>;
   /** Takes no further connections; those that are open go on as before. Drain and close do it too. */
   stopListening(): void;
   /** Stops taking connections and resolves when the last request has ended. Nothing is cut off. */
   drain(): Promise<void>;
-  /** Reads again what the door itself has read from files. Absent: there is nothing. Never rejects. */
+  /** Reads again what the listener itself has read from files. Absent: there is nothing. Never rejects. */
   reload?(): Promise<void>;
   /** Closes at once what is still open. */
   close(): Promise<void>;

@@ -43,7 +43,7 @@ describe("a core", () => {
     ]);
   });
 
-  it("has a second policy over the same counters where a door sees no responses", async () => {
+  it("has a second policy over the same counters where a listener sees no responses", async () => {
     const listen = { host: "127.0.0.1", port: 0 };
     const decision = { listen, tokens: [], forwardAuth: true, bodyBytesMax: 1_024 };
     const { policy, blindPolicy } = coreOf(toTestConfig({ decision }));

@@ -1,4 +1,4 @@
-// Makes what the doors of one process share: the store, the policies over it, and telemetry.
+// Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
 import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
 import { JwtVerifier } from "sluice/jwt";
@@ -38,7 +38,7 @@ export interface OwnedCore extends Core {
  * The core of a service.
  *
  * @throws What is wrong with the rules: nothing starts without its limits. Rules that the decision API or
- * Envoy can't keep (permits, `when`, `settle`) are an error that names them, if such a door is configured.
+ * Envoy can't keep (permits, `when`, `settle`) are an error that names them, if such a listener is configured.
  */
 export function createCore(config: Config, options: CoreOptions = {}): OwnedCore {
   const { telemetry = quietTelemetry(), clock = systemClock } = options;
@@ -96,7 +96,7 @@ function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
   }
 }
 
-/** Envoy's door sees no responses either, but decides by files of its own. */
+/** Envoy's listener sees no responses either, but decides by files of its own. */
 function needsBlind({ decision }: Config): boolean {
   return decision !== undefined;
 }
@@ -109,7 +109,7 @@ function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
   });
 }
 
-/** Of all other doors. */
+/** Of all other listeners. */
 function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
   return createPolicy({
     ...common,
@@ -125,7 +125,7 @@ function isOfRules({ kind }: PolicyEvent): boolean {
   return kind === "replaced" || kind === "disabled" || kind === "enabled";
 }
 
-/** The policies of a core, the one that can refuse rules for its doors first. */
+/** The policies of a core, the one that can refuse rules for its listeners first. */
 export function policiesOf({ policy, blindPolicy }: Core): readonly Policy[] {
   return blindPolicy === undefined ? [policy] : [blindPolicy, policy];
 }

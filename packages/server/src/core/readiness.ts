@@ -46,7 +46,7 @@ export class Readiness {
     return trouble === undefined ? [] : [trouble];
   }
 
-  /** Doors are open. */
+  /** Listeners are open. */
   open(): void {
     this.#isOpen = true;
     this.#wasOpen = true;

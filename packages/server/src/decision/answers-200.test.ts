@@ -1,11 +1,11 @@
 // What callers get for requests that can be decided: allowed and refused alike are answers with status 200.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../test/decision-listener.js";
 
-let test: TestDoor;
+let test: TestListener;
 beforeEach(async () => {
-  test = await openTestDoor();
+  test = await openTestListener();
 });
 afterEach(() => test.close());
 
@@ -47,7 +47,7 @@ describe("check by facts", () => {
   it("says null where a cost can never fit, and where no rule matched", async () => {
     const never = await test.post("/v1/check", { facts, cost: 11 });
     expect(never.body).toMatchObject({ allowed: false, retryAfterMs: null });
-    const uncounted = await openTestDoor({ rules: [] });
+    const uncounted = await openTestListener({ rules: [] });
     const { body } = await uncounted.post("/v1/check", { facts });
     await uncounted.close();
     expect(body).toMatchObject({ allowed: true, limit: null, remaining: null });
@@ -64,12 +64,12 @@ describe("check by facts", () => {
   it("counts an API key by the hash that the gateway counts it by", async () => {
     const rules = [{ id: "by-key", key: "apiKey", limit: "3/minute" }];
     const identity = { apiKey: { header: "x-api-key" }, keySecret: "0123456789abcdef" };
-    const keyed = await openTestDoor({ rules, config: { identity } });
-    const { createDoor, NodeView } = await import("sluice/http");
-    const gateway = createDoor(keyed.core.policy, { identity });
+    const keyed = await openTestListener({ rules, config: { identity } });
+    const { createRequestHandler, NodeHttpRequest } = await import("sluice/http");
+    const gateway = createRequestHandler(keyed.core.policy, { identity });
     const headers = { "x-api-key": "secret-key" };
     const request = { method: "GET", url: "/", headers, socket: { remoteAddress: "203.0.113.9" } };
-    await gateway.enter(new NodeView(request as never));
+    await gateway.enter(new NodeHttpRequest(request as never));
     const { body } = await keyed.post("/v1/check", {
       facts: { method: "GET", path: "/", apiKey: "secret-key" },
     });
@@ -82,7 +82,7 @@ describe("check by facts", () => {
       { id: "by-header", key: "header:x-team", limit: "3/minute", onMissing: "skip" },
       { id: "odd", key: "header:constructor", limit: "3/minute", onMissing: "skip" },
     ];
-    const by = await openTestDoor({ rules });
+    const by = await openTestListener({ rules });
     const { body } = await by.post("/v1/check", {
       facts: { ...facts, headers: { "X-Team": "red" } },
       results: true,
@@ -173,22 +173,24 @@ describe("a batch", () => {
   });
 
   it("is decided at one instant, and its quotas by the wall clock", async () => {
-    const door = await openTestDoor({ rules: [{ id: "slow", key: "ip", limit: "1/second" }] });
-    const ms = door.clock.now();
+    const listener = await openTestListener({
+      rules: [{ id: "slow", key: "ip", limit: "1/second" }],
+    });
+    const ms = listener.clock.now();
     let readings = 0;
-    door.clock.now = () => ms + 1_000 * readings++;
+    listener.clock.now = () => ms + 1_000 * readings++;
     const dayMs = 86_400_000;
-    Object.assign(door.clock, { wall: () => ms + dayMs * readings++ });
+    Object.assign(listener.clock, { wall: () => ms + dayMs * readings++ });
     const daily = { limit: { quota: { limit: 1, period: "day" } }, key: "user:42" };
     const slow = { limit: "1/second", key: "user:42" };
     const answersTo = async (request: object) => {
-      const { body } = await door.post("/v1/check", { requests: [request, request] });
+      const { body } = await listener.post("/v1/check", { requests: [request, request] });
       return (body.answers as { allowed: boolean }[]).map(({ allowed }) => allowed);
     };
     expect(await answersTo({ facts })).toEqual([true, false]);
     expect(await answersTo(slow)).toEqual([true, false]);
     expect(await answersTo(daily)).toEqual([true, true]);
-    await door.close();
+    await listener.close();
   });
 
   it("takes a thousand requests", async () => {

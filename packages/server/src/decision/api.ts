@@ -10,7 +10,7 @@ import { mustBeJson } from "../base/http/json.js";
 import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core/core.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";
@@ -56,92 +56,92 @@ export class DecisionApi {
   }
 
   /** Answers a request. Never throws. */
-  answer(turn: Turn, path: string): void {
+  answer(exchange: Exchange, path: string): void {
     try {
       const endpoint = this.#endpoints.get(path);
-      if (endpoint === undefined) this.#answerPage(turn, path);
-      else this.#answerPost(turn, endpoint);
+      if (endpoint === undefined) this.#answerPage(exchange, path);
+      else this.#answerPost(exchange, endpoint);
     } catch (error) {
-      this.#fail(turn, error);
+      this.#fail(exchange, error);
     }
   }
 
-  #answerPage(turn: Turn, path: string): void {
+  #answerPage(exchange: Exchange, path: string): void {
     const page = this.#pages.get(path);
     if (page === undefined) throw new ServerError("SLUICE_NOT_FOUND", `got ${show(path)}`);
-    if (turn.method !== "GET" && turn.method !== "HEAD") {
-      this.#refuseMethod(turn, "GET, HEAD");
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") {
+      this.#refuseMethod(exchange, "GET, HEAD");
       return;
     }
-    if (!page.isOpen) this.#auth.admit(toCredentials(turn));
-    sendJson(turn, 200, page.text(), "Cache-Control: no-store\r\n");
+    if (!page.isOpen) this.#auth.admit(toCredentials(exchange));
+    sendJson(exchange, 200, page.text(), "Cache-Control: no-store\r\n");
   }
 
-  #answerPost(turn: Turn, endpoint: Endpoint): void {
-    if (turn.method !== "POST") {
-      this.#refuseMethod(turn, "POST");
+  #answerPost(exchange: Exchange, endpoint: Endpoint): void {
+    if (exchange.method !== "POST") {
+      this.#refuseMethod(exchange, "POST");
       return;
     }
-    const asking = this.#askingOf(turn);
-    const { body, fields } = turn;
+    const asking = this.#askingOf(exchange);
+    const { body, fields } = exchange;
     if (fields.length > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
     // Here already, as it mostly is, and no more than it told.
     if (body === undefined || (body.isComplete && fields.length > 0)) {
-      this.#take(turn, endpoint, body?.held ?? NOTHING, asking);
+      this.#take(exchange, endpoint, body?.held ?? NOTHING, asking);
       return;
     }
-    turn.sendContinue();
+    exchange.sendContinue();
     body.whenHeld(this.#bodyBytesMax, (isWhole) => {
-      if (isWhole) this.#take(turn, endpoint, body.held, asking);
+      if (isWhole) this.#take(exchange, endpoint, body.held, asking);
       // What broke off is answered by the server.
-      else if (!body.isDropped) this.#fail(turn, tooLarge(this.#bodyBytesMax));
+      else if (!body.isDropped) this.#fail(exchange, tooLarge(this.#bodyBytesMax));
     });
   }
 
   /** Who asks, and what else its fields say: looked at once where a client sends the same ones again. */
-  #askingOf(turn: Turn): Asking {
-    const { fields } = turn;
+  #askingOf(exchange: Exchange): Asking {
+    const { fields } = exchange;
     const known = fields.memo as Asking | undefined;
     if (known !== undefined) return known;
-    const token = this.#auth.admit(toCredentials(turn));
+    const token = this.#auth.admit(toCredentials(exchange));
     mustBeJson(fields.get("content-type"));
     const asking = { call: { token }, idempotencyKey: fields.get("idempotency-key") };
     fields.memo = asking;
     return asking;
   }
 
-  #take(turn: Turn, endpoint: Endpoint, body: Buffer, asking: Asking): void {
-    if (asking.idempotencyKey === undefined) this.#run(turn, endpoint, body, asking);
-    else void this.#runOnce(turn, endpoint, body, asking.call.token, asking.idempotencyKey);
+  #take(exchange: Exchange, endpoint: Endpoint, body: Buffer, asking: Asking): void {
+    if (asking.idempotencyKey === undefined) this.#run(exchange, endpoint, body, asking);
+    else void this.#runOnce(exchange, endpoint, body, asking.call.token, asking.idempotencyKey);
   }
 
   /** Makes no closure for what is answered at once (bench service/decide). */
-  #run(turn: Turn, endpoint: Endpoint, body: Buffer, { call }: Asking): void {
+  #run(exchange: Exchange, endpoint: Endpoint, body: Buffer, { call }: Asking): void {
     const startMs = readMs();
     let answer: MaybePromise<string>;
     try {
       answer = endpoint.run(body, call);
     } catch (error) {
-      this.#fail(turn, error);
+      this.#fail(exchange, error);
       return;
     }
-    if (typeof answer === "string") this.#send(turn, answer, startMs);
+    if (typeof answer === "string") this.#send(exchange, answer, startMs);
     else {
       answer.then(
-        (text) => this.#send(turn, text, startMs),
-        (error) => this.#fail(turn, error),
+        (text) => this.#send(exchange, text, startMs),
+        (error) => this.#fail(exchange, error),
       );
     }
   }
 
-  #send(turn: Turn, text: string, startMs: number): void {
+  #send(exchange: Exchange, text: string, startMs: number): void {
     this.#core.telemetry.tookMs("decision", readMs() - startMs);
-    if (!turn.isGone) sendJson(turn, 200, text);
+    if (!exchange.isGone) sendJson(exchange, 200, text);
   }
 
   /** Runs a request that says a key, unless it was answered before. */
   async #runOnce(
-    turn: Turn,
+    exchange: Exchange,
     endpoint: Endpoint,
     body: Buffer,
     token: number,
@@ -153,31 +153,35 @@ export class DecisionApi {
       const asked = toKeyedRequest(idempotencyKey, { token, path: endpoint.path, body });
       const kept = this.#idempotency.begin(asked);
       if (kept !== undefined) {
-        sendJson(turn, kept.status, kept.body);
+        sendJson(exchange, kept.status, kept.body);
         return;
       }
       keyed = asked;
       // Other processes don't know the answer: with the id, at least the store counts the request once.
       const text = await endpoint.run(body, { requestId: asked.print, token });
       this.#idempotency.end(keyed, { status: 200, body: text });
-      this.#send(turn, text, startMs);
+      this.#send(exchange, text, startMs);
     } catch (error) {
       const problem = toToldProblem(error);
       const told = { status: problem.status, body: toProblemBody(problem) };
       if (keyed !== undefined) this.#idempotency.end(keyed, told);
-      this.#fail(turn, error);
+      this.#fail(exchange, error);
     }
   }
 
-  #refuseMethod(turn: Turn, allowed: string): void {
-    const seen = `got ${turn.method}, allowed: ${allowed}`;
-    this.#fail(turn, new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen), `Allow: ${allowed}\r\n`);
+  #refuseMethod(exchange: Exchange, allowed: string): void {
+    const seen = `got ${exchange.method}, allowed: ${allowed}`;
+    this.#fail(
+      exchange,
+      new ServerError("SLUICE_METHOD_NOT_ALLOWED", seen),
+      `Allow: ${allowed}\r\n`,
+    );
   }
 
-  #fail(turn: Turn, error: unknown, lines = ""): void {
+  #fail(exchange: Exchange, error: unknown, lines = ""): void {
     this.#note(error);
     const problem = toToldProblem(error);
-    if (!turn.isGone) sendJson(turn, problem.status, toProblemBody(problem), lines);
+    if (!exchange.isGone) sendJson(exchange, problem.status, toProblemBody(problem), lines);
   }
 
   /** Logs what callers learn nothing of. */
@@ -196,7 +200,7 @@ interface Asking {
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-function toCredentials({ fields }: Turn): Credentials {
+function toCredentials({ fields }: Exchange): Credentials {
   return { authorization: fields.get("authorization"), host: fields.host };
 }
 

@@ -1,11 +1,11 @@
 // Bad input: told with the field and what was seen, before anything is charged.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../test/decision-listener.js";
 
-let test: TestDoor;
+let test: TestListener;
 beforeAll(async () => {
-  test = await openTestDoor();
+  test = await openTestListener();
 });
 afterAll(() => test.close());
 
@@ -166,7 +166,7 @@ it("answers a limit that is nested beyond reason with 400", async () => {
 
 it("goes on deciding for all callers, however many different limits one of them makes up", async () => {
   const tokens = ["one", "two"];
-  const apart = await openTestDoor({ decision: { tokens } });
+  const apart = await openTestListener({ decision: { tokens } });
   const by = (token: string) => ({ authorization: `Bearer ${token}` });
   const known = { limit: { fixedWindow: { limit: 7, windowMs: 60_000 } }, name: "mine", key: "k" };
   await apart.post("/v1/check", known, by("two"));

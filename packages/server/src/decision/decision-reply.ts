@@ -4,7 +4,7 @@
 import { SluiceError } from "sluice";
 import { ServerError } from "../base/errors.js";
 import { PROBLEM_LINES, type Problem } from "../base/http/problem.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import { FieldError, InputError } from "./input-error.js";
 import type { JsonSchema } from "./shape.js";
 
@@ -13,8 +13,8 @@ import type { JsonSchema } from "./shape.js";
  *
  * @param lines - Further fields, each with the end of its line.
  */
-export function sendJson(turn: Turn, status: number, body: string, lines = ""): void {
-  turn.reply(status, status < 400 ? JSON_LINE + lines : toProblemLines(status) + lines, body);
+export function sendJson(exchange: Exchange, status: number, body: string, lines = ""): void {
+  exchange.reply(status, status < 400 ? JSON_LINE + lines : toProblemLines(status) + lines, body);
 }
 
 const JSON_LINE = "Content-Type: application/json\r\n";

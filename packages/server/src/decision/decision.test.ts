@@ -1,15 +1,15 @@
-// The door itself: where it listens, how it drains and closes, and what it tells of its decisions.
+// The listener itself: where it listens, how it drains and closes, and what it tells of its decisions.
 
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { ForwardingStore, memoryStore, type Store } from "sluice";
 import { afterEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../test/decision-listener.js";
 import { ServerError } from "../base/errors.js";
 import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
-let test: TestDoor | undefined;
+let test: TestListener | undefined;
 afterEach(async () => {
   await test?.close();
   test = undefined;
@@ -36,11 +36,11 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 it("says where it listens, and fails with the address if it can't", async () => {
-  test = await openTestDoor();
-  expect(test.door.name).toBe("decision");
-  expect(test.door.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  const port = Number(new URL(test.door.url).port);
-  const taken = openTestDoor({ decision: { listen: { host: "127.0.0.1", port } } });
+  test = await openTestListener();
+  expect(test.listener.name).toBe("decision");
+  expect(test.listener.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const port = Number(new URL(test.listener.url).port);
+  const taken = openTestListener({ decision: { listen: { host: "127.0.0.1", port } } });
   await expect(taken).rejects.toThrow(ServerError);
   await expect(taken).rejects.toThrow(`127.0.0.1:${port}`);
 });
@@ -49,7 +49,7 @@ describe("the head of an answer", () => {
   /** A head as it came, without what changes. */
   async function headOf(fields: string, version = "1.1"): Promise<readonly string[]> {
     const body = JSON.stringify({ ...own, cost: 0 });
-    const { port } = new URL(test?.door.url ?? "");
+    const { port } = new URL(test?.listener.url ?? "");
     const socket = connect(Number(port), "127.0.0.1");
     const head = `POST /v1/peek HTTP/${version}\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`;
     socket.write(`${head}Content-Length: ${body.length}\r\n${fields}\r\n${body}`);
@@ -66,7 +66,7 @@ describe("the head of an answer", () => {
   }
 
   it("says whether its connection stays open, and how long", async () => {
-    test = await openTestDoor();
+    test = await openTestListener();
     const common = ["HTTP/1.1 200 OK", "Content-Type: application/json"];
     const open = [...common, "Connection: keep-alive", "Keep-Alive: timeout=65"];
     expect(await headOf("")).toEqual(open);
@@ -76,10 +76,10 @@ describe("the head of an answer", () => {
   });
 
   it("comes once for each request of a connection that sends several at once", async () => {
-    test = await openTestDoor();
+    test = await openTestListener();
     const body = JSON.stringify(own);
     const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
-    const { port } = new URL(test.door.url);
+    const { port } = new URL(test.listener.url);
     const socket = connect(Number(port), "127.0.0.1");
     socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(4));
     let text = "";
@@ -97,12 +97,12 @@ describe("the head of an answer", () => {
 describe("draining", () => {
   it("answers what is under way, and takes no more", async () => {
     const store = new HeldStore(memoryStore());
-    test = await openTestDoor({ store });
-    const { door, post } = test;
+    test = await openTestListener({ store });
+    const { listener, post } = test;
     const first = post("/v1/check", own);
     await until(() => store.waiting.length === 1);
     let isDrained = false;
-    const drained = door.drain().then(() => {
+    const drained = listener.drain().then(() => {
       isDrained = true;
     });
     await expect(post("/v1/check", own)).rejects.toThrow();
@@ -113,56 +113,56 @@ describe("draining", () => {
   });
 
   it("answers a request that was on its way on an open connection, then closes that", async () => {
-    test = await openTestDoor();
-    const { door } = test;
+    test = await openTestListener();
+    const { listener } = test;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ask = () =>
       new Promise<string | undefined>((resolve, reject) => {
-        const asked = request(`${door.url}/livez`, { agent }, (answer) => {
+        const asked = request(`${listener.url}/livez`, { agent }, (answer) => {
           answer.resume().once("end", () => resolve(answer.headers.connection));
         });
         asked.once("error", reject).end();
       });
     expect(await ask()).toBe("keep-alive");
-    const drained = door.drain();
+    const drained = listener.drain();
     expect(await ask()).toBe("close");
     await drained;
     agent.destroy();
   });
 
   it("does not wait for connections that ask nothing", async () => {
-    test = await openTestDoor();
-    const { port } = new URL(test.door.url);
+    test = await openTestListener();
+    const { port } = new URL(test.listener.url);
     const idle = connect(Number(port), "127.0.0.1");
     const ended = new Promise((resolve) => idle.once("close", resolve));
     await new Promise((resolve) => idle.once("connect", resolve));
     await test.get("/livez");
-    await test.door.drain();
+    await test.listener.drain();
     await ended;
   });
 
   it("may be followed by close, which may come twice", async () => {
-    test = await openTestDoor();
-    await test.door.drain();
-    await test.door.close();
-    await test.door.close();
+    test = await openTestListener();
+    await test.listener.drain();
+    await test.listener.close();
+    await test.listener.close();
   });
 });
 
 it("closes at once what is under way", async () => {
   const store = new HeldStore(memoryStore());
-  test = await openTestDoor({ store });
+  test = await openTestListener({ store });
   const asked = test.post("/v1/check", own);
   const failed = expect(asked).rejects.toThrow();
   await until(() => store.waiting.length === 1);
-  await test.door.close();
+  await test.listener.close();
   await failed;
   store.waiting[0]();
 });
 
 it("goes on after a client that left in the middle of its body", async () => {
-  test = await openTestDoor();
-  const { port } = new URL(test.door.url);
+  test = await openTestListener();
+  const { port } = new URL(test.listener.url);
   const socket = connect(Number(port), "127.0.0.1");
   const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
   socket.write(`${head}Content-Length: 100\r\n\r\n{"limit":`);
@@ -175,16 +175,18 @@ describe("telemetry", () => {
   it("is told of decisions, of refusals of forward-auth, and of times", async () => {
     const told: string[] = [];
     const listeners: Partial<Telemetry> = {
-      decided: (door, { allowed, rule }, { path }, ms) =>
-        told.push(`${door} ${allowed} ${rule} ${path}${ms === undefined ? "" : " in its time"}`),
-      judgedInline: (door, key, cost, { allowed }) =>
-        told.push(`${door} ${allowed} inline ${key} ${cost}`),
-      tookMs: (door, ms) => told.push(`${door} took ${ms >= 0}`),
-      refused: (door, status) => told.push(`${door} ${status}`),
+      decided: (listener, { allowed, rule }, { path }, ms) =>
+        told.push(
+          `${listener} ${allowed} ${rule} ${path}${ms === undefined ? "" : " in its time"}`,
+        ),
+      judgedInline: (listener, key, cost, { allowed }) =>
+        told.push(`${listener} ${allowed} inline ${key} ${cost}`),
+      tookMs: (listener, ms) => told.push(`${listener} took ${ms >= 0}`),
+      refused: (listener, status) => told.push(`${listener} ${status}`),
     };
     const telemetry = Object.assign(quietTelemetry(), listeners);
     const config = { identity: { trustedProxies: ["loopback"] } };
-    test = await openTestDoor({ telemetry, config });
+    test = await openTestListener({ telemetry, config });
     await test.post("/v1/check", { facts, cost: 10 });
     await test.post("/v1/check", { facts });
     await test.post("/v1/peek", { facts });
@@ -228,7 +230,7 @@ it("answers over a store that answers later", async () => {
       return super.settle(...args);
     }
   }
-  test = await openTestDoor({ store: new LateStore(memoryStore()) });
+  test = await openTestListener({ store: new LateStore(memoryStore()) });
   const { post } = test;
   const requests = [{ facts }, own, { facts: {} }, own];
   const { body } = await post("/v1/check", { requests });

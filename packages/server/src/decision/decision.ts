@@ -1,10 +1,10 @@
-// The door of the decision API and of forward-auth: one listener for both.
+// The listener of the decision API and of forward-auth: one listener for both.
 
 import type { Policy } from "sluice/rules";
 import type { ListenAddress } from "../base/http/listen.js";
 import { toRawProblem } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import { Http1Server } from "../http1/server.js";
 import { DecisionApi } from "./api.js";
 import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";
@@ -21,11 +21,11 @@ const BOUNDS = {
 };
 
 /**
- * Opens the door of the decision API.
+ * Opens the listener of the decision API.
  *
  * @throws ServerError `SLUICE_LISTEN_FAILED`, or `SLUICE_CONFIG_INVALID` if a token can't be used.
  */
-export async function openDecision(core: Core): Promise<OpenDoor> {
+export async function openDecision(core: Core): Promise<Listener> {
   const { decision } = core.config;
   const { blindPolicy } = core;
   if (decision === undefined || blindPolicy === undefined) {
@@ -33,12 +33,12 @@ export async function openDecision(core: Core): Promise<OpenDoor> {
       "the decision API is opened by a core that has its configuration and its policy",
     );
   }
-  const door = new DecisionDoor(core, blindPolicy, decision);
-  await door.listen(decision.listen);
-  return door;
+  const listener = new DecisionListener(core, blindPolicy, decision);
+  await listener.listen(decision.listen);
+  return listener;
 }
 
-class DecisionDoor implements OpenDoor {
+class DecisionListener implements Listener {
   readonly name = "decision";
   readonly #server: Http1Server;
   url = "";
@@ -47,11 +47,11 @@ class DecisionDoor implements OpenDoor {
     const api = new DecisionApi(core, policy, decision);
     const forwardAuth = decision.forwardAuth ? new ForwardAuth(core, policy) : undefined;
     this.#server = new Http1Server(BOUNDS, {
-      onTurn: (turn) => {
-        const path = pathOf(turn.target);
+      onExchange: (exchange) => {
+        const path = pathOf(exchange.target);
         const variant = forwardAuth && variantAt(path);
-        if (variant === undefined) api.answer(turn, path);
-        else forwardAuth?.answer(turn, variant);
+        if (variant === undefined) api.answer(exchange, path);
+        else forwardAuth?.answer(exchange, variant);
       },
       toRefusal: (status, target) => {
         const problem = { status, code: "SLUICE_REQUEST_INVALID" };

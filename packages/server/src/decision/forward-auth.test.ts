@@ -4,13 +4,13 @@ import type { RuleState } from "sluice/rules";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
-  type DoorOptions,
-  openTestDoor,
-  type TestDoor,
+  openTestListener,
+  type RequestHandlerOptions,
+  type TestListener,
 } from "../../test/decision-listener.js";
-import { connectTo, exchange } from "../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../test/raw-client.js";
 
-let test: TestDoor | undefined;
+let test: TestListener | undefined;
 afterEach(async () => {
   await test?.close();
   test = undefined;
@@ -24,8 +24,8 @@ const twoAMinute = {
   limit: { fixedWindow: { limit: 2, windowMs: 60_000 } },
 };
 
-async function open(options: DoorOptions = {}): Promise<TestDoor> {
-  test = await openTestDoor({ rules: [twoAMinute], config: trusting, ...options });
+async function open(options: RequestHandlerOptions = {}): Promise<TestListener> {
+  test = await openTestListener({ rules: [twoAMinute], config: trusting, ...options });
   return test;
 }
 
@@ -192,9 +192,9 @@ describe("a malformed request", () => {
     ["too many fields", "a:1\r\n".repeat(1_001), 431],
     ["too long a head", `X-A: ${"a".repeat(70_000)}\r\n`, 431],
   ])("for %s is refused in a way that proxies pass on", async (_, fields, status) => {
-    const { door } = await open();
+    const { listener } = await open();
     const send = (path: string) =>
-      exchange(door.url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`);
+      rawExchange(listener.url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`);
     const told = new RegExp(`\r\nX-Sluice-Status: ${status}\r\n`);
     const [check, nginx] = [await send("/check?page=2"), await send("/check/nginx")];
     expect(check).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -204,8 +204,8 @@ describe("a malformed request", () => {
   });
 
   it("is answered as one, however its bytes arrive", async () => {
-    const { door } = await open();
-    const client = await connectTo(door.url);
+    const { listener } = await open();
+    const client = await connectTo(listener.url);
     for (const piece of [
       "GET /che",
       "ck/nginx HTTP/1.1\r",
@@ -221,11 +221,11 @@ describe("a malformed request", () => {
 
 describe("on this machine, a web page whose name resolves here", () => {
   it.each(["/check", "/check/nginx"])("can't ask at %s", async (path) => {
-    const { door, core } = await open();
+    const { listener, core } = await open();
     const ask = async (host: string) => {
       const fields = Object.entries({ ...asked, ...askedByNginx }).map((pair) => pair.join(": "));
       const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...fields, "Connection: close"];
-      return (await exchange(door.url, `${lines.join("\r\n")}\r\n\r\n`)).slice(9, 12);
+      return (await rawExchange(listener.url, `${lines.join("\r\n")}\r\n\r\n`)).slice(9, 12);
     };
     for (const host of [
       "rebound.example.com",

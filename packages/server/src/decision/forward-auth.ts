@@ -3,7 +3,13 @@
 // to a malformed request, and carries its status in X-Sluice-Status too: the header sets our refusals apart from a
 // proxy's own errors, and gives nginx, which knows no refusal but 403, the real status.
 
-import { createDoor, type Door, type IdentityOptions, Passage, type Reply } from "sluice/http";
+import {
+  createRequestHandler,
+  HandledRequest,
+  type IdentityOptions,
+  type Reply,
+  type RequestHandler,
+} from "sluice/http";
 import type { Policy } from "sluice/rules";
 import { readMs } from "../base/clock.js";
 import { ServerError, show } from "../base/errors.js";
@@ -12,7 +18,7 @@ import { type Problem, toProblemBody, toRawProblem } from "../base/http/problem.
 import { TrustedPeers } from "../base/http/trusted-peers.js";
 import { isUpstreamHost } from "../base/http/web-page.js";
 import type { Core } from "../core/core.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import { sendReply } from "../http1/send-reply.js";
 import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
@@ -42,7 +48,7 @@ export function toRawAnswer(problem: Problem, variant: Variant): string {
 /** Answers proxies. */
 export class ForwardAuth {
   readonly #core: Core;
-  readonly #doors: Readonly<Record<Variant, Door>>;
+  readonly #requestHandlers: Readonly<Record<Variant, RequestHandler>>;
   readonly #trusted: TrustedPeers;
   readonly #clientAddress: IdentityOptions["clientAddress"];
   #hasWarned = false;
@@ -52,48 +58,52 @@ export class ForwardAuth {
     const { identity, responses } = core.config;
     const onError = (error: unknown) => core.telemetry.trouble("forward-auth: an error", error);
     const openFor = (variant: Variant) =>
-      createDoor(policy, { ...responses, identity: toIdentity(variant, identity), onError });
-    this.#doors = { forwarded: openFor("forwarded"), nginx: openFor("nginx") };
+      createRequestHandler(policy, {
+        ...responses,
+        identity: toIdentity(variant, identity),
+        onError,
+      });
+    this.#requestHandlers = { forwarded: openFor("forwarded"), nginx: openFor("nginx") };
     this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
     this.#clientAddress = identity.clientAddress;
   }
 
   /** Answers a proxy, whatever the method that it asks with. Never throws. */
-  answer(turn: Turn, variant: Variant): void {
+  answer(exchange: Exchange, variant: Variant): void {
     const startMs = readMs();
-    const finish = (passage: Passage) => {
+    const finish = (handled: HandledRequest) => {
       const ms = readMs() - startMs;
-      this.#send(turn, view as ForwardedRequest, variant, passage, ms);
+      this.#send(exchange, view as ForwardedRequest, variant, handled, ms);
     };
     let view: ForwardedRequest | undefined;
     try {
-      this.#mustBeTrusted(turn.peer);
-      this.#mustBeAProxy(turn);
-      view = new ForwardedRequest(turn, variant, this.#clientAddress);
-      const passed = this.#doors[variant].enter(view);
-      if (passed instanceof Passage) finish(passed);
-      else passed.then(finish).catch((error) => this.#fail(turn, error, variant));
+      this.#mustBeTrusted(exchange.peer);
+      this.#mustBeAProxy(exchange);
+      view = new ForwardedRequest(exchange, variant, this.#clientAddress);
+      const passed = this.#requestHandlers[variant].enter(view);
+      if (passed instanceof HandledRequest) finish(passed);
+      else passed.then(finish).catch((error) => this.#fail(exchange, error, variant));
     } catch (error) {
-      this.#fail(turn, error, variant);
+      this.#fail(exchange, error, variant);
     }
   }
 
   #send(
-    turn: Turn,
+    exchange: Exchange,
     { method, target: path }: ForwardedRequest,
     variant: Variant,
-    { decision, lines, refusal }: Passage,
+    { decision, lines, refusal }: HandledRequest,
     ms: number,
   ): void {
     const { telemetry } = this.#core;
     telemetry.decided("forward-auth", decision, { method, path }, ms);
-    if (turn.isGone) return;
+    if (exchange.isGone) return;
     if (refusal === undefined) {
-      turn.reply(204, `${lines}Cache-Control: no-store\r\n`, "");
+      exchange.reply(204, `${lines}Cache-Control: no-store\r\n`, "");
       return;
     }
     telemetry.refused("forward-auth", refusal.status);
-    sendReply(turn, toReply(refusal, variant), lines);
+    sendReply(exchange, toReply(refusal, variant), lines);
   }
 
   #mustBeTrusted(peer: string | undefined): void {
@@ -105,7 +115,7 @@ export class ForwardAuth {
    * Refuses web pages (DNS rebinding): a page whose name resolves to this machine can set any field but Host, which
    * the browser writes. Origin is no help: a proxy passes on its client's.
    */
-  #mustBeAProxy({ peer, fields: { host } }: Turn): void {
+  #mustBeAProxy({ peer, fields: { host } }: Exchange): void {
     if (isUpstreamHost(host) || (peer !== undefined && !isLoopback(peer))) return;
     const rule =
       "the Host of a proxy on this machine must be an address, localhost or a name without dots";
@@ -118,14 +128,14 @@ export class ForwardAuth {
     throw new ServerError("SLUICE_FORBIDDEN", seen);
   }
 
-  #fail(turn: Turn, error: unknown, variant: Variant): void {
+  #fail(exchange: Exchange, error: unknown, variant: Variant): void {
     if (toProblem(error) === undefined) {
       this.#core.telemetry.trouble("forward-auth: a request failed", error);
     }
     const problem = toToldProblem(error);
-    if (turn.isGone) return;
+    if (exchange.isGone) return;
     const status = statusFor(problem.status, variant);
-    sendJson(turn, status, toProblemBody({ ...problem, status }), statusLine(problem));
+    sendJson(exchange, status, toProblemBody({ ...problem, status }), statusLine(problem));
   }
 }
 

@@ -2,9 +2,9 @@
 // fields and no other: a proxy that sets X-Original-URI passes an X-Forwarded-Uri of its client on as it is.
 
 import { isIP } from "node:net";
-import type { IdentityOptions, RequestView } from "sluice/http";
+import type { HttpRequest, IdentityOptions } from "sluice/http";
 import { ServerError, show } from "../base/errors.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import type { HeaderValues } from "../http1/request-fields.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
@@ -32,16 +32,16 @@ export function toIdentity(variant: Variant, identity: IdentityOptions): Identit
   return variant === "nginx" ? { ...own, clientAddress: REAL_IP } : own;
 }
 
-/** A request behind a proxy, as doors see it. */
-export class ForwardedRequest implements RequestView {
-  readonly raw: Turn;
+/** A request behind a proxy, as listeners see it. */
+export class ForwardedRequest implements HttpRequest {
+  readonly raw: Exchange;
   readonly method: string;
   readonly target: string;
   readonly #host: HeaderValues[string];
   #headers: HeaderValues | undefined = undefined;
 
   /** @throws ServerError that says which field is missing or can't be used. */
-  constructor(raw: Turn, variant: Variant, clientAddress: AddressSource) {
+  constructor(raw: Exchange, variant: Variant, clientAddress: AddressSource) {
     const fields = FIELDS[variant];
     this.raw = raw;
     // What the proxy says about the request is read even if Connection names it: the client may have written that.

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { openTestDoor } from "../../test/decision-listener.js";
+import { openTestListener } from "../../test/decision-listener.js";
 
 const guide = readFileSync(
   new URL("../../../../docs/guides/decision-api.md", import.meta.url),
@@ -10,7 +10,7 @@ const guide = readFileSync(
 );
 
 it("the requests of the guide are answered, and as it says where it says so", async () => {
-  const test = await openTestDoor();
+  const test = await openTestListener();
   const shown = /localhost:8082(\S+) .*\\\n {2}-d '(.*)'(?:\n# (\{.*\}))?$/gm;
   let asked = 0;
   for (const [, path, body, answer] of guide.matchAll(shown)) {
@@ -27,7 +27,7 @@ it("the requests of the guide are answered, and as it says where it says so", as
 });
 
 it("the guide names every verb, and no other", async () => {
-  const test = await openTestDoor();
+  const test = await openTestListener();
   const { paths } = (await test.get("/openapi.json")).body as { paths: Record<string, object> };
   await test.close();
   const named = [...guide.matchAll(/^\| `(?:GET )?(\/v1\/\w+)` \|/gm)].map(([, path]) => path);

@@ -4,20 +4,20 @@ import { ForwardingStore, memoryStore, type Store } from "sluice";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
-  type DoorOptions,
-  openTestDoor,
-  type TestDoor,
+  openTestListener,
+  type RequestHandlerOptions,
+  type TestListener,
 } from "../../test/decision-listener.js";
 import { Idempotency } from "./idempotency.js";
 
-let test: TestDoor | undefined;
+let test: TestListener | undefined;
 afterEach(async () => {
   await test?.close();
   test = undefined;
 });
 
-async function open(options?: DoorOptions): Promise<TestDoor> {
-  test = await openTestDoor(options);
+async function open(options?: RequestHandlerOptions): Promise<TestListener> {
+  test = await openTestListener(options);
   return test;
 }
 

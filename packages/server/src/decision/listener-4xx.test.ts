@@ -4,20 +4,20 @@ import { request } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
-  type DoorOptions,
-  openTestDoor,
-  type TestDoor,
+  openTestListener,
+  type RequestHandlerOptions,
+  type TestListener,
 } from "../../test/decision-listener.js";
 import { connectTo } from "../../test/raw-client.js";
 
-let test: TestDoor | undefined;
+let test: TestListener | undefined;
 afterEach(async () => {
   await test?.close();
   test = undefined;
 });
 
-async function open(options?: DoorOptions): Promise<TestDoor> {
-  test = await openTestDoor(options);
+async function open(options?: RequestHandlerOptions): Promise<TestListener> {
+  test = await openTestListener(options);
   return test;
 }
 
@@ -62,8 +62,8 @@ describe("401", () => {
     expect((await get("/openapi.json")).status).toBe(200);
   });
 
-  it("a token that could never be sent is refused when the door opens", async () => {
-    const failed = openTestDoor({ decision: { tokens: ["schlüssel"] } });
+  it("a token that could never be sent is refused when the listener opens", async () => {
+    const failed = openTestListener({ decision: { tokens: ["schlüssel"] } });
     await expect(failed).rejects.toThrow("decision.tokens: a token has 1 to 512 visible ASCII");
   });
 });
@@ -73,10 +73,14 @@ describe("403", () => {
   function statusFor(host: string): Promise<number | undefined> {
     const headers = { host, "content-type": "application/json" };
     return new Promise((resolve, reject) => {
-      const asked = request(`${test?.door.url}/v1/check`, { method: "POST", headers }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode);
-      });
+      const asked = request(
+        `${test?.listener.url}/v1/check`,
+        { method: "POST", headers },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        },
+      );
       asked.once("error", reject);
       asked.end(JSON.stringify(own));
     });
@@ -173,9 +177,11 @@ describe("413 and 415", () => {
   });
 
   it("a body that breaks off is not one that is too large", async () => {
-    const { door } = await open();
+    const { listener } = await open();
     const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
-    const client = (await connectTo(door.url)).send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    const client = (await connectTo(listener.url)).send(
+      `${head}Transfer-Encoding: chunked\r\n\r\n`,
+    );
     client.send("2\r\n{}\r\n");
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await client.send("zz\r\n").closed()).toMatch(/^HTTP\/1.1 400 /);

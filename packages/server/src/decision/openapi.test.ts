@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../test/decision-listener.js";
 
 interface Operation {
   readonly operationId: string;
@@ -20,12 +20,12 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-let test: TestDoor;
+let test: TestListener;
 let document: Document;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 
 beforeAll(async () => {
-  test = await openTestDoor();
+  test = await openTestListener();
   document = (await test.get("/openapi.json")).body as unknown as Document;
   ajv.addSchema({ $id: "https://example.com/api", ...document });
 });

@@ -6,14 +6,14 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { type ProxyProcess, startHaproxy, startNginx } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../../test/decision-listener.js";
-import { exchange } from "../../test/raw-client.js";
+import { openTestListener, type TestListener } from "../../test/decision-listener.js";
+import { rawExchange } from "../../test/raw-client.js";
 
 let app: Server;
 let seen: { url: string; body: string }[] = [];
 /** X-Forwarded-For as the application got it. */
 let forwardedFor: unknown[] = [];
-let test: TestDoor;
+let test: TestListener;
 let proxy: ProxyProcess | undefined;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(() => {
 beforeEach(async () => {
   seen = [];
   forwardedFor = [];
-  test = await openTestDoor({
+  test = await openTestListener({
     config: { identity: { trustedProxies: ["loopback"], apiKey: { header: "x-api-key" } } },
     rules: [
       { id: "api", match: { path: "/api/*" }, key: "ip", limit: window(2) },
@@ -71,7 +71,7 @@ function withPorts(text: string, ports: { port?: number; sluice: string }): stri
 
 function nginx(
   change: (config: string) => string = (config) => config,
-  sluice = test.door.url,
+  sluice = test.listener.url,
 ): Promise<ProxyProcess> {
   const text = change(example("nginx.conf"));
   return startNginx({ config: (port) => withPorts(text, { port, sluice }) });
@@ -79,7 +79,7 @@ function nginx(
 
 function haproxy(
   change: (script: string) => string = (script) => script,
-  sluice = test.door.url,
+  sluice = test.listener.url,
 ): Promise<ProxyProcess> {
   return startHaproxy({
     config: (port) => withPorts(example("haproxy.cfg"), { port, sluice }),
@@ -156,7 +156,7 @@ describe.each(proxies)("%s", (_, start) => {
 
   it("lets nobody in while Sluice is down", async () => {
     proxy = await start();
-    await test.door.close();
+    await test.listener.close();
     expect((await ask("/api/items")).status).toBeGreaterThanOrEqual(500);
     expect(seen).toEqual([]);
   });
@@ -178,7 +178,7 @@ describe.each(openProxies)("%s, failing open", (_, start) => {
     proxy = await start();
     for (let i = 0; i < 2; i++) await ask("/api/items");
     expect((await ask("/api/items")).status).toBe(429);
-    await test.door.close();
+    await test.listener.close();
     const open = await ask("/api/items", { method: "POST", body: "posted" });
     expect([open.status, await open.text()]).toEqual([200, "hello"]);
     expect(seen.at(-1)).toEqual({ url: "/api/items", body: "posted" });
@@ -248,6 +248,6 @@ async function startFake(
 
 /** Sends a head to the proxy as it is, and returns the status. */
 async function sendRaw(head: string): Promise<number> {
-  const text = await exchange(proxy?.url ?? "", `${head}Connection: close\r\n\r\n`);
+  const text = await rawExchange(proxy?.url ?? "", `${head}Connection: close\r\n\r\n`);
   return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
 }

@@ -19,7 +19,7 @@ export interface Receiver {
   failed(why: string, isTheirs: boolean): void;
 }
 
-/** Decides requests for a door. */
+/** Decides requests for a listener. */
 export class Decider {
   readonly #limiter: EnvoyLimiter;
   readonly #telemetry: Telemetry;

@@ -1,4 +1,4 @@
-// The door for Envoy: its rate limit service, version 3, with the files of envoyproxy/ratelimit as they are.
+// The listener for Envoy: its rate limit service, version 3, with the files of envoyproxy/ratelimit as they are.
 // What is read from them can change while it is open; what was counted stays.
 
 import { dirname, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { after } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { toReloadLog } from "../base/tls-files.js";
 import { POLL_MS, watchFiles } from "../base/watch-files.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Decider } from "./decider.js";
 import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
@@ -19,8 +19,8 @@ import { deadlineOf, TIMEOUT_MS, toEnvoyStore } from "./store.js";
 /** How long clients have to learn that the server drains before it takes no more connections. */
 const NOTICE_MS = 500;
 
-/** The open door for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
-export interface EnvoyDoor extends OpenDoor {
+/** The open listener for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
+export interface EnvoyListener extends Listener {
   /**
    * Reads the files again. What can't be used changes nothing and is told to the telemetry; this never
    * rejects.
@@ -28,7 +28,7 @@ export interface EnvoyDoor extends OpenDoor {
   reload(): Promise<void>;
 }
 
-/** What may differ from how the service opens this door. */
+/** What may differ from how the service opens this listener. */
 export interface EnvoyOptions {
   /** How long a store behind a network may take; default 15, since Envoy waits for 20. */
   readonly storeTimeoutMs?: number;
@@ -37,11 +37,11 @@ export interface EnvoyOptions {
 }
 
 /**
- * Opens the door for Envoy.
+ * Opens the listener for Envoy.
  *
  * @throws ServerError if a file can't be used, or an address can't be listened at.
  */
-export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise<EnvoyDoor> {
+export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise<EnvoyListener> {
   const { storeTimeoutMs = TIMEOUT_MS, pollMs = POLL_MS } = options;
   const config = core.config.envoy;
   if (config === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", "envoy is not there");
@@ -133,6 +133,6 @@ async function readRules(
   options: EnvoyRulesOptions,
 ): Promise<EnvoyRules> {
   const { domains, warnings } = await load();
-  for (const warning of warnings) telemetry.log.warn({ door: "envoy" }, warning);
+  for (const warning of warnings) telemetry.log.warn({ listener: "envoy" }, warning);
   return new EnvoyRules(domains, options);
 }

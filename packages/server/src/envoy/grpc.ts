@@ -10,7 +10,7 @@ import { decodeRequest } from "./wire/request.js";
 import { encodeResponse } from "./wire/response.js";
 
 /** A gRPC server that listens. */
-export interface GrpcDoor {
+export interface GrpcListener {
   readonly url: string;
   readonly health: Health;
   /** Reads the files of TLS again now. */
@@ -26,7 +26,7 @@ export async function openGrpc(
   { listen, tls }: Pick<EnvoyConfig, "listen" | "tls">,
   decider: Decider,
   onTlsReload?: TlsWatchOptions["onReload"],
-): Promise<GrpcDoor> {
+): Promise<GrpcListener> {
   const health = new Health();
   const server = new GrpcServer(
     new Map([

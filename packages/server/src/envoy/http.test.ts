@@ -1,7 +1,7 @@
 import { memoryStore } from "sluice";
 import { describe, expect, it, vi } from "vitest";
 import { HeldStore, later, openWith } from "../../test/envoy-harness.js";
-import { connectTo, exchange } from "../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../test/raw-client.js";
 
 const FILE = `
 domain: web
@@ -14,7 +14,7 @@ descriptors:
 
 async function open() {
   const opened = await openWith(FILE, { hasHttp: true });
-  const url = opened.door.httpUrl as string;
+  const url = opened.listener.httpUrl as string;
   const post = (body: unknown) =>
     fetch(`${url}/json`, {
       method: "POST",
@@ -138,22 +138,22 @@ describe("a web page", () => {
     ["one that says nothing but its host", "rebound.example", []],
   ])("can't ask: %s is 403 and counts nothing", async (_, host, fields) => {
     const { url, post } = await open();
-    expect(await exchange(url, asked(`Host: ${host}`, ...fields))).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await rawExchange(url, asked(`Host: ${host}`, ...fields))).toMatch(/^HTTP\/1\.1 403 /);
     expect((await post(body)).status).toBe(200);
   });
 
   it("is not what asks by a name where other machines may ask", async () => {
     // This machine again, but by a name that is not known for it.
-    const { door } = await openWith(FILE, { hasHttp: true, httpHost: "127.1" });
-    const answer = await exchange(door.httpUrl as string, asked("Host: ratelimit.example"));
+    const { listener } = await openWith(FILE, { hasHttp: true, httpHost: "127.1" });
+    const answer = await rawExchange(listener.httpUrl as string, asked("Host: ratelimit.example"));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 
 it("decides the requests of a connection one after the other, also if they come at once", async () => {
   const store = new HeldStore(memoryStore());
-  const { door } = await openWith(FILE, { hasHttp: true, store });
-  const url = door.httpUrl as string;
+  const { listener } = await openWith(FILE, { hasHttp: true, store });
+  const url = listener.httpUrl as string;
   const body = JSON.stringify({ domain: "web", descriptors: [alice] });
   const asked = `POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const client = await connectTo(url);
@@ -172,16 +172,16 @@ it("decides the requests of a connection one after the other, also if they come 
 });
 
 it("/healthcheck answers 200, 500 before it drains, and sends clients away when it does", async () => {
-  const { url, door } = await open();
+  const { url, listener } = await open();
   const healthy = await fetch(`${url}/healthcheck`);
   expect([healthy.status, await healthy.text()]).toEqual([200, "OK"]);
   const client = await connectTo(url);
   const ask = () => client.send("GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n");
-  await door.announceDrain?.();
+  await listener.announceDrain?.();
   const announced = await ask().until((seen) => seen.endsWith("draining"));
   expect(announced).toMatch(/^HTTP\/1\.1 500 /);
   expect(announced).not.toContain("Connection: close");
-  const drained = door.drain();
+  const drained = listener.drain();
   expect(await ask().closed()).toContain("Connection: close");
   await drained;
 });

@@ -25,7 +25,7 @@ const KEEP_ALIVE_MS = 65_000;
 const IDLE_LOOK_MS = 250;
 
 /** An HTTP server that listens. */
-export interface HttpDoor {
+export interface HttpListener {
   readonly url: string;
   stopListening(): void;
   drain(): Promise<void>;
@@ -37,7 +37,7 @@ export async function openHttp(
   listen: ListenAddress,
   decider: Decider,
   health: Health,
-): Promise<HttpDoor> {
+): Promise<HttpListener> {
   const context: Context = { decider, health, isLocal: isLoopback(listen.host), isDraining: false };
   const server = createServer((request, response) =>
     inTurn(request, response, () => answer(request, response, context)),

@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL("../../test/envoy-client.py", import.meta.u
 
 it("a client with the gRPC of Python gets answers, errors and health", async () => {
   const python = ensurePythonGrpc();
-  const { door } = await openWith(`
+  const { listener } = await openWith(`
 domain: web
 descriptors:
   - key: user
@@ -20,7 +20,7 @@ descriptors:
       - key: path
         rate_limit: { unit: hour, requests_per_unit: 2, name: searches }
 `);
-  const { stdout } = await promisify(execFile)(python, [script, new URL(door.url).host]);
+  const { stdout } = await promisify(execFile)(python, [script, new URL(listener.url).host]);
   const status = { requestsPerUnit: 2, unit: 3, name: "searches", resetSeconds: 3_600 };
   const ok = { overallCode: 1, headers: {} };
   expect(JSON.parse(stdout)).toEqual({

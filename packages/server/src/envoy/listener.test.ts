@@ -1,4 +1,4 @@
-// The door as operators meet it: files that change, health, drain, many clients at once, and a store that goes.
+// The listener as operators meet it: files that change, health, drain, many clients at once, and a store that goes.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,9 +37,9 @@ describe("files", () => {
     });
     mkdirSync(join(folder, "more.d"));
     const { core } = makeCore({ files: [folder] });
-    const door = await openEnvoy(core);
-    later(() => door.close());
-    const client = connect(door.url);
+    const listener = await openEnvoy(core);
+    later(() => listener.close());
+    const client = connect(listener.url);
     const limitOf = async (domain: string) => {
       const { statuses } = await client.ask({ domain, descriptors: ALICE });
       return statuses[0].currentLimit?.requestsPerUnit;
@@ -66,15 +66,15 @@ describe("files", () => {
   });
 
   it("that can't be used on a reload change nothing, and say why", async () => {
-    const { door, client, folder, heard } = await openWith(fileOf(5));
+    const { listener, client, folder, heard } = await openWith(fileOf(5));
     const file = join(folder, "ratelimit.yaml");
     writeFileSync(file, "domain: web\nunknown: 1\n");
-    await door.reload();
+    await listener.reload();
     expect(String(heard.reloads[0])).toMatch(/ratelimit\.yaml:2: unknown key "unknown"/);
     const first = await client.ask({ descriptors: ALICE });
     expect(first.statuses[0]).toMatchObject({ currentLimit: { requestsPerUnit: 5 }, remaining: 4 });
     writeFileSync(file, fileOf(3));
-    await door.reload();
+    await listener.reload();
     expect(heard.reloads[1]).toBe("fine");
     const second = await client.ask({ descriptors: ALICE });
     expect(second.statuses[0]).toMatchObject({
@@ -102,8 +102,8 @@ describe("files", () => {
 
 describe("many clients at once", () => {
   it("are never admitted more often than the limit says, however they ask", async () => {
-    const { door } = await openWith(fileOf(500), { clock: systemClock });
-    const clients = Array.from({ length: 8 }, () => connect(door.url));
+    const { listener } = await openWith(fileOf(500), { clock: systemClock });
+    const clients = Array.from({ length: 8 }, () => connect(listener.url));
     const counts = await Promise.all(
       clients.map(async ({ ask }) => {
         const rounds = await Promise.all(
@@ -116,7 +116,7 @@ describe("many clients at once", () => {
   });
 
   it("are answered with whole decisions while files are read again and again", async () => {
-    const { door, client, folder, heard } = await openWith(fileOf(1_000_000));
+    const { listener, client, folder, heard } = await openWith(fileOf(1_000_000));
     const file = join(folder, "ratelimit.yaml");
     let isDone = false;
     const asking = (async () => {
@@ -132,7 +132,7 @@ describe("many clients at once", () => {
     })();
     for (let i = 0; i < 100; i++) {
       writeFileSync(file, i % 10 === 9 ? "no: [yaml" : fileOf(i % 2 === 0 ? 2_000_000 : 1_000_000));
-      await door.reload();
+      await listener.reload();
     }
     isDone = true;
     expect(await asking).toBeGreaterThan(0);
@@ -162,11 +162,11 @@ describe("health", () => {
   });
 
   it("can be watched, and says that a server drains before it is gone", async () => {
-    const { door, client } = await openWith(fileOf(1));
+    const { listener, client } = await openWith(fileOf(1));
     const { states, next, ended } = watchHealth(client, Buffer.alloc(0));
     const unknown = watchHealth(client, toName("other"));
     await Promise.all([next(1), unknown.next(1)]);
-    await door.drain();
+    await listener.drain();
     await Promise.all([ended, unknown.ended]);
     expect([states, unknown.states[0]]).toEqual([[1, 2], 3]);
   });
@@ -189,11 +189,11 @@ function watchHealth({ grpc }: ReturnType<typeof connect>, request: Buffer) {
 describe("drain", () => {
   it("ends when the last call under way has been answered, and not before", async () => {
     const store = new HeldStore(memoryStore());
-    const { door, client } = await openWith(fileOf(100), { store });
+    const { listener, client } = await openWith(fileOf(100), { store });
     const calls = Array.from({ length: 20 }, () => client.ask({ descriptors: ALICE }));
     await vi.waitUntil(() => store.waiting.length === 20, { timeout: 20_000 });
     let isDrained = false;
-    const drained = door.drain().then(() => {
+    const drained = listener.drain().then(() => {
       isDrained = true;
     });
     for (const go of store.waiting.slice(0, 19)) go();
@@ -224,14 +224,14 @@ describe("drain", () => {
     };
     const asking = Promise.all(Array.from({ length: 8 }, ask));
     await vi.waitUntil(() => one.heard.tookMs.length > 100, { timeout: 20_000 });
-    await one.door.drain();
+    await one.listener.drain();
     expect((await asking).every((answered) => answered > 20)).toBe(true);
   });
 
   it("lets nobody in afterwards", async () => {
-    const { door } = await openWith(fileOf(1));
-    await door.drain();
-    const late = connect(door.url).ask({ descriptors: ALICE });
+    const { listener } = await openWith(fileOf(1));
+    await listener.drain();
+    const late = connect(listener.url).ask({ descriptors: ALICE });
     await expect(late).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 });
@@ -317,13 +317,13 @@ describe("a failure of ours", () => {
 
 describe("an address that is taken", () => {
   it("is said, and leaves nothing open", async () => {
-    const { door } = await openWith(fileOf(1), { hasHttp: true });
+    const { listener } = await openWith(fileOf(1), { hasHttp: true });
     const { core } = makeCore({ files: [makeFiles({ "a.yaml": fileOf(1) })], hasHttp: true });
-    const listen = { host: "127.0.0.1", port: Number(new URL(door.httpUrl as string).port) };
+    const listen = { host: "127.0.0.1", port: Number(new URL(listener.httpUrl as string).port) };
     const envoy = { ...core.config.envoy, http: listen } as typeof core.config.envoy;
     const taken = openEnvoy({ ...core, config: { ...core.config, envoy } });
     await expect(taken).rejects.toMatchObject({ code: "SLUICE_LISTEN_FAILED" });
-    const grpc = { host: "127.0.0.1", port: Number(new URL(door.url).port) };
+    const grpc = { host: "127.0.0.1", port: Number(new URL(listener.url).port) };
     const other = { ...core.config.envoy, listen: grpc } as typeof core.config.envoy;
     const alsoTaken = openEnvoy({ ...core, config: { ...core.config, envoy: other } });
     await expect(alsoTaken).rejects.toMatchObject({ code: "SLUICE_LISTEN_FAILED" });

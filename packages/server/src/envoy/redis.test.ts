@@ -34,9 +34,9 @@ async function openOver(port: number, storeTimeoutMs = 10_000) {
     client.disconnect();
   });
   // Both servers, their clients and the other tests share a busy machine.
-  const door = await openEnvoy(core, { storeTimeoutMs });
-  later(() => door.close());
-  return { door, heard, ...connect(door.url) };
+  const listener = await openEnvoy(core, { storeTimeoutMs });
+  later(() => listener.close());
+  return { listener, heard, ...connect(listener.url) };
 }
 
 it("two servers that share a Redis admit together what the limit says, all or nothing", async () => {

@@ -59,12 +59,12 @@ it("headers and metadata reach a gRPC client", async () => {
 
 it("headers and metadata are in JSON under the names of the protocol", async () => {
   const envoy = { responseHeaders: NAMES, requestHeaders: NAMES, dynamicMetadata: true };
-  const { door } = await openWith(FILE, { envoy, hasHttp: true });
+  const { listener } = await openWith(FILE, { envoy, hasHttp: true });
   const body = JSON.stringify({
     domain: "web",
     descriptors: ALICE.map(({ entries }) => ({ entries })),
   });
-  const answer = await fetch(`${door.httpUrl}/json`, { method: "POST", body });
+  const answer = await fetch(`${listener.httpUrl}/json`, { method: "POST", body });
   const headers = [
     { key: "RateLimit-Limit", value: "1" },
     { key: "RateLimit-Remaining", value: "0" },
@@ -100,19 +100,19 @@ it("mergeDomains joins the files of a domain, also when one of them changes", as
     `domain: web\ndescriptors: [{ key: ip, rate_limit: { unit: day, requests_per_unit: ${most} } }]`;
   const folder = makeFiles({ "a.yaml": FILE, "b.yaml": other(5) });
   const { core, heard } = makeCore({ files: [folder], envoy: { mergeDomains: true } });
-  const door = await openEnvoy(core);
-  later(() => door.close());
-  const client = connect(door.url);
+  const listener = await openEnvoy(core);
+  later(() => listener.close());
+  const client = connect(listener.url);
   const limits = async () => {
     const { statuses } = await client.ask({ descriptors: [...ALICE, descriptor({ ip: "1" })] });
     return statuses.map(({ currentLimit }) => currentLimit?.requestsPerUnit);
   };
   expect(await limits()).toEqual([1, 5]);
   writeFileSync(join(folder, "b.yaml"), other(6));
-  await door.reload();
+  await listener.reload();
   expect(await limits()).toEqual([1, 6]);
   writeFileSync(join(folder, "b.yaml"), FILE);
-  await door.reload();
+  await listener.reload();
   expect(String(heard.reloads.at(-1))).toMatch(/duplicate descriptor composite key "web\.user"/);
   expect(await limits()).toEqual([1, 6]);
 });

@@ -1,4 +1,4 @@
-// The store as this door asks it: within a deadline that is shorter than Envoy's own of 20 ms, so that Envoy
+// The store as this listener asks it: within a deadline that is shorter than Envoy's own of 20 ms, so that Envoy
 // gets an answer and not a time-out, and with refusals remembered, so that a flood does not reach the store.
 
 import { denyCache, ForwardingStore, leased, resilient, type Store } from "sluice";
@@ -43,7 +43,7 @@ function toLeased(store: Store, { config, clock, telemetry }: Core): Store {
 }
 
 /**
- * How long a store that is guarded already may take for a limit of this door; undefined: as long as its guard
+ * How long a store that is guarded already may take for a limit of this listener; undefined: as long as its guard
  * says. In several processes it is the primary, which must not count as failed because Redis was slow.
  */
 export function deadlineOf({ config }: Core, timeoutMs: number): number | undefined {

@@ -1,4 +1,4 @@
-// What the gateway answers itself: refusals of its door, and problems of its own. Clients are told what
+// What the gateway answers itself: refusals of its request handler, and problems of its own. Clients are told what
 // happened and never why in detail: that is for the log.
 
 import { SluiceError, type SluiceErrorCode } from "sluice";
@@ -6,7 +6,7 @@ import { type Reply, toFields } from "sluice/http";
 import { ServerError, type ServerErrorCode } from "../base/errors.js";
 import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../base/http/problem.js";
 import type { RefusalStatus } from "../http1/client-connection.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import { sendReply } from "../http1/send-reply.js";
 
 /** The problems that the gateway answers with, by status. */
@@ -62,7 +62,7 @@ export function toRefusal(status: RefusalStatus): string {
  *
  * @param closes - Whether the connection is closed after it, whatever else would keep it open.
  */
-export function answer(turn: Turn, reply: Reply, lines: string, closes: boolean): void {
-  if (closes) turn.closes = true;
-  sendReply(turn, reply, lines);
+export function answer(exchange: Exchange, reply: Reply, lines: string, closes: boolean): void {
+  if (closes) exchange.closes = true;
+  sendReply(exchange, reply, lines);
 }

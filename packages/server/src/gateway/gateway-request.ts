@@ -1,23 +1,23 @@
-// A request of the gateway as the door of the limits sees it.
+// A request of the gateway as the request handler sees it.
 
 import {
   type BodyBounds,
   type BodyFields,
+  type HttpRequest,
   parseBody,
-  type RequestView,
   toBodyForm,
 } from "sluice/http";
 import { after } from "../base/clock.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import type { ClientTrust } from "./forward/request-head.js";
 
-/** A turn, as doors see it. */
-export class TurnView implements RequestView {
-  readonly raw: Turn;
+/** An exchange, as request handlers see it. */
+export class GatewayHttpRequest implements HttpRequest {
+  readonly raw: Exchange;
   readonly #trust: Pick<ClientTrust, "isPeerTrusted">;
 
-  constructor(turn: Turn, trust: Pick<ClientTrust, "isPeerTrusted">) {
-    this.raw = turn;
+  constructor(exchange: Exchange, trust: Pick<ClientTrust, "isPeerTrusted">) {
+    this.raw = exchange;
     this.#trust = trust;
   }
 
@@ -30,12 +30,12 @@ export class TurnView implements RequestView {
   }
 
   /** The fields that the upstream sees too. */
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     const { fields, peer } = this.raw;
     return fields.passedValues(this.#trust.isPeerTrusted(peer));
   }
 
-  get received(): RequestView["headers"] {
+  get received(): HttpRequest["headers"] {
     return this.raw.fields.values;
   }
 

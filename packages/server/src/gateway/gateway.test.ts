@@ -14,7 +14,7 @@ import {
   startUpstream,
   stopAll,
 } from "../../test/proxy-stand.js";
-import { connectTo, exchange } from "../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../test/raw-client.js";
 import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
@@ -66,10 +66,12 @@ describe("the gateway", () => {
     onStop(() => second.end());
     await first.send(GET).until((text) => text.endsWith("x"));
     await second.send(GET).until((text) => text.endsWith("x"));
-    expect(await exchange(url, GET)).toBe("");
+    expect(await rawExchange(url, GET)).toBe("");
     first.end();
     await eventually(async () =>
-      (await exchange(url, GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))).endsWith("x"),
+      (await rawExchange(url, GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"))).endsWith(
+        "x",
+      ),
     );
   });
 });
@@ -130,7 +132,7 @@ describe("what is no request", () => {
     [`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431],
   ])("%j is answered once, as a problem, and the connection closed", async (text, status) => {
     const { url } = await startGateway(await closedUrl());
-    const answer = await exchange(url, text);
+    const answer = await rawExchange(url, text);
     expect(answer.slice(0, 13)).toBe(`HTTP/1.1 ${status} `);
     expect(answer).toMatch(/\r\nConnection: close\r\n/);
     expect(answer).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
@@ -181,7 +183,7 @@ describe("draining", () => {
     const upstream = await startUpstream((_request, response) => {
       setTimeout(() => response.end("done"), Math.random() * 20);
     });
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     let answered = 0;
     let isDraining = false;
     const failures: string[] = [];
@@ -203,20 +205,20 @@ describe("draining", () => {
     const workers = Array.from({ length: 40 }, work);
     await eventually(() => answered > 400, "load");
     isDraining = true;
-    await Promise.all([door.drain(), ...workers]);
+    await Promise.all([listener.drain(), ...workers]);
     expect(failures).toEqual([]);
     await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
   });
 
   it("can be preceded by taking no connections, which open ones are told nothing of", async () => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     const client = await connectTo(url);
-    door.stopListening();
+    listener.stopListening();
     await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
     const first = await client.send(GET).until((text) => text.endsWith("x"));
     expect(first).not.toContain("Connection: close");
-    const drained = door.drain();
+    const drained = listener.drain();
     client.send(GET);
     expect((await client.closed()).split("Connection: close").length).toBe(2);
     await drained;
@@ -229,12 +231,12 @@ describe("draining", () => {
       response.write("part");
       end = () => response.end("end");
     });
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     const [idle, unused, slow] = [await connectTo(url), await connectTo(url), await connectTo(url)];
     await idle.send(GET).until((text) => text.endsWith("x"));
     await slow.send(GET.replace("/", "/slow")).until((text) => text.includes("part"));
     let isDrained = false;
-    const drained = door.drain().then(() => {
+    const drained = listener.drain().then(() => {
       isDrained = true;
     });
     await Promise.all([idle.closed(), unused.closed()]);
@@ -246,11 +248,11 @@ describe("draining", () => {
 
   it("closes a connection that becomes idle late: its answer came before its body", async () => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     const [late, unused] = [await connectTo(url), await connectTo(url)];
     late.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab");
     await late.until((text) => text.endsWith("x"));
-    const drained = door.drain();
+    const drained = listener.drain();
     // By then it has looked once.
     await unused.closed();
     expect(late.isClosed).toBe(false);
@@ -263,10 +265,10 @@ describe("draining", () => {
     [", also if the process was too busy to look at it in time", 600],
   ])("answers a request that was on its way on an idle connection%s", async (_, busyMs) => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     const client = await connectTo(url);
     await client.send(GET).until((text) => text.endsWith("x"));
-    const drained = door.drain();
+    const drained = listener.drain();
     client.send(GET);
     const busyUntilMs = performance.now() + busyMs;
     while (performance.now() < busyUntilMs);
@@ -278,11 +280,11 @@ describe("draining", () => {
     const { url: upstream, server } = await startServer((_request, response) => {
       response.write("part");
     });
-    const { url, door } = await startGateway(upstream);
+    const { url, listener } = await startGateway(upstream);
     const client = await connectTo(url);
     await client.send(GET).until((text) => text.includes("part"));
-    const drained = door.drain();
-    await door.close();
+    const drained = listener.drain();
+    await listener.close();
     await drained;
     await client.closed();
     await eventually(

@@ -1,15 +1,15 @@
-// The gateway: a server whose requests pass the door of the limits and go on to upstreams.
+// The gateway: a server whose requests pass the request handler and go on to upstreams.
 
-import { createDoor, type Door } from "sluice/http";
+import { createRequestHandler, type RequestHandler } from "sluice/http";
 import { type CancelTimer, every } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { TrustedPeers } from "../base/http/trusted-peers.js";
 import { toReloadLog } from "../base/tls-files.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import type { RefusalStatus } from "../http1/client-connection.js";
-import type { Turn } from "../http1/exchange.js";
+import type { Exchange } from "../http1/exchange.js";
 import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/server.js";
 import { createTlsServer, type TlsServer } from "../http1/tls.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
@@ -23,7 +23,7 @@ import { Upstream } from "./upstream/upstream.js";
  *
  * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
  */
-export async function openGateway(core: Core): Promise<OpenDoor> {
+export async function openGateway(core: Core): Promise<Listener> {
   const { gateway: config } = core.config;
   if (config === undefined) {
     throw new ServerError("SLUICE_CONFIG_INVALID", "there is no gateway to open");
@@ -34,10 +34,10 @@ export async function openGateway(core: Core): Promise<OpenDoor> {
 }
 
 /** The gateway of one process. */
-class Gateway implements OpenDoor, EntryHost, Http1Handler {
+class Gateway implements Listener, EntryHost, Http1Handler {
   readonly name = "gateway";
   url = "";
-  readonly door: Door;
+  readonly requestHandler: RequestHandler;
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
   readonly rateLimitPath: string | undefined;
@@ -58,10 +58,10 @@ class Gateway implements OpenDoor, EntryHost, Http1Handler {
     this.rateLimitPath = gateway.rateLimitPath;
     this.protocol = gateway.tls === undefined ? "http" : "https";
     this.#listen = gateway.listen;
-    this.door = createDoor(policy, {
+    this.requestHandler = createRequestHandler(policy, {
       ...responses,
       identity,
-      onError: (error) => telemetry.trouble("the door of the limits met an error", error),
+      onError: (error) => telemetry.trouble("the request handler met an error", error),
     });
     this.#routes = new Routes(routes);
     for (const upstream of upstreams.values()) {
@@ -90,8 +90,8 @@ class Gateway implements OpenDoor, EntryHost, Http1Handler {
     });
   }
 
-  onTurn(turn: Turn): void {
-    this.#entry.take(turn);
+  onExchange(exchange: Exchange): void {
+    this.#entry.take(exchange);
   }
 
   toRefusal(status: RefusalStatus): string {

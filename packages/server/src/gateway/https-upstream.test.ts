@@ -156,10 +156,10 @@ describe("an https upstream", () => {
     const seen = await startHttps();
     const caFile = join(folder, "live-ca.crt");
     copyFileSync(client.certFile, caFile);
-    const { url, door } = await stand(seen.url, toTls({ caFile }));
+    const { url, listener } = await stand(seen.url, toTls({ caFile }));
     expect((await fetch(url)).status).toBe(502);
     copyFileSync(app.certFile, caFile);
-    await door.reload?.();
+    await listener.reload?.();
     expect((await fetch(url)).status).toBe(200);
   });
 });

@@ -12,7 +12,7 @@ import {
   startServer,
   stopAll,
 } from "../../test/proxy-stand.js";
-import { connectTo, exchange, type RawClient } from "../../test/raw-client.js";
+import { connectTo, type RawClient, rawExchange } from "../../test/raw-client.js";
 import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
@@ -158,7 +158,7 @@ describe("an upgrade to a WebSocket", () => {
     expect(text).toMatch(/\r\nRetry-After: \d+\r\n/);
     expect(text).toContain("RATE_LIMIT_EXCEEDED");
     expect(upstream.upgrades).toHaveLength(1);
-    expect(await telemetry.metrics()).toMatch(/http_429_total\{[^}]*door="gateway"[^}]*\} 1\n/);
+    expect(await telemetry.metrics()).toMatch(/http_429_total\{[^}]*listener="gateway"[^}]*\} 1\n/);
   });
 
   it("passes on what the upstream answers instead, with our fields about limits, and closes", async () => {
@@ -197,7 +197,7 @@ describe("an upgrade to a WebSocket", () => {
     expect(answers.filter((text) => text.startsWith("HTTP/1.1 503 "))).toHaveLength(55);
     expect(upstream.upgrades).toHaveLength(5);
     const statusOfNext = async () => {
-      const text = await exchange(url, PLAIN);
+      const text = await rawExchange(url, PLAIN);
       return text.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
     };
     expect(await statusOfNext()).toBe("503");

@@ -1,7 +1,7 @@
-// Connections that arrive together. The event loop accepts one connection in each of its turns, and in the same turn
+// Connections that arrive together. The event loop accepts one connection in each of its exchanges, and in the same turn
 // serves every request that is there. If the first connections of a burst were served while others still queue in the
 // kernel, each of those would wait for one more request of every connection before it. So all are accepted first, and
-// read from only when a turn brings no further one (bench service/ramp).
+// read from only when an exchange brings no further one (bench service/ramp).
 
 import type { Socket } from "node:net";
 import { atEndOfTurn, readMs } from "../base/clock.js";

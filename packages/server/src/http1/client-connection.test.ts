@@ -3,26 +3,26 @@
 
 import { describe, expect, it } from "vitest";
 import { type Served, serve, settle, TICKS, Wire } from "../../test/wire.js";
-import type { Turn, TurnWatcher } from "./exchange.js";
+import type { Exchange, ExchangeWatcher } from "./exchange.js";
 
-/** A client, its server, and the turns that were not answered yet. */
-class Stand implements TurnWatcher {
+/** A client, its server, and the exchanges that were not answered yet. */
+class Stand implements ExchangeWatcher {
   readonly wire = new Wire();
-  readonly turns: Turn[] = [];
+  readonly exchanges: Exchange[] = [];
   readonly targets: string[] = [];
   readonly told: string[] = [];
   readonly #served: Served;
-  /** Whether turns are watched. */
+  /** Whether exchanges are watched. */
   isWatching = true;
 
   constructor() {
-    const onTurn = (turn: Turn) => {
-      if (this.isWatching) turn.watcher = this;
-      this.turns.push(turn);
-      this.targets.push(turn.target);
+    const onExchange = (exchange: Exchange) => {
+      if (this.isWatching) exchange.watcher = this;
+      this.exchanges.push(exchange);
+      this.targets.push(exchange.target);
     };
     const onClosed = () => void this.told.push("closed");
-    this.#served = serve(this.wire, { onTurn, onClosed });
+    this.#served = serve(this.wire, { onExchange, onClosed });
   }
 
   get isOpen(): boolean {
@@ -34,11 +34,11 @@ class Stand implements TurnWatcher {
     await settle();
   }
 
-  /** Answers the turn that waits. */
-  async reply(body = "", change: (turn: Turn) => void = () => {}): Promise<void> {
-    const turn = this.turns.shift() as Turn;
-    change(turn);
-    turn.reply(200, "", body);
+  /** Answers the exchange that waits. */
+  async reply(body = "", change: (exchange: Exchange) => void = () => {}): Promise<void> {
+    const exchange = this.exchanges.shift() as Exchange;
+    change(exchange);
+    exchange.reply(200, "", body);
     await settle();
   }
 
@@ -51,7 +51,7 @@ class Stand implements TurnWatcher {
     this.#served.drain();
   }
 
-  onTurnOver(): void {
+  onExchangeOver(): void {
     this.told.push("over");
   }
 
@@ -61,8 +61,8 @@ class Stand implements TurnWatcher {
 
   onBodyBroken(status: number): void {
     this.told.push(`broken ${status}`);
-    const turn = this.turns.shift() as Turn;
-    turn.reply(status, "", "");
+    const exchange = this.exchanges.shift() as Exchange;
+    exchange.reply(status, "", "");
   }
 }
 
@@ -121,10 +121,10 @@ describe("requests that are sent ahead", () => {
     expect(stand.targets).toEqual(["/a"]);
   });
 
-  it("are not requests once the protocol is switched, but the body of the turn that switched it", async () => {
+  it("are not requests once the protocol is switched, but the body of the exchange that switched it", async () => {
     const stand = new Stand();
     await stand.send(`${get("/a")}early `);
-    const body = stand.turns[0].switchToWebSocket("Switching Protocols", "");
+    const body = stand.exchanges[0].switchToWebSocket("Switching Protocols", "");
     await stand.send(get("/b"));
     expect(`${body.held}`).toBe(`early ${get("/b")}`);
     expect(stand.targets).toEqual(["/a"]);
@@ -138,36 +138,37 @@ describe("a client that does not read", () => {
     const stand = new Stand();
     stand.wire.isRead = false;
     await stand.send(get("/a").repeat(200));
-    for (let i = 0; i < 200 && stand.turns.length > 0; i++) await stand.reply("x".repeat(1_000));
-    expect(stand.turns).toHaveLength(0);
+    for (let i = 0; i < 200 && stand.exchanges.length > 0; i++)
+      await stand.reply("x".repeat(1_000));
+    expect(stand.exchanges).toHaveLength(0);
     expect(stand.targets.length).toBeLessThan(100);
     stand.wire.isRead = true;
     await settle();
-    while (stand.turns.length > 0) await stand.reply("x".repeat(1_000));
+    while (stand.exchanges.length > 0) await stand.reply("x".repeat(1_000));
     expect(answersIn(stand)).toBe(200);
   });
 
-  it("is told to the turn when it reads again", async () => {
+  it("is told to the exchange when it reads again", async () => {
     const stand = new Stand();
     await stand.send(get("/a"));
-    const [turn] = stand.turns;
+    const [exchange] = stand.exchanges;
     stand.wire.isRead = false;
-    turn?.begin(200, "OK", "", undefined, false);
-    expect(turn?.write(Buffer.alloc(100_000))).toBe(false);
+    exchange?.begin(200, "OK", "", undefined, false);
+    expect(exchange?.write(Buffer.alloc(100_000))).toBe(false);
     stand.wire.isRead = true;
     await settle();
     expect(stand.told).toEqual(["ready"]);
   });
 
   it.each(["", "Connection: close\r\n"])(
-    "has as long for the last piece as the turn says, %j",
+    "has as long for the last piece as the exchange says, %j",
     async (fields) => {
       const [slow, gone] = [new Stand(), new Stand()];
       for (const stand of [slow, gone]) {
         stand.wire.isRead = false;
         await stand.send(get("/a", fields));
-        await stand.reply("x".repeat(1_000), (turn) => {
-          turn.flushMsMax = 100;
+        await stand.reply("x".repeat(1_000), (exchange) => {
+          exchange.flushMsMax = 100;
         });
         await stand.tick(99);
         expect(stand.wire.destroyed).toBe(false);
@@ -187,8 +188,8 @@ describe("a client that does not read", () => {
     const stand = new Stand();
     stand.wire.isRead = false;
     await stand.send(get("/a"));
-    await stand.reply("x", (turn) => {
-      turn.flushMsMax = 2;
+    await stand.reply("x", (exchange) => {
+      exchange.flushMsMax = 2;
     });
     await stand.tick(1);
     stand.wire.isRead = true;
@@ -210,7 +211,7 @@ describe("a connection on which nothing comes", () => {
     expect(stand.wire.written).toBe("");
   });
 
-  it("is closed after the time that idle connections are kept, and not while it has a turn", async () => {
+  it("is closed after the time that idle connections are kept, and not while it has an exchange", async () => {
     const stand = new Stand();
     await stand.send(get("/a"));
     await stand.tick(1_000);
@@ -276,20 +277,20 @@ describe("what comes too slowly", () => {
     expect(stand.isOpen).toBe(false);
   });
 
-  it("is answered as a problem if nobody watches the turn", async () => {
+  it("is answered as a problem if nobody watches the exchange", async () => {
     const stand = new Stand();
     stand.isWatching = false;
     await stand.send(post("/a", 5));
     await stand.tick(TICKS.request);
     expect(stand.wire.written).toBe("HTTP/1.1 408 Problem\r\n\r\n");
     // Whoever answers now is late.
-    expect(stand.turns[0]?.isGone).toBe(true);
+    expect(stand.exchanges[0]?.isGone).toBe(true);
   });
 
   it("breaks off a response that has begun, and ends a connection whose response is out", async () => {
     const begun = new Stand();
     await begun.send(post("/a", 5));
-    begun.turns[0]?.begin(200, "OK", "", 5, false);
+    begun.exchanges[0]?.begin(200, "OK", "", 5, false);
     await begun.tick(TICKS.request);
     expect(begun.wire.destroyed).toBe(true);
     expect(begun.told).toEqual(["closed", "over"]);
@@ -322,7 +323,7 @@ describe("a body that can't be understood", () => {
     expect(stand.isOpen).toBe(false);
   });
 
-  it("is never a turn if it is seen with the head", async () => {
+  it("is never an exchange if it is seen with the head", async () => {
     const stand = new Stand();
     await stand.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz");
     expect(stand.targets).toEqual([]);
@@ -369,7 +370,7 @@ describe("a client that leaves", () => {
       await settle();
       expect(stand.told).toEqual(told);
       // An answer that comes now goes nowhere.
-      stand.turns[0]?.reply(200, "", "late");
+      stand.exchanges[0]?.reply(200, "", "late");
       await settle();
       expect(stand.wire.written).toBe("");
     }
@@ -378,7 +379,7 @@ describe("a client that leaves", () => {
   it("is told of where a body is waited for", async () => {
     const stand = new Stand();
     await stand.send(post("/a", 5, "ab"));
-    stand.turns[0]?.body?.whenHeld(10, (isWhole) => stand.told.push(`held ${isWhole}`));
+    stand.exchanges[0]?.body?.whenHeld(10, (isWhole) => stand.told.push(`held ${isWhole}`));
     stand.wire.destroy();
     await settle();
     expect(stand.told).toEqual(["closed", "over", "held false"]);

@@ -1,4 +1,4 @@
-// One connection of a client: its bytes become requests, one turn after the other, and what it may not do or
+// One connection of a client: its bytes become requests, one exchange after the other, and what it may not do or
 // takes too long to do is answered and ends it. Times are counted in the ticks of its server.
 
 import type { Socket } from "node:net";
@@ -6,7 +6,7 @@ import { RequestBody } from "./body.js";
 import { BodyUnframer } from "./body-unframer.js";
 import { BrokenMessage } from "./broken.js";
 import { cutOff } from "./cut-off.js";
-import { Turn } from "./exchange.js";
+import { Exchange } from "./exchange.js";
 import { HeadReader } from "./head-reader.js";
 import { readShared } from "./shared-reads.js";
 
@@ -30,7 +30,7 @@ export interface ConnectionServer {
    * @param target - The target in its first line; empty if that can't be read either.
    */
   toRefusal(status: RefusalStatus, target: string): string;
-  onTurn(turn: Turn): void;
+  onExchange(exchange: Exchange): void;
   onClosed(connection: ClientConnection): void;
 }
 
@@ -50,7 +50,7 @@ export interface ClientTiming {
 export type RefusalStatus = 400 | 408 | 431;
 
 /** What a connection is waiting for. */
-type Phase = "idle" | "head" | "turn" | "flush" | "linger";
+type Phase = "idle" | "head" | "exchange" | "flush" | "linger";
 
 /** Bytes ahead of their turn at which a client is read no further. Below it is seen when a client leaves. */
 const AHEAD_BYTES = 4_096;
@@ -67,15 +67,15 @@ export class ClientConnection {
   /** The bytes are overwritten afterwards: whatever is kept of them is a copy. */
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
   readonly #onDrain = () => {
-    if (this.#turn === undefined) this.#goOn();
-    else this.#turn.watcher?.onClientReady();
+    if (this.#exchange === undefined) this.#goOn();
+    else this.#exchange.watcher?.onClientReady();
   };
   readonly #onSocketClosed = () => this.#close();
   #phase: Phase = "idle";
   /** The tick at which it has waited too long, and the one at which it began to. */
   #deadline: number;
   #since: number;
-  #turn: Turn | undefined = undefined;
+  #exchange: Exchange | undefined = undefined;
   /** What was sent ahead of its turn. */
   #ahead: Buffer = NOTHING;
   #isTaking = false;
@@ -116,10 +116,10 @@ export class ClientConnection {
     cutOff(this.#socket);
   }
 
-  /** For turns: from now on, all that arrives until the connection closes is the body of this turn, not HTTP. */
-  switchProtocol(turn: Turn): RequestBody {
+  /** For exchanges: from now on, all that arrives until the connection closes is the body of this exchange, not HTTP. */
+  switchProtocol(exchange: Exchange): RequestBody {
     const body = new RequestBody(this);
-    turn.body = body;
+    exchange.body = body;
     this.#bodies.beginEndless();
     if (!this.#isTaking) this.#goOn();
     return body;
@@ -133,7 +133,7 @@ export class ClientConnection {
     this.#socket.resume();
   }
 
-  /** For turns: sends something; strings are bytes. */
+  /** For exchanges: sends something; strings are bytes. */
   write(piece: string | Buffer): boolean {
     return this.#socket.write(piece, "latin1");
   }
@@ -146,19 +146,19 @@ export class ClientConnection {
     this.#socket.uncork();
   }
 
-  /** For turns: sends the last of a response. */
-  finish(turn: Turn, last: string | Buffer): void {
-    const { watcher } = turn;
+  /** For exchanges: sends the last of a response. */
+  finish(exchange: Exchange, last: string | Buffer): void {
+    const { watcher } = exchange;
     if (watcher === undefined) {
       if (last.length > 0) this.#socket.write(last, "latin1");
     } else {
-      this.#socket.write(last, "latin1", () => watcher.onTurnOver());
+      this.#socket.write(last, "latin1", () => watcher.onExchangeOver());
     }
-    if (turn !== this.#turn) return;
-    if (turn.closes) this.#closeGently(turn.flushMsMax);
+    if (exchange !== this.#exchange) return;
+    if (exchange.closes) this.#closeGently(exchange.flushMsMax);
     // Its head said that the connection stays open, so that the rest is read, however much it is.
-    else if (turn.body?.isComplete === false) turn.body.drop();
-    else this.#endTurn(turn);
+    else if (exchange.body?.isComplete === false) exchange.body.drop();
+    else this.#endExchange(exchange);
   }
 
   /** Whether what arrives is still read. */
@@ -176,9 +176,9 @@ export class ClientConnection {
     try {
       while (at < bytes.length && this.#isReading) {
         // Who does not read our answers gets no more of them.
-        if (this.#turn === undefined && this.#socket.writableNeedDrain) break;
-        if (this.#turn === undefined) at = this.#takeHead(bytes, at);
-        else if (this.#turn.body?.isComplete === false) at = this.#takeBody(bytes, at);
+        if (this.#exchange === undefined && this.#socket.writableNeedDrain) break;
+        if (this.#exchange === undefined) at = this.#takeHead(bytes, at);
+        else if (this.#exchange.body?.isComplete === false) at = this.#takeBody(bytes, at);
         else break;
       }
     } catch (error) {
@@ -204,24 +204,24 @@ export class ClientConnection {
     if (head === undefined) return bytes.length;
     const { line, fields, end: at } = head;
     const since = this.#since;
-    this.#wait("turn", Number.POSITIVE_INFINITY);
+    this.#wait("exchange", Number.POSITIVE_INFINITY);
     const body = fields.hasBody ? new RequestBody(this) : undefined;
-    const turn = new Turn(this, line, fields, body);
-    this.#turn = turn;
+    const exchange = new Exchange(this, line, fields, body);
+    this.#exchange = exchange;
     if (body === undefined) {
-      this.server.onTurn(turn);
+      this.server.onExchange(exchange);
       return at;
     }
     this.#deadline = since + this.server.timing.requestTicks;
     this.#bodies.begin(fields);
     // What is here already is there when the request is looked at.
     const end = at < bytes.length ? this.#takeBody(bytes, at) : at;
-    this.server.onTurn(turn);
+    this.server.onExchange(exchange);
     return end;
   }
 
   #takeBody(bytes: Buffer, from: number): number {
-    const { body } = this.#turn as Turn & { body: RequestBody };
+    const { body } = this.#exchange as Exchange & { body: RequestBody };
     const at = this.#bodies.push(bytes, from, body);
     if (this.#bodies.isDone) this.#onBodyEnd(body);
     return at;
@@ -230,15 +230,15 @@ export class ClientConnection {
   #onBodyEnd(body: RequestBody): void {
     this.#deadline = Number.POSITIVE_INFINITY;
     body.finish();
-    if (this.#turn?.isEnded === true) this.#endTurn(this.#turn);
+    if (this.#exchange?.isEnded === true) this.#endExchange(this.#exchange);
   }
 
   /** The response is written and the request read: the next one has its turn. */
-  #endTurn(turn: Turn): void {
-    this.#turn = undefined;
+  #endExchange(exchange: Exchange): void {
+    this.#exchange = undefined;
     const isFlushed = this.#socket.writableLength === 0;
     if (isFlushed) this.#wait("idle", this.server.timing.keepTicks);
-    else this.#wait("flush", this.#toFlushTicks(turn.flushMsMax));
+    else this.#wait("flush", this.#toFlushTicks(exchange.flushMsMax));
     if (!this.#isTaking) this.#goOn();
   }
 
@@ -263,13 +263,13 @@ export class ClientConnection {
 
   #onLate(): void {
     if (this.#phase === "head") this.#refuse(408);
-    else if (this.#phase === "turn") this.#breakBody(408);
+    else if (this.#phase === "exchange") this.#breakBody(408);
     else this.destroy();
   }
 
   /** What was sent is no request. */
   #refuse(status: RefusalStatus): void {
-    if (this.#turn !== undefined) {
+    if (this.#exchange !== undefined) {
       this.#breakBody(status);
       return;
     }
@@ -279,15 +279,15 @@ export class ClientConnection {
 
   /** The rest of the body does not come. */
   #breakBody(status: RefusalStatus): void {
-    const turn = this.#turn as Turn;
+    const exchange = this.#exchange as Exchange;
     this.#deadline = Number.POSITIVE_INFINITY;
-    turn.body?.abort();
-    turn.closes = true;
-    if (turn.isEnded) this.#closeGently();
-    else if (turn.isAnswered) turn.breakOff();
-    else if (turn.watcher !== undefined) turn.watcher.onBodyBroken(status);
+    exchange.body?.abort();
+    exchange.closes = true;
+    if (exchange.isEnded) this.#closeGently();
+    else if (exchange.isAnswered) exchange.breakOff();
+    else if (exchange.watcher !== undefined) exchange.watcher.onBodyBroken(status);
     else {
-      this.#turn = undefined;
+      this.#exchange = undefined;
       this.#refuse(status);
     }
   }
@@ -298,8 +298,8 @@ export class ClientConnection {
    */
   #closeGently(flushMs?: number): void {
     const socket = this.#socket;
-    this.#turn?.body?.abort();
-    this.#turn = undefined;
+    this.#exchange?.body?.abort();
+    this.#exchange = undefined;
     this.#ahead = NOTHING;
     this.#wait("linger", this.#toFlushTicks(flushMs));
     socket.once("end", () => socket.destroy());
@@ -308,13 +308,13 @@ export class ClientConnection {
   }
 
   #close(): void {
-    const turn = this.#turn;
-    this.#turn = undefined;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
     this.#wait("linger", Number.POSITIVE_INFINITY);
     this.server.onClosed(this);
-    if (turn === undefined) return;
-    if (!turn.isEnded) turn.watcher?.onTurnOver();
-    turn.body?.abort();
+    if (exchange === undefined) return;
+    if (!exchange.isEnded) exchange.watcher?.onExchangeOver();
+    exchange.body?.abort();
   }
 }
 

@@ -2,16 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { type Served, serve, settle, Wire } from "../../test/wire.js";
-import type { Turn } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
 
 /** Sends a request and answers it; what went out, and whether the connection was closed. */
 async function answer(
   text: string,
-  onTurn: (turn: Turn) => void,
+  onExchange: (exchange: Exchange) => void,
   prepare: (served: Served) => void = () => {},
 ) {
   const wire = new Wire();
-  prepare(serve(wire, { onTurn }));
+  prepare(serve(wire, { onExchange }));
   wire.arrive(text);
   await settle();
   return { text: wire.written, isClosed: wire.writableEnded || wire.destroyed };
@@ -23,17 +23,17 @@ const OLD = GET.replace("1.1", "1.0");
 const OLD_KEPT = OLD.replace("\r\n\r\n", "\r\nConnection: keep-alive\r\n\r\n");
 const CLOSE = GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
 
-const reply = (status: number, body: string) => (turn: Turn) =>
-  turn.reply(status, "X: y\r\n", body);
-const pass = (status: number, bytes: string) => (turn: Turn) =>
-  turn.pass(status, "Fine", "X: y\r\n", bytes, true);
+const reply = (status: number, body: string) => (exchange: Exchange) =>
+  exchange.reply(status, "X: y\r\n", body);
+const pass = (status: number, bytes: string) => (exchange: Exchange) =>
+  exchange.pass(status, "Fine", "X: y\r\n", bytes, true);
 
 /** Begins an answer, writes pieces and ends it. */
 function stream(status: number, length: number | undefined, ...pieces: readonly string[]) {
-  return (turn: Turn) => {
-    turn.begin(status, "Fine", "X: y\r\n", length, false);
-    for (const piece of pieces) turn.write(Buffer.from(piece));
-    turn.end();
+  return (exchange: Exchange) => {
+    exchange.begin(status, "Fine", "X: y\r\n", length, false);
+    for (const piece of pieces) exchange.write(Buffer.from(piece));
+    exchange.end();
   };
 }
 
@@ -79,8 +79,8 @@ describe("a whole answer", () => {
       false,
     ],
     [GET, pass(200, "\xe9"), `200 Fine\r\nX: y\r\n${KEEP}Content-Length: 1\r\n\r\n\xe9`, false],
-  ] as const)("%#", async (text, onTurn, out, isClosed) => {
-    expect(await answer(text, onTurn)).toEqual({ text: `HTTP/1.1 ${out}`, isClosed });
+  ] as const)("%#", async (text, onExchange, out, isClosed) => {
+    expect(await answer(text, onExchange)).toEqual({ text: `HTTP/1.1 ${out}`, isClosed });
   });
 
   it("of other letters than ASCII is as long as its bytes", async () => {
@@ -123,17 +123,17 @@ describe("an answer in pieces", () => {
       "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
       true,
     ],
-  ] as const)("%#", async (text, onTurn, out, isClosed) => {
-    const answered = await answer(text, onTurn);
+  ] as const)("%#", async (text, onExchange, out, isClosed) => {
+    const answered = await answer(text, onExchange);
     expect(answered.text.slice(answered.text.indexOf(DATE))).toBe(DATE + out);
     expect(answered.isClosed).toBe(isClosed);
   });
 
   it("that breaks off has no end that looks like one", async () => {
-    const { text, isClosed } = await answer(GET, (turn) => {
-      turn.begin(200, "Fine", "", undefined, false);
-      turn.write(Buffer.from("ab"));
-      turn.breakOff();
+    const { text, isClosed } = await answer(GET, (exchange) => {
+      exchange.begin(200, "Fine", "", undefined, false);
+      exchange.write(Buffer.from("ab"));
+      exchange.breakOff();
     });
     expect(text).toMatch(/\r\n\r\n2\r\nab\r\n$/);
     expect(isClosed).toBe(true);
@@ -148,9 +148,9 @@ describe("an answer before the whole request", () => {
     const wire = new Wire();
     const seen: string[] = [];
     serve(wire, {
-      onTurn: (turn) => {
-        seen.push(turn.target);
-        turn.reply(200, "", "");
+      onExchange: (exchange) => {
+        seen.push(exchange.target);
+        exchange.reply(200, "", "");
       },
     });
     wire.arrive(post("Content-Length: 50\r\n", GET));
@@ -172,9 +172,9 @@ describe("an answer before the whole request", () => {
   });
 
   it("sends 100 Continue once, and only to a client that waits for it", async () => {
-    const letSend = (turn: Turn) => {
-      turn.sendContinue();
-      turn.sendContinue();
+    const letSend = (exchange: Exchange) => {
+      exchange.sendContinue();
+      exchange.sendContinue();
     };
     const expecting = "Content-Length: 2\r\nExpect: 100-continue\r\n";
     const { text } = await answer(post(expecting, ""), letSend);

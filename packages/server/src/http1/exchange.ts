@@ -8,10 +8,10 @@ import type { ClientConnection, RefusalStatus } from "./client-connection.js";
 import type { RequestFields } from "./request-fields.js";
 import type { RequestLine } from "./request-line.js";
 
-/** Who has to know how a turn goes on. */
-export interface TurnWatcher {
+/** Who has to know how an exchange goes on. */
+export interface ExchangeWatcher {
   /** The response is out, or the client is gone. Told once. */
-  onTurnOver(): void;
+  onExchangeOver(): void;
   /** The client takes more of the response. */
   onClientReady(): void;
   /** The rest of the body can't be understood (400, 431), or took too long (408); nothing was answered yet. */
@@ -22,7 +22,7 @@ export interface TurnWatcher {
 const UNREAD_BYTES_MAX = 65_536;
 
 /** One request and its response. */
-export class Turn {
+export class Exchange {
   readonly connection: ClientConnection;
   readonly method: string;
   /** As it was sent, unless somebody has put it into one form. */
@@ -32,7 +32,7 @@ export class Turn {
   readonly fields: RequestFields;
   /** Undefined if there is none. */
   body: RequestBody | undefined;
-  watcher: TurnWatcher | undefined = undefined;
+  watcher: ExchangeWatcher | undefined = undefined;
   /** Whether the connection is closed after the response. */
   closes: boolean;
   /** How long the client may take to read the last of it; default as long as a connection may be idle. */
@@ -151,7 +151,7 @@ export class Turn {
   }
 
   /**
-   * Answers that the connection is a WebSocket from now on. What the client sends is the body of the turn, and
+   * Answers that the connection is a WebSocket from now on. What the client sends is the body of the exchange, and
    * {@link write} and {@link end} serve the other direction.
    */
   switchToWebSocket(reason: string, lines: string): RequestBody {

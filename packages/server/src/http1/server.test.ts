@@ -6,8 +6,8 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../test/certificate.js";
 import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
-import { connectTo, exchange, RawClient } from "../../test/raw-client.js";
-import type { Turn } from "./exchange.js";
+import { connectTo, RawClient, rawExchange } from "../../test/raw-client.js";
+import type { Exchange } from "./exchange.js";
 import { type Http1Bounds, Http1Server } from "./server.js";
 import { createTlsServer } from "./tls.js";
 
@@ -24,14 +24,14 @@ const BOUNDS: Http1Bounds = {
 
 /** `/late` is answered when the test says so, all else with its target. */
 async function start(isTls = false, bounds: Partial<Http1Bounds> = {}) {
-  const late: Turn[] = [];
-  const onTurn = (turn: Turn) => {
-    if (turn.target === "/late") late.push(turn);
-    else turn.reply(200, "", turn.target);
+  const late: Exchange[] = [];
+  const onExchange = (exchange: Exchange) => {
+    if (exchange.target === "/late") late.push(exchange);
+    else exchange.reply(200, "", exchange.target);
   };
   const toRefusal = (status: number) => `HTTP/1.1 ${status} Problem\r\nConnection: close\r\n\r\n`;
   const tls = isTls ? createTlsServer(toCertificate()).server : undefined;
-  const server = new Http1Server({ ...BOUNDS, ...bounds }, { onTurn, toRefusal }, tls);
+  const server = new Http1Server({ ...BOUNDS, ...bounds }, { onExchange, toRefusal }, tls);
   const address = await server.listen({ host: "127.0.0.1", port: 0 }, "test");
   onStop(() => server.close());
   return { url: `http://${address}`, server, late };
@@ -121,11 +121,11 @@ describe("a server", () => {
   it("answers within its ticks what came too slowly, and closes what is idle", async () => {
     const bounds = { headMsMax: 150, requestMsMax: 150, keepAliveMs: 150 };
     const { url } = await start(false, bounds);
-    expect(await exchange(url, "GET / HT")).toMatch(/^HTTP\/1.1 408 /);
-    expect(await exchange(url, "")).toBe("");
-    expect(await exchange(url, get("/a"))).toMatch(/\/a$/);
+    expect(await rawExchange(url, "GET / HT")).toMatch(/^HTTP\/1.1 408 /);
+    expect(await rawExchange(url, "")).toBe("");
+    expect(await rawExchange(url, get("/a"))).toMatch(/\/a$/);
     const body = "POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab";
-    expect(await exchange(url, body)).toMatch(/^HTTP\/1.1 408 /);
+    expect(await rawExchange(url, body)).toMatch(/^HTTP\/1.1 408 /);
   });
 });
 

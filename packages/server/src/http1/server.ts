@@ -1,4 +1,4 @@
-// A server for HTTP/1.1 over plain sockets or TLS, for doors whose requests take less time than node:http
+// A server for HTTP/1.1 over plain sockets or TLS, for listeners whose requests take less time than node:http
 // takes to wrap them (benches service/decide, service/reject, service/gateway-node). It is as strict as Node's
 // parser and in places stricter; what comes of a request is its handler's matter.
 
@@ -13,7 +13,7 @@ import {
   type ConnectionServer,
   type RefusalStatus,
 } from "./client-connection.js";
-import type { Turn } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
 
 /** The bounds of a server; times in milliseconds. */
 export interface Http1Bounds {
@@ -31,7 +31,7 @@ export interface Http1Bounds {
 /** Who answers. */
 export interface Http1Handler {
   /** A request whose turn it is. What is thrown is nobody's: catch it. */
-  onTurn(turn: Turn): void;
+  onExchange(exchange: Exchange): void;
   /** As {@link ConnectionServer.toRefusal}. */
   toRefusal(status: RefusalStatus, target: string): string;
 }
@@ -89,12 +89,12 @@ export class Http1Server implements ConnectionServer {
   /**
    * Listens, and returns where.
    *
-   * @param name - The door, for errors.
+   * @param name - The listener, for errors.
    * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
    */
   async listen(listen: ListenAddress, name: string): Promise<string> {
     const address = await listenAt(this.#server, listen, name);
-    // At the end of a turn: when a busy loop gets round to this, a request may have come in that nobody has
+    // At the end of an exchange: when a busy loop gets round to this, a request may have come in that nobody has
     // looked at, and its connection must not be taken for idle.
     this.#stopTicks = every(TICK_MS, () => atEndOfTurn(() => this.#onTick()));
     return address;
@@ -133,8 +133,8 @@ export class Http1Server implements ConnectionServer {
     return this.#handler.toRefusal(status, target);
   }
 
-  onTurn(turn: Turn): void {
-    this.#handler.onTurn(turn);
+  onExchange(exchange: Exchange): void {
+    this.#handler.onExchange(exchange);
   }
 
   onClosed(connection: ClientConnection): void {

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, expect, it } from "vitest";
 import { onStop, stopAll } from "../../test/proxy-stand.js";
 import { connectTo } from "../../test/raw-client.js";
-import type { Turn } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
 import { Http1Server } from "./server.js";
 import { copyApart, readShared } from "./shared-reads.js";
 
@@ -14,16 +14,16 @@ afterEach(stopAll);
 
 /** Answers with the target and the body, once that is whole. */
 async function startEcho(): Promise<string> {
-  const onTurn = (turn: Turn) => {
-    const { body, target } = turn;
-    const answer = () => turn.reply(200, "", `[${target} ${body?.held.toString() ?? ""}]`);
+  const onExchange = (exchange: Exchange) => {
+    const { body, target } = exchange;
+    const answer = () => exchange.reply(200, "", `[${target} ${body?.held.toString() ?? ""}]`);
     if (body === undefined) setTimeout(answer, 20);
     else body.whenHeld(1_000, answer);
   };
   const bounds = { headBytesMax: 16_384, fieldsMax: 100, headMsMax: 10_000, requestMsMax: 60_000 };
   const server = new Http1Server(
     { ...bounds, keepAliveMs: 65_000, connectionsMax: 100 },
-    { onTurn, toRefusal: (status) => `HTTP/1.1 ${status} Problem\r\n\r\n` },
+    { onExchange, toRefusal: (status) => `HTTP/1.1 ${status} Problem\r\n\r\n` },
   );
   onStop(() => server.close());
   return `http://${await server.listen({ host: "127.0.0.1", port: 0 }, "test")}`;

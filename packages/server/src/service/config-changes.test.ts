@@ -33,7 +33,7 @@ describe("changesForRestart", () => {
       { server: { drainMs: "5s", drainDelayMs: "3s", workers: 3 } },
       ["server.workers", "server.drainDelayMs", "server.drainMs"],
     ],
-    ["a door that comes", { decision: { listen: "127.0.0.1:8082" } }, ["decision"]],
+    ["a listener that comes", { decision: { listen: "127.0.0.1:8082" } }, ["decision"]],
     ["an upstream", { upstreams: { app: { targets: ["http://127.0.0.1:3001"] } } }, ["upstreams"]],
     ["the store", { store: { keysMax: 2_000 } }, ["store.keysMax"]],
     ["who callers are", { identity: { trustedProxies: ["10.0.0.0/8"] } }, ["identity"]],

@@ -14,7 +14,7 @@ export class ConfigInForce {
   readonly #started: Config;
   readonly #load: ConfigLoader | undefined;
   readonly #telemetry: Telemetry;
-  /** How its file looked at the start: doors may take long to open, and watching begins after that. */
+  /** How its file looked at the start: listeners may take long to open, and watching begins after that. */
   readonly #mark: string;
   #latest: Config;
   #hasFailed = false;

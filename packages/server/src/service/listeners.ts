@@ -1,48 +1,53 @@
-// The doors of a service as one: opened together, drained within a bound, closed together.
+// The listeners of a service as one: opened together, drained within a bound, closed together.
 
 import { after } from "../base/clock.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 
 /** How long the last answers of the admin port may take. */
 const ADMIN_DRAIN_MS_MAX = 1_000;
 
-/** Opens a door of a core. */
-export type DoorOpener = (core: Core) => Promise<OpenDoor>;
+/** Opens a listener of a core. */
+export type ListenerOpener = (core: Core) => Promise<Listener>;
 
-/** Opens all doors or none: if one can't be opened those that were are closed, and its error is thrown. */
-export async function openDoors(core: Core, openers: readonly DoorOpener[]): Promise<OpenDoor[]> {
+/** Opens all listeners or none: if one can't be opened those that were are closed, and its error is thrown. */
+export async function openListeners(
+  core: Core,
+  openers: readonly ListenerOpener[],
+): Promise<Listener[]> {
   const results = await Promise.allSettled(openers.map((open) => open(core)));
-  const doors = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const listeners = results.flatMap((result) =>
+    result.status === "fulfilled" ? [result.value] : [],
+  );
   const failed = results.find((result) => result.status === "rejected");
-  if (failed === undefined) return doors;
-  await closeDoors(doors);
+  if (failed === undefined) return listeners;
+  await closeListeners(listeners);
   throw failed.reason;
 }
 
-/** Tells those who ask after the health of these doors to go elsewhere; they serve as before. */
-export async function announceDrain(doors: readonly OpenDoor[]): Promise<void> {
-  await Promise.all(doors.map((door) => door.announceDrain?.()));
+/** Tells those who ask after the health of these listeners to go elsewhere; they serve as before. */
+export async function announceDrain(listeners: readonly Listener[]): Promise<void> {
+  await Promise.all(listeners.map((listener) => listener.announceDrain?.()));
 }
 
-/** Takes no further connections at any of these doors. */
-export function stopListening(doors: readonly OpenDoor[]): void {
-  for (const door of doors) door.stopListening();
+/** Takes no further connections at any of these listeners. */
+export function stopListening(listeners: readonly Listener[]): void {
+  for (const listener of listeners) listener.stopListening();
 }
 
 /**
- * Lets requests under way end. Returns the names of doors that had not drained within `drainMs`, or that
+ * Lets requests under way end. Returns the names of listeners that had not drained within `drainMs`, or that
  * failed to: something may be cut off when they are closed.
  */
-export async function drainDoors(
-  doors: readonly OpenDoor[],
+export async function drainListeners(
+  listeners: readonly Listener[],
   drainMs: number,
 ): Promise<readonly string[]> {
-  const open = new Set(doors.map(({ name }) => name));
-  // A door that fails is closed with the others, and must not cut their wait short.
+  const open = new Set(listeners.map(({ name }) => name));
+  // A listener that fails is closed with the others, and must not cut their wait short.
   const drained = Promise.allSettled(
-    doors.map(async (door) => {
-      await door.drain();
-      open.delete(door.name);
+    listeners.map(async (listener) => {
+      await listener.drain();
+      open.delete(listener.name);
     }),
   );
   await within(drainMs, drained);
@@ -50,24 +55,24 @@ export async function drainDoors(
 }
 
 /**
- * Drains the doors that serve requests within `drainMs`, and then, when `others` have drained too, the admin
+ * Drains the listeners that serve requests within `drainMs`, and then, when `others` have drained too, the admin
  * port: it tells meanwhile that readiness fails. Returns what {@link drainDoors} does of those that serve.
  */
 export async function drainAll(
-  doors: readonly OpenDoor[],
+  listeners: readonly Listener[],
   drainMs: number,
   others: Promise<readonly string[]> = Promise.resolve([]),
 ): Promise<readonly string[]> {
-  const isAdmin = ({ name }: OpenDoor) => name === "admin";
-  const serving = doors.filter((door) => !isAdmin(door));
-  const late = await Promise.all([others, drainDoors(serving, drainMs)]);
-  await drainDoors(doors.filter(isAdmin), ADMIN_DRAIN_MS_MAX);
+  const isAdmin = ({ name }: Listener) => name === "admin";
+  const serving = listeners.filter((listener) => !isAdmin(listener));
+  const late = await Promise.all([others, drainListeners(serving, drainMs)]);
+  await drainListeners(listeners.filter(isAdmin), ADMIN_DRAIN_MS_MAX);
   return late.flat();
 }
 
-/** Closes all doors, each whatever becomes of the others. */
-export async function closeDoors(doors: readonly OpenDoor[]): Promise<void> {
-  await Promise.allSettled(doors.map((door) => door.close()));
+/** Closes all listeners, each whatever becomes of the others. */
+export async function closeListeners(listeners: readonly Listener[]): Promise<void> {
+  await Promise.allSettled(listeners.map((listener) => listener.close()));
 }
 
 /** Resolves when `task` has, or after `ms`. */

@@ -1,9 +1,9 @@
-// What of a service runs in other processes, as the service needs it: doors that are open there, and whoever
+// What of a service runs in other processes, as the service needs it: listeners that are open there, and whoever
 // has to be told what changes here.
 
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config, TelemetryConfig } from "../config/config.js";
-import type { OpenDoor } from "../core/core.js";
+import type { Listener } from "../core/core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 
 /** What a process that starts has to know of the service as it is then. */
@@ -17,13 +17,13 @@ export type OthersMaker = (inForce: () => InForce) => OtherProcesses;
 
 /** The other processes of a service. */
 export interface OtherProcesses {
-  /** Doors that are open there. The service drains and closes them by the verbs below. */
-  readonly doors: readonly OpenDoor[];
+  /** Listeners that are open there. The service drains and closes them by the verbs below. */
+  readonly listeners: readonly Listener[];
   /** Why they take no requests, in words; empty if they do. */
   readonly unreadyReasons: readonly string[];
   /** What the admin port asks of all processes together. */
   readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top">;
-  /** Starts them: their doors are open when it resolves, or none is. */
+  /** Starts them: their listeners are open when it resolves, or none is. */
   start(): Promise<void>;
   /** Tells them of rules that have come into force here. */
   replaceRules(written: WrittenRules): void;
@@ -31,9 +31,9 @@ export interface OtherProcesses {
   haveRules(): Promise<void>;
   /** Tells them of a configuration that was accepted here; rejects if one did not take it. */
   reload(config: Config): Promise<void>;
-  /** Tells those who ask after the health of doors to go elsewhere; they serve as before. */
+  /** Tells those who ask after the health of listeners to go elsewhere; they serve as before. */
   announceDrain(): void;
-  /** Lets requests under way end. Returns the names of doors at which they had not in time. */
+  /** Lets requests under way end. Returns the names of listeners at which they had not in time. */
   drain(): Promise<readonly string[]>;
   /** Ends them. */
   close(): Promise<void>;

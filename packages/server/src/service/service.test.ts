@@ -1,4 +1,4 @@
-// The life of a service: all doors or none, a drain that readiness precedes, and a close that leaves nothing.
+// The life of a service: all listeners or none, a drain that readiness precedes, and a close that leaves nothing.
 
 import { unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core/core.js";
+import type { Listener } from "../core/core.js";
 import { readRules } from "../core/rules-in-force.js";
 import { quietTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import type { DoorOpener } from "./listeners.js";
+import type { ListenerOpener } from "./listeners.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 const FACTS = { method: "GET", path: "/" };
@@ -27,7 +27,7 @@ async function started(config: Config, options: ServiceOptions): Promise<Service
   return service;
 }
 
-class FakeDoor implements OpenDoor {
+class FakeListener implements Listener {
   readonly name: string;
   readonly url = "http://127.0.0.1:0";
   readonly events: string[];
@@ -57,15 +57,15 @@ class FakeDoor implements OpenDoor {
   }
 }
 
-function fakeDoors(...names: string[]) {
+function fakeListeners(...names: string[]) {
   const events: string[] = [];
-  const doors = names.map((name) => new FakeDoor(name, events));
-  const openers = doors.map(
-    (door): DoorOpener =>
+  const listeners = names.map((name) => new FakeListener(name, events));
+  const openers = listeners.map(
+    (listener): ListenerOpener =>
       async () =>
-        door,
+        listener,
   );
-  return { events, doors, openers };
+  return { events, listeners, openers };
 }
 
 /** Telemetry that remembers reloads and warnings. */
@@ -90,9 +90,9 @@ function ruleFile(limit: string) {
 }
 
 describe("start", () => {
-  it("closes what is open if one door can't be opened, and says why", async () => {
-    const { events, openers } = fakeDoors("gateway");
-    const failing: DoorOpener = async () => {
+  it("closes what is open if one listener can't be opened, and says why", async () => {
+    const { events, openers } = fakeListeners("gateway");
+    const failing: ListenerOpener = async () => {
       throw new Error("address in use");
     };
     const starting = startService(toTestConfig(), { openers: [...openers, failing] });
@@ -100,7 +100,7 @@ describe("start", () => {
     expect(events).toEqual(["close gateway"]);
   });
 
-  it("names the rule that a door without responses can't keep", async () => {
+  it("names the rule that a listener without responses can't keep", async () => {
     const permits = { id: "slots", limit: { concurrency: { limit: 2, permitMs: 1_000 } } };
     const listen = { host: "127.0.0.1", port: 0 };
     const decision = { listen, tokens: [], forwardAuth: true, bodyBytesMax: 1_024 };
@@ -114,13 +114,13 @@ describe("start", () => {
 
 describe("drain", () => {
   it("fails readiness first, waits for the last request, and closes the admin port last", async () => {
-    const { events, doors, openers } = fakeDoors("gateway", "decision", "admin");
+    const { events, listeners, openers } = fakeListeners("gateway", "decision", "admin");
     const service = await started(toTestConfig(), { openers });
     expect(service.isReady()).toBe(true);
     const draining = service.drain();
     expect(service.isReady()).toBe(false);
     await vi.waitFor(() => expect(events).toEqual(["drain gateway", "drain decision"]));
-    for (const door of doors) door.finish();
+    for (const listener of listeners) listener.finish();
     await draining;
     const closed = ["close gateway", "close decision", "close admin"];
     expect(events.slice(2)).toEqual(["drain admin", ...closed]);
@@ -128,20 +128,20 @@ describe("drain", () => {
 
   it("begins drainDelayMs after readiness has failed", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { events, doors, openers } = fakeDoors("gateway");
-    doors[0].announceDrain = async () => void events.push("announce gateway");
+    const { events, listeners, openers } = fakeListeners("gateway");
+    listeners[0].announceDrain = async () => void events.push("announce gateway");
     const service = await started(toTestConfig({ drainDelayMs: 5_000 }), { openers });
     const draining = service.drain();
     await vi.advanceTimersByTimeAsync(4_999);
     expect([service.isReady(), events]).toEqual([false, ["announce gateway"]]);
     await vi.advanceTimersByTimeAsync(1);
     expect(events).toEqual(["announce gateway", "drain gateway"]);
-    doors[0].finish();
+    listeners[0].finish();
     await draining;
   });
 
   it("is left out if the service is closed during its delay", async () => {
-    const { events, openers } = fakeDoors("gateway");
+    const { events, openers } = fakeListeners("gateway");
     const service = await started(toTestConfig({ drainDelayMs: 3_600_000 }), { openers });
     const draining = service.drain();
     await service.close();
@@ -149,26 +149,26 @@ describe("drain", () => {
     expect(events).toEqual(["close gateway"]);
   });
 
-  it("waits for the others where a door fails to drain", async () => {
-    const { events, doors, openers } = fakeDoors("gateway", "decision");
+  it("waits for the others where a listener fails to drain", async () => {
+    const { events, listeners, openers } = fakeListeners("gateway", "decision");
     const service = await started(toTestConfig(), { openers });
-    doors[1].drain = () => Promise.reject(new Error("broken"));
+    listeners[1].drain = () => Promise.reject(new Error("broken"));
     const draining = service.drain();
     await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));
-    doors[0].finish();
+    listeners[0].finish();
     await draining;
     expect(events.slice(1)).toEqual(["close gateway", "close decision"]);
   });
 
   it("closes what has not drained within drainMs", async () => {
-    const { events, openers } = fakeDoors("gateway");
+    const { events, openers } = fakeListeners("gateway");
     const service = await started(toTestConfig({ drainMs: 20 }), { openers });
     await service.drain();
     expect(events).toEqual(["drain gateway", "close gateway"]);
   });
 
   it("is cut short by close", async () => {
-    const { events, openers } = fakeDoors("gateway");
+    const { events, openers } = fakeListeners("gateway");
     const service = await started(toTestConfig(), { openers });
     void service.drain();
     await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));

@@ -1,16 +1,22 @@
-// A service: a core, and the doors that are configured, opened together and closed together, with rules that
-// are kept in force in between. Some of the doors may be those of other processes.
+// A service: a core, and the listeners that are configured, opened together and closed together, with rules that
+// are kept in force in between. Some of the listeners may be those of other processes.
 
 import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
-import type { Core, OpenDoor } from "../core/core.js";
+import type { Core, Listener } from "../core/core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
 import { type Readiness, readinessOf } from "../core/readiness.js";
 import { RulesInForce } from "../core/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
-import { announceDrain, closeDoors, type DoorOpener, drainAll, openDoors } from "./listeners.js";
+import {
+  announceDrain,
+  closeListeners,
+  drainAll,
+  type ListenerOpener,
+  openListeners,
+} from "./listeners.js";
 import { oneAtATime } from "./one-at-a-time.js";
 import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./open-listeners.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
@@ -21,8 +27,8 @@ export interface ServiceOptions extends CoreOptions {
   readonly loadConfig?: ConfigLoader | undefined;
   /** What the telemetry that is given hashes keys with, so that workers do too. Default: a new secret. */
   readonly keySecret?: string;
-  /** Opens these instead of the doors that are configured. */
-  readonly openers?: readonly DoorOpener[];
+  /** Opens these instead of the listeners that are configured. */
+  readonly openers?: readonly ListenerOpener[];
   /** Told that a running service can't go on. Default: nobody is. */
   readonly onFailed?: (error: unknown) => void;
 }
@@ -30,7 +36,7 @@ export interface ServiceOptions extends CoreOptions {
 /** A running service. */
 export interface Service {
   readonly core: Core & Pick<OwnedCore, "storeReach">;
-  readonly doors: readonly OpenDoor[];
+  readonly listeners: readonly Listener[];
   /** Whether it takes requests: it is not draining, and has the store that readiness asks for. */
   isReady(): boolean;
   /** Why it takes none, in words; empty if it is ready. */
@@ -50,7 +56,7 @@ export interface Service {
 }
 
 /**
- * Starts a service: all of its doors are open when it resolves, or none.
+ * Starts a service: all of its listeners are open when it resolves, or none.
  *
  * @throws What is wrong with the rules, or the error of an address that can't be listened at.
  */
@@ -60,7 +66,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
 }
 
 /**
- * Opens a service over a core, which is closed if that fails. With other processes, those have the doors that
+ * Opens a service over a core, which is closed if that fails. With other processes, those have the listeners that
  * can be shared.
  */
 export async function openService(
@@ -86,7 +92,7 @@ class RunningService implements Service {
   readonly #rules: RulesInForce;
   readonly #config: ConfigInForce;
   /** Of this process. */
-  #doors: readonly OpenDoor[] = [];
+  #listeners: readonly Listener[] = [];
   readonly #reloadOnce = oneAtATime(() => this.#reload());
   #stopWatching: CancelTimer = () => {};
   /** Cuts the delay before a drain short. */
@@ -113,8 +119,8 @@ class RunningService implements Service {
     }));
   }
 
-  get doors(): readonly OpenDoor[] {
-    return [...(this.#others?.doors ?? []), ...this.#doors];
+  get listeners(): readonly Listener[] {
+    return [...(this.#others?.listeners ?? []), ...this.#listeners];
   }
 
   isReady(): boolean {
@@ -125,10 +131,10 @@ class RunningService implements Service {
     return [...this.#readiness.reasons, ...(this.#others?.unreadyReasons ?? [])];
   }
 
-  /** Opens all doors, or throws. Default: those that are configured. */
-  async open(openers: readonly DoorOpener[] = this.#toOpeners()): Promise<void> {
+  /** Opens all listeners, or throws. Default: those that are configured. */
+  async open(openers: readonly ListenerOpener[] = this.#toOpeners()): Promise<void> {
     await this.#others?.start();
-    this.#doors = await openDoors(this.core, openers);
+    this.#listeners = await openListeners(this.core, openers);
     await this.core.storeReach.known;
     this.#readiness.open();
     // What is wrong with it is told where it is seen.
@@ -149,7 +155,7 @@ class RunningService implements Service {
     return this.#closing;
   }
 
-  #toOpeners(): readonly DoorOpener[] {
+  #toOpeners(): readonly ListenerOpener[] {
     const { config } = this.core;
     const shared = this.#others === undefined ? sharedOpenersOf(config) : [];
     return [...shared, ...singleOpenersOf(config), adminOpenerOf(this.#toControl())];
@@ -176,7 +182,7 @@ class RunningService implements Service {
     this.#rules.reload(next.rules);
     await this.#others?.haveRules();
     this.#config.accept(next);
-    await Promise.all(this.#doors.map((door) => door.reload?.()));
+    await Promise.all(this.#listeners.map((listener) => listener.reload?.()));
     await this.#others?.reload(next);
   }
 
@@ -191,15 +197,15 @@ class RunningService implements Service {
     this.#readiness.shut();
     await this.#announceDrain(config.drainDelayMs);
     if (this.#closing !== undefined) return this.#closing;
-    const late = await drainAll(this.#doors, config.drainMs, this.#others?.drain());
-    if (late.length > 0) telemetry.log.warn({ doors: late }, "not drained in time; closing");
+    const late = await drainAll(this.#listeners, config.drainMs, this.#others?.drain());
+    if (late.length > 0) telemetry.log.warn({ listeners: late }, "not drained in time; closing");
     await this.close();
   }
 
   /** Whoever sends requests here hears that this is about to end, while everything is still served. */
   async #announceDrain(delayMs: number): Promise<void> {
     this.#others?.announceDrain();
-    await Promise.all([announceDrain(this.#doors), pause(delayMs, this.#ending.signal)]);
+    await Promise.all([announceDrain(this.#listeners), pause(delayMs, this.#ending.signal)]);
   }
 
   async #close(): Promise<void> {
@@ -208,7 +214,7 @@ class RunningService implements Service {
     this.#rules.close();
     this.#stopWatching();
     await this.#others?.close();
-    await closeDoors(this.#doors);
+    await closeListeners(this.#listeners);
     await this.core.close();
   }
 }

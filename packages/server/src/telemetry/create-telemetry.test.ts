@@ -54,10 +54,10 @@ describe("metrics of decisions", () => {
       [ofLogin("identity")]: 0,
       [ofLogin("store")]: 0,
     });
-    expect(await linesOf(telemetry, "http_429_total")).toEqual({ 'door="gateway"': 1 });
+    expect(await linesOf(telemetry, "http_429_total")).toEqual({ 'listener="gateway"': 1 });
     expect(await linesOf(telemetry, "rate_limiter_http_refusals_total")).toEqual({
-      'door="gateway",status="429"': 1,
-      'door="gateway",status="403"': 1,
+      'listener="gateway",status="429"': 1,
+      'listener="gateway",status="403"': 1,
     });
     expect(await linesOf(telemetry, "rate_limiter_decision_source_total")).toMatchObject({
       'source="memory"': 5,
@@ -78,10 +78,10 @@ describe("metrics of decisions", () => {
       [ofLogin("limit")]: 3,
     });
     expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toEqual({
-      'door="gateway",outcome="allowed"': 2,
-      'door="gateway",outcome="delayed"': 0,
-      'door="gateway",outcome="blocked"': 3,
-      'door="gateway",outcome="unmatched"': 0,
+      'listener="gateway",outcome="allowed"': 2,
+      'listener="gateway",outcome="delayed"': 0,
+      'listener="gateway",outcome="blocked"': 3,
+      'listener="gateway",outcome="unmatched"': 0,
     });
   });
 
@@ -121,10 +121,10 @@ describe("metrics of decisions", () => {
     await decide(telemetry, policy, 3, { ...facts, path: "/other" });
     await decide(telemetry, policy, 4, { ...facts, path: "/mine" });
     expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toEqual({
-      'door="gateway",outcome="allowed"': 1,
-      'door="gateway",outcome="delayed"': 1,
-      'door="gateway",outcome="blocked"': 4,
-      'door="gateway",outcome="unmatched"': 3,
+      'listener="gateway",outcome="allowed"': 1,
+      'listener="gateway",outcome="delayed"': 1,
+      'listener="gateway",outcome="blocked"': 4,
+      'listener="gateway",outcome="unmatched"': 3,
     });
     expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
       'rule="mine",endpoint="/mine",key_type="user",outcome="identity"': 4,
@@ -271,9 +271,9 @@ describe("decisions that no policy made", () => {
       [of("dark", "blocked")]: 1,
     });
     expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
-      'door="envoy",outcome="allowed"': 2,
-      'door="envoy",outcome="blocked"': 1,
-      'door="envoy",outcome="unmatched"': 1,
+      'listener="envoy",outcome="allowed"': 2,
+      'listener="envoy",outcome="blocked"': 1,
+      'listener="envoy",outcome="unmatched"': 1,
     });
     const key = expect.stringMatching(/^hmac:/);
     const code = "RATE_LIMIT_EXCEEDED";
@@ -298,8 +298,8 @@ describe("decisions that no policy made", () => {
       [of("limit")]: 1,
     });
     expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
-      'door="decision",outcome="allowed"': 2,
-      'door="decision",outcome="blocked"': 1,
+      'listener="decision",outcome="allowed"': 2,
+      'listener="decision",outcome="blocked"': 1,
     });
     expect(await telemetry.metrics()).not.toContain("user:4");
   });

@@ -20,7 +20,7 @@ import { createRegistry } from "./registry.js";
 import { Troubles } from "./repeated-problems.js";
 import { RuleMeters } from "./rule-meters.js";
 import { Figures } from "./store-figures.js";
-import type { DoorName, Judged, Judgement, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import type { Judged, Judgement, ListenerName, Telemetry, UpstreamOutcome } from "./telemetry.js";
 import { toTopReport } from "./top.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
@@ -64,12 +64,12 @@ class ServiceTelemetry implements Telemetry {
   readonly #tally: DecisionTally;
   readonly #decisionLog: DecisionLog;
   readonly #figures = new Figures();
-  readonly #latencies = new Map<DoorName, Latency>();
+  readonly #latencies = new Map<ListenerName, Latency>();
   readonly #storeTimes = new StoreTimes((operation, error) =>
     this.trouble("a call of the store failed", error, { operation }),
   );
   readonly #fallback: FallbackTime;
-  readonly #refusals = new Counts(["door", "status"]);
+  readonly #refusals = new Counts(["listener", "status"]);
   readonly #reloads = new Counts(["what", "outcome"]);
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
@@ -110,38 +110,38 @@ class ServiceTelemetry implements Telemetry {
     });
   }
 
-  decided(door: DoorName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
-    this.#tally.count(door, decision);
-    this.#decisionLog.see(door, decision);
-    this.#trace?.(door, decision, ms ?? 0);
-    if (ms !== undefined) this.tookMs(door, ms);
+  decided(listener: ListenerName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
+    this.#tally.count(listener, decision);
+    this.#decisionLog.see(listener, decision);
+    this.#trace?.(listener, decision, ms ?? 0);
+    if (ms !== undefined) this.tookMs(listener, ms);
   }
 
-  judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
-    this.#tally.judge(door, isAllowed, judgements);
-    this.#decisionLog.judge(door, isAllowed, judgements);
+  judged(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+    this.#tally.judge(listener, isAllowed, judgements);
+    this.#decisionLog.judge(listener, isAllowed, judgements);
   }
 
-  judgedInline(door: DoorName, key: string, cost: number, verdict: Judged): void {
-    this.#tally.judgeInline(door, key, verdict);
-    this.#decisionLog.judgeInline(door, key, cost, verdict);
+  judgedInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void {
+    this.#tally.judgeInline(listener, key, verdict);
+    this.#decisionLog.judgeInline(listener, key, cost, verdict);
   }
 
   together<T>(report: () => T): T {
     return this.#tally.atOneInstant(report);
   }
 
-  tookMs(door: DoorName, ms: number): void {
-    let latency = this.#latencies.get(door);
+  tookMs(listener: ListenerName, ms: number): void {
+    let latency = this.#latencies.get(listener);
     if (latency === undefined) {
       latency = new Latency();
-      this.#latencies.set(door, latency);
+      this.#latencies.set(listener, latency);
     }
     latency.observeMs(ms);
   }
 
-  refused(door: DoorName, status: number): void {
-    this.#refusals.add(door, String(status));
+  refused(listener: ListenerName, status: number): void {
+    this.#refusals.add(listener, String(status));
   }
 
   trouble(kind: string, error: unknown, fields?: object): void {

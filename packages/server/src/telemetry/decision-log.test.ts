@@ -48,7 +48,7 @@ describe("the decision log", () => {
     await decide(facts, 3);
     const line = {
       msg: "decision",
-      door: "gateway",
+      listener: "gateway",
       rule: "login",
       keyType: "user",
       key: expect.stringMatching(/^hmac:[0-9a-f]{16}$/),

@@ -13,11 +13,11 @@ import {
 import type { KeyHash } from "./key-hash.js";
 import { toEndpoint } from "./rule-meters.js";
 import {
-  type DoorName,
   INLINE_KEY_TYPE,
   INLINE_RULE,
   type Judged,
   type Judgement,
+  type ListenerName,
 } from "./telemetry.js";
 
 /** So many lines about decisions are written in one second; what comes beyond is counted. */
@@ -60,28 +60,32 @@ export class DecisionLog {
   }
 
   /** Logs a decision, if its turn comes. */
-  see(door: DoorName, decision: PolicyDecision): void {
+  see(listener: ListenerName, decision: PolicyDecision): void {
     if (!this.#isWanted(decision.allowed)) return;
-    this.#options.log.info(this.#toLine(door, decision), "decision");
+    this.#options.log.info(this.#toLine(listener, decision), "decision");
   }
 
   /** Logs a decision that no policy made, by the limit that bound. */
-  judge(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+  judge(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
     if (!this.#isWanted(isAllowed)) return;
     const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
-    this.#write(door, isAllowed, bound);
+    this.#write(listener, isAllowed, bound);
   }
 
   /** Logs a decision by a limit that came with its request. */
-  judgeInline(door: DoorName, key: string, cost: number, verdict: Judged): void {
+  judgeInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void {
     if (!this.#isWanted(verdict.allowed)) return;
     const bound = { rule: INLINE_RULE, keyType: INLINE_KEY_TYPE, key, cost, verdict };
-    this.#write(door, verdict.allowed, bound);
+    this.#write(listener, verdict.allowed, bound);
   }
 
-  #write(door: DoorName, isAllowed: boolean, bound: Omit<Judgement, "isShadow"> | undefined): void {
+  #write(
+    listener: ListenerName,
+    isAllowed: boolean,
+    bound: Omit<Judgement, "isShadow"> | undefined,
+  ): void {
     const line = {
-      door,
+      listener,
       rule: bound?.rule ?? null,
       keyType: bound?.keyType ?? null,
       key: bound === undefined ? null : this.#options.hashKey(bound.key),
@@ -122,11 +126,11 @@ export class DecisionLog {
     this.#leftOut = 0;
   }
 
-  #toLine(door: DoorName, decision: PolicyDecision): Record<string, unknown> {
+  #toLine(listener: ListenerName, decision: PolicyDecision): Record<string, unknown> {
     const bound = boundOf(decision);
     const { reason } = decision;
     return {
-      door,
+      listener,
       rule: decision.rule ?? null,
       keyType: bound === undefined ? null : describeKey(bound.rule.key),
       key: bound === undefined ? null : this.#options.hashKey(bound.charge.key),

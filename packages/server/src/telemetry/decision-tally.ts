@@ -7,11 +7,11 @@ import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
 import {
-  type DoorName,
   INLINE_KEY_TYPE,
   INLINE_RULE,
   type Judged,
   type Judgement,
+  type ListenerName,
 } from "./telemetry.js";
 
 /** Rates are told over one to two of these. */
@@ -23,8 +23,8 @@ export const KEYS_PERIOD_MS = 300_000;
 /** So many types of keys are told apart; those beyond are `other`. */
 export const KEY_TYPES_MAX = 100;
 
-/** How decisions of a door ended. `unmatched`: no rule counted the request. */
-export interface DoorCounts {
+/** How decisions of a listener ended. `unmatched`: no rule counted the request. */
+export interface ListenerCounts {
   allowed: number;
   delayed: number;
   blocked: number;
@@ -41,9 +41,9 @@ export interface TallyOptions {
   readonly toRule: (ruleId: string) => Rule | undefined;
 }
 
-/** Numbers of decisions by rule, door, source and type of key. */
+/** Numbers of decisions by rule, listener, source and type of key. */
 export class DecisionTally {
-  readonly doors = new Map<DoorName, DoorCounts>();
+  readonly listeners = new Map<ListenerName, ListenerCounts>();
   readonly sources: Record<Source, number> = {
     memory: 0,
     store: 0,
@@ -57,9 +57,9 @@ export class DecisionTally {
   readonly #keyTypes = new Map<string, DistinctKeys>();
   #keyPeriod = 0;
   #heldMs: number | undefined = undefined;
-  // Most decisions come through the door of the one before.
-  #door: DoorName | undefined = undefined;
-  #doorCounts = newDoorCounts();
+  // Most decisions come through the listener of the one before.
+  #listener: ListenerName | undefined = undefined;
+  #listenerCounts = newListenerCounts();
   // Of the decision that is being counted:
   #period = 0;
   #isAllowed = true;
@@ -78,38 +78,38 @@ export class DecisionTally {
   }
 
   /** Counts a decision. */
-  count(door: DoorName, decision: PolicyDecision): void {
+  count(listener: ListenerName, decision: PolicyDecision): void {
     this.#begin(decision.allowed);
     if (!decision.allowed) this.#reason = decision.reason ?? "limit";
     decision.eachCharge(this.#see);
     const isMatched = this.#rule !== undefined;
     this.#endRule();
     if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
-    this.#countDoor(door, isMatched || !decision.allowed);
+    this.#countListener(listener, isMatched || !decision.allowed);
     if (isMatched) this.sources[decision.source]++;
   }
 
   /** Counts a decision that no policy made. */
-  judge(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+  judge(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
     this.#begin(isAllowed);
     this.#reason = "limit";
     for (const { rule, keyType, key, isShadow, verdict } of judgements) {
       this.#note(verdict, key);
-      this.#countCharge(this.#options.meters.named(door, rule, keyType), key, isShadow, true);
+      this.#countCharge(this.#options.meters.named(listener, rule, keyType), key, isShadow, true);
     }
-    this.#countDoor(door, judgements.length > 0);
+    this.#countListener(listener, judgements.length > 0);
     const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
     if (bound !== undefined) this.sources[bound.verdict.source]++;
   }
 
   /** Counts a decision by a limit that came with its request: `judge` of one, without the list. */
-  judgeInline(door: DoorName, key: string, verdict: Judged): void {
+  judgeInline(listener: ListenerName, key: string, verdict: Judged): void {
     this.#begin(verdict.allowed);
     this.#reason = "limit";
     this.#note(verdict, key);
-    const meter = this.#options.meters.named(door, INLINE_RULE, INLINE_KEY_TYPE);
+    const meter = this.#options.meters.named(listener, INLINE_RULE, INLINE_KEY_TYPE);
     this.#countCharge(meter, key, false, true);
-    this.#countDoor(door, true);
+    this.#countListener(listener, true);
     this.sources[verdict.source]++;
   }
 
@@ -199,19 +199,19 @@ export class DecisionTally {
     meter.blocked.identity++;
   }
 
-  #countDoor(door: DoorName, isMatched: boolean): void {
-    if (door !== this.#door) this.#enter(door);
-    const counts = this.#doorCounts;
+  #countListener(listener: ListenerName, isMatched: boolean): void {
+    if (listener !== this.#listener) this.#enter(listener);
+    const counts = this.#listenerCounts;
     if (!this.#isAllowed) counts.blocked++;
     else if (!isMatched) counts.unmatched++;
     else if (this.#isDelayed) counts.delayed++;
     else counts.allowed++;
   }
 
-  #enter(door: DoorName): void {
-    this.#door = door;
-    this.#doorCounts = this.doors.get(door) ?? newDoorCounts();
-    this.doors.set(door, this.#doorCounts);
+  #enter(listener: ListenerName): void {
+    this.#listener = listener;
+    this.#listenerCounts = this.listeners.get(listener) ?? newListenerCounts();
+    this.listeners.set(listener, this.#listenerCounts);
   }
 
   #keysOf(keyType: string): DistinctKeys {
@@ -231,6 +231,6 @@ export class DecisionTally {
   }
 }
 
-function newDoorCounts(): DoorCounts {
+function newListenerCounts(): ListenerCounts {
   return { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
 }

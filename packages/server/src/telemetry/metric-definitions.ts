@@ -25,19 +25,21 @@ export const METRICS = {
   decisions: counter(
     "rate_limiter_decisions_total",
     "Decisions, each once however many rules it has; unmatched if no rule counted the request.",
-    ["door", "outcome"],
+    ["listener", "outcome"],
   ),
   sources: counter(
     "rate_limiter_decision_source_total",
     "Decisions under at least one rule, by what made the one that bound.",
     ["source"],
   ),
-  decisionSeconds: histogram("rate_limiter_decision_seconds", "How long decisions took.", ["door"]),
-  http429: counter("http_429_total", "Responses with status 429 that Sluice wrote.", ["door"]),
+  decisionSeconds: histogram("rate_limiter_decision_seconds", "How long decisions took.", [
+    "listener",
+  ]),
+  http429: counter("http_429_total", "Responses with status 429 that Sluice wrote.", ["listener"]),
   refusals: counter(
     "rate_limiter_http_refusals_total",
     "Responses that Sluice wrote instead of going on, by status.",
-    ["door", "status"],
+    ["listener", "status"],
   ),
   redisSeconds: histogram(
     "rate_limiter_redis_latency_seconds",

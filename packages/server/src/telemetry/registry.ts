@@ -10,18 +10,18 @@ import { METRICS, type MetricKey } from "./metric-definitions.js";
 import type { RuleMeter, RuleMeters } from "./rule-meters.js";
 import { addMetric, type Sample } from "./sampled-metric.js";
 import type { Figures } from "./store-figures.js";
-import type { DoorName } from "./telemetry.js";
+import type { ListenerName } from "./telemetry.js";
 
 /** Where the values come from. */
 export interface MetricSources {
   readonly meters: RuleMeters;
   readonly tally: DecisionTally;
   readonly decisionLog: DecisionLog;
-  readonly latencies: ReadonlyMap<DoorName, Latency>;
+  readonly latencies: ReadonlyMap<ListenerName, Latency>;
   readonly storeTimes: StoreTimes;
   readonly figures: Figures;
   readonly fallback: FallbackTime;
-  /** By door and status. */
+  /** By listener and status. */
   readonly refusals: Counts;
   readonly reloads: Counts;
   readonly reloadFailed: Counts;
@@ -68,8 +68,8 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
       : { allowed: meter.shadowAllowed, blocked: meter.shadowBlocked },
   ),
   *decisions({ tally }) {
-    for (const [door, counts] of tally.doors) {
-      for (const [outcome, value] of Object.entries(counts)) yield of(value, { door, outcome });
+    for (const [listener, counts] of tally.listeners) {
+      for (const [outcome, value] of Object.entries(counts)) yield of(value, { listener, outcome });
     }
   },
   *sources({ tally }) {
@@ -77,11 +77,11 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   },
   *decisionSeconds({ latencies }) {
     const { name } = METRICS.decisionSeconds;
-    for (const [door, latency] of latencies) yield* latency.samples(name, { door });
+    for (const [listener, latency] of latencies) yield* latency.samples(name, { listener });
   },
   *http429({ refusals }) {
     for (const { labels, value } of refusals.samples()) {
-      if (labels.status === "429") yield of(value, { door: labels.door });
+      if (labels.status === "429") yield of(value, { listener: labels.listener });
     }
   },
   refusals: ({ refusals }) => refusals.samples(),

@@ -81,8 +81,9 @@ describe("trouble", () => {
       { logLevel: "info", decisionLogShare: 0, region: "local", topKeysMax: 5 },
       { destination: { write: (line) => void lines.push(JSON.parse(line)) } },
     );
-    for (let i = 0; i < 100; i++) telemetry.trouble("not decided", "no error", { door: "gateway" });
-    expect(lines).toMatchObject([{ msg: "not decided", err: "no error", door: "gateway" }]);
+    for (let i = 0; i < 100; i++)
+      telemetry.trouble("not decided", "no error", { listener: "gateway" });
+    expect(lines).toMatchObject([{ msg: "not decided", err: "no error", listener: "gateway" }]);
     expect(() => quietTelemetry().trouble("not decided", undefined)).not.toThrow();
   });
 });

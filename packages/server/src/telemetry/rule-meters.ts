@@ -4,7 +4,7 @@
 import { describeKey, type MeterPlace, type RefusalReason, type Rule } from "sluice/rules";
 import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
-import type { DoorName } from "./telemetry.js";
+import type { ListenerName } from "./telemetry.js";
 
 /** So many rules are told apart as values of the label `rule`; those beyond are `other`. */
 export const RULE_LABELS_MAX = 1_000;
@@ -110,8 +110,11 @@ export class RuleMeter {
 export class RuleMeters {
   readonly #watch: HeavyKeysOptions;
   readonly #byId = new Map<string, RuleMeter>();
-  /** Of limits that are no rules, with the door that has them. */
-  readonly #byName = new Map<string, { readonly meter: RuleMeter; readonly door: DoorName }>();
+  /** Of limits that are no rules, with the listener that has them. */
+  readonly #byName = new Map<
+    string,
+    { readonly meter: RuleMeter; readonly listener: ListenerName }
+  >();
   readonly #others: RuleMeter;
   // Most decisions are under the limit of the one before (bench service/batch).
   #latestName: string | undefined;
@@ -146,29 +149,29 @@ export class RuleMeters {
     return rule === undefined ? this.#others : this.#make(rule);
   }
 
-  /** The meter of a limit of a door that is no rule: its names say what it is. */
-  named(door: DoorName, rule: string, keyType: string): RuleMeter {
+  /** The meter of a limit of a listener that is no rule: its names say what it is. */
+  named(listener: ListenerName, rule: string, keyType: string): RuleMeter {
     if (rule !== this.#latestName) {
-      this.#latest = this.#findNamed(door, rule, keyType);
+      this.#latest = this.#findNamed(listener, rule, keyType);
       this.#latestName = rule;
     }
     return this.#latest;
   }
 
-  #findNamed(door: DoorName, rule: string, keyType: string): RuleMeter {
+  #findNamed(listener: ListenerName, rule: string, keyType: string): RuleMeter {
     const known = this.#byName.get(rule)?.meter ?? this.#byId.get(rule);
     if (known !== undefined) return known;
     if (this.#isFull) return this.#others;
     const meter = new RuleMeter(this, { rule, endpoint: "*", keyType }, this.#watch);
-    this.#byName.set(rule, { meter, door });
+    this.#byName.set(rule, { meter, listener });
     return meter;
   }
 
-  /** Forgets all limits of a door that are no rules. */
-  removeNamed(door: DoorName): void {
+  /** Forgets all limits of a listener that are no rules. */
+  removeNamed(listener: ListenerName): void {
     this.#latestName = undefined;
     for (const [name, named] of this.#byName) {
-      if (named.door === door) this.#byName.delete(name);
+      if (named.listener === listener) this.#byName.delete(name);
     }
   }
 

@@ -80,7 +80,7 @@ describe("latencies", () => {
   it("fall into cumulative buckets from 50 µs, a bound being part of its bucket", () => {
     const latency = new Latency();
     for (const ms of [0.01, 0.05, 0.051, 3, 9_999, -1, Number.NaN]) latency.observeMs(ms);
-    const samples = [...latency.samples("x", { door: "gateway" })];
+    const samples = [...latency.samples("x", { listener: "gateway" })];
     const bucket = (le: string) => samples.find(({ labels }) => labels.le === le)?.value;
     expect([bucket("0.00005"), bucket("0.0001"), bucket("0.005"), bucket("5")]).toEqual([
       4, 5, 6, 6,

@@ -1,4 +1,4 @@
-// What the service tells of itself: logs, metrics, top lists and spans, behind one interface, so that doors
+// What the service tells of itself: logs, metrics, top lists and spans, behind one interface, so that listeners
 // report what happened and don't know who listens.
 
 import type { Logger } from "pino";
@@ -7,8 +7,8 @@ import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { MetricValues } from "./merge.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 
-/** The doors of the service, as metrics name them. */
-export type DoorName = "gateway" | "decision" | "forward-auth" | "envoy";
+/** The listeners of the service, as metrics name them. */
+export type ListenerName = "gateway" | "decision" | "forward-auth" | "envoy";
 
 /** The rule of all limits that came with requests: they are counted as one. */
 export const INLINE_RULE = "inline";
@@ -54,28 +54,28 @@ export interface Telemetry {
    * @param ms - How long it took, in milliseconds. With it the span has its true length, and `tookMs` must
    * not be called for the same decision. Without it the span has length 0.
    */
-  decided(door: DoorName, decision: PolicyDecision, facts: Facts, ms?: number): void;
+  decided(listener: ListenerName, decision: PolicyDecision, facts: Facts, ms?: number): void;
   /**
    * A decision that no policy made, with what each limit said: counted, logged and ranked as `decided`
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
    */
-  judged(door: DoorName, isAllowed: boolean, judgements: readonly Judgement[]): void;
+  judged(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void;
   /**
    * A decision by a limit that came with its request, told in the same way, all such limits as the rule
    * {@link INLINE_RULE}.
    *
    * @param key - Who was counted; it is hashed wherever it is shown.
    */
-  judgedInline(door: DoorName, key: string, cost: number, verdict: Judged): void;
+  judgedInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void;
   /**
    * Runs what reports many decisions before it returns. They count as of one instant, so that the clock is
    * read once for all of them.
    */
   together<T>(report: () => T): T;
   /** How long a decision took, in milliseconds, where `decided` was not told. */
-  tookMs(door: DoorName, ms: number): void;
+  tookMs(listener: ListenerName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
-  refused(door: DoorName, status: number): void;
+  refused(listener: ListenerName, status: number): void;
   /**
    * Something went wrong that may go wrong with every request. The log has a line at once for the first of
    * a kind, then at most one in ten seconds, with how many were left out.

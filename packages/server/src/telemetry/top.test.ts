@@ -103,7 +103,9 @@ describe("several processes as one", () => {
     const text = await mergeMetrics(JSON.parse(JSON.stringify(sent)) as object[][]);
     const labels = 'rule="login",endpoint="/login",key_type="user",outcome="allowed"';
     expect(text).toContain(`rate_limiter_allowed_total{${labels},region="local"} 8`);
-    expect(text).toContain('rate_limiter_decision_seconds_count{door="gateway",region="local"} 2');
+    expect(text).toContain(
+      'rate_limiter_decision_seconds_count{listener="gateway",region="local"} 2',
+    );
     expect(text).toContain('rate_limiter_fallback_active{region="local"} 1');
     expect(text).toMatch(/rate_limiter_rule_set_info\{version="[^"]+",region="local"\} 1\n/);
     expect(text).toContain('rate_limiter_rules{region="local"} 2');

@@ -51,7 +51,7 @@ describe("spans", () => {
     const [{ options, endMs }, refused] = spans;
     expect((endMs as number) - (options.startTime as number)).toBeCloseTo(2.5, 2);
     expect(options.attributes).toMatchObject({
-      "sluice.door": "envoy",
+      "sluice.listener": "envoy",
       "sluice.allowed": true,
       "sluice.rule": "login",
       "sluice.source": "memory",

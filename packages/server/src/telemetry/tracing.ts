@@ -4,13 +4,13 @@
 import type { Tracer, TracerProvider } from "@opentelemetry/api";
 import type { PolicyDecision } from "sluice/rules";
 import { toOutcome } from "./decision-log.js";
-import type { DoorName } from "./telemetry.js";
+import type { ListenerName } from "./telemetry.js";
 
 /** The part of `@opentelemetry/api` that is used. */
 export type TraceApi = Pick<typeof import("@opentelemetry/api"), "trace">;
 
 /** Makes a span of a decision that has just been made. */
-export type TraceDecision = (door: DoorName, decision: PolicyDecision, ms: number) => void;
+export type TraceDecision = (listener: ListenerName, decision: PolicyDecision, ms: number) => void;
 
 /** The name under which spans are made, and of the span itself. */
 export const TRACER_NAME = "sluice";
@@ -30,11 +30,11 @@ export async function loadTracing(
     .then(({ trace }) => toTracer(trace.getTracerProvider()))
     .catch(() => undefined);
   if (tracer === undefined) return undefined;
-  return (door, decision, ms) => {
+  return (listener, decision, ms) => {
     const endMs = wallMs();
     const span = tracer.startSpan(SPAN_NAME, {
       startTime: endMs - ms,
-      attributes: toAttributes(door, decision),
+      attributes: toAttributes(listener, decision),
     });
     span.end(endMs);
   };
@@ -54,11 +54,11 @@ function toTracer(provider: TracerProvider): Tracer | undefined {
 
 /** What a span says: as in the metrics never a key, an address or a path. */
 function toAttributes(
-  door: DoorName,
+  listener: ListenerName,
   decision: PolicyDecision,
 ): Record<string, string | number | boolean> {
   return {
-    "sluice.door": door,
+    "sluice.listener": listener,
     "sluice.allowed": decision.allowed,
     "sluice.outcome": toOutcome(decision),
     "sluice.source": decision.source,

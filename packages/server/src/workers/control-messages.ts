@@ -1,13 +1,13 @@
 // What the primary and its workers ask each other, and for how long.
 
 import type { TelemetryConfig } from "../config/config.js";
-import type { OpenDoor } from "../core/core.js";
+import type { Listener } from "../core/core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 
 /** Set in the environment of workers: a process that has it is one. No SLUICE_…: those are configuration. */
 export const WORKER_VARIABLE = "WORKER_OF_SLUICE";
 
-/** How long a worker may take to open its doors. */
+/** How long a worker may take to open its listeners. */
 export const START_MS_MAX = 30_000;
 /** How long a worker may take to put rules in force or tell its figures. */
 export const ASK_MS_MAX = 5_000;
@@ -33,5 +33,5 @@ export interface Switches {
   readonly rules: readonly string[];
 }
 
-/** A door of a worker, as it tells of it. */
-export type ToldDoor = Pick<OpenDoor, "name" | "url" | "httpUrl">;
+/** A listener of a worker, as it tells of it. */
+export type ListenerReport = Pick<Listener, "name" | "url" | "httpUrl">;

@@ -24,7 +24,8 @@ async function standOn(rules: object, extra: object = {}) {
   const { telemetry, reloads } = reloadsSeen();
   const service = await startPrimary(config, { fork, telemetry });
   closing.push(service);
-  const urlOf = (name: string) => service.doors.find((door) => door.name === name)?.url ?? "";
+  const urlOf = (name: string) =>
+    service.listeners.find((listener) => listener.name === name)?.url ?? "";
   return { service, started, reloads, urlOf };
 }
 
@@ -32,17 +33,17 @@ const ten = { fixedWindow: { limit: 10, windowMs: 3_600_000 } };
 const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: ten }] };
 
 describe("a primary", () => {
-  it("opens the doors of workers and the admin port, and is ready", async () => {
+  it("opens the listeners of workers and the admin port, and is ready", async () => {
     const { service, started, urlOf } = await standOn(rules);
     expect(started).toHaveLength(2);
-    expect(service.doors.map(({ name }) => name)).toEqual(["gateway", "admin"]);
+    expect(service.listeners.map(({ name }) => name)).toEqual(["gateway", "admin"]);
     expect(await ask(urlOf("gateway"))).toBe(200);
     expect(await ask(`${urlOf("admin")}/readyz`)).toBe(200);
   });
 
   it("keeps the decision API: what one of its requests holds, another settles", async () => {
     const { service } = await standOn(rules, { decision: { listen: "127.0.0.1:0" } });
-    expect(service.doors.map(({ name }) => name)).toEqual(["gateway", "decision", "admin"]);
+    expect(service.listeners.map(({ name }) => name)).toEqual(["gateway", "decision", "admin"]);
   });
 
   it("tells workers of rules that came into force, by file too", async () => {
@@ -114,10 +115,10 @@ describe("a drain", () => {
           drain: () => void asked.push("drain"),
           end: () => void asked.push("end"),
         });
-        const doors = [{ name: "gateway", url: "http://127.0.0.1:0" }];
+        const listeners = [{ name: "gateway", url: "http://127.0.0.1:0" }];
         void primary
           .ask("hello", undefined, 10_000)
-          .then(() => primary.ask("opened", doors, 10_000));
+          .then(() => primary.ask("opened", listeners, 10_000));
       });
     const config = toGatewayConfig("http://127.0.0.1:9", rules, { server: { workers: 2 } });
     const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });

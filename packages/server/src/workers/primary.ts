@@ -1,5 +1,5 @@
 // Starts the primary of a service of several processes: the store, the rules, the decision API and the admin
-// port are here; the gateway and Envoy's door are in workers.
+// port are here; the gateway and Envoy's listener are in workers.
 
 import { readFileSync } from "node:fs";
 import type { Config } from "../config/config.js";
@@ -11,7 +11,7 @@ import type { Fork } from "./fork.js";
 import { Workers } from "./workers.js";
 
 /**
- * Starts a service of several processes: the doors of all workers are open when it resolves, or none.
+ * Starts a service of several processes: the listeners of all workers are open when it resolves, or none.
  *
  * @throws What is wrong with the rules, an address that can't be listened at, or what kept a worker from
  * starting.

@@ -30,7 +30,8 @@ async function stand(rules: object = rulesOf({})) {
   const { fork, started } = standFork(config);
   const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });
   closing.push(service);
-  const urlOf = (name: string) => service.doors.find((door) => door.name === name)?.url ?? "";
+  const urlOf = (name: string) =>
+    service.listeners.find((listener) => listener.name === name)?.url ?? "";
   const askGateway = () => ask(urlOf("gateway"), agent);
   const exhaust = async () => {
     await expect.poll(askGateway, { timeout: 20_000, interval: 1 }).toBe(429);

@@ -19,7 +19,7 @@ function standOn() {
   let finishDrain = () => {};
   const { core: _, ...verbs } = {
     core: undefined,
-    doors: [],
+    listeners: [],
     isReady: () => true,
     reload: async () => {
       calls.push("reload");

@@ -19,7 +19,7 @@ export interface ProcessLike extends Pick<EventEmitter, "on" | "off" | "listener
 
 /** Options of {@link runService}. */
 export interface RunOptions extends ServiceOptions {
-  /** Called when all doors are open. */
+  /** Called when all listeners are open. */
   readonly onStarted?: (service: Service) => void;
   /** Where log lines go; see `createTelemetry`. */
   readonly destination?: LogDestination | undefined;
@@ -64,7 +64,7 @@ function toTelemetryOptions(keySecret: string, { destination }: RunOptions): Tel
   return destination === undefined ? { keySecret } : { keySecret, destination };
 }
 
-/** Without a door that they could share, workers would have nothing to do. */
+/** Without a listener that they could share, workers would have nothing to do. */
 function needsWorkers(config: Config): boolean {
   return config.workers > 1 && sharedOpenersOf(config).length > 0;
 }

@@ -1,7 +1,7 @@
 // All workers of a primary: started together, told the same, asked together.
 
 import { ServerError } from "../base/errors.js";
-import { ASK_MS_MAX, END_MS_MAX, type ToldDoor } from "./control-messages.js";
+import { ASK_MS_MAX, END_MS_MAX, type ListenerReport } from "./control-messages.js";
 import { Slot, type SlotOptions } from "./worker-slot.js";
 
 /** The workers of a service. */
@@ -12,14 +12,14 @@ export class Crew {
     this.#slots = Array.from({ length: count }, () => new Slot(options));
   }
 
-  /** How many have their doors open. */
+  /** How many have their listeners open. */
   get openCount(): number {
     return this.#slots.filter(({ isOpen }) => isOpen).length;
   }
 
-  /** Where doors are open: the same for all workers. */
-  get doors(): readonly ToldDoor[] {
-    return this.#slots.find(({ isOpen }) => isOpen)?.doors ?? [];
+  /** Where listeners are open: the same for all workers. */
+  get listeners(): readonly ListenerReport[] {
+    return this.#slots.find(({ isOpen }) => isOpen)?.listeners ?? [];
   }
 
   /** Starts all; if one can't start, ends all others and throws why. */

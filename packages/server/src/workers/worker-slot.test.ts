@@ -19,7 +19,7 @@ const START = {
   switches: { all: false, rules: [] },
 } as unknown as WorkerStart;
 
-/** A worker that says what it has to, and opens one door. */
+/** A worker that says what it has to, and opens one listener. */
 function politeWorker({ control }: Channels): void {
   const peer = new Peer(control, { switches: () => {}, rules: () => {} });
   void (async () => {
@@ -104,7 +104,7 @@ describe("a worker that dies", () => {
   });
 });
 
-describe("a worker that is let go before its doors are open", () => {
+describe("a worker that is let go before its listeners are open", () => {
   it("is killed: nobody would tell it any more to stop listening", async () => {
     const { slot, started } = standOn(() => {});
     const starting = slot.start();

@@ -3,7 +3,12 @@
 
 import { after, type CancelTimer } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import { ASK_MS_MAX, START_MS_MAX, type ToldDoor, type WorkerStart } from "./control-messages.js";
+import {
+  ASK_MS_MAX,
+  type ListenerReport,
+  START_MS_MAX,
+  type WorkerStart,
+} from "./control-messages.js";
 import type { Fork, WorkerProcess } from "./fork.js";
 import { Peer } from "./request-reply.js";
 
@@ -39,7 +44,7 @@ interface Opened {
   readonly peer: Peer;
   /** What the worker was started with. */
   readonly start: WorkerStart;
-  readonly doors: readonly ToldDoor[];
+  readonly listeners: readonly ListenerReport[];
 }
 
 /** The place of one worker. */
@@ -47,7 +52,7 @@ export class Slot {
   readonly #options: SlotOptions;
   #worker: WorkerProcess | undefined;
   #peer: Peer | undefined;
-  #doors: readonly ToldDoor[] = [];
+  #listeners: readonly ListenerReport[] = [];
   #deaths = 0;
   #isEnding = false;
   #cancelRestart: CancelTimer | undefined;
@@ -56,16 +61,16 @@ export class Slot {
     this.#options = options;
   }
 
-  /** Whether its doors are open. */
+  /** Whether its listeners are open. */
   get isOpen(): boolean {
-    return this.#doors.length > 0;
+    return this.#listeners.length > 0;
   }
 
-  get doors(): readonly ToldDoor[] {
-    return this.#doors;
+  get listeners(): readonly ListenerReport[] {
+    return this.#listeners;
   }
 
-  /** Starts the process; rejects with what kept it from opening its doors. */
+  /** Starts the process; rejects with what kept it from opening its listeners. */
   async start(): Promise<void> {
     const { fork, serve, nowMs, onStarted } = this.#options;
     const worker = fork();
@@ -74,9 +79,9 @@ export class Slot {
     worker.onceExited((why) => this.#bury(worker, why, nowMs() - startedMs));
     serve(worker);
     try {
-      const { peer, start, doors } = await this.#untilOpen(worker);
+      const { peer, start, listeners } = await this.#untilOpen(worker);
       this.#peer = peer;
-      this.#doors = doors;
+      this.#listeners = listeners;
       await this.#catchUp(peer, start);
       onStarted?.(worker.pid);
     } catch (error) {
@@ -96,15 +101,15 @@ export class Slot {
           start = this.#options.toStart();
           return start;
         },
-        opened: (doors: readonly ToldDoor[]) => {
+        opened: (listeners: readonly ListenerReport[]) => {
           cancel();
-          resolve({ peer, start, doors });
+          resolve({ peer, start, listeners });
         },
         failed: (why: string) => fail(why),
       });
       worker.onceExited((why) => {
         cancel();
-        fail(`it ended before its doors were open: ${why}`);
+        fail(`it ended before its listeners were open: ${why}`);
       });
     });
   }
@@ -117,7 +122,7 @@ export class Slot {
     return this.#peer.ask(what, value, timeoutMs);
   }
 
-  /** From now on its end is no death, and a process that has not opened its doors will not. */
+  /** From now on its end is no death, and a process that has not opened its listeners will not. */
   letGo(): void {
     this.#isEnding = true;
     this.#cancelRestart?.();
@@ -152,9 +157,9 @@ export class Slot {
     const wasOpen = this.isOpen;
     this.#worker = undefined;
     this.#peer = undefined;
-    this.#doors = [];
+    this.#listeners = [];
     if (this.#isEnding) return;
-    // One that never opened its doors the first time is a failed start, which its starter is told.
+    // One that never opened its listeners the first time is a failed start, which its starter is told.
     if (!wasOpen && this.#deaths === 0) return;
     this.#deaths = livedMs >= SETTLED_MS ? 1 : this.#deaths + 1;
     this.#restart({ pid: worker.pid, why });

@@ -1,16 +1,16 @@
-// A worker process: the doors that can be shared, over the primary's store, until the primary says to end
+// A worker process: the listeners that can be shared, over the primary's store, until the primary says to end
 // or is gone.
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core/core.js";
+import type { Listener } from "../core/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
 import { replaceAll, type WrittenRules } from "../core/rules-in-force.js";
 import {
   announceDrain,
-  closeDoors,
-  drainDoors,
-  openDoors,
+  closeListeners,
+  drainListeners,
+  openListeners,
   stopListening,
 } from "../service/listeners.js";
 import { sharedOpenersOf } from "../service/open-listeners.js";
@@ -19,10 +19,10 @@ import type { TopOptions } from "../telemetry/top-report.js";
 import type { Channels } from "./channel.js";
 import {
   ASK_MS_MAX,
+  type ListenerReport,
   START_MS_MAX,
   STORE_MS_MAX,
   type Switches,
-  type ToldDoor,
   type WorkerStart,
 } from "./control-messages.js";
 import { ipcStore } from "./ipc-store.js";
@@ -41,7 +41,7 @@ export class Worker {
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #core: OwnedCore | undefined;
-  #doors: readonly OpenDoor[] = [];
+  #listeners: readonly Listener[] = [];
 
   constructor(channels: Channels, toConfig: WorkerConfig) {
     this.#toConfig = toConfig;
@@ -57,14 +57,14 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
-      announceDrain: () => void announceDrain(this.#doors),
+      announceDrain: () => void announceDrain(this.#listeners),
       stopListening: () => this.#stopListening(),
       drain: () => this.#drain(),
       end: () => this.#close(0),
     });
   }
 
-  /** Opens the doors and says so, or says why not and ends. */
+  /** Opens the listeners and says so, or says why not and ends. */
   async start(): Promise<void> {
     try {
       const start = await this.#primary.ask("hello", undefined, START_MS_MAX);
@@ -76,7 +76,7 @@ export class Worker {
     }
   }
 
-  async #open(start: WorkerStart): Promise<readonly ToldDoor[]> {
+  async #open(start: WorkerStart): Promise<readonly ListenerReport[]> {
     const config = this.#toConfig(start);
     const { keySecret, logLevel } = start;
     const telemetry = createTelemetry({ ...config.telemetry, logLevel }, { keySecret });
@@ -92,8 +92,8 @@ export class Worker {
     const rules = toWorkerRules(start.rules);
     this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
     this.#switch(start.switches);
-    this.#doors = await openDoors(this.#core, sharedOpenersOf(config));
-    return this.#doors.map(({ name, url, httpUrl }) => ({ name, url, httpUrl }));
+    this.#listeners = await openListeners(this.#core, sharedOpenersOf(config));
+    return this.#listeners.map(({ name, url, httpUrl }) => ({ name, url, httpUrl }));
   }
 
   #replace(written: WrittenRules): void {
@@ -114,18 +114,18 @@ export class Worker {
 
   async #reload(logLevel: string): Promise<void> {
     if (this.#core !== undefined) this.#core.telemetry.log.level = logLevel;
-    await Promise.all(this.#doors.map((door) => door.reload?.()));
+    await Promise.all(this.#listeners.map((listener) => listener.reload?.()));
   }
 
   async #stopListening(): Promise<void> {
-    await announceDrain(this.#doors);
-    stopListening(this.#doors);
+    await announceDrain(this.#listeners);
+    stopListening(this.#listeners);
   }
 
-  /** Resolves with the names of doors that had not drained in time. Leases are returned before it does. */
+  /** Resolves with the names of listeners that had not drained in time. Leases are returned before it does. */
   async #drain(): Promise<readonly string[]> {
-    const late = await drainDoors(this.#doors, this.#core?.config.drainMs ?? 0);
-    await closeDoors(this.#doors);
+    const late = await drainListeners(this.#listeners, this.#core?.config.drainMs ?? 0);
+    await closeListeners(this.#listeners);
     await this.#core?.close();
     return late;
   }
@@ -136,7 +136,7 @@ export class Worker {
   }
 
   async #close(code: number): Promise<void> {
-    await closeDoors(this.#doors);
+    await closeListeners(this.#listeners);
     await this.#core?.close();
     this.#end(code);
   }

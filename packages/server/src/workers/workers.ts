@@ -1,15 +1,15 @@
-// The workers of a service, as their primary sees them: they have the gateway and Envoy's door, are started,
+// The workers of a service, as their primary sees them: they have the gateway and Envoy's listener, are started,
 // told and asked, and count by the primary's store.
 
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
-import type { OpenDoor } from "../core/core.js";
+import type { Listener } from "../core/core.js";
 import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
 import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
 import type { TopOptions, TopReport } from "../telemetry/top-report.js";
-import { END_MS_MAX, type ToldDoor, type WorkerStart } from "./control-messages.js";
+import { END_MS_MAX, type ListenerReport, type WorkerStart } from "./control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";
 import { serveStore } from "./serve-store.js";
 import { Crew } from "./worker-group.js";
@@ -56,8 +56,8 @@ export class Workers implements OtherProcesses {
     });
   }
 
-  get doors(): readonly OpenDoor[] {
-    return this.#crew.doors.map(toDistantDoor);
+  get listeners(): readonly Listener[] {
+    return this.#crew.listeners.map(toDistantListener);
   }
 
   get unreadyReasons(): readonly string[] {
@@ -149,7 +149,7 @@ export class Workers implements OtherProcesses {
   }
 }
 
-/** A door of the workers. They are drained and closed together, by the service. */
-function toDistantDoor(told: ToldDoor): OpenDoor {
+/** A listener of the workers. They are drained and closed together, by the service. */
+function toDistantListener(told: ListenerReport): Listener {
   return { ...told, stopListening: () => {}, drain: async () => {}, close: async () => {} };
 }

@@ -185,12 +185,12 @@ const added: readonly Case[] = [
     "sluice.yaml:7: decision.tokens must have a token: 10.0.0.1:8082 is open to other machines",
   ],
   [
-    "two doors at one port",
+    "two listeners at one port",
     "admin: { listen: 127.0.0.1:8080 }",
     "sluice.yaml:7: admin.listen must differ from gateway.listen, both are 127.0.0.1:8080",
   ],
   [
-    "a door at a port of all addresses",
+    "a listener at a port of all addresses",
     "decision: { listen: :8080, tokens: [aaaaaaaaaaaaaaaa] }",
     "sluice.yaml:7: decision.listen must differ from gateway.listen, both are 0.0.0.0:8080",
   ],
@@ -280,7 +280,7 @@ const whole: readonly Case[] = [
   [
     "nothing at all",
     "",
-    "sluice.yaml:1: the configuration opens no door: it needs gateway, decision or envoy",
+    "sluice.yaml:1: the configuration opens no listener: it needs gateway, decision or envoy",
   ],
   ["a list", "- 1", "sluice.yaml:1: the configuration must be a map of sections"],
   ["a word", "hello", "sluice.yaml:1: the configuration must be a map of sections"],

@@ -2,9 +2,9 @@
 // trusted, can't give a client a new key for each request.
 
 import { afterEach, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../decision-listener.js";
+import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { exchange } from "../raw-client.js";
+import { rawExchange } from "../raw-client.js";
 
 const IDENTITY = {
   apiKey: { header: "x-api-key", scheme: "key" },
@@ -34,7 +34,7 @@ describe("through the gateway", () => {
     stand = await startStand({ rules: [toRule(key)], config: { identity: IDENTITY } });
     const statuses: string[] = [];
     for (let i = 0; i < 3; i++) {
-      statuses.push((await exchange(stand.url, toRequest(i))).slice(9, 12));
+      statuses.push((await rawExchange(stand.url, toRequest(i))).slice(9, 12));
     }
     return statuses;
   }
@@ -85,7 +85,7 @@ describe("through the gateway", () => {
     stand = await startStand({ rules: [rule] });
     const head = `POST / HTTP/1.1\r\nHost: example.com\r\n${fields}${hidden}\r\n`;
     for (const status of ["200", "200", "429"]) {
-      expect((await exchange(stand.url, head + body)).slice(9, 12)).toBe(status);
+      expect((await rawExchange(stand.url, head + body)).slice(9, 12)).toBe(status);
     }
     expect(stand.upstream.seen[0].headers["content-encoding"]).toBeUndefined();
   });
@@ -100,13 +100,13 @@ describe("through the gateway", () => {
       ["203.0.113.2", "200"],
     ]) {
       const head = toHead(`Connection: close, x-client\r\nX-Client: ${client}\r\n`);
-      expect((await exchange(stand.url, head)).slice(9, 12)).toBe(status);
+      expect((await rawExchange(stand.url, head)).slice(9, 12)).toBe(status);
     }
   });
 });
 
 describe("by forward-auth", () => {
-  let test: TestDoor;
+  let test: TestListener;
   afterEach(() => test.close());
 
   const asked = [
@@ -119,14 +119,14 @@ describe("by forward-auth", () => {
   ].join("\r\n");
 
   async function statusesAt(path: string, key: string, toLines: (i: number) => string) {
-    test = await openTestDoor({
+    test = await openTestListener({
       rules: [toRule(key)],
       config: { identity: { ...IDENTITY, trustedProxies: ["loopback"] } },
     });
     const statuses: string[] = [];
     for (let i = 0; i < 3; i++) {
       const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${asked}\r\n${toLines(i)}\r\n`;
-      statuses.push((await exchange(test.door.url, head)).slice(9, 12));
+      statuses.push((await rawExchange(test.listener.url, head)).slice(9, 12));
     }
     return statuses;
   }

@@ -1,10 +1,10 @@
 // The cost of a value grows only linearly with its length, whatever it is counted as and whichever way it
 // comes in. Cost is CPU time, the least of several runs: other work on the machine can only add to it.
 
-import { createDoor, type RequestView } from "sluice/http";
+import { createRequestHandler, type HttpRequest } from "sluice/http";
 import { createPolicy, parseRules } from "sluice/rules";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestDoor, type TestDoor } from "../decision-listener.js";
+import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayStand, startGateway, startUpstream, stopAll } from "../proxy-stand.js";
 import { connectTo, type RawClient } from "../raw-client.js";
 import { FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
@@ -150,11 +150,11 @@ async function findExcesses(kind: Kind["makes"], ask: Ask, lengthMax = LENGTH_MA
 
 describe("in the library", () => {
   const policy = createPolicy({ rules: parseRules({ version: 1, rules: RULES }) });
-  const door = createDoor(policy, { identity: IDENTITY });
-  const behindForwarded = createDoor(policy, { identity: FORWARDED });
+  const listener = createRequestHandler(policy, { identity: IDENTITY });
+  const behindForwarded = createRequestHandler(policy, { identity: FORWARDED });
 
   async function ask({ path = "/", fields = {}, body }: Sent): Promise<void> {
-    const view: RequestView = {
+    const view: HttpRequest = {
       method: "POST",
       target: path,
       headers: fields,
@@ -162,7 +162,7 @@ describe("in the library", () => {
       raw: {},
       readBody: () => (body === undefined ? undefined : { username: readUsername(body) }),
     };
-    await (fields.forwarded === undefined ? door : behindForwarded).enter(view);
+    await (fields.forwarded === undefined ? listener : behindForwarded).enter(view);
   }
 
   function readUsername(body: string): unknown {
@@ -210,9 +210,9 @@ describe("through the gateway", () => {
 });
 
 describe("in facts of the decision API", () => {
-  let test: TestDoor;
+  let test: TestListener;
   beforeAll(async () => {
-    test = await openTestDoor({ rules: RULES });
+    test = await openTestListener({ rules: RULES });
   });
   afterAll(() => test.close());
 

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readTarget } from "../../src/base/http/request-target.js";
-import type { Turn } from "../../src/http1/exchange.js";
+import type { Exchange } from "../../src/http1/exchange.js";
 import { serve, settle, Wire } from "../wire.js";
 import { drawFrom, RequestMill } from "./request-mill.js";
 
@@ -74,25 +74,28 @@ function takeOurs(wire: TriedWire): void {
     wire.outcome.isRefused = true;
     return "";
   };
-  serve(wire, { toRefusal: refuse, onTurn: (turn) => onTurn(turn, wire.outcome, refuse) });
+  serve(wire, {
+    toRefusal: refuse,
+    onExchange: (exchange) => onExchange(exchange, wire.outcome, refuse),
+  });
 }
 
 /** Every third answer comes late, so that what follows has to wait. */
-function onTurn(turn: Turn, outcome: Outcome, refuse: () => void): void {
-  const { method, target, fields, body } = turn;
+function onExchange(exchange: Exchange, outcome: Outcome, refuse: () => void): void {
+  const { method, target, fields, body } = exchange;
   if (readTarget(target, method, fields.host) === undefined) {
     refuse();
-    turn.closes = true;
-    turn.reply(400, "", "");
+    exchange.closes = true;
+    exchange.reply(400, "", "");
     return;
   }
   const isWhole = () => body?.isComplete !== false;
   const seen = { method, target, raw: fields.raw, body: "", isWhole };
   outcome.seen.push(seen);
   const answer = () => {
-    outcome.isClosed = turn.closes;
-    if (outcome.seen.length % 3 === 0) setImmediate(() => turn.reply(200, "", ""));
-    else turn.reply(200, "", "");
+    outcome.isClosed = exchange.closes;
+    if (outcome.seen.length % 3 === 0) setImmediate(() => exchange.reply(200, "", ""));
+    else exchange.reply(200, "", "");
   };
   if (body === undefined) answer();
   else {

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { exchange } from "../raw-client.js";
+import { rawExchange } from "../raw-client.js";
 
 let stand: GatewayStand;
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
     config: { routes: [{ path: "/*", host: undefined, upstream: "main", preserveHost: true }] },
   });
   // The one place there is.
-  await exchange(stand.url, toGet("/admin/first"));
+  await rawExchange(stand.url, toGet("/admin/first"));
 });
 afterEach(() => stand.close());
 
@@ -106,17 +106,17 @@ const ELSEWHERE: readonly (readonly [string, string])[] = [
 
 describe("a rule on /admin", () => {
   it.each(TO_ADMIN)("is about %s", async (target) => {
-    expect(await exchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 429 /);
+    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 429 /);
     expect(stand.upstream.begun).toEqual(["/admin/first"]);
   });
 
   it.each(REFUSED)("is not needed for %s, which is refused", async (target) => {
-    expect(await exchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 400 /);
+    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 400 /);
     expect(stand.upstream.begun).toEqual(["/admin/first"]);
   });
 
   it.each(ELSEWHERE)("is not about %s, which the upstream sees as %s", async (target, path) => {
-    expect(await exchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 200 /);
+    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 200 /);
     expect(stand.upstream.begun).toEqual(["/admin/first", path]);
   });
 });
@@ -133,9 +133,9 @@ describe("a route", () => {
       "/public//..//private",
       "/private",
     ]) {
-      expect(await exchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 404 /);
+      expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 404 /);
     }
-    expect(await exchange(stand.url, toGet("/private/../public/a"))).toMatch(/^HTTP\/1.1 200 /);
+    expect(await rawExchange(stand.url, toGet("/private/../public/a"))).toMatch(/^HTTP\/1.1 200 /);
     expect(stand.upstream.begun).toEqual(["/public/a"]);
   });
 });

@@ -58,7 +58,7 @@ describe("over TLS", () => {
   it("a reload takes the certificate that is there then", async () => {
     const before = await fingerprint();
     makeCertificate(folder, "gateway");
-    await stand.door.reload?.();
+    await stand.listener.reload?.();
     expect(await fingerprint()).not.toBe(before);
   });
 

@@ -3,7 +3,7 @@
 import type { Duplex } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo, exchange, type RawClient } from "../raw-client.js";
+import { connectTo, type RawClient, rawExchange } from "../raw-client.js";
 
 const UPGRADE =
   "Host: example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n\r\n";
@@ -64,8 +64,8 @@ describe("upgrades", () => {
   it("that are no WebSockets are ordinary requests", async () => {
     await start({ fixedWindow: { limit: 1, windowMs: 3_600_000 } });
     const other = `GET /a HTTP/1.1\r\n${UPGRADE.replace("websocket", "h2c").replace("Upgrade\r\n", "Upgrade, close\r\n")}`;
-    expect(await exchange(stand.url, other)).toMatch(/^HTTP\/1.1 200 OK\r\n[\s\S]*\r\n\r\n\/a$/);
-    expect(await exchange(stand.url, other)).toMatch(/^HTTP\/1.1 429 /);
+    expect(await rawExchange(stand.url, other)).toMatch(/^HTTP\/1.1 200 OK\r\n[\s\S]*\r\n\r\n\/a$/);
+    expect(await rawExchange(stand.url, other)).toMatch(/^HTTP\/1.1 429 /);
     expect(stand.upstream.seen[0].headers).not.toHaveProperty("upgrade");
   });
 
@@ -73,7 +73,7 @@ describe("upgrades", () => {
     await start({ fixedWindow: { limit: 10, windowMs: 3_600_000 } });
     const client = await open();
     await client.until((text) => text.endsWith("hello"));
-    await stand.door.close();
+    await stand.listener.close();
     await client.closed();
   });
 });

@@ -14,8 +14,8 @@ describe("a drain under load", () => {
     const upstream = await startUpstream(300);
     const { telemetry } = reloadsSeen();
     const service = await startService(toGatewayConfig(upstream.url, NO_RULES), { telemetry });
-    const gateway = service.doors.find(({ name }) => name === "gateway")?.url ?? "";
-    const admin = service.doors.find(({ name }) => name === "admin")?.url ?? "";
+    const gateway = service.listeners.find(({ name }) => name === "gateway")?.url ?? "";
+    const admin = service.listeners.find(({ name }) => name === "admin")?.url ?? "";
     const endsWith = (failure: string) => failure === "ECONNREFUSED";
     const load = startLoad(gateway, { clients: 20, endsWith });
     await load.until(60);
@@ -44,7 +44,7 @@ describe("close", () => {
         rules: { version: 1, rules: [{ id: "all", key: "global", limit: "5/minute" }] },
         telemetry: { logLevel: "silent" },
       }));
-      await fetch(service.doors[0].url).catch(() => {});
+      await fetch(service.listeners[0].url).catch(() => {});
       await service.${end}();
       console.log(process.getActiveResourcesInfo().filter((name) => /TCP|Timeout/.test(name)).length);
     `;

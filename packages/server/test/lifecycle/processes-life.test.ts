@@ -66,8 +66,8 @@ describe("a program that brings its configuration along", () => {
     writeFileSync(
       file,
       `import { runService, toConfig } from ${JSON.stringify(index.href)};
-       const onStarted = ({ doors, core }) => {
-         for (const { name, url } of doors) core.telemetry.log.info({ door: name, url }, "listening");
+       const onStarted = ({ listeners, core }) => {
+         for (const { name, url } of listeners) core.telemetry.log.info({ listener: name, url }, "listening");
        };
        process.exitCode = await runService(toConfig(${config}), { onStarted });`,
     );

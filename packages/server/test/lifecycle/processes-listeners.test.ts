@@ -1,4 +1,4 @@
-// Doors of a service of several processes, over Redis too: each is where its requests find what they need.
+// Listeners of a service of several processes, over Redis too: each is where its requests find what they need.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ describe("two workers", () => {
       envoy: { listen: "127.0.0.1:0", http: "127.0.0.1:0", files: [file] },
     });
     const { httpUrl } = await served.line(
-      ({ msg, door }) => msg === "listening" && door === "envoy",
+      ({ msg, listener }) => msg === "listening" && listener === "envoy",
     );
     const asked = { domain: "edge", descriptors: [{ entries: [{ key: "who", value: "me" }] }] };
     const statuses: number[] = [];

@@ -44,7 +44,7 @@ describe("Redis gone and back under load", () => {
     const store = { kind: "redis", url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: 200 };
     const config = toGatewayConfig(upstream.url, { version: 1, rules }, { store });
     const service = await startService(config, { telemetry });
-    const gateway = service.doors.find(({ name }) => name === "gateway")?.url ?? "";
+    const gateway = service.listeners.find(({ name }) => name === "gateway")?.url ?? "";
     const load = startLoad(gateway, { clients: 8 });
     await load.until(300);
     proxy.refuse();
@@ -95,16 +95,17 @@ describe("what the configuration says for a store that is away", () => {
       },
     );
     const service = await startService(config, { telemetry: reloadsSeen().telemetry });
-    const doors = new Map(service.doors.map((door) => [door.name, door]));
+    const listeners = new Map(service.listeners.map((listener) => [listener.name, listener]));
     const post = async (url: string, body: object) => {
       const headers = { "content-type": "application/json" };
       return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
     };
     return {
-      gateway: (path: string) => fetch(`${doors.get("gateway")?.url}${path}`),
-      inline: () => post(`${doors.get("decision")?.url}/v1/check`, { limit: four, key: "user:42" }),
+      gateway: (path: string) => fetch(`${listeners.get("gateway")?.url}${path}`),
+      inline: () =>
+        post(`${listeners.get("decision")?.url}/v1/check`, { limit: four, key: "user:42" }),
       envoy: () =>
-        post(`${doors.get("envoy")?.httpUrl}/json`, {
+        post(`${listeners.get("envoy")?.httpUrl}/json`, {
           domain: "edge",
           descriptors: [{ entries: [{ key: "who", value: "me" }] }],
         }),
@@ -121,7 +122,7 @@ describe("what the configuration says for a store that is away", () => {
     ["closed", [503, 503, 503], [false, false, false], [429, 429, 429]],
     ["throw", [503, 503, 503], [undefined, undefined, undefined], [500, 500, 500]],
   ])(
-    "%s holds at every door, but for rules that say something else",
+    "%s holds at every listener, but for rules that say something else",
     async (policy, ...expected) => {
       const { gateway, inline, envoy, close } = await start(policy);
       const seen: unknown[][] = [[], [], []];

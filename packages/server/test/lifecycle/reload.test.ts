@@ -18,7 +18,7 @@ async function standOn(file: RulesFile) {
   const config = toGatewayConfig(upstream.url, { file: file.path });
   const service: Service = await startService(config, { telemetry });
   closing.push(service);
-  const gateway = service.doors.find(({ name }) => name === "gateway")?.url ?? "";
+  const gateway = service.listeners.find(({ name }) => name === "gateway")?.url ?? "";
   return { service, gateway, reloads };
 }
 

@@ -43,9 +43,11 @@ export class ServeProcess {
     return this.log.find(isIt) as LogLine;
   }
 
-  /** Where a door listens. */
-  async url(door: string): Promise<string> {
-    const { url } = await this.line((line) => line.msg === "listening" && line.door === door);
+  /** Where a listener listens. */
+  async url(listener: string): Promise<string> {
+    const { url } = await this.line(
+      (line) => line.msg === "listening" && line.listener === listener,
+    );
     return url as string;
   }
 

@@ -4,7 +4,7 @@ export type { RateLimitInfo } from "./handler/handled-request.js";
 export type { HttpOptions, RateLimitOptions } from "./handler/http-options.js";
 export type { SimpleOptions, StatusClass, StatusList } from "./handler/limits-in-code.js";
 export type { BodyBounds, BodyFields } from "./identity/body/body.js";
-export type { RequestView } from "./identity/http-request.js";
+export type { HttpRequest } from "./identity/http-request.js";
 export type {
   ApiKeyOptions,
   ClaimSource,

@@ -1,16 +1,16 @@
 /**
- * For whoever writes an adapter of its own: a door that decides requests of any server, and what goes in
+ * For whoever writes an adapter of its own: a request handler that decides requests of any server, and what goes in
  * and out of it. Frameworks have theirs already: `sluice/express` and the others.
  *
  * @module
  */
 
 export type * from "./adapter-types.js";
-export { NodeView, sendReply } from "./adapters/node/node-exchange.js";
+export { NodeHttpRequest, sendReply } from "./adapters/node/node-exchange.js";
 export { joinHead } from "./adapters/node/response-head.js";
-export { Passage } from "./handler/handled-request.js";
-export type { Door } from "./handler/handler.js";
-export { createDoor } from "./handler/http-options.js";
+export { HandledRequest } from "./handler/handled-request.js";
+export type { RequestHandler } from "./handler/handler.js";
+export { createRequestHandler } from "./handler/http-options.js";
 export { parseBody, toBodyForm } from "./identity/body/body.js";
 export { readNodeBody } from "./identity/body/node-body.js";
 export { hashSecret } from "./identity/secrets.js";

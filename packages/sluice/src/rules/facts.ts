@@ -1,4 +1,4 @@
-// Facts: what is known of a request. The HTTP doors read them off a request; anything else that asks
+// Facts: what is known of a request. The HTTP request handlers read them off a request; anything else that asks
 // a policy, a queue or a test, writes them down itself.
 
 /** What is known of a request. What is left out is not known, and no rule may count by it. */

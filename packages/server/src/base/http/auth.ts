@@ -7,7 +7,7 @@ import { timingSafeEqual } from "node:crypto";
 import { ServerError, show } from "../errors.js";
 import { isLocalHost } from "./web-page.js";
 
-/** Longer tokens are refused when a door opens. */
+/** Longer tokens are refused when a listener opens. */
 export const TOKEN_BYTES_MAX = 512;
 
 const SCHEME = "bearer ";

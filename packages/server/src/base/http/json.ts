@@ -1,4 +1,4 @@
-// JSON off a request, for every door that takes it.
+// JSON off a request, for every listener that takes it.
 
 import { isUtf8 } from "node:buffer";
 import { ServerError, show } from "../errors.js";

@@ -1,4 +1,4 @@
-// Listening at an address, for every door alike: where it listens, or why it can't.
+// Listening at an address, for every listener alike: where it listens, or why it can't.
 
 import type { AddressInfo, Server } from "node:net";
 import { ServerError } from "../errors.js";
@@ -18,7 +18,7 @@ const BACKLOG = 4_096;
 /**
  * Has a server listen. Returns where: `127.0.0.1:8080`, `[::1]:8080`, with the port that it got.
  *
- * @param name - The door, for errors.
+ * @param name - The listener, for errors.
  * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
  */
 export function listenAt(server: Server, listen: ListenAddress, name: string): Promise<string> {

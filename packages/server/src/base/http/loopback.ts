@@ -1,4 +1,4 @@
-// Which addresses are this machine's own: a door that listens there needs no token.
+// Which addresses are this machine's own: a listener that listens there needs no token.
 
 import { BlockList, isIP } from "node:net";
 

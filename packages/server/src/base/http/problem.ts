@@ -1,4 +1,4 @@
-// The bodies of problems (RFC 9457), the same at every door.
+// The bodies of problems (RFC 9457), the same at every listener.
 
 import { STATUS_CODES } from "node:http";
 

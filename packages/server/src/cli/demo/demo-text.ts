@@ -8,7 +8,7 @@ import { sayDecision } from "../text/decision-text.js";
 import { type Ink, safe } from "../text/ink.js";
 import { sayLimit } from "../text/limit.js";
 
-/** Where the demo's doors are. */
+/** Where the demo's listeners are. */
 export interface DemoPlaces {
   readonly gateway: string;
   readonly admin: string;

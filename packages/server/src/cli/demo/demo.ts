@@ -59,8 +59,8 @@ function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Tele
   const destination = prettyLog(errors, terminal);
   const telemetry = createTelemetry(config.telemetry, { destination });
   const decided = telemetry.decided.bind(telemetry);
-  telemetry.decided = (door, decision, facts, ms) => {
-    decided(door, decision, facts, ms);
+  telemetry.decided = (listener, decision, facts, ms) => {
+    decided(listener, decision, facts, ms);
     feed.add(decision, facts);
   };
   return telemetry;
@@ -75,7 +75,8 @@ function onChangedRules(telemetry: Telemetry, task: () => void): void {
   };
 }
 
-function placesOf({ doors }: Service): { gateway: string; admin: string } {
-  const urlOf = (name: string) => doors.find((door) => door.name === name)?.url ?? "closed";
+function placesOf({ listeners }: Service): { gateway: string; admin: string } {
+  const urlOf = (name: string) =>
+    listeners.find((listener) => listener.name === name)?.url ?? "closed";
   return { gateway: urlOf("gateway"), admin: urlOf("admin") };
 }

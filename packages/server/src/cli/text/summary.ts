@@ -9,11 +9,11 @@ import { setTable } from "./table.js";
  *
  * @param file - Of the configuration.
  */
-export function saySummary({ doors, core }: Service, file: string): string[] {
+export function saySummary({ listeners, core }: Service, file: string): string[] {
   const { rules, version } = core.policy.rules;
   const rows = [
     ["configuration", file],
-    ...doors.map(({ name, url, httpUrl }) => [name, [url, httpUrl].filter(Boolean).join("  ")]),
+    ...listeners.map(({ name, url, httpUrl }) => [name, [url, httpUrl].filter(Boolean).join("  ")]),
     ["rules", `${rules.length} (version ${version})`],
     ["store", core.storeReach.trouble() ?? core.storeReach.name],
   ];
@@ -25,9 +25,10 @@ export function saySummary({ doors, core }: Service, file: string): string[] {
 }
 
 /** The same as lines of the log. */
-export function logSummary({ doors, core }: Service, file: string): void {
+export function logSummary({ listeners, core }: Service, file: string): void {
   const { log } = core.telemetry;
-  for (const { name, url, httpUrl } of doors) log.info({ door: name, url, httpUrl }, "listening");
+  for (const { name, url, httpUrl } of listeners)
+    log.info({ listener: name, url, httpUrl }, "listening");
   const store = core.storeReach.trouble() ?? core.storeReach.name;
   const rules = core.policy.rules.rules.length;
   log.info({ version: readVersion(), config: file, rules, store }, "started");

@@ -8,7 +8,7 @@ import type { Path } from "../problems.js";
 import type { Reading } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 
-/** Checks the files of doors. */
+/** Checks the files of listeners. */
 export function checkFiles(reading: Reading, at: ResolvePath): void {
   checkGatewayTls(reading, at);
   checkUpstreamTls(reading, at);

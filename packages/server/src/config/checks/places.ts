@@ -1,4 +1,4 @@
-// That no two doors listen at one place. Where a section has other problems its address is looked at all the
+// That no two listeners listen at one place. Where a section has other problems its address is looked at all the
 // same: who mends those should not find this one only afterwards.
 
 import type { z } from "zod";
@@ -12,7 +12,7 @@ import {
 import { toPathText } from "../problems.js";
 import type { Reading, SectionName } from "../read-sections.js";
 
-/** Where a door listens, and what reads that where the rest of its section can't be read. */
+/** Where a listener listens, and what reads that where the rest of its section can't be read. */
 interface Place {
   readonly path: readonly [SectionName, string];
   readonly schema: z.ZodType<ListenAddress | undefined>;
@@ -26,7 +26,7 @@ const places: readonly Place[] = [
   { path: ["admin", "listen"], schema: adminSection.shape.listen },
 ];
 
-/** Tells of each door that would listen where one before it does. */
+/** Tells of each listener that would listen where one before it does. */
 export function checkPlaces(reading: Reading): void {
   const taken: { path: Place["path"]; listen: ListenAddress }[] = [];
   for (const place of places) {
@@ -46,7 +46,7 @@ export function toListenText({ host, port }: ListenAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Undefined if that door stays shut, or if what is written is no address. */
+/** Undefined if that listener is closed, or if what is written is no address. */
 function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenAddress | undefined {
   const [name, field] = path;
   // The admin port is open whatever the file says.

@@ -1,8 +1,8 @@
-// Rules, identity and responses together, tried as the doors will take them: a rule that a door can't keep,
+// Rules, identity and responses together, tried as the listeners will take them: a rule that a listener can't keep,
 // a range of addresses that is none, a file of keys that holds none.
 
 import { memoryStore, SluiceError } from "sluice";
-import { createDoor, type IdentityOptions } from "sluice/http";
+import { createRequestHandler, type IdentityOptions } from "sluice/http";
 import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluice/rules";
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblem } from "../problems.js";
@@ -11,7 +11,7 @@ import { type ResolvePath, toResponses } from "../to-config.js";
 import { toIdentityOptions } from "../to-identity.js";
 import { tellRules } from "./rules.js";
 
-/** Checks rules with the doors that are to open. */
+/** Checks rules with the listeners that are to open. */
 export function checkPolicies(reading: Reading, rules: RuleSet): void {
   // The decision API sees no responses, so it can't keep every rule.
   const seesResponses = reading.values.decision === undefined;
@@ -32,7 +32,7 @@ function placeOf(
   return index < 0 ? undefined : problems.placeOf(["rules", "rules", index]);
 }
 
-/** Identity as doors take it; undefined, with problems told, if they would not. */
+/** Identity as listeners take it; undefined, with problems told, if they would not. */
 export function readIdentity(reading: Reading, at: ResolvePath): IdentityOptions | undefined {
   const { values } = reading;
   if (!reading.isGood("identity", "responses")) return undefined;
@@ -41,7 +41,7 @@ export function readIdentity(reading: Reading, at: ResolvePath): IdentityOptions
   try {
     const options = toIdentityOptions(identity, at);
     policy = makePolicy({ rules: { version: 1, rules: [] }, seesResponses: true });
-    createDoor(policy, { identity: options, ...toResponses(responses) });
+    createRequestHandler(policy, { identity: options, ...toResponses(responses) });
     return options;
   } catch (error) {
     tellIdentity(reading, error);

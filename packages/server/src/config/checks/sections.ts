@@ -1,4 +1,4 @@
-// What sections have to say together: that names lead somewhere, that doors which anybody could open have a
+// What sections have to say together: that names lead somewhere, that listeners which anybody could open have a
 // token, that no two listen at one place. A check runs if the sections that it looks at can be used.
 
 import type { IdentityOptions } from "sluice/http";
@@ -21,7 +21,7 @@ interface Check {
 }
 
 const checks: readonly Check[] = [
-  { needs: ["gateway", "decision", "envoy"], run: checkDoors },
+  { needs: ["gateway", "decision", "envoy"], run: checkListeners },
   { needs: ["gateway", "decision", "rules"], run: checkRulesAreThere },
   { needs: ["gateway"], run: checkTimeouts },
   { needs: ["admin"], run: checkAdmin },
@@ -47,21 +47,24 @@ export function crossCheck(reading: Reading, at: ResolvePath): Checked {
   const rules = readRules(reading, at);
   if (rules !== undefined) checkPolicies(reading, rules);
   const identity = readIdentity(reading, at);
-  // Last: what it tells would keep other checks from looking at these doors.
+  // Last: what it tells would keep other checks from looking at these listeners.
   checkPlaces(reading);
   return { identity };
 }
 
-function checkDoors({ gateway, decision, envoy }: FileValues, problems: Problems): void {
+function checkListeners({ gateway, decision, envoy }: FileValues, problems: Problems): void {
   if (gateway === undefined && decision === undefined && envoy === undefined) {
-    problems.add([], "opens no door: it needs gateway, decision or envoy");
+    problems.add([], "opens no listener: it needs gateway, decision or envoy");
   }
 }
 
 function checkRulesAreThere({ gateway, decision, rules }: FileValues, problems: Problems): void {
   if (rules !== undefined || (gateway ?? decision) === undefined) return;
-  const door = gateway === undefined ? "decision" : "gateway";
-  problems.add(["rules"], `is missing: ${door} needs { file: rules.yaml }, or rules written here`);
+  const listener = gateway === undefined ? "decision" : "gateway";
+  problems.add(
+    ["rules"],
+    `is missing: ${listener} needs { file: rules.yaml }, or rules written here`,
+  );
 }
 
 function checkTimeouts({ gateway }: FileValues, problems: Problems): void {

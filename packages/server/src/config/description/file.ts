@@ -128,12 +128,12 @@ export const fileSection = section({
   $schema: optional(anyText("a text"), "For editors of JSON."),
   version: byDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
   server: byDefault(serverSection, {}, "The process."),
-  gateway: optional(gatewaySection, "The reverse proxy; without it that door stays shut."),
+  gateway: optional(gatewaySection, "The reverse proxy; without it that listener is closed."),
   decision: optional(
     decisionSection,
-    "The decision API and forward-auth; without it that door stays shut.",
+    "The decision API and forward-auth; without it that listener is closed.",
   ),
-  envoy: optional(envoySection, "Envoy's rate limit service; without it that door stays shut."),
+  envoy: optional(envoySection, "Envoy's rate limit service; without it that listener is closed."),
   admin: byDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
   upstreams: byDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
   routes: byDefault(
@@ -143,7 +143,7 @@ export const fileSection = section({
   ),
   store: byDefault(storeSection, {}, "Where counters are kept."),
   identity: byDefault(identitySection, {}, "How callers are told apart."),
-  responses: byDefault(responsesSection, {}, "How answers look, at every HTTP door."),
+  responses: byDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
   rules: optional(
     rulesShape,
     "The rules: from a file that is watched, or written here. Needed by gateway and decision.",

@@ -1,4 +1,4 @@
-// The description of the process and its doors: what their sections of the file may say.
+// The description of the process and its listeners: what their sections of the file may say.
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";

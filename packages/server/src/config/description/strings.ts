@@ -47,7 +47,7 @@ export function secret(lengthMin: number): z.ZodType<string> {
 /** A token that is shorter can be found by trying. */
 const BEARER_LENGTH_MIN = 16;
 
-/** What opens a door. */
+/** What opens a listener. */
 export function bearerToken(): z.ZodType<string> {
   const [min, max] = [BEARER_LENGTH_MIN, TOKEN_BYTES_MAX];
   const what = `a text of ${min} to ${max} characters without spaces`;

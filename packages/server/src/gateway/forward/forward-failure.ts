@@ -1,6 +1,6 @@
 // What may be done about a request that failed: whether it may be sent again, and what the client is told.
 
-import type { Turn } from "../../http1/exchange.js";
+import type { Exchange } from "../../http1/exchange.js";
 import type { ProblemStatus } from "../gateway-replies.js";
 import type { Failure } from "../upstream/upstream-caller.js";
 
@@ -24,7 +24,7 @@ const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
 };
 
 /** Whether a request may be sent twice: it changes nothing the second time, and is still here to be sent. */
-export function isRepeatable({ method, body }: Turn): boolean {
+export function isRepeatable({ method, body }: Exchange): boolean {
   return body === undefined && IDEMPOTENT.has(method);
 }
 
@@ -32,9 +32,9 @@ export function isRepeatable({ method, body }: Turn): boolean {
  * Whether another target may be tried: with anything that was not sent, and with what is repeatable if no
  * byte of a response came back. A target that is slow is not helped by a second request, so that one isn't.
  */
-export function mayGoElsewhere({ kind, hasResponse }: Failure, turn: Turn): boolean {
+export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchange): boolean {
   if (hasResponse) return false;
-  return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(turn));
+  return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(exchange));
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, exchange } from "../../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../../test/raw-client.js";
 import { quietTelemetry } from "../../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
@@ -364,7 +364,7 @@ describe("the pool", () => {
 describe("answers of the gateway itself", () => {
   it("to HEAD have no body", async () => {
     const { url } = await startGateway(await closedUrl());
-    const text = await exchange(url, "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const text = await rawExchange(url, "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     expect(text).toMatch(/^HTTP\/1\.1 502 /);
     expect(text).toMatch(/\r\n\r\n$/);
   });

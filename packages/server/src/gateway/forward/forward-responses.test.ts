@@ -11,7 +11,7 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, exchange } from "../../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../../test/raw-client.js";
 
 afterEach(stopAll);
 
@@ -345,7 +345,7 @@ describe("bounds", () => {
       response.end();
     });
     const { url } = await startGateway(upstream, { gateway: { bodyBytesMax: 10 } });
-    const text = await exchange(
+    const text = await rawExchange(
       url,
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n01234567890",
     );
@@ -380,7 +380,7 @@ describe("bounds", () => {
     );
     const { url } = await startGateway(upstream, { gateway: { headersMax: 50 } });
     const ask = (fields: number) =>
-      exchange(
+      rawExchange(
         url,
         `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${"X: 1\r\n".repeat(fields - 2)}\r\n`,
       );
@@ -398,7 +398,7 @@ describe("bounds", () => {
     server.maxHeadersCount = 0;
     const { url } = await startGateway(upstream, { gateway: { headersMax: 3_000 } });
     const head = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
-    await exchange(url, `${head}${"X:\r\n".repeat(fields)}\r\n`);
+    await rawExchange(url, `${head}${"X:\r\n".repeat(fields)}\r\n`);
     expect(seen).toBe(fields);
   });
 });

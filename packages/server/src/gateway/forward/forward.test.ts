@@ -12,7 +12,7 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, exchange } from "../../../test/raw-client.js";
+import { connectTo, rawExchange } from "../../../test/raw-client.js";
 
 afterEach(stopAll);
 
@@ -127,7 +127,7 @@ describe("a response", () => {
       response.end("b");
     });
     const { url } = await startGateway(upstream);
-    const text = await exchange(url, "GET / HTTP/1.0\r\n\r\n");
+    const text = await rawExchange(url, "GET / HTTP/1.0\r\n\r\n");
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(text).toMatch(/\r\nConnection: close\r\n/);
     expect(text).not.toMatch(/chunked/);
@@ -145,7 +145,7 @@ describe("a response", () => {
       ),
     );
     const { url } = await startGateway(upstream);
-    const text = await exchange(url, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const text = await rawExchange(url, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     const [head, body] = text.split("\r\n\r\n");
     expect(head.split("\r\n").sort()).toEqual(
       [

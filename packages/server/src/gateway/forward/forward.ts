@@ -1,12 +1,12 @@
 // One admitted request on its way: to a target of its upstream, to another if that is safe, and back to the
-// client, piece by piece and no faster than the client reads. Whatever happens, what the passage holds is
+// client, piece by piece and no faster than the client reads. Whatever happens, what the handled request holds is
 // finished exactly once, and a response that was cut short never looks whole.
 
-import type { Passage } from "sluice/http";
+import type { HandledRequest } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
 import type { RouteConfig } from "../../config/config.js";
 import type { RefusalStatus } from "../../http1/client-connection.js";
-import type { Turn, TurnWatcher } from "../../http1/exchange.js";
+import type { Exchange, ExchangeWatcher } from "../../http1/exchange.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
 import type { Target } from "../upstream/backend.js";
@@ -21,7 +21,7 @@ import { type ClientTrust, toUpstreamHead } from "./request-head.js";
 import { clientHeadOf, findField } from "./response-head.js";
 
 /** What exchanges need of their gateway. */
-export interface ExchangeHost extends ClientTrust {
+export interface ForwardingHost extends ClientTrust {
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
   /** The way of a path; undefined if there is none. */
@@ -35,11 +35,11 @@ const JOINED_BYTES_MAX = 16_384;
 const AHEAD_BYTES = 16_384;
 
 /** One request and its response. */
-export class Exchange implements Caller, BodyWatcher, TurnWatcher {
-  readonly #host: ExchangeHost;
-  readonly #turn: Turn;
+export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
+  readonly #host: ForwardingHost;
+  readonly #exchange: Exchange;
   readonly #path: string;
-  readonly #passage: Passage;
+  readonly #handled: HandledRequest;
   #route: RouteConfig | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
   #target: Target | undefined = undefined;
@@ -58,33 +58,33 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   #isOver = false;
 
   /** @param path - In canonical form, without the query. */
-  constructor(host: ExchangeHost, turn: Turn, path: string, passage: Passage) {
+  constructor(host: ForwardingHost, exchange: Exchange, path: string, handled: HandledRequest) {
     this.#host = host;
-    this.#turn = turn;
+    this.#exchange = exchange;
     this.#path = path;
-    this.#passage = passage;
+    this.#handled = handled;
   }
 
-  /** Sends the request on, as soon as its passage allows. */
+  /** Sends the request on, as soon as its handled request allows. */
   start(): void {
-    if (this.#turn.isGone) {
-      this.onTurnOver();
+    if (this.#exchange.isGone) {
+      this.onExchangeOver();
       return;
     }
-    this.#turn.watcher = this;
-    const waited = this.#passage.waited();
+    this.#exchange.watcher = this;
+    const waited = this.#handled.waited();
     if (waited === true) this.#goOn();
     else void Promise.resolve(waited).then((mayGoOn) => mayGoOn && this.#goOn());
   }
 
-  onTurnOver(): void {
+  onExchangeOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#target?.pool.leave(this);
     if (this.#isSwitched) this.#connection?.end();
     else this.#letGo();
     if (this.#head === undefined) this.#target?.ended();
-    if (this.#passage.isHeld) void this.#passage.finish(this.#toEnd());
+    if (this.#handled.isHeld) void this.#handled.finish(this.#toEnd());
   }
 
   onBodyBroken(status: RefusalStatus): void {
@@ -100,15 +100,15 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   }
 
   onConnection(connection: Connection): void {
-    const { body, fields } = this.#turn;
+    const { body, fields } = this.#exchange;
     this.#connection = connection;
     const head = toUpstreamHead(
-      this.#turn,
+      this.#exchange,
       this.#route as RouteConfig,
       (this.#target as Target).authority,
       this.#host,
     );
-    connection.send(head, this, body === undefined, askedOf(this.#turn));
+    connection.send(head, this, body === undefined, askedOf(this.#exchange));
     if (body === undefined) return;
     const isChunked = fields.framing === "chunked";
     this.#body = new ForwardedBody(body, isChunked, this.#host.bodyBytesMax, this);
@@ -130,7 +130,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     if (this.#isOver) return;
     if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
     this.#bytes += to - from;
-    const isReady = this.#turn.write(copyOf(bytes, from, to));
+    const isReady = this.#exchange.write(copyOf(bytes, from, to));
     if (isReady || this.#isPaused) return;
     this.#isPaused = true;
     this.#connection?.pause();
@@ -143,17 +143,17 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#body?.drop();
     this.#bytes += to - from;
     const { idleTimeoutMs } = this.#upstream as Upstream;
-    const turn = this.#turn;
+    const exchange = this.#exchange;
     // A client that does not read the last piece gets as long for it as for any other.
-    if (idleTimeoutMs > 0) turn.flushMsMax = idleTimeoutMs;
-    if (!this.#passage.isHeld) turn.watcher = undefined;
+    if (idleTimeoutMs > 0) exchange.flushMsMax = idleTimeoutMs;
+    if (!this.#handled.isHeld) exchange.watcher = undefined;
     if (this.#isHeadKept && to > from && to - from <= JOINED_BYTES_MAX) {
       this.#pass(this.#head as ResponseHead, bytes.toString("latin1", from, to));
       return;
     }
     if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
-    if (to > from) turn.write(copyOf(bytes, from, to));
-    turn.end();
+    if (to > from) exchange.write(copyOf(bytes, from, to));
+    exchange.end();
   }
 
   onDrain(): void {
@@ -164,7 +164,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#connection = undefined;
     if (this.#isOver) return;
     if (this.#isSwitched) {
-      this.#turn.breakOff();
+      this.#exchange.breakOff();
       return;
     }
     this.#judge(failure);
@@ -176,11 +176,11 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   }
 
   onBodyTooLarge(): void {
-    const turn = this.#turn;
-    if (turn.isEnded) return;
+    const exchange = this.#exchange;
+    if (exchange.isEnded) return;
     this.#target?.ended();
     this.#letGo();
-    if (turn.isAnswered) turn.breakOff();
+    if (exchange.isAnswered) exchange.breakOff();
     else this.#reply(413, true);
   }
 
@@ -188,14 +188,14 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#isHeadKept = false;
     const { status, reason, length } = head;
     const { hasDate } = clientHeadOf(head);
-    this.#turn.begin(status, reason, this.#linesOf(head), length, hasDate);
+    this.#exchange.begin(status, reason, this.#linesOf(head), length, hasDate);
   }
 
   /** From now on both connections are one WebSocket: each direction is forwarded as a body is. */
   #switch(head: ResponseHead): void {
     this.#isHeadKept = false;
     this.#isSwitched = true;
-    const body = this.#turn.switchToWebSocket(head.reason, this.#linesOf(head));
+    const body = this.#exchange.switchToWebSocket(head.reason, this.#linesOf(head));
     this.#body = new ForwardedBody(body, false, 0, this);
     this.#body.start(this.#connection as Connection);
   }
@@ -204,20 +204,20 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   #pass(head: ResponseHead, text: string): void {
     this.#isHeadKept = false;
     const { status, reason } = head;
-    this.#turn.pass(status, reason, this.#linesOf(head), text, clientHeadOf(head).hasDate);
+    this.#exchange.pass(status, reason, this.#linesOf(head), text, clientHeadOf(head).hasDate);
   }
 
   /** The RateLimit fields replace the upstream's; without a rule those of the upstream stay. */
   #linesOf(head: ResponseHead): string {
     const { lines, linesBesideOurs } = clientHeadOf(head);
-    const { lines: ours } = this.#passage;
+    const { lines: ours } = this.#handled;
     return ours === "" ? lines : ours + linesBesideOurs;
   }
 
   #goOn(): void {
-    const turn = this.#turn;
+    const exchange = this.#exchange;
     if (this.#isOver) return;
-    const route = this.#host.routeOf(this.#path, turn.fields.host);
+    const route = this.#host.routeOf(this.#path, exchange.fields.host);
     if (route === undefined) {
       this.#reply(404, false);
       return;
@@ -225,8 +225,8 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
     this.#route = route;
     const upstream = this.#host.upstreamOf(route);
     this.#upstream = upstream;
-    const { body } = turn;
-    turn.sendContinue();
+    const { body } = exchange;
+    exchange.sendContinue();
     // Where connections are scarce, a client that is slow with its body waits with its own.
     if (body === undefined || !upstream.isCrowded) this.#attempt(upstream.choose());
     else {
@@ -257,7 +257,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
 
   /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */
   #mayRefresh({ isStale }: Failure): boolean {
-    return isStale && !this.#isRefreshed && isRepeatable(this.#turn);
+    return isStale && !this.#isRefreshed && isRepeatable(this.#exchange);
   }
 
   #refresh(): void {
@@ -269,7 +269,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   #mayRetry(failure: Failure): boolean {
     const { retriesMax, targets } = this.#upstream as Upstream;
     if (this.#retries >= retriesMax || targets.length < 2) return false;
-    return mayGoElsewhere(failure, this.#turn);
+    return mayGoElsewhere(failure, this.#exchange);
   }
 
   #retry(): void {
@@ -293,14 +293,14 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   /** The head is out: only a broken connection can still say that the rest does not come. */
   #cutOff(): void {
     this.#tell("failed");
-    this.#turn.breakOff();
+    this.#exchange.breakOff();
   }
 
   #reply(status: ProblemStatus, closes: boolean): void {
     this.#body?.drop();
-    const turn = this.#turn;
-    if (turn.isGone) return;
-    answer(turn, toProblem(status), this.#passage.lines, closes);
+    const exchange = this.#exchange;
+    if (exchange.isGone) return;
+    answer(exchange, toProblem(status), this.#handled.lines, closes);
   }
 
   /** Gives up the connection, if there is one: what is under way on it concerns nobody any more. */
@@ -312,7 +312,7 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
 
   /** How the request ended. Without a head there was no response: the client hung up before. */
   #toEnd(): RequestEnd {
-    const { status } = this.#turn;
+    const { status } = this.#exchange;
     if (status === undefined) return {};
     const head = this.#head;
     const header = (name: string) => (head === undefined ? undefined : findField(head, name));
@@ -324,9 +324,9 @@ export class Exchange implements Caller, BodyWatcher, TurnWatcher {
   }
 }
 
-function askedOf(turn: Turn): Asked {
-  if (turn.method === "HEAD") return "head";
-  return turn.asksForWebSocket ? "websocket" : "resource";
+function askedOf(exchange: Exchange): Asked {
+  if (exchange.method === "HEAD") return "head";
+  return exchange.asksForWebSocket ? "websocket" : "resource";
 }
 
 /** Bytes are lent by the connection until the next ones arrive. */

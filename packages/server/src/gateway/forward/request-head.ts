@@ -2,7 +2,7 @@
 // once: for its fields as they were read, and for the target that they went to last.
 
 import type { RouteConfig } from "../../config/config.js";
-import type { Turn } from "../../http1/exchange.js";
+import type { Exchange } from "../../http1/exchange.js";
 import { toUpstreamFields } from "./forwarded-headers.js";
 
 /** What the gateway knows of its clients. */
@@ -12,7 +12,7 @@ export interface ClientTrust {
   isPeerTrusted(peer: string | undefined): boolean;
 }
 
-/** The fields of a turn, for one target. */
+/** The fields of an exchange, for one target. */
 interface Known {
   readonly route: RouteConfig;
   readonly targetHost: string;
@@ -25,30 +25,30 @@ interface Known {
  * @param targetHost - `host:port` of the server that it goes to.
  */
 export function toUpstreamHead(
-  turn: Turn,
+  exchange: Exchange,
   route: RouteConfig,
   targetHost: string,
   trust: ClientTrust,
 ): string {
-  const { fields } = turn;
-  if (turn.asksForWebSocket) {
-    return toHead(turn, toLines(turn, route, targetHost, trust, "websocket"));
+  const { fields } = exchange;
+  if (exchange.asksForWebSocket) {
+    return toHead(exchange, toLines(exchange, route, targetHost, trust, "websocket"));
   }
   // A client's fields are its connection's, so that its address is the same too.
   let known = fields.memo as Known | undefined;
   if (known === undefined || known.route !== route || known.targetHost !== targetHost) {
-    known = { route, targetHost, lines: toLines(turn, route, targetHost, trust) };
+    known = { route, targetHost, lines: toLines(exchange, route, targetHost, trust) };
     fields.memo = known;
   }
-  return toHead(turn, known.lines);
+  return toHead(exchange, known.lines);
 }
 
-function toHead({ method, target }: Turn, lines: string): string {
+function toHead({ method, target }: Exchange, lines: string): string {
   return `${method} ${target} HTTP/1.1\r\n${lines}`;
 }
 
 function toLines(
-  { fields, peer: clientPeer }: Turn,
+  { fields, peer: clientPeer }: Exchange,
   route: RouteConfig,
   targetHost: string,
   trust: ClientTrust,

@@ -43,7 +43,7 @@ function toClientHead(head: ResponseHead): ClientHead {
 /** Trailers are not passed on, so none are announced. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
 
-/** All fields but those that frame the body, which the turn writes. */
+/** All fields but those that frame the body, which the exchange writes. */
 function withoutFraming(fields: readonly string[]): string[] {
   return keep(fields, (name) => !FRAMING.has(name.toLowerCase()));
 }

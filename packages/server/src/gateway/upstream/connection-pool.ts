@@ -10,7 +10,7 @@ import { type Caller, type FailureKind, notSent } from "./upstream-caller.js";
 
 /** How often deadlines are looked at, which is how late they can be. */
 export const TICK_MS = 100;
-/** Shorter than the five seconds after which many servers close: a request must not meet a closing door. */
+/** Shorter than the five seconds after which many servers close: a request must not meet a closing request handler. */
 const KEEP_MS = 4_000;
 
 /** What a pool is told of its upstream's configuration. */

@@ -26,7 +26,7 @@ export class Upstream {
   readonly #tls: ClientTls | undefined;
   readonly #choosesLeast: boolean;
   readonly #nowMs: () => number;
-  #turn = 0;
+  #exchange = 0;
 
   /**
    * @param nowMs - Monotonic time, for how long a target is ejected.
@@ -76,7 +76,7 @@ export class Upstream {
       this.#find((target) => target !== tried) ??
       targets[0];
     // A second try is nobody's turn: else the target behind a failing one would get every request.
-    if (tried === undefined) this.#turn = (targets.indexOf(chosen) + 1) % targets.length;
+    if (tried === undefined) this.#exchange = (targets.indexOf(chosen) + 1) % targets.length;
     chosen.begin();
     return chosen;
   }
@@ -104,7 +104,7 @@ export class Upstream {
 
   #find(isFit: (target: Target) => boolean): Target | undefined {
     const { targets } = this;
-    const start = this.#turn;
+    const start = this.#exchange;
     let found: Target | undefined;
     for (let i = 0; i < targets.length; i++) {
       const target = targets[(start + i) % targets.length];

@@ -1,4 +1,4 @@
-// Where requests enter a middleware that also takes numbers, as other limiters do: one door for a limit, or
+// Where requests enter a middleware that also takes numbers, as other limiters do: one request handler for a limit, or
 // that of the number which a function chose. For frameworks whose functions get one context.
 
 import { SluiceError, show } from "../../base/errors.js";
@@ -6,16 +6,20 @@ import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { type OptionSite, refuse } from "../../base/option-checks.js";
 import { isLimit, type Limit } from "../../limits/limits.js";
 import type { Policy } from "../../rules/policy/policy.js";
-import type { Door } from "../handler/handler.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../handler/http-options.js";
-import { toWindowDoor, WindowDoors } from "./window-handlers.js";
+import type { RequestHandler } from "../handler/handler.js";
+import {
+  type HttpOptions,
+  type RateLimitOptions,
+  toRequestHandler,
+} from "../handler/http-options.js";
+import { toWindowHandler, WindowHandlers } from "./window-handlers.js";
 
 /** Where requests enter. */
 export interface Entrance<Raw> {
-  /** The door of a request; undefined if it is not to be counted. */
-  readonly doorOf: (request: Raw) => MaybePromise<Door | undefined>;
+  /** The request handler of a request; undefined if it is not to be counted. */
+  readonly requestHandlerOf: (request: Raw) => MaybePromise<RequestHandler | undefined>;
   /** All that there are. */
-  readonly doors: () => readonly Door[];
+  readonly requestHandlers: () => readonly RequestHandler[];
   /** Undefined if there is more than one. */
   readonly policy: Policy | undefined;
   close(): Promise<void>;
@@ -28,13 +32,13 @@ export type LimitOrNumber<Raw> =
   | number
   | ((request: Raw) => MaybePromise<number>);
 
-/** An entrance with one door. */
-export function toOneDoor<Raw>(
+/** An entrance with one request handler. */
+export function toOneRequestHandler<Raw>(
   site: OptionSite,
   first: Policy | RateLimitOptions<Raw>,
   second?: HttpOptions<Raw>,
 ): Entrance<Raw> {
-  return fromDoor(toDoor(site, first, second));
+  return fromHandler(toRequestHandler(site, first, second));
 }
 
 /** How long a window is, where a limit is a number. */
@@ -45,15 +49,15 @@ interface Window {
 
 type Own<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
-/** The door of options in our own names, whose limit may be a number. */
-export function toLimitDoor<Raw>(
+/** The request handler of options in our own names, whose limit may be a number. */
+export function toLimitHandler<Raw>(
   site: OptionSite,
   own: Own<Raw>,
   limit: Exclude<LimitOrNumber<Raw>, (...args: never[]) => unknown> | undefined,
   { windowMs, windowMsDefault }: Window,
-): Door {
+): RequestHandler {
   if (typeof limit === "number") {
-    return toWindowDoor(site, own, {
+    return toWindowHandler(site, own, {
       limit,
       windowMs: windowMs === undefined ? windowMsDefault : windowMs,
     });
@@ -61,7 +65,7 @@ export function toLimitDoor<Raw>(
   const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
   if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
   if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
-  return toDoor(site, { ...own, limit } as RateLimitOptions<Raw>);
+  return toRequestHandler(site, { ...own, limit } as RateLimitOptions<Raw>);
 }
 
 /** The entrance of options in our own names, whose limit may be a number or a function that chooses it. */
@@ -71,8 +75,8 @@ export function toEntrance<Raw>(
   limit: LimitOrNumber<Raw> | undefined,
   window: Window,
 ): Entrance<Raw> {
-  if (typeof limit !== "function") return fromDoor(toLimitDoor(site, own, limit, window));
-  return toDoors(
+  if (typeof limit !== "function") return fromHandler(toLimitHandler(site, own, limit, window));
+  return toRequestHandlers(
     site,
     own,
     limit,
@@ -80,28 +84,33 @@ export function toEntrance<Raw>(
   );
 }
 
-function fromDoor<Raw>(door: Door): Entrance<Raw> {
+function fromHandler<Raw>(requestHandler: RequestHandler): Entrance<Raw> {
   return {
-    doorOf: () => door,
-    doors: () => [door],
-    policy: door.policy,
-    close: () => door.close(),
+    requestHandlerOf: () => requestHandler,
+    requestHandlers: () => [requestHandler],
+    policy: requestHandler.policy,
+    close: () => requestHandler.close(),
   };
 }
 
-function toDoors<Raw>(
+function toRequestHandlers<Raw>(
   site: OptionSite,
   { skip, ...own }: Omit<RateLimitOptions<Raw>, "limit">,
   choose: (request: Raw) => MaybePromise<number>,
   windowMs: number,
 ): Entrance<Raw> {
-  const doors = new WindowDoors(site, own);
+  const requestHandlers = new WindowHandlers(site, own);
   const choice = (request: Raw) =>
-    andThen(choose(request), (limit) => doors.of({ limit, windowMs }));
+    andThen(choose(request), (limit) => requestHandlers.of({ limit, windowMs }));
   // A request that is not counted has no limit to choose.
-  const doorOf = (request: Raw) =>
+  const requestHandlerOf = (request: Raw) =>
     andThen(skip?.(request) ?? false, (isSkipped) => (isSkipped ? undefined : choice(request)));
-  return { doorOf, doors: () => doors.all(), policy: undefined, close: () => doors.close() };
+  return {
+    requestHandlerOf,
+    requestHandlers: () => requestHandlers.all(),
+    policy: undefined,
+    close: () => requestHandlers.close(),
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-// Doors to fixed windows, as express-rate-limit and @fastify/rate-limit have them: so many requests in
+// Request handlers to fixed windows, as express-rate-limit and @fastify/rate-limit have them: so many requests in
 // each window. Where a function chooses the numbers for each request, each pair of numbers is a rule of
 // its own: one caller under two of them has two counters, and neither clips what the other one counted.
 
@@ -8,8 +8,8 @@ import { show } from "../../base/errors.js";
 import { type OptionSite, refuse } from "../../base/option-checks.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
-import type { Door } from "../handler/handler.js";
-import { type RateLimitOptions, toDoor } from "../handler/http-options.js";
+import type { RequestHandler } from "../handler/handler.js";
+import { type RateLimitOptions, toRequestHandler } from "../handler/http-options.js";
 import { toRuleId } from "../handler/rule-id.js";
 
 /** At most so many requests in each window. */
@@ -19,21 +19,21 @@ export interface WindowSize {
   readonly windowMs: number;
 }
 
-/** Everything that a door is told, but the limit. */
+/** Everything that a request handler is told, but the limit. */
 export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
 /** A limit holds at least one unit; where 0 is asked for, each request costs two. */
 const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
 
-/** A door with these numbers. The window of a key starts with its first request. */
-export function toWindowDoor<Raw>(
+/** A request handler with these numbers. The window of a key starts with its first request. */
+export function toWindowHandler<Raw>(
   site: OptionSite,
   options: WindowOptions<Raw>,
   { limit: given, windowMs }: WindowSize,
-): Door {
+): RequestHandler {
   const limit = toLimit(site, given);
   const window = fixedWindow({ limit: Math.max(1, limit), windowMs, align: "first" });
-  return toDoor(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
+  return toRequestHandler(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
 }
 
 /** Other limiters know Infinity as "no limit": more than can be counted is as many as can be. */
@@ -46,37 +46,39 @@ function toLimit(site: OptionSite, limit: number): number {
 /** So many pairs of numbers are kept ready; beyond it the one that was made first is made anew. */
 const DOORS_MAX = 1_000;
 
-/** The doors of one limiter, made when their numbers are first asked for. */
-export class WindowDoors<Raw> {
+/** The request handlers of one limiter, made when their numbers are first asked for. */
+export class WindowHandlers<Raw> {
   readonly #site: OptionSite;
   readonly #options: WindowOptions<Raw>;
-  readonly #doors = new BoundedMap<string, Door>(DOORS_MAX);
+  readonly #requestHandlers = new BoundedMap<string, RequestHandler>(DOORS_MAX);
 
   constructor(site: OptionSite, options: WindowOptions<Raw>) {
     this.#site = site;
-    // One store for all: a door that is made anew finds what it has counted.
+    // One store for all: a request handler that is made anew finds what it has counted.
     this.#options = { ...options, store: options.store ?? memoryStore() };
   }
 
-  /** The door of these numbers. Throws if they are no limit. */
-  of(size: WindowSize): Door {
+  /** The request handler of these numbers. Throws if they are no limit. */
+  of(size: WindowSize): RequestHandler {
     const limit = toLimit(this.#site, size.limit);
     const numbers = `${limit}-${size.windowMs}`;
-    const known = this.#doors.get(numbers);
+    const known = this.#requestHandlers.get(numbers);
     if (known !== undefined) return known;
     const name = toRuleId(`${this.#options.name ?? "default"}-${numbers}`);
-    const door = toWindowDoor(this.#site, { ...this.#options, name }, size);
-    this.#doors.set(numbers, door);
-    return door;
+    const requestHandler = toWindowHandler(this.#site, { ...this.#options, name }, size);
+    this.#requestHandlers.set(numbers, requestHandler);
+    return requestHandler;
   }
 
   /** Those that were asked for lately. */
-  all(): Door[] {
-    return [...this.#doors].map(([, door]) => door);
+  all(): RequestHandler[] {
+    return [...this.#requestHandlers].map(([, requestHandler]) => requestHandler);
   }
 
-  /** Lets go of all doors. */
+  /** Lets go of all request handlers. */
   async close(): Promise<void> {
-    await Promise.all([...this.#doors].map(([, door]) => door.close()));
+    await Promise.all(
+      [...this.#requestHandlers].map(([, requestHandler]) => requestHandler.close()),
+    );
   }
 }

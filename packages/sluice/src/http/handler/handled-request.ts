@@ -1,4 +1,4 @@
-// A passage: what a door answered to one request, and the request's way on from there: waiting, going
+// A handled request: what a request handler answered to one request, and the request's way on from there: waiting, going
 // on, ending. Handlers see it as the info on their request.
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
@@ -24,28 +24,28 @@ export interface RateLimitInfo {
   settle(cost: number): void;
 }
 
-/** What a passage needs of its door. */
-export interface PassageHost {
+/** What a handled request needs of its request handler. */
+export interface HandledRequestHost {
   /** The wall clock, in milliseconds since 1970. */
   wallMs(): number;
-  /** Whether a door answered this request with a refusal. */
+  /** Whether a request handler answered this request with a refusal. */
   isRefused(request: unknown): boolean;
 }
 
-/** What a door answers to a request. */
-export class Passage implements RateLimitInfo {
+/** What a request handler answers to a request. */
+export class HandledRequest implements RateLimitInfo {
   /** The RateLimit fields, for every response: a line for each, with its end. */
   readonly lines: string;
   /** The response to send instead of going on; undefined if the request may go on. */
   readonly refusal: Refusal | undefined;
   readonly #wait: Wait | undefined;
-  readonly #host: PassageHost;
+  readonly #host: HandledRequestHost;
   readonly #request: unknown;
   #decided: PolicyDecision | ShortAnswer;
   #cost: MaybePromise<number | undefined>;
 
   constructor(
-    host: PassageHost,
+    host: HandledRequestHost,
     request: unknown,
     decided: PolicyDecision | ShortAnswer,
     lines: string,
@@ -104,7 +104,7 @@ export class Passage implements RateLimitInfo {
 
   /**
    * Ends the request: settles what it holds, or gives it back if it never went on because its client
-   * left while it waited or another door refused it. Once, later calls do nothing. Never throws or
+   * left while it waited or another request handler refused it. Once, later calls do nothing. Never throws or
    * rejects.
    */
   finish(end: RequestEnd): MaybePromise<void> {

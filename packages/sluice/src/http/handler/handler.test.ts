@@ -1,31 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { byName, doorOf, now, SITE, START_MS, viewOf } from "../../../test/door-stand.js";
+import { byName, now, requestHandlerOf, SITE, START_MS, viewOf } from "../../../test/door-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../../limits/limits.js";
 import { ForwardingStore } from "../../stores/forwarding-store.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
-import type { RequestView } from "../identity/http-request.js";
-import type { Passage } from "./handled-request.js";
-import type { Door } from "./handler.js";
-import { type RateLimitOptions, toDoor } from "./http-options.js";
+import type { HttpRequest } from "../identity/http-request.js";
+import type { HandledRequest } from "./handled-request.js";
+import type { RequestHandler } from "./handler.js";
+import { type RateLimitOptions, toRequestHandler } from "./http-options.js";
 
 const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });
 
 function simple(options: Partial<RateLimitOptions>) {
   const clock = new ManualClock(START_MS);
-  return toDoor(SITE, { limit: one, clock, ...options });
+  return toRequestHandler(SITE, { limit: one, clock, ...options });
 }
 
-describe("a door", () => {
+describe("a request handler", () => {
   it("answers at once over memory, and finds out who the caller is only if a rule asks", () => {
     let asked = 0;
     const user = () => {
       asked += 1;
       return "ann";
     };
-    const { enter } = doorOf(
+    const { enter } = requestHandlerOf(
       [
         { id: "by-ip", limit: three },
         { id: "by-user", match: { path: "/mine" }, key: "user", limit: one },
@@ -42,9 +42,9 @@ describe("a door", () => {
     expect(asked).toBe(2);
   });
 
-  it("never lets a refusal of its own count for a door around it", () => {
-    const outer = doorOf([{ id: "failures", when: { statusNot: [200] }, limit: one }]);
-    const inner = doorOf([{ id: "tight", limit: one }]);
+  it("never lets a refusal of its own count for a request handler around it", () => {
+    const outer = requestHandlerOf([{ id: "failures", when: { statusNot: [200] }, limit: one }]);
+    const inner = requestHandlerOf([{ id: "tight", limit: one }]);
     inner.enter();
     const attempt = (status: number) => {
       const raw = {};
@@ -60,8 +60,8 @@ describe("a door", () => {
   });
 
   it("tells onRefused of each refusal with the request, and of nothing else", () => {
-    const told: [Partial<Passage>, unknown][] = [];
-    const { enter } = doorOf([{ id: "r", limit: one }], {
+    const told: [Partial<HandledRequest>, unknown][] = [];
+    const { enter } = requestHandlerOf([{ id: "r", limit: one }], {
       onRefused: ({ limit, remaining }, request) => void told.push([{ limit, remaining }, request]),
     });
     const raw = { name: "the second" };
@@ -80,7 +80,7 @@ describe("a door", () => {
     ["rejects", () => Promise.reject(new Error("broken"))],
   ])("refuses as ever where onRefused %s, and onError hears of it", async (_how, onRefused) => {
     const errors: unknown[] = [];
-    const { enter } = doorOf([{ id: "r", limit: one }], {
+    const { enter } = requestHandlerOf([{ id: "r", limit: one }], {
       onRefused: onRefused as () => void,
       onError: (error) => {
         errors.push(error);
@@ -93,7 +93,7 @@ describe("a door", () => {
   });
 
   it("hands on the id that makes a request count once", () => {
-    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }], {
+    const { enter } = requestHandlerOf([{ id: "r", limit: three, settle: "code" }], {
       requestId: (raw) => (raw as { id?: string }).id,
     });
     const left = (raw: object) => enter({ raw }).remaining;
@@ -109,15 +109,21 @@ describe("a door", () => {
     ["a number", () => 7],
     ["null", () => null],
   ])("refuses to count by an id that is %s", (_what, requestId) => {
-    const { enter } = doorOf([{ id: "r", limit: one }], { requestId: requestId as () => string });
+    const { enter } = requestHandlerOf([{ id: "r", limit: one }], {
+      requestId: requestId as () => string,
+    });
     expect(enter).toThrow("requestId must return a text or undefined, at once");
   });
 
   it("lets the error of a store through where the rule says so", async () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
-    const { door } = doorOf([{ id: "r", limit: one, onStoreFailure: "throw" }], {}, { store });
-    await expect(async () => door.enter(viewOf())).rejects.toMatchObject({
+    const { requestHandler } = requestHandlerOf(
+      [{ id: "r", limit: one, onStoreFailure: "throw" }],
+      {},
+      { store },
+    );
+    await expect(async () => requestHandler.enter(viewOf())).rejects.toMatchObject({
       code: "SLUICE_STORE_UNAVAILABLE",
       status: 503,
     });
@@ -127,7 +133,7 @@ describe("a door", () => {
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
     const slow = { id: "slow", limit, onExceed: "delay", delayMsMax: 5_000 };
     const busy = { id: "busy", limit: concurrency({ limit: 3, permitMs: 60_000 }) };
-    const { enter, clock } = doorOf([slow, busy], { delayedMax: 1 });
+    const { enter, clock } = requestHandlerOf([slow, busy], { delayedMax: 1 });
     expect(enter().delayMs).toBe(0);
     const waiting = enter();
     expect(waiting.delayMs).toBe(1_000);
@@ -149,10 +155,11 @@ describe("a door", () => {
 
 describe("a refusal because no permit is free", () => {
   const limit = concurrency({ limit: 1, permitMs: 3_600_000 });
-  const told = ({ fields, refusal }: Passage) => byName([...fields, ...(refusal?.fields ?? [])]);
+  const told = ({ fields, refusal }: HandledRequest) =>
+    byName([...fields, ...(refusal?.fields ?? [])]);
 
   it("names no time until a permit is released, and never when one expires", () => {
-    const { enter } = doorOf([{ id: "busy", limit }]);
+    const { enter } = requestHandlerOf([{ id: "busy", limit }]);
     expect(told(enter())["x-ratelimit-reset"]).toBeUndefined();
     const refused = enter();
     const fields = told(refused);
@@ -166,11 +173,11 @@ describe("a refusal because no permit is free", () => {
   });
 
   it("names the time for which permits of the rule were recently held", () => {
-    const { enter, clock } = doorOf([{ id: "busy", limit }]);
+    const { enter, clock } = requestHandlerOf([{ id: "busy", limit }]);
     for (let i = 0; i < 20; i++) {
-      const passage = enter();
+      const handled = enter();
       clock.advance(4_300);
-      passage.finish({ status: 200 });
+      handled.finish({ status: 200 });
     }
     enter();
     const refused = enter();
@@ -182,7 +189,7 @@ describe("a refusal because no permit is free", () => {
 
   it("says at least a second, and no less than a rate limit that refuses too", () => {
     const rate = fixedWindow({ limit: 2, windowMs: 60_000 });
-    const { enter, clock } = doorOf([
+    const { enter, clock } = requestHandlerOf([
       { id: "busy", limit },
       { id: "rate", limit: rate },
     ]);
@@ -191,7 +198,7 @@ describe("a refusal because no permit is free", () => {
     first.finish({ status: 200 });
     enter();
     expect(told(enter())["retry-after"]).toBe("60");
-    const { enter: again, clock: time } = doorOf([{ id: "busy", limit }]);
+    const { enter: again, clock: time } = requestHandlerOf([{ id: "busy", limit }]);
     const short = again();
     time.advance(300);
     short.finish({ status: 200 });
@@ -200,33 +207,33 @@ describe("a refusal because no permit is free", () => {
   });
 });
 
-describe("a passage", () => {
+describe("a handled request", () => {
   it("is the info that handlers know from elsewhere", () => {
-    const { enter } = doorOf([{ id: "r", limit: three }]);
+    const { enter } = requestHandlerOf([{ id: "r", limit: three }]);
     enter();
     const info = enter();
     expect(info).toMatchObject({ limit: 3, used: 2, remaining: 1 });
     expect(info.resetTime).toEqual(new Date(START_MS + 60_000));
-    const none = doorOf([{ id: "r", match: { path: "/x" }, limit: one }]).enter();
+    const none = requestHandlerOf([{ id: "r", match: { path: "/x" }, limit: one }]).enter();
     expect([none.limit, none.used]).toEqual([Number.POSITIVE_INFINITY, 0]);
     expect(none.isHeld).toBe(false);
   });
 
   it("charges what the handler said last, and refuses what is no cost", () => {
-    const { enter } = doorOf([{ id: "r", limit: three, settle: "code" }]);
-    const passage = enter();
-    expect(() => passage.settle(-1)).toThrow("cost must be a whole number");
-    passage.settle(1);
-    passage.settle(2);
-    passage.finish({ status: 200 });
-    passage.finish({ status: 200, cost: 0 });
+    const { enter } = requestHandlerOf([{ id: "r", limit: three, settle: "code" }]);
+    const handled = enter();
+    expect(() => handled.settle(-1)).toThrow("cost must be a whole number");
+    handled.settle(1);
+    handled.settle(2);
+    handled.finish({ status: 200 });
+    handled.finish({ status: 200, cost: 0 });
     expect(enter().remaining).toBe(0);
   });
 
   it("says whether it has to be finished, and whether by the bytes of the response", () => {
     const held = (rule: object) => {
-      const passage = doorOf([{ id: "r", limit: three, ...rule }]).enter();
-      return [passage.isHeld, passage.needsBytes];
+      const handled = requestHandlerOf([{ id: "r", limit: three, ...rule }]).enter();
+      return [handled.isHeld, handled.needsBytes];
     };
     expect(held({})).toEqual([false, false]);
     expect(held({ when: { status: [401] } })).toEqual([true, false]);
@@ -236,27 +243,29 @@ describe("a passage", () => {
 
 describe("the simple case", () => {
   it("is a rule called default that counts by address", () => {
-    const door = simple({});
-    const enter = (peer: string) => now(door.enter(viewOf({ peer })));
+    const requestHandler = simple({});
+    const enter = (peer: string) => now(requestHandler.enter(viewOf({ peer })));
     expect(enter("203.0.113.1").decision).toMatchObject({ allowed: true, rule: "default" });
     expect(enter("203.0.113.1").decision).toMatchObject({ allowed: false, rule: "default" });
     expect(enter("203.0.113.2").decision.allowed).toBe(true);
   });
 
   it("counts by dimensions, under a name, with several limits", () => {
-    const door = simple({ key: ["header:x-a", "ip"], name: "mine", limit: [three, one] });
-    const enter = (a: string) => now(door.enter(viewOf({ headers: { "x-a": a } })));
+    const requestHandler = simple({ key: ["header:x-a", "ip"], name: "mine", limit: [three, one] });
+    const enter = (a: string) => now(requestHandler.enter(viewOf({ headers: { "x-a": a } })));
     expect(byName(enter("1").fields).ratelimit).toBe('"mine";r=2;t=60, "mine/2";r=0;t=60');
     expect([enter("1").decision.allowed, enter("2").decision.allowed]).toEqual([false, true]);
   });
 
   it("takes a cost, or a function that finds it", async () => {
     expect(now(simple({ limit: three, cost: 2 }).enter(viewOf())).remaining).toBe(1);
-    const door = simple({ limit: three, cost: (raw) => (raw as { cost: number }).cost });
-    expect(now(door.enter(viewOf({ raw: { cost: 2 } }))).remaining).toBe(1);
+    const requestHandler = simple({ limit: three, cost: (raw) => (raw as { cost: number }).cost });
+    expect(now(requestHandler.enter(viewOf({ raw: { cost: 2 } }))).remaining).toBe(1);
     const later = simple({ limit: three, cost: async () => 3 });
     expect((await later.enter(viewOf())).remaining).toBe(0);
-    expect(() => door.enter(viewOf({ raw: { cost: -1 } }))).toThrow("cost must be a whole number");
+    expect(() => requestHandler.enter(viewOf({ raw: { cost: -1 } }))).toThrow(
+      "cost must be a whole number",
+    );
   });
 
   it("asks for key and cost only if the request is not skipped", () => {
@@ -265,9 +274,9 @@ describe("the simple case", () => {
       asked += 1;
       return "a";
     };
-    const door = simple({ skip: () => true, key: ask });
-    const passage = now(door.enter(viewOf()));
-    expect([passage.fields, passage.refusal, passage.isHeld, asked]).toEqual([
+    const requestHandler = simple({ skip: () => true, key: ask });
+    const handled = now(requestHandler.enter(viewOf()));
+    expect([handled.fields, handled.refusal, handled.isHeld, asked]).toEqual([
       [],
       undefined,
       false,
@@ -276,13 +285,14 @@ describe("the simple case", () => {
   });
 
   it.each([[""], [7], [null]])("refuses a key function that answers %j", (key) => {
-    const door = simple({ key: () => key as string });
-    expect(() => door.enter(viewOf())).toThrow(/the key function answered/);
+    const requestHandler = simple({ key: () => key as string });
+    expect(() => requestHandler.enter(viewOf())).toThrow(/the key function answered/);
   });
 
   it("keeps a key from a function apart from facts of other kinds", () => {
-    const door = simple({ key: (raw) => (raw as { key: string }).key });
-    const enter = (key: string) => now(door.enter(viewOf({ raw: { key } }))).decision.allowed;
+    const requestHandler = simple({ key: (raw) => (raw as { key: string }).key });
+    const enter = (key: string) =>
+      now(requestHandler.enter(viewOf({ raw: { key } }))).decision.allowed;
     expect([enter("a|b"), enter("a%7Cb"), enter("ip:203.0.113.10"), enter("__proto__")]).toEqual([
       true,
       true,
@@ -293,11 +303,11 @@ describe("the simple case", () => {
   });
 
   it("closes the policy that it made, and leaves one that was given", async () => {
-    const door = simple({});
-    await door.close();
-    expect(() => door.enter(viewOf())).toThrow("closed");
-    const given = doorOf([{ id: "r", limit: one }]);
-    await given.door.close();
+    const requestHandler = simple({});
+    await requestHandler.close();
+    expect(() => requestHandler.enter(viewOf())).toThrow("closed");
+    const given = requestHandlerOf([{ id: "r", limit: one }]);
+    await given.requestHandler.close();
     expect(given.enter().refusal).toBeUndefined();
   });
 });
@@ -316,13 +326,17 @@ describe("the simple case over a store that others use", () => {
       if (how === "throws") throw new Error("nobody hears this");
       return Promise.reject(new Error("nor this"));
     };
-    const door = simple({ store, settle: "code", onError: onError as unknown as () => void });
-    const passage = await door.enter(viewOf());
-    await passage.finish({ status: 200 });
+    const requestHandler = simple({
+      store,
+      settle: "code",
+      onError: onError as unknown as () => void,
+    });
+    const handled = await requestHandler.enter(viewOf());
+    await handled.finish({ status: 200 });
     expect(errors).toMatchObject([{ message: "gone" }]);
   });
 
-  it("refuses a name that has other numbers there, until that door is closed", async () => {
+  it("refuses a name that has other numbers there, until that request handler is closed", async () => {
     const store = memoryStore();
     const first = simple({ store, limit: one });
     expect(() => simple({ store, limit: three })).toThrow(
@@ -342,13 +356,13 @@ describe("the simple case over a store that others use", () => {
 
 describe("GET /rate_limit", () => {
   it("tells the caller's state under every exposed rule, charges nothing and is kept by no cache", () => {
-    const { door, enter } = doorOf([
+    const { requestHandler, enter } = requestHandlerOf([
       { id: "a", limit: three },
       { id: "b", match: { path: "/other" }, key: "global", limit: one },
       { id: "hidden", limit: one, key: "header:x-id", expose: false },
     ]);
     enter();
-    const ask = () => now(door.status(viewOf({ target: "/rate_limit" })));
+    const ask = () => now(requestHandler.status(viewOf({ target: "/rate_limit" })));
     const { status, fields, body } = ask();
     expect(status).toBe(200);
     expect(byName(fields)).toEqual({
@@ -367,10 +381,10 @@ describe("GET /rate_limit", () => {
   });
 
   it("has a limit for each caller: a burst of 20, then five a second", () => {
-    const { door, clock } = doorOf([{ id: "a", limit: three }]);
-    const ask = (peer: string | undefined) => now(door.status(viewOf({ peer }))).status;
+    const { requestHandler, clock } = requestHandlerOf([{ id: "a", limit: three }]);
+    const ask = (peer: string | undefined) => now(requestHandler.status(viewOf({ peer }))).status;
     for (let i = 0; i < 20; i++) expect(ask("203.0.113.10")).toBe(200);
-    const refused = now(door.status(viewOf({ peer: "203.0.113.10" })));
+    const refused = now(requestHandler.status(viewOf({ peer: "203.0.113.10" })));
     expect(refused.status).toBe(429);
     expect(byName(refused.fields)).toMatchObject({
       "cache-control": "no-store",
@@ -384,15 +398,15 @@ describe("GET /rate_limit", () => {
   });
 
   it("counts callers of one IPv6 network together, and by name where there is no address", () => {
-    const network = doorOf([{ id: "a", limit: three }]).door;
-    const statusOf = (door: Door, view: Partial<RequestView>) =>
-      now(door.status(viewOf(view))).status;
+    const network = requestHandlerOf([{ id: "a", limit: three }]).requestHandler;
+    const statusOf = (requestHandler: RequestHandler, view: Partial<HttpRequest>) =>
+      now(requestHandler.status(viewOf(view))).status;
     for (let i = 0; i < 20; i++) statusOf(network, { peer: `2001:db8::${i}` });
     expect(statusOf(network, { peer: "2001:db8::ffff" })).toBe(429);
     expect(statusOf(network, { peer: "2001:db8:0:1::1" })).toBe(200);
     const identity = { apiKey: { header: "x-api-key" } };
     const rule = { id: "keys", key: "apiKey", onMissing: "skip", limit: three };
-    const named = doorOf([rule], { identity }).door;
+    const named = requestHandlerOf([rule], { identity }).requestHandler;
     const by = (key: string) => ({ peer: undefined, headers: { "x-api-key": key } });
     for (let i = 0; i < 20; i++) statusOf(named, by("one"));
     expect([statusOf(named, by("one")), statusOf(named, by("two"))]).toEqual([429, 200]);
@@ -404,8 +418,8 @@ describe("GET /rate_limit", () => {
 
   it("has nothing to tell of a request that is skipped", () => {
     expect(now(simple({ skip: () => true }).status(viewOf())).body).toBe('{"rules":[]}');
-    const door = simple({ key: () => "a" });
-    door.enter(viewOf());
-    expect(now(door.status(viewOf())).body).toContain('"remaining":0');
+    const requestHandler = simple({ key: () => "a" });
+    requestHandler.enter(viewOf());
+    expect(now(requestHandler.status(viewOf())).body).toContain('"remaining":0');
   });
 });

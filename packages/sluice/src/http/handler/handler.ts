@@ -1,4 +1,4 @@
-// A door: where requests come in, whatever the framework. It reads the facts, asks the policy and says
+// A request handler: where requests come in, whatever the framework. It reads the facts, asks the policy and says
 // what the response carries; the adapter only moves these between its framework and here.
 
 import { wallMsOf } from "../../base/clock.js";
@@ -12,7 +12,7 @@ import type { AdmitOptions, Needs } from "../../rules/policy/policy-request.js";
 import { refuseIfDelayed } from "../../rules/policy/request-charges.js";
 import { ShortAnswer } from "../../rules/policy/single-rule-path.js";
 import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
-import type { RequestView } from "../identity/http-request.js";
+import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
 import { sayMissing } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
@@ -20,19 +20,19 @@ import { FieldWriter } from "../response/rate-limit-headers.js";
 import { RefusalWriter, type Reply } from "../response/refusal.js";
 import { type Retry, toRetry } from "../response/retry-after.js";
 import { type Wait, WaitingRoom } from "./delays.js";
-import { Passage, type PassageHost } from "./handled-request.js";
+import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
 import type { HttpSetup } from "./http-options.js";
 import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
 import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
 
-// Requests that hold something of a door, and those of them that another door of this process refused: what
+// Requests that hold something of a request handler, and those of them that another request handler of this process refused: what
 // the first counts by the response must not count the other's. Nothing else is remembered: entries of a weak
 // set cost more than a refusal does (bench service/reject).
 const heldRequests = new WeakSet<object>();
 const refusedRequests = new WeakSet<object>();
 
 /** Decides requests of one server. */
-export class Door implements PassageHost {
+export class RequestHandler implements HandledRequestHost {
   readonly policy: Policy;
   readonly #setup: HttpSetup;
   readonly #identity: Identity;
@@ -41,12 +41,12 @@ export class Door implements PassageHost {
   readonly #refusals: RefusalWriter;
   readonly #room: WaitingRoom;
   readonly #endpoint: RateLimitEndpoint;
-  /** Present if the policy is the door's own. */
+  /** Present if the policy is the request handler's own. */
   readonly #release: (() => void) | undefined;
   /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
   readonly #isKeyed: boolean;
 
-  /** @param simple - Of the simple case: what functions in code are asked first. The policy is the door's own. */
+  /** @param simple - Of the simple case: what functions in code are asked first. The policy is the request handler's own. */
   constructor(policy: Policy, setup: HttpSetup, simple?: Omit<SimplePolicy, "policy">) {
     this.policy = policy;
     this.#setup = setup;
@@ -68,7 +68,7 @@ export class Door implements PassageHost {
    * Decides a request. Throws or rejects with what the framework's error handling has to see: an error
    * of a store under `onStoreFailure: "throw"`, or of a function in code.
    */
-  enter(view: RequestView): MaybePromise<Passage> {
+  enter(view: HttpRequest): MaybePromise<HandledRequest> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#admit(view, undefined);
     return andThen(prepare(view.raw, view.context), (attributes) =>
@@ -80,7 +80,7 @@ export class Door implements PassageHost {
    * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
    * rule; fails as `enter` does.
    */
-  status(view: RequestView): MaybePromise<Reply> {
+  status(view: HttpRequest): MaybePromise<Reply> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#toStatus(view, undefined);
     return andThen(prepare(view.raw, view.context), (attributes) =>
@@ -89,7 +89,7 @@ export class Door implements PassageHost {
   }
 
   /** What a request would be answered. Charges nothing; fails as `enter` does. */
-  peek(view: RequestView): MaybePromise<PolicyDecision> {
+  peek(view: HttpRequest): MaybePromise<PolicyDecision> {
     const shown = this.#identity.read(view);
     return andThen(this.#prepare?.(view.raw, view.context), (attributes) =>
       andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
@@ -109,7 +109,7 @@ export class Door implements PassageHost {
     });
   }
 
-  #toStatus(view: RequestView, attributes: Attributes | undefined): MaybePromise<Reply> {
+  #toStatus(view: HttpRequest, attributes: Attributes | undefined): MaybePromise<Reply> {
     const shown = this.#identity.read(view);
     // Before a token is verified, where possible, so that a refusal is cheap.
     const caller = keyOf(attributes) ?? this.#addressOf(shown);
@@ -126,7 +126,7 @@ export class Door implements PassageHost {
     return ip === undefined ? undefined : toClientAddress(ip, this.policy.rules);
   }
 
-  /** Lets go of the policy, if the door made it. */
+  /** Lets go of the policy, if the request handler made it. */
   async close(): Promise<void> {
     if (this.#release === undefined) return;
     this.#release();
@@ -146,37 +146,44 @@ export class Door implements PassageHost {
     tell(() => this.#setup.onError?.(error));
   }
 
-  #admit(view: RequestView, attributes: Attributes | undefined): MaybePromise<Passage> {
+  #admit(view: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
     const short = attributes === undefined ? this.#admitShortly(view) : undefined;
     if (short !== undefined) return short;
     const shown = this.#identity.read(view);
     const options = this.#toOptions(view, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
-    if (decided instanceof PolicyDecision) return this.#toPassage(view, decided);
-    return decided.then((decision) => this.#toPassage(view, decision));
+    if (decided instanceof PolicyDecision) return this.#toHandledRequest(view, decided);
+    return decided.then((decision) => this.#toHandledRequest(view, decision));
   }
 
   /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
-  #admitShortly(view: RequestView): MaybePromise<Passage> | undefined {
+  #admitShortly(view: HttpRequest): MaybePromise<HandledRequest> | undefined {
     const way = shortWayOf(this.policy);
     if (way === undefined || this.#setup.requestId !== undefined) return undefined;
     const ip = this.#identity.addressOf(view);
     const answer = ip === undefined ? undefined : way.decide(ip);
     if (answer === undefined) return undefined;
-    if (answer instanceof ShortAnswer) return this.#toShortPassage(view, answer);
-    return answer.then((late) => this.#toShortPassage(view, late));
+    if (answer instanceof ShortAnswer) return this.#toShortHandled(view, answer);
+    return answer.then((late) => this.#toShortHandled(view, late));
   }
 
-  #toShortPassage(view: RequestView, answer: ShortAnswer): Passage {
+  #toShortHandled(view: HttpRequest, answer: ShortAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
     // A fallback knows less about the limit than the short form of the fields shows.
-    if (!allowed || source === "fallback") return this.#toPassage(view, answer.toDecision());
-    return new Passage(this, view.raw, answer, this.#fields.writeOne(answer), undefined, undefined);
+    if (!allowed || source === "fallback") return this.#toHandledRequest(view, answer.toDecision());
+    return new HandledRequest(
+      this,
+      view.raw,
+      answer,
+      this.#fields.writeOne(answer),
+      undefined,
+      undefined,
+    );
   }
 
   /** None, and so nothing made, for requests that are decided by what they show. */
   #toOptions(
-    view: RequestView,
+    view: HttpRequest,
     shown: RequestFacts,
     attributes: Attributes | undefined,
   ): AdmitOptions | undefined {
@@ -191,7 +198,7 @@ export class Door implements PassageHost {
   }
 
   #identify(
-    view: RequestView,
+    view: HttpRequest,
     shown: RequestFacts,
     attributes: Attributes | undefined,
     needs: Needs,
@@ -201,7 +208,7 @@ export class Door implements PassageHost {
     );
   }
 
-  #toPassage(view: RequestView, decision: PolicyDecision): Passage {
+  #toHandledRequest(view: HttpRequest, decision: PolicyDecision): HandledRequest {
     if (decision.allowed && decision.delayMs === 0) return this.#passNow(view, decision);
     if (!decision.allowed) return this.#refuse(view, decision, decision.waitMs);
     const wait = this.#room.enter(decision.delayMs);
@@ -209,36 +216,36 @@ export class Door implements PassageHost {
     return this.#passNow(view, decision, wait);
   }
 
-  #passNow(view: RequestView, decision: PolicyDecision, wait?: Wait): Passage {
+  #passNow(view: HttpRequest, decision: PolicyDecision, wait?: Wait): HandledRequest {
     const lines = this.#fields.write(decision, undefined);
-    const passage = new Passage(this, view.raw, decision, lines, undefined, wait);
-    if (passage.isHeld && isObject(view.raw)) heldRequests.add(view.raw);
-    return passage;
+    const handled = new HandledRequest(this, view.raw, decision, lines, undefined, wait);
+    if (handled.isHeld && isObject(view.raw)) heldRequests.add(view.raw);
+    return handled;
   }
 
-  #passUncounted(view: RequestView): Passage {
+  #passUncounted(view: HttpRequest): HandledRequest {
     const decision = new PolicyDecision(this.policy.version, [], undefined);
-    return new Passage(this, view.raw, decision, "", undefined, undefined);
+    return new HandledRequest(this, view.raw, decision, "", undefined, undefined);
   }
 
   /** No room to wait in: the slot that the request would have had tells it when to come back. */
-  #turnAway(view: RequestView, decision: PolicyDecision): Passage {
+  #turnAway(view: HttpRequest, decision: PolicyDecision): HandledRequest {
     const { delayMs } = decision;
     decision.cancel();
     for (const charge of chargesOf(decision)) refuseIfDelayed(charge);
     return this.#refuse(view, decision, delayMs);
   }
 
-  #refuse(view: RequestView, decision: PolicyDecision, waitMs: number | undefined): Passage {
+  #refuse(view: HttpRequest, decision: PolicyDecision, waitMs: number | undefined): HandledRequest {
     const { raw } = view;
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
     const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, view, this.#missingOf(decision));
-    const passage = new Passage(this, raw, decision, lines, refusal, undefined);
+    const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined);
     if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
-    this.#tellRefused(passage, raw);
-    return passage;
+    this.#tellRefused(handled, raw);
+    return handled;
   }
 
   /** What the request lacks; undefined if that is not why it is refused, or the rule is not to be named. */
@@ -249,11 +256,11 @@ export class Door implements PassageHost {
     return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }
 
-  #tellRefused(passage: Passage, raw: unknown): void {
+  #tellRefused(handled: HandledRequest, raw: unknown): void {
     const { onRefused } = this.#setup;
     if (onRefused === undefined) return;
     tell(
-      () => onRefused(passage, raw),
+      () => onRefused(handled, raw),
       (error) => this.onError(error),
     );
   }

@@ -1,9 +1,9 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { doorOf, SITE } from "../../../test/door-stand.js";
+import { requestHandlerOf, SITE } from "../../../test/door-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
-import { type HttpOptions, toDoor } from "./http-options.js";
+import { type HttpOptions, toRequestHandler } from "./http-options.js";
 
 const limit = fixedWindow({ limit: 1, windowMs: 1_000 });
 
@@ -32,26 +32,26 @@ describe("options of a middleware", () => {
     ["partitionKey", "s", 'partitionKey: needs an object of options, got "s"'],
     ["skip", true, "skip must be a function, got true"],
   ])("refuse %s of %j", (name, value, message) => {
-    expect(() => toDoor(SITE, { limit, [name]: value })).toThrow(`rateLimit: ${message}`);
+    expect(() => toRequestHandler(SITE, { limit, [name]: value })).toThrow(`rateLimit: ${message}`);
   });
 
   it("refuse onMissing beside a key function, which says itself who is not counted", () => {
-    expect(() => toDoor(SITE, { limit, key: () => "a", onMissing: "refuse" })).toThrow(
+    expect(() => toRequestHandler(SITE, { limit, key: () => "a", onMissing: "refuse" })).toThrow(
       "rateLimit: onMissing goes with dimensions",
     );
   });
 
   it("never show a secret that is too short", () => {
-    const make = () => toDoor(SITE, { limit, partitionKey: { secret: "hunter2" } });
+    const make = () => toRequestHandler(SITE, { limit, partitionKey: { secret: "hunter2" } });
     expect(make).toThrow("partitionKey.secret must be a text of at least 16 characters");
     expect(make).not.toThrow(/hunter2/);
   });
 
   it("refuse names that nobody knows, and say which there are", () => {
-    expect(() => toDoor(SITE, { limit, header: "none" } as object as { limit: never })).toThrow(
-      'rateLimit: unknown option "header", did you mean headers? known: limit, key, name,',
-    );
-    expect(() => doorOf([{ id: "r", limit }], { limit } as HttpOptions)).toThrow(
+    expect(() =>
+      toRequestHandler(SITE, { limit, header: "none" } as object as { limit: never }),
+    ).toThrow('rateLimit: unknown option "header", did you mean headers? known: limit, key, name,');
+    expect(() => requestHandlerOf([{ id: "r", limit }], { limit } as HttpOptions)).toThrow(
       'rateLimit: unknown option "limit"; known: identity, headers,',
     );
   });
@@ -63,28 +63,30 @@ describe("options of a middleware", () => {
       koa: { req: {}, res: {}, request: {}, response: {} },
     };
     for (const [name, request] of Object.entries(requests)) {
-      expect(() => toDoor(SITE, request as { limit: never }), name).toThrow(
+      expect(() => toRequestHandler(SITE, request as { limit: never }), name).toThrow(
         "rateLimit: got a request, not options; write app.use(rateLimit({ limit: … })) instead of app.use(rateLimit)",
       );
     }
   });
 
   it("are a policy and options, or options alone", () => {
-    expect(() => toDoor(SITE, { limit }, {})).toThrow(
+    expect(() => toRequestHandler(SITE, { limit }, {})).toThrow(
       "takes a policy and options, or options alone",
     );
-    expect(() => toDoor(SITE, undefined as never)).toThrow(
+    expect(() => toRequestHandler(SITE, undefined as never)).toThrow(
       "needs an object of options, got undefined",
     );
-    expect(() => toDoor(SITE, {} as never)).toThrow(
+    expect(() => toRequestHandler(SITE, {} as never)).toThrow(
       "needs a limit such as tokenBucket(…), or a policy",
     );
   });
 
   it("tell of a rule that can't be with the words that rule files get", () => {
-    expect(() => toDoor(SITE, { limit, key: "shoe-size" })).toThrow(/rule "default": key/);
-    expect(() => toDoor(SITE, { limit: 5 as never })).toThrow(/rule "default": limit/);
-    expect(() => toDoor(SITE, { limit, onExceed: "delay", delayMsMax: 5 })).toThrow(
+    expect(() => toRequestHandler(SITE, { limit, key: "shoe-size" })).toThrow(
+      /rule "default": key/,
+    );
+    expect(() => toRequestHandler(SITE, { limit: 5 as never })).toThrow(/rule "default": limit/);
+    expect(() => toRequestHandler(SITE, { limit, onExceed: "delay", delayMsMax: 5 })).toThrow(
       /default.*delay/,
     );
   });

@@ -1,5 +1,5 @@
 // What a middleware takes, whatever the framework: `rateLimit(policy, httpOptions?)` for rules, or one
-// object with a limit and the same options for the simple case. Both become a door.
+// object with a limit and the same options for the simple case. Both become a request handler.
 
 import { type Clock, toClock } from "../../base/clock.js";
 import { show } from "../../base/errors.js";
@@ -20,7 +20,7 @@ import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rat
 import type { RefusalBody } from "../response/refusal.js";
 import { type Random, systemRandom } from "../response/retry-after.js";
 import type { RateLimitInfo } from "./handled-request.js";
-import { Door } from "./handler.js";
+import { RequestHandler } from "./handler.js";
 import {
   type NamedLimit,
   type SharedOptions,
@@ -30,7 +30,7 @@ import {
   toSimplePolicy,
 } from "./limits-in-code.js";
 
-/** How a door meets HTTP. `Raw` is the request of the framework. */
+/** How a request handler meets HTTP. `Raw` is the request of the framework. */
 export interface HttpOptions<Raw = unknown> {
   /** Who the caller is: trusted proxies, users, tenants, API keys, tokens. */
   identity?: IdentityOptions<Raw>;
@@ -112,17 +112,17 @@ const JITTER_MS = { min: 0, max: 3_600_000 };
 const DELAYED = { min: 0, max: 1_000_000 };
 
 /**
- * Makes the door of a middleware out of its arguments: a policy and perhaps options, or the options of
+ * Makes the request handler of a middleware out of its arguments: a policy and perhaps options, or the options of
  * the simple case. `site` names the middleware in errors.
  */
-export function toDoor<Raw>(
+export function toRequestHandler<Raw>(
   site: OptionSite,
   first: Policy | RateLimitOptions<Raw>,
   second?: HttpOptions<Raw>,
-): Door {
+): RequestHandler {
   if (first instanceof Policy) {
     asOptions(site, second ?? {}, HTTP_OPTIONS);
-    return new Door(first, toHttpSetup(site, second ?? {}, first.clock));
+    return new RequestHandler(first, toHttpSetup(site, second ?? {}, first.clock));
   }
   refuseRequest(site, first);
   if (second !== undefined) {
@@ -131,7 +131,7 @@ export function toDoor<Raw>(
   asOptions(site, first, RATE_LIMIT_OPTIONS);
   const setup = toHttpSetup(site, first, toClock(site, first.clock));
   const simple = toSimplePolicy(site, first, setup.onError);
-  return new Door(simple.policy, setup, simple);
+  return new RequestHandler(simple.policy, setup, simple);
 }
 
 /** Refuses a request or a framework's context: what a middleware gets that was passed on and never made. */
@@ -145,24 +145,31 @@ export function refuseRequest(site: OptionSite, options: unknown): void {
   );
 }
 
-/** Makes a door of several limits, which are decided together. */
-export function toNamedDoor<Raw>(
+/** Makes a request handler of several limits, which are decided together. */
+export function toNamedHandler<Raw>(
   site: OptionSite,
   limits: readonly NamedLimit<Raw>[],
   shared: SharedOptions<Raw> & HttpOptions<Raw>,
-): Door {
+): RequestHandler {
   const setup = toHttpSetup(site, shared, toClock(site, shared.clock));
   const named = toNamedPolicy(site, limits, shared, setup.onError);
-  return new Door(named.policy, setup, named);
+  return new RequestHandler(named.policy, setup, named);
 }
 
 /**
- * A door over a policy, for an adapter of one's own.
+ * A request handler over a policy, for an adapter of one's own.
  *
  * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
  */
-export function createDoor<Raw>(policy: Policy, options?: HttpOptions<Raw>): Door {
-  return toDoor({ name: "createDoor", code: "SLUICE_OPTION_INVALID" }, policy, options);
+export function createRequestHandler<Raw>(
+  policy: Policy,
+  options?: HttpOptions<Raw>,
+): RequestHandler {
+  return toRequestHandler(
+    { name: "createRequestHandler", code: "SLUICE_OPTION_INVALID" },
+    policy,
+    options,
+  );
 }
 
 function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Clock): HttpSetup {

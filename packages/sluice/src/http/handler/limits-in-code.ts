@@ -99,7 +99,7 @@ export const SIMPLE_OPTIONS: readonly (keyof SimpleOptions)[] = [
 /**
  * Asks the functions in code. Undefined: the request is not counted.
  *
- * @param context - What a framework has besides the request: `RequestView.context`.
+ * @param context - What a framework has besides the request: `HttpRequest.context`.
  */
 export type Prepare = (request: unknown, context: unknown) => MaybePromise<Attributes | undefined>;
 

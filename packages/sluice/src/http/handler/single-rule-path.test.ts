@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { doorOf, START_MS, viewOf } from "../../../test/door-stand.js";
+import { requestHandlerOf, START_MS, viewOf } from "../../../test/door-stand.js";
 import { RemoteStore } from "../../../test/remote-store.js";
 import {
   concurrency,
@@ -11,7 +11,7 @@ import {
 import { parseRules } from "../../rules/parse/parse.js";
 import { shortWayOf } from "../../rules/policy/policy.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
-import type { Passage } from "./handled-request.js";
+import type { HandledRequest } from "./handled-request.js";
 import type { HttpOptions } from "./http-options.js";
 
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });
@@ -39,7 +39,16 @@ const PEERS = [
 /** A policy that tells its decisions has to know all facts, and so goes the long way. */
 const LONG = { onDecision: () => {} };
 
-function seen({ lines, refusal, isHeld, limit, used, remaining, resetTime, decision }: Passage) {
+function seen({
+  lines,
+  refusal,
+  isHeld,
+  limit,
+  used,
+  remaining,
+  resetTime,
+  decision,
+}: HandledRequest) {
   const { results } = decision;
   return {
     lines,
@@ -60,10 +69,10 @@ describe("the short way of one rule by address", () => {
       HTTP.map(([form, http]) => [name, form, limit, http] as const),
     ),
   )("answers as the long one does: %s, %s", (_name, _form, limit, http) => {
-    const short = doorOf([{ id: "r", limit }], http);
-    const long = doorOf([{ id: "r", limit }], http, LONG);
-    expect(shortWayOf(short.door.policy)).toBeDefined();
-    expect(shortWayOf(long.door.policy)).toBeUndefined();
+    const short = requestHandlerOf([{ id: "r", limit }], http);
+    const long = requestHandlerOf([{ id: "r", limit }], http, LONG);
+    expect(shortWayOf(short.requestHandler.policy)).toBeDefined();
+    expect(shortWayOf(long.requestHandler.policy)).toBeUndefined();
     for (let i = 0; i < 60; i++) {
       const peer = PEERS[(i * 7) % PEERS.length];
       expect(seen(short.enter({ peer }))).toEqual(seen(long.enter({ peer })));
@@ -84,13 +93,15 @@ describe("the short way of one rule by address", () => {
     async (consistency, onStoreFailure) => {
       const rules = [{ id: "r", limit: three, consistency, onStoreFailure }];
       const [shortStore, longStore] = [new RemoteStore(), new RemoteStore()];
-      const short = doorOf(rules, {}, { store: shortStore });
-      const long = doorOf(rules, {}, { store: longStore, ...LONG });
-      expect(shortWayOf(short.door.policy)).toBeDefined();
+      const short = requestHandlerOf(rules, {}, { store: shortStore });
+      const long = requestHandlerOf(rules, {}, { store: longStore, ...LONG });
+      expect(shortWayOf(short.requestHandler.policy)).toBeDefined();
       for (let i = 0; i < 120; i++) {
         if (i === 60) for (const store of [shortStore, longStore]) store.failing.add("decide");
         const view = viewOf({ peer: PEERS[(i * 7) % PEERS.length] });
-        expect(seen(await short.door.enter(view))).toEqual(seen(await long.door.enter(view)));
+        expect(seen(await short.requestHandler.enter(view))).toEqual(
+          seen(await long.requestHandler.enter(view)),
+        );
         short.clock.advance(230 * (i % 7));
         long.clock.advance(230 * (i % 7));
       }
@@ -102,9 +113,9 @@ describe("the short way of one rule by address", () => {
     const store = new RemoteStore();
     store.failing.add("decide");
     const rules = [{ id: "r", limit: three, onStoreFailure: "throw" }];
-    const { door } = doorOf(rules, {}, { store });
-    expect(shortWayOf(door.policy)).toBeDefined();
-    await expect((async () => door.enter(viewOf()))()).rejects.toThrow();
+    const { requestHandler } = requestHandlerOf(rules, {}, { store });
+    expect(shortWayOf(requestHandler.policy)).toBeDefined();
+    await expect((async () => requestHandler.enter(viewOf()))()).rejects.toThrow();
   });
 
   it("leaves to the long one what an address does not decide", () => {
@@ -140,14 +151,17 @@ describe("the short way of one rule by address", () => {
       ],
     ];
     for (const rules of others) {
-      expect(shortWayOf(doorOf(rules).door.policy), JSON.stringify(rules)).toBeUndefined();
+      expect(
+        shortWayOf(requestHandlerOf(rules).requestHandler.policy),
+        JSON.stringify(rules),
+      ).toBeUndefined();
     }
   });
 
   it("goes by the rules in force, and ends with the policy", async () => {
     const store = memoryStore();
-    const { door, enter } = doorOf([{ id: "r", limit: three }], {}, { store });
-    const { policy } = door;
+    const { requestHandler, enter } = requestHandlerOf([{ id: "r", limit: three }], {}, { store });
+    const { policy } = requestHandler;
     expect(enter().remaining).toBe(2);
     policy.disable("r");
     expect(enter().limit).toBe(Number.POSITIVE_INFINITY);
@@ -162,15 +176,17 @@ describe("the short way of one rule by address", () => {
   });
 
   it("charges a request once where its decision is looked at twice", () => {
-    const { enter } = doorOf([{ id: "r", limit: three }]);
-    const passage = enter();
-    expect(passage.decision).toBe(passage.decision);
-    expect(passage.decision.remaining).toBe(2);
+    const { enter } = requestHandlerOf([{ id: "r", limit: three }]);
+    const handled = enter();
+    expect(handled.decision).toBe(handled.decision);
+    expect(handled.decision.remaining).toBe(2);
     expect(enter().remaining).toBe(1);
   });
 
   it("makes a request count once where it has an id", () => {
-    const { enter } = doorOf([{ id: "r", limit: three }], { requestId: () => "the same" });
+    const { enter } = requestHandlerOf([{ id: "r", limit: three }], {
+      requestId: () => "the same",
+    });
     expect([enter().remaining, enter().remaining]).toEqual([2, 2]);
   });
 
@@ -178,7 +194,7 @@ describe("the short way of one rule by address", () => {
     const kinds: string[] = [];
     const onEvent = ({ kind }: { kind: string }) => void kinds.push(kind);
     const limit = fixedWindow({ limit: 3, windowMs: 1_000 });
-    const { enter, clock } = doorOf([{ id: "r", limit }], {}, { onEvent });
+    const { enter, clock } = requestHandlerOf([{ id: "r", limit }], {}, { onEvent });
     for (let i = 0; i < 40_000; i++) {
       enter({ peer: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` });
       if (i % 10 === 0) clock.advance(1);

@@ -1,6 +1,6 @@
 // The API key of a request, hashed as it is read: what leaves this file is never the key itself.
 
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import { hashSecret } from "./secrets.js";
 
 /** Where keys are looked for. At least one place is given. */
@@ -19,7 +19,7 @@ export interface ApiKeyPlaces {
  */
 export function readApiKey(
   places: ApiKeyPlaces | undefined,
-  view: RequestView,
+  view: HttpRequest,
 ): string | undefined {
   if (places === undefined) return undefined;
   const keys = new Set<string>();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { viewOf } from "../../../test/http/view.js";
 import { HOPS_MAX } from "./client-address.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import { type IdentityOptions, toIdentity } from "./identity.js";
 
 const PROXIES = { trustedProxies: ["10.0.0.0/8", "loopback", "2001:db8:ff::/48"] };
@@ -238,7 +238,7 @@ describe("a proxy that nobody named", () => {
 describe("the headers of requests from peers that are not trusted", () => {
   it("are read for the first thousand of them and left alone then", () => {
     let reads = 0;
-    const view: RequestView = {
+    const view: HttpRequest = {
       ...viewOf({ peer: "198.51.100.1" }),
       get headers() {
         reads += 1;

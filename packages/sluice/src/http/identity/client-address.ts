@@ -8,7 +8,7 @@ import { drop } from "../../base/maybe-promise.js";
 import { toBareAddress } from "../../rules/identity-keys/address.js";
 import { type CidrList, toCidrList } from "../../rules/identity-keys/cidr.js";
 import { readForwardedFor } from "./forwarded.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 
 /** Where proxies write the address of who asked them. */
 export type ClientAddressSource<Raw = unknown> =
@@ -72,7 +72,7 @@ export class ClientAddresses {
    * the address before it, which is the peer's if there is none. Undefined only if the peer has no
    * address and nothing else is known.
    */
-  of(view: RequestView): string | undefined {
+  of(view: HttpRequest): string | undefined {
     const source = this.#source;
     if (typeof source === "function") return toAnswered(source(view.raw));
     const { peer } = view;
@@ -89,7 +89,7 @@ export class ClientAddresses {
   }
 
   /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
-  #look(peer: string | undefined, view: RequestView): void {
+  #look(peer: string | undefined, view: HttpRequest): void {
     this.#looksLeft--;
     if (peer === undefined || receivedBy(view)["x-forwarded-for"] === undefined) return;
     if (!NEIGHBOURS.has(peer)) return;
@@ -138,7 +138,7 @@ function toAnswered(answer: unknown): string | undefined {
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
-function receivedBy(view: RequestView): RequestView["headers"] {
+function receivedBy(view: HttpRequest): HttpRequest["headers"] {
   return view.received ?? view.headers;
 }
 

@@ -5,7 +5,7 @@ import type { Facts } from "../../rules/facts.js";
 import { readApiKey } from "./api-key.js";
 import { parseCookies } from "./cookies.js";
 import { readHost } from "./host.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import type { IdentitySetup, NamedSource } from "./identity-options.js";
 import { readSingle } from "./sources.js";
 
@@ -20,7 +20,7 @@ interface Caller {
 /** Facts of a request, read on demand. */
 export class RequestFacts implements Facts {
   readonly #setup: IdentitySetup;
-  readonly #view: RequestView;
+  readonly #view: HttpRequest;
   // Undefined is not yet read; null is read and not there.
   #ip: string | null | undefined = undefined;
   #host: string | null | undefined = undefined;
@@ -29,7 +29,7 @@ export class RequestFacts implements Facts {
   #caller: Caller | undefined = undefined;
   #body: Facts["body"] = undefined;
 
-  constructor(setup: IdentitySetup, view: RequestView) {
+  constructor(setup: IdentitySetup, view: HttpRequest) {
     this.#setup = setup;
     this.#view = view;
   }
@@ -123,7 +123,7 @@ export class RequestFacts implements Facts {
 }
 
 /** The first value of a field, which is what applications that honour an override take. */
-function readFirst({ headers }: RequestView, name: string): string | undefined {
+function readFirst({ headers }: HttpRequest, name: string): string | undefined {
   const lines = headers[name];
   const text = typeof lines === "string" ? lines : lines?.[0];
   return text?.split(",", 1)[0].trim();

@@ -40,7 +40,7 @@ function login(url: string, body: object): Promise<Response> {
   return fetch(`${url}/login`, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-describe("a door", () => {
+describe("a request handler", () => {
   it("verifies no token of a request that is refused by address, nor where no rule asks", async () => {
     const { jwt, asked } = counting({ sub: "42" });
     const rules = [

@@ -1,13 +1,13 @@
 // The host that a request is for.
 
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 
 /**
  * The host in lower case, without its port: `:authority` of HTTP/2, else `Host`, else that of a target
  * that is a whole URL. If `isForwarded`, the last value of `X-Forwarded-Host` comes first: the one
  * that the nearest proxy wrote, where earlier ones may be a client's.
  */
-export function readHost(view: RequestView, isForwarded: boolean): string | undefined {
+export function readHost(view: HttpRequest, isForwarded: boolean): string | undefined {
   const forwarded = isForwarded ? lastOf(view.headers["x-forwarded-host"]) : undefined;
   const text =
     forwarded ??

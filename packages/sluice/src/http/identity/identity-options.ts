@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../base/maybe-promise.js";
 import type { ApiKeyPlaces } from "./api-key.js";
 import type { BodyBounds } from "./body/body.js";
 import type { ClientAddresses, ClientAddressSource } from "./client-address.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import type { Claims, FactFunction, FactSource } from "./sources.js";
 
 /** How callers are told apart. `Raw` is the request of the framework. */
@@ -62,7 +62,7 @@ export interface TokenVerifier {
   /** The name of the field that it reads, in lower case. */
   readonly header: string | undefined;
   /** The claims of the request's token; undefined if it has none that can be believed. */
-  claimsOf(view: RequestView): MaybePromise<Claims | undefined>;
+  claimsOf(view: HttpRequest): MaybePromise<Claims | undefined>;
 }
 
 /** Where a fact goes to. */

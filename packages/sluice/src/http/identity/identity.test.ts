@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { viewOf } from "../../../test/http/view.js";
 import type { Facts } from "../../rules/facts.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import { type IdentityOptions, type TokenVerifier, toIdentity } from "./identity.js";
 
 const peer = "10.0.0.1";
 const trustedProxies = ["10.0.0.0/8"];
 
-function read(options: IdentityOptions, view: Partial<RequestView>): Facts {
+function read(options: IdentityOptions, view: Partial<HttpRequest>): Facts {
   return toIdentity(options).read(viewOf({ peer, ...view }));
 }
 
@@ -207,7 +207,7 @@ describe("API keys", () => {
 
   it("have one hash of 22 characters wherever they stand", () => {
     const apiKey = { header: "x-api-key", query: "api_key", scheme: "ApiKey" };
-    const views: Partial<RequestView>[] = [
+    const views: Partial<HttpRequest>[] = [
       { headers: { "x-api-key": KEY } },
       { target: `/a?b=1&api_key=${KEY}&c=2` },
       { target: `/a?api%5Fkey=${encodeURIComponent(KEY)}#x` },
@@ -230,7 +230,7 @@ describe("API keys", () => {
     expect(read(scheme, { headers: { authorization: `Bearer ${KEY}` } }).apiKey).toBeDefined();
   });
 
-  it.each<[string, Partial<RequestView>]>([
+  it.each<[string, Partial<HttpRequest>]>([
     ["none", {}],
     ["an empty one", { headers: { "x-api-key": " " }, target: "/?api_key=" }],
     ["two lines", { headers: { "x-api-key": ["a", "b"] } }],
@@ -268,7 +268,7 @@ describe("API keys", () => {
 
 describe("the host", () => {
   const forwardedHost = { trustedProxies, forwardedHost: true };
-  it.each<[string, IdentityOptions, Partial<RequestView>, string | undefined]>([
+  it.each<[string, IdentityOptions, Partial<HttpRequest>, string | undefined]>([
     ["Host", {}, { headers: { host: "API.Example.com:8080" } }, "api.example.com"],
     ["an IPv6 host", {}, { headers: { host: "[2001:DB8::1]:80" } }, "[2001:db8::1]"],
     ["an IPv6 host without port", {}, { headers: { host: "[2001:db8::1]" } }, "[2001:db8::1]"],

@@ -7,7 +7,7 @@ import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise
 import type { Facts } from "../../rules/facts.js";
 import type { Needs } from "../../rules/policy/policy-request.js";
 import { RequestFacts } from "./facts.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
 import { toIdentitySetup } from "./identity-setup.js";
 import { askFunction, type Claims, readClaim } from "./sources.js";
@@ -24,7 +24,7 @@ export type {
 } from "./sources.js";
 
 /**
- * Makes the identity of a door.
+ * Makes the identity of a request handler.
  *
  * @param clock - Bounds the time in which a body has to arrive. Default: the system's.
  */
@@ -49,12 +49,12 @@ export class Identity {
   }
 
   /** The address of the client alone, as `read` has it; undefined if there is none. */
-  addressOf(view: RequestView): string | undefined {
+  addressOf(view: HttpRequest): string | undefined {
     return this.#setup.clients.of(view);
   }
 
   /** What the request shows. Each fact is read when it is asked for. */
-  read(view: RequestView): RequestFacts {
+  read(view: HttpRequest): RequestFacts {
     return new RequestFacts(this.#setup, view);
   }
 
@@ -63,7 +63,7 @@ export class Identity {
    * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
    * be waited for. Rejects with what a function in code threw.
    */
-  identify(view: RequestView, known: Facts, needs: Needs): MaybePromise<Facts> {
+  identify(view: HttpRequest, known: Facts, needs: Needs): MaybePromise<Facts> {
     const facts = known instanceof RequestFacts ? known : this.read(view);
     const { claimSources, jwt, functions, body } = this.#setup;
     const tasks: MaybePromise<void>[] = [];

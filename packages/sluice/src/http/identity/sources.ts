@@ -3,7 +3,7 @@
 
 import { SluiceError } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import type { RequestView } from "./http-request.js";
+import type { HttpRequest } from "./http-request.js";
 
 /** A field of the request, believed from trusted peers only: any client can send any field. */
 export interface HeaderSource {
@@ -29,7 +29,7 @@ export type FactSource<Raw = unknown> = HeaderSource | ClaimSource | FactFunctio
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** The one value of a field; undefined if it is missing, blank, or has several. */
-export function readSingle(view: RequestView, header: string): string | undefined {
+export function readSingle(view: HttpRequest, header: string): string | undefined {
   const lines = view.headers[header];
   const text = typeof lines === "string" ? lines : lines?.length === 1 ? lines[0] : undefined;
   // Several lines of a field arrive joined by commas: a proxy added its own to a client's.
@@ -54,7 +54,7 @@ export function readClaim(claims: Claims | undefined, path: readonly string[]): 
 export function askFunction(
   name: string,
   ask: FactFunction,
-  view: RequestView,
+  view: HttpRequest,
 ): MaybePromise<string | undefined> {
   return andThen(ask(view.raw), (answer: unknown) => {
     if (answer === undefined || answer === null || answer === "") return undefined;

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { parseList } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { byName, doorOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf } from "../../../test/door-stand.js";
 import {
   fixedWindow,
   type Limit,
@@ -53,7 +53,7 @@ function shownBy(fields: readonly string[]): Shown {
 }
 
 /** What is left `t` seconds later: requests that pass then. */
-function leftAfter(seconds: number, stand: ReturnType<typeof doorOf>): number {
+function leftAfter(seconds: number, stand: ReturnType<typeof requestHandlerOf>): number {
   stand.clock.advance(seconds * 1_000);
   let left = 0;
   while (left <= 50 && stand.enter().refusal === undefined) left++;
@@ -65,7 +65,11 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
     const steps = fc.array(fc.integer({ min: 0, max: 4_000 }), { minLength: 1, maxLength: 50 });
     fc.assert(
       fc.property(limits, steps, (limit, waits) => {
-        const stand = doorOf([{ id: "r", limit }], {}, { store: memoryStore({ keysMax: 8 }) });
+        const stand = requestHandlerOf(
+          [{ id: "r", limit }],
+          {},
+          { store: memoryStore({ keysMax: 8 }) },
+        );
         let shown: Shown | undefined;
         for (const waitMs of waits) {
           stand.clock.advance(waitMs);
@@ -89,7 +93,7 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
 
 it("t of a bucket that was emptied is the time of the next unit, before and after it refuses", () => {
   const limit = tokenBucket({ capacity: 10, refillPerSecond: 0.5 });
-  const { enter } = doorOf([{ id: "r", limit }]);
+  const { enter } = requestHandlerOf([{ id: "r", limit }]);
   for (let i = 0; i < 9; i++) enter();
   expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
   expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
@@ -97,7 +101,7 @@ it("t of a bucket that was emptied is the time of the next unit, before and afte
 
 it("X-RateLimit-Reset stays the time until the full quota is back", () => {
   const limit = slidingWindowCounter({ limit: 3, windowMs: 60_000 });
-  const { enter } = doorOf([{ id: "r", limit }], { legacyHeaders: "delta" });
+  const { enter } = requestHandlerOf([{ id: "r", limit }], { legacyHeaders: "delta" });
   const fields = byName(enter().fields);
   expect(fields.ratelimit).toBe('"r";r=2;t=60');
   expect(fields["x-ratelimit-reset"]).toBe("120");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type InnerList, type Item, parseList } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { byName, doorOf, START_MS, viewOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf, START_MS, viewOf } from "../../../test/door-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import {
   concurrency,
@@ -28,7 +28,7 @@ function itemsOf(text: string): [string, Record<string, unknown>][] {
 }
 
 function fieldsOf(limit: Limit | readonly Limit[], http?: HttpOptions, rule: object = {}) {
-  return byName(doorOf([{ id: "r", limit, ...rule }], http).enter().fields);
+  return byName(requestHandlerOf([{ id: "r", limit, ...rule }], http).enter().fields);
 }
 
 describe("RateLimit and RateLimit-Policy, draft-11", () => {
@@ -104,7 +104,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("list every limit under a name of its own, which no rule can have", () => {
     const day = quota({ limit: 1_000, period: "day" });
-    const { enter } = doorOf([
+    const { enter } = requestHandlerOf([
       { id: "login", limit: [three, day] },
       { id: "all", key: "global", limit: day },
     ]);
@@ -130,7 +130,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("leave out a hidden rule beside others, also where it binds", () => {
     const tight = fixedWindow({ limit: 2, windowMs: 1_000 });
-    const { enter } = doorOf([
+    const { enter } = requestHandlerOf([
       { id: "open", limit: three },
       { id: "hidden", limit: tight, expose: false },
     ]);
@@ -148,8 +148,12 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
     for (const onStoreFailure of ["open", "closed"] as const) {
-      const { door } = doorOf([{ id: "r", limit: three, onStoreFailure }], {}, { store });
-      const fields = byName((await door.enter(viewOf())).fields);
+      const { requestHandler } = requestHandlerOf(
+        [{ id: "r", limit: three, onStoreFailure }],
+        {},
+        { store },
+      );
+      const fields = byName((await requestHandler.enter(viewOf())).fields);
       expect(Object.keys(fields)).toEqual(["ratelimit-policy"]);
     }
   });
@@ -160,9 +164,13 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
       { id: "wide", limit: three },
       { id: "tight", limit: one },
     ];
-    const { door } = doorOf(rules, {}, { store: new MoodyStore(memoryStore()) });
-    for (let i = 0; i < 2; i++) await door.enter(viewOf());
-    const { decision, fields } = await door.enter(viewOf());
+    const { requestHandler } = requestHandlerOf(
+      rules,
+      {},
+      { store: new MoodyStore(memoryStore()) },
+    );
+    for (let i = 0; i < 2; i++) await requestHandler.enter(viewOf());
+    const { decision, fields } = await requestHandler.enter(viewOf());
     expect(decision.source).toBe("deny-cache");
     const named = byName(fields);
     expect(itemsOf(named["ratelimit-policy"]).map(([name]) => name)).toEqual(["wide", "tight"]);
@@ -172,7 +180,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("carry a partition key that tells counters apart and nothing else", () => {
     const secret = "a secret of the fleet";
-    const { enter } = doorOf([{ id: "r", limit: three }], { partitionKey: { secret } });
+    const { enter } = requestHandlerOf([{ id: "r", limit: three }], { partitionKey: { secret } });
     const pkOf = (peer: string) => {
       const fields = byName(enter({ peer }).fields);
       const [policy] = itemsOf(fields["ratelimit-policy"]);
@@ -184,7 +192,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     expect(pkOf("203.0.113.1")).toBe(pkOf("203.0.113.1"));
     expect(pkOf("203.0.113.1")).not.toBe(pkOf("203.0.113.2"));
     expect(Buffer.from(pkOf("203.0.113.1"), "base64")).toHaveLength(12);
-    const other = doorOf([{ id: "r", limit: three }], {
+    const other = requestHandlerOf([{ id: "r", limit: three }], {
       partitionKey: { secret: "a secret of another" },
     });
     expect(other.enter({ peer: "203.0.113.1" }).fields.join()).not.toContain(pkOf("203.0.113.1"));
@@ -210,7 +218,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
         (limit, share, more) => {
           if (limit === undefined) return;
           const cost = Math.max(1, Math.floor(share * limit.limit));
-          const { enter, clock } = doorOf(
+          const { enter, clock } = requestHandlerOf(
             [{ id: "r", limit, cost }],
             {},
             { store: memoryStore({ keysMax: 8 }) },
@@ -284,7 +292,7 @@ describe("older forms", () => {
     "X-RateLimit-Reset of %s that ends on a whole second is that second",
     (_, limit, endSeconds) => {
       for (const lateMs of [0, 1, 500, 999]) {
-        const { enter, clock } = doorOf([{ id: "r", limit }]);
+        const { enter, clock } = requestHandlerOf([{ id: "r", limit }]);
         clock.advance(lateMs);
         const resets = Array.from({ length: 4 }, () => byName(enter().fields)["x-ratelimit-reset"]);
         expect(resets).toEqual(Array(4).fill(String(START_MS / 1000 + endSeconds)));
@@ -295,7 +303,7 @@ describe("older forms", () => {
   it("X-RateLimit-Reset of a window is that second by a wall clock which differs by a moment", () => {
     const now = START_MS + 1;
     const clock = { now: () => now, wall: () => now + 1 };
-    const { enter } = doorOf([{ id: "r", limit: three }], {}, { clock });
+    const { enter } = requestHandlerOf([{ id: "r", limit: three }], {}, { clock });
     expect(byName(enter().fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 60));
   });
 });
@@ -304,7 +312,7 @@ describe("the fields of a refusal", () => {
   const bucket = tokenBucket({ capacity: 1, refillPerSecond: 0.4 });
 
   it("agree on when to come back, which is then and not before", () => {
-    const { enter, clock } = doorOf([{ id: "r", limit: bucket }]);
+    const { enter, clock } = requestHandlerOf([{ id: "r", limit: bucket }]);
     enter();
     const { fields, refusal } = enter();
     const named = byName([...fields, ...(refusal?.fields ?? [])]);
@@ -319,7 +327,7 @@ describe("the fields of a refusal", () => {
 
   it("take the longest wait of all that refuse", () => {
     const slow = tokenBucket({ capacity: 1, refillPerSecond: 0.1 });
-    const { enter } = doorOf([
+    const { enter } = requestHandlerOf([
       { id: "quick", limit: bucket },
       { id: "slow", limit: slow },
       { id: "least", limit: bucket },
@@ -339,7 +347,7 @@ describe("the fields of a refusal", () => {
 
   it("are never earlier for jitter, later by at most so much, and still agree", () => {
     const retryAfterJitterMs = 10_000;
-    const { enter } = doorOf([{ id: "r", limit: bucket }], { retryAfterJitterMs });
+    const { enter } = requestHandlerOf([{ id: "r", limit: bucket }], { retryAfterJitterMs });
     enter();
     const seen = new Set<number>();
     for (let i = 0; i < 200; i++) {
@@ -357,7 +365,11 @@ describe("the fields of a refusal", () => {
   });
 
   it("don't say when where waiting does not help, and the body says so", () => {
-    const { enter } = doorOf([{ id: "r", limit: three, cost: { function: "four" } }], {}, costs);
+    const { enter } = requestHandlerOf(
+      [{ id: "r", limit: three, cost: { function: "four" } }],
+      {},
+      costs,
+    );
     const { fields, refusal } = enter();
     const named = byName([...fields, ...(refusal?.fields ?? [])]);
     expect(named).not.toHaveProperty("retry-after");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byName, doorOf, viewOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf, viewOf } from "../../../test/door-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
@@ -10,7 +10,7 @@ const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 
 /** The refusal of the second request under a limit of one. */
 function refusalOf(http: HttpOptions, raw: unknown = {}): Refusal {
-  const { enter } = doorOf([{ id: "login", limit: one }], http);
+  const { enter } = requestHandlerOf([{ id: "login", limit: one }], http);
   enter();
   const { refusal } = enter({ raw });
   if (refusal === undefined) throw new Error("it was to be refused");
@@ -39,8 +39,8 @@ describe("a refusal", () => {
   });
 
   it("says that the client is blocked, with the same code, where that is why", () => {
-    const { door, enter } = doorOf([{ id: "login", key: "ip", limit: one }]);
-    door.policy.block("login", "ip:203.0.113.10", 90_000);
+    const { requestHandler, enter } = requestHandlerOf([{ id: "login", key: "ip", limit: one }]);
+    requestHandler.policy.block("login", "ip:203.0.113.10", 90_000);
     const { refusal } = enter();
     expect(refusal).toMatchObject({ status: 429, reason: "blocked" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
@@ -53,8 +53,8 @@ describe("a refusal", () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
     const rule = { id: "login", limit: one, onStoreFailure: "closed" };
-    const { door } = doorOf([rule], {}, { store });
-    const { refusal } = await door.enter(viewOf());
+    const { requestHandler } = requestHandlerOf([rule], {}, { store });
+    const { refusal } = await requestHandler.enter(viewOf());
     expect(refusal).toMatchObject({ status: 503, reason: "store" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
@@ -69,7 +69,7 @@ describe("a refusal", () => {
 
   it("is a 403 without a wait where the request does not say by what it is counted", () => {
     const rule = { id: "keyed", key: ["ip", "header:x-id"], onMissing: "refuse", limit: one };
-    const { refusal } = doorOf([rule]).enter();
+    const { refusal } = requestHandlerOf([rule]).enter();
     expect(refusal).toMatchObject({ status: 403, reason: "identity" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       type: "about:blank",
@@ -105,11 +105,11 @@ describe("a refusal", () => {
       { id: "keyed", match: { path: "/" }, key, onMissing: "refuse", limit: one },
       { id: "other", match: { path: "/other" }, key: "tenant", onMissing: "refuse", limit: one },
     ];
-    const { door, enter } = doorOf(rules, { identity: { apiKey } });
+    const { requestHandler, enter } = requestHandlerOf(rules, { identity: { apiKey } });
     const detailOf = (body: string | undefined) => JSON.parse(body ?? "").detail;
     expect(detailOf(enter().refusal?.body)).toBe(`The request has ${said}.`);
     // One after the other: what was written for one rule must not answer for another.
-    const other = door.enter(viewOf({ target: "/other" })) as ReturnType<typeof enter>;
+    const other = requestHandler.enter(viewOf({ target: "/other" })) as ReturnType<typeof enter>;
     expect(detailOf(other.refusal?.body)).toBe("The request has no tenant.");
   });
 
@@ -121,7 +121,7 @@ describe("a refusal", () => {
       expose: false,
       limit: one,
     };
-    const { refusal } = doorOf([rule]).enter();
+    const { refusal } = requestHandlerOf([rule]).enter();
     expect(refusal?.body).toContain("does not say by whom it is counted");
     expect(refusal?.body).not.toMatch(/x-id/i);
   });

@@ -7,7 +7,7 @@ import {
   type PolicyDecision,
   type RefusalReason,
 } from "../../rules/policy/policy-decision.js";
-import type { RequestView } from "../identity/http-request.js";
+import type { HttpRequest } from "../identity/http-request.js";
 import { textsOf } from "./limit-description.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
 import type { Fields } from "./response-headers.js";
@@ -57,7 +57,7 @@ export type RefusalBody<Raw = unknown> =
 type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
 
 /** The request that is refused. */
-type Asked = Pick<RequestView, "raw" | "context">;
+type Asked = Pick<HttpRequest, "raw" | "context">;
 
 /** What of a refusal is sent. */
 interface Written {

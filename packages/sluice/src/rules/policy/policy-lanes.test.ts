@@ -308,7 +308,7 @@ describe("refusals that are known in process", () => {
   });
 });
 
-describe("a door that sees no response", () => {
+describe("a request handler that sees no response", () => {
   const rules = (rule: object) => ({ version: 1, rules: [{ id: "r1", ...rule }] });
   const permits = { concurrency: { limit: 1, permitMs: 1_000 } };
 

@@ -36,7 +36,7 @@ export interface PolicyOptions {
   /** Functions that rules name as their cost. */
   costs?: Readonly<Record<string, CostFunction>>;
   /**
-   * Whether the policy's door sees responses and can make requests wait; default true. If not, a
+   * Whether the policy's request handler sees responses and can make requests wait; default true. If not, a
    * rule with a concurrency limit, `when` or `settle` is an error, and who would have to wait is
    * refused.
    */

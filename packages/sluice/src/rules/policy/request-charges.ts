@@ -236,7 +236,7 @@ export function noteVerdict(charge: RuleCharge, verdict: Verdict, untaken: numbe
   charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
 }
 
-/** At a door where nobody can wait, who would have to is refused until then. */
+/** At a request handler where nobody can wait, who would have to is refused until then. */
 export function refuseIfDelayed(charge: RuleCharge): void {
   const { verdict } = charge;
   if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;

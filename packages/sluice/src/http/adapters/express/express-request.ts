@@ -1,14 +1,14 @@
-// A request of Express as doors see it: with the path that the client asked for, wherever the middleware
+// A request of Express as request handlers see it: with the path that the client asked for, wherever the middleware
 // is mounted, and the address that the app's own `trust proxy` setting finds.
 
 import type { Application, Request, Response } from "express";
 import { SluiceError } from "../../../base/errors.js";
 import { toBareAddress } from "../../../rules/identity-keys/address.js";
-import { NodeView } from "../node/node-exchange.js";
+import { NodeHttpRequest } from "../node/node-exchange.js";
 import { peerOf } from "../node/request-notes.js";
 
 /** A request of Express. */
-export class ExpressView extends NodeView {
+export class ExpressHttpRequest extends NodeHttpRequest {
   declare readonly raw: Request;
   readonly #knowsProxies: boolean;
 

@@ -14,12 +14,12 @@ import {
   toExpressSetup,
   toPolicySetup,
 } from "../../compat/express-rate-limit/express-setup.js";
-import { Passage, type RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { toStatusReply } from "../../handler/rate-limit-endpoint.js";
 import { passNode, sendReply } from "../node/node-exchange.js";
-import { ExpressView } from "./express-request.js";
+import { ExpressHttpRequest } from "./express-request.js";
 
 export type * from "../../adapter-types.js";
 export type {
@@ -73,51 +73,56 @@ export function rateLimit(
     first instanceof Policy
       ? toPolicySetup(SITE, first, second)
       : toExpressSetup(SITE, first, second);
-  const limit = throughDoor(setup, pass);
-  const status = throughDoor(setup, tell);
+  const limit = throughHandler(setup, pass);
+  const status = throughHandler(setup, tell);
   return Object.assign(limit, {
     status,
     policy: setup.policy,
     close: () => setup.close(),
     resetKey: async (key: string) => {
-      await Promise.all(setup.doors().map((door) => door.resetKey(String(key))));
+      await Promise.all(
+        setup.requestHandlers().map((requestHandler) => requestHandler.resetKey(String(key))),
+      );
     },
-    getKey: (key: string) => hitsOf(setup.doors(), String(key)),
+    getKey: (key: string) => hitsOf(setup.requestHandlers(), String(key)),
   });
 }
 
 /** What a key has used; where a function chooses the limit, under the number of which it used most. */
-async function hitsOf(doors: readonly Door[], key: string): Promise<KeyHits | undefined> {
+async function hitsOf(
+  requestHandlers: readonly RequestHandler[],
+  key: string,
+): Promise<KeyHits | undefined> {
   let most: KeyHits | undefined;
-  for (const door of doors) {
-    const { limit, remaining, resetMs } = await door.peekKey(key);
+  for (const requestHandler of requestHandlers) {
+    const { limit, remaining, resetMs } = await requestHandler.peekKey(key);
     const totalHits = limit - remaining;
     if (resetMs === 0 || totalHits < (most?.totalHits ?? 0)) continue;
-    most = { totalHits, resetTime: new Date(door.wallMs() + resetMs) };
+    most = { totalHits, resetTime: new Date(requestHandler.wallMs() + resetMs) };
   }
   return most;
 }
 
 type Task = (
   setup: ExpressSetup,
-  door: Door,
+  requestHandler: RequestHandler,
   request: Request,
   response: Response,
   next: NextFunction,
 ) => MaybePromise<void>;
 
-/** Does something with the door of each request. What fails is Express's to answer. */
-function throughDoor(setup: ExpressSetup, task: Task) {
-  const enter: Enter = (door, request, response, next) => {
-    if (door !== undefined) return task(setup, door, request, response, next);
+/** Does something with the request handler of each request. What fails is Express's to answer. */
+function throughHandler(setup: ExpressSetup, task: Task) {
+  const enter: Enter = (requestHandler, request, response, next) => {
+    if (requestHandler !== undefined) return task(setup, requestHandler, request, response, next);
     // How a request stands that is not counted: under no limit.
     return task === tell ? sendReply(response, toStatusReply([])) : next();
   };
   return (request: Request, response: Response, next: NextFunction): void => {
     try {
-      const found = setup.doorOf(request);
+      const found = setup.requestHandlerOf(request);
       const done = isThenable(found)
-        ? found.then((door) => enter(door, request, response, next))
+        ? found.then((requestHandler) => enter(requestHandler, request, response, next))
         : enter(found, request, response, next);
       if (isThenable(done)) done.catch(next);
     } catch (error) {
@@ -127,7 +132,7 @@ function throughDoor(setup: ExpressSetup, task: Task) {
 }
 
 type Enter = (
-  door: Door | undefined,
+  requestHandler: RequestHandler | undefined,
   request: Request,
   response: Response,
   next: NextFunction,
@@ -136,68 +141,73 @@ type Enter = (
 /** Makes no closure for what is decided at once and not answered in a way of its own. */
 function pass(
   setup: ExpressSetup,
-  door: Door,
+  requestHandler: RequestHandler,
   request: Request,
   response: Response,
   next: NextFunction,
 ): MaybePromise<void> {
-  const view = new ExpressView(request, response, setup.knowsProxies);
+  const view = new ExpressHttpRequest(request, response, setup.knowsProxies);
   const { answer } = setup;
   const passed =
     answer === undefined
-      ? passNode(door, view, response)
-      : passNode(door, view, response, (passage) => {
-          setup.info.set(request, passage);
-          answer(passage, request, response, next);
+      ? passNode(requestHandler, view, response)
+      : passNode(requestHandler, view, response, (handled) => {
+          setup.info.set(request, handled);
+          answer(handled, request, response, next);
         });
   if (passed === undefined) return;
-  if (passed instanceof Passage) return goOn(setup, door, passed, request, response, next);
-  return passed.then((passage) => {
-    if (passage !== undefined) goOn(setup, door, passage, request, response, next);
+  if (passed instanceof HandledRequest)
+    return goOn(setup, requestHandler, passed, request, response, next);
+  return passed.then((handled) => {
+    if (handled !== undefined) goOn(setup, requestHandler, handled, request, response, next);
   });
 }
 
 function goOn(
   setup: ExpressSetup,
-  door: Door,
-  passage: Passage,
+  requestHandler: RequestHandler,
+  handled: HandledRequest,
   request: Request,
   response: Response,
   next: NextFunction,
 ): void {
-  setup.info.set(request, passage);
-  if (setup.isCounted !== undefined) settleByCode(setup, door, passage, request, response);
+  setup.info.set(request, handled);
+  if (setup.isCounted !== undefined)
+    settleByCode(setup, requestHandler, handled, request, response);
   next();
 }
 
-/** Asks whether the response counts once it is out, which is before the door settles. */
+/** Asks whether the response counts once it is out, which is before the request handler settles. */
 function settleByCode(
   { isCounted }: ExpressSetup,
-  door: Door,
-  passage: Passage,
+  requestHandler: RequestHandler,
+  handled: HandledRequest,
   request: Request,
   response: Response,
 ): void {
   const toCost = (counts: boolean) => (counts ? undefined : 0);
-  const report = (error: unknown) => void door.onError(error);
+  const report = (error: unknown) => void requestHandler.onError(error);
   response.once("finish", () => {
     try {
       const counts = isCounted?.(request, response);
-      if (isThenable(counts)) passage.settleLater(counts.then(toCost, report));
-      else if (counts === false) passage.settle(0);
+      if (isThenable(counts)) handled.settleLater(counts.then(toCost, report));
+      else if (counts === false) handled.settle(0);
     } catch (error) {
-      door.onError(error);
+      requestHandler.onError(error);
     }
   });
 }
 
 async function tell(
   setup: ExpressSetup,
-  door: Door,
+  requestHandler: RequestHandler,
   request: Request,
   response: Response,
 ): Promise<void> {
-  sendReply(response, await door.status(new ExpressView(request, response, setup.knowsProxies)));
+  sendReply(
+    response,
+    await requestHandler.status(new ExpressHttpRequest(request, response, setup.knowsProxies)),
+  );
 }
 
 export default rateLimit;

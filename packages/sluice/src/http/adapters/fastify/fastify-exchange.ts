@@ -1,12 +1,12 @@
-// The way of a Fastify request through a door: fields put on its response, refusals answered, delays waited
+// The way of a Fastify request through a request handler: fields put on its response, refusals answered, delays waited
 // for, and what is held settled when the response is out or the client is gone.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { tellWithKey } from "../../compat/fastify-rate-limit/request-key.js";
 import type { FastifyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
-import { Passage } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import { HandledRequest } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { Refusal, Reply } from "../../response/refusal.js";
 import {
   BODY_FIELDS,
@@ -18,7 +18,7 @@ import {
 import { finishWithResponse } from "../node/node-exchange.js";
 import { isGone } from "../node/pipelined-socket.js";
 import { joinHead, replaceHead } from "../node/response-head.js";
-import { FastifyView } from "./fastify-request.js";
+import { FastifyHttpRequest } from "./fastify-request.js";
 
 /** A request on its way through a limit. */
 export interface FastifyExchange {
@@ -37,9 +37,9 @@ export function applyLimit(exchange: FastifyExchange): void {
     return;
   }
   try {
-    const found = limit.doorOf(request);
+    const found = limit.requestHandlerOf(request);
     const went = isThenable(found)
-      ? found.then((door) => enter(exchange, door))
+      ? found.then((requestHandler) => enter(exchange, requestHandler))
       : enter(exchange, found);
     if (isThenable(went)) went.catch(done);
   } catch (error) {
@@ -48,47 +48,54 @@ export function applyLimit(exchange: FastifyExchange): void {
 }
 
 /** Makes no closure for what is decided at once. */
-function enter(exchange: FastifyExchange, door: Door | undefined): MaybePromise<void> {
-  if (door === undefined) return exchange.done();
+function enter(
+  exchange: FastifyExchange,
+  requestHandler: RequestHandler | undefined,
+): MaybePromise<void> {
+  if (requestHandler === undefined) return exchange.done();
   const { limit, request, reply } = exchange;
-  const entered = door.enter(new FastifyView(request, reply, limit.knowsProxies));
-  if (entered instanceof Passage) return goOn(exchange, door, entered);
-  return entered.then((passage) => {
-    if (!isGone(reply.raw)) return goOn(exchange, door, passage);
-    passage.finish({});
+  const entered = requestHandler.enter(new FastifyHttpRequest(request, reply, limit.knowsProxies));
+  if (entered instanceof HandledRequest) return goOn(exchange, requestHandler, entered);
+  return entered.then((handled) => {
+    if (!isGone(reply.raw)) return goOn(exchange, requestHandler, handled);
+    handled.finish({});
     return undefined;
   });
 }
 
-function goOn(exchange: FastifyExchange, door: Door, passage: Passage): MaybePromise<void> {
+function goOn(
+  exchange: FastifyExchange,
+  requestHandler: RequestHandler,
+  handled: HandledRequest,
+): MaybePromise<void> {
   const { limit, request, reply, done } = exchange;
-  const { refusal } = passage;
-  request.rateLimit = passage;
-  if (refusal !== undefined) return refuse(exchange, door, passage, refusal);
-  joinHead(reply.raw, shownLines(passage, limit.hidden.passed));
-  if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, door);
-  if (!passage.isHeld) return done();
-  finishWithResponse(passage, reply.raw);
-  return andThen(passage.waited(), (mayGoOn) => {
+  const { refusal } = handled;
+  request.rateLimit = handled;
+  if (refusal !== undefined) return refuse(exchange, requestHandler, handled, refusal);
+  joinHead(reply.raw, shownLines(handled, limit.hidden.passed));
+  if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, requestHandler);
+  if (!handled.isHeld) return done();
+  finishWithResponse(handled, reply.raw);
+  return andThen(handled.waited(), (mayGoOn) => {
     if (mayGoOn) done();
   });
 }
 
-function shownLines(passage: Passage, hidden: ReadonlySet<string>): string {
-  return hidden.size === 0 ? passage.lines : toLines(withoutFields(passage.fields, hidden));
+function shownLines(handled: HandledRequest, hidden: ReadonlySet<string>): string {
+  return hidden.size === 0 ? handled.lines : toLines(withoutFields(handled.fields, hidden));
 }
 
 function refuse(
   { limit, request, reply, done }: FastifyExchange,
-  door: Door,
-  passage: Passage,
+  requestHandler: RequestHandler,
+  handled: HandledRequest,
   refusal: Refusal,
 ): MaybePromise<void> {
   const { refused } = limit.hidden;
-  const lines = shownLines(passage, refused);
+  const lines = shownLines(handled, refused);
   joinHead(reply.raw, lines);
   if (limit.refusals === undefined) return send(reply, refusal, refused);
-  return andThen(limit.refusals.toError(passage, request, door), (thrown) => {
+  return andThen(limit.refusals.toError(handled, request, requestHandler), (thrown) => {
     if (thrown === undefined) return send(reply, refusal, refused);
     const { error, ttlMs } = thrown;
     // Whatever answers the error writes a body of its own.
@@ -131,10 +138,11 @@ export function tellStatus(
   request: FastifyRequest,
   reply: FastifyReply,
 ): MaybePromise<void> {
-  return andThen(limit.doorOf(request), (door) => {
-    if (door === undefined) return void reply.code(204).send();
-    return andThen(door.status(new FastifyView(request, reply, limit.knowsProxies)), (told) =>
-      send(reply, told, limit.hidden.passed),
+  return andThen(limit.requestHandlerOf(request), (requestHandler) => {
+    if (requestHandler === undefined) return void reply.code(204).send();
+    return andThen(
+      requestHandler.status(new FastifyHttpRequest(request, reply, limit.knowsProxies)),
+      (told) => send(reply, told, limit.hidden.passed),
     );
   });
 }

@@ -1,14 +1,14 @@
-// A request of Fastify as doors see it, with the address that the app's own `trustProxy` finds.
+// A request of Fastify as request handlers see it, with the address that the app's own `trustProxy` finds.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
-import type { RequestView } from "../../identity/http-request.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import { addressOf } from "./client-address.js";
 
 /** A request of Fastify. */
-export class FastifyView implements RequestView {
+export class FastifyHttpRequest implements HttpRequest {
   readonly raw: FastifyRequest;
   readonly #reply: FastifyReply | undefined;
   readonly #knowsProxies: boolean;
@@ -31,7 +31,7 @@ export class FastifyView implements RequestView {
     return originalUrl ?? url ?? "/";
   }
 
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     return this.raw.raw.headers;
   }
 

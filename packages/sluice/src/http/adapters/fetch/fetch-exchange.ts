@@ -1,17 +1,17 @@
-// The way of a `Request` through a door, for all frameworks that are built on it: fields added, refusals
+// The way of a `Request` through a request handler, for all frameworks that are built on it: fields added, refusals
 // made into responses, delays waited for, and what is held settled when the response is out or the
 // client is gone.
 
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import { Passage, type RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
-import type { RequestView } from "../../identity/http-request.js";
+import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField, type Fields } from "../../response/response-headers.js";
 import { whenSent } from "./response-end.js";
 
 /** What a limiter says to a request. */
-export interface FetchPassage {
+export interface FetchHandled {
   /** What the handler can learn and say about the limits of its request. */
   readonly info: RateLimitInfo;
   /** The response to send without asking the handler; undefined if the request may go on. */
@@ -30,66 +30,66 @@ export interface FetchPassage {
 /** A client that hung up before its turn sees no response; the status is what logs know this by. */
 const GONE_STATUS = 499;
 
-/** Takes a request through a door. */
+/** Takes a request through a request handler. */
 export function passFetch(
-  door: Door,
-  view: RequestView,
+  requestHandler: RequestHandler,
+  view: HttpRequest,
   request: Request,
-): MaybePromise<FetchPassage> {
-  const entered = door.enter(view);
-  if (entered instanceof Passage) return goOn(entered, request);
+): MaybePromise<FetchHandled> {
+  const entered = requestHandler.enter(view);
+  if (entered instanceof HandledRequest) return goOn(entered, request);
   // Asked for now: Node's adapter does not tell a signal of what was before somebody wanted it.
   const { signal } = request;
-  return entered.then((passage) => {
-    if (!signal.aborted) return goOn(passage, request);
-    passage.finish({});
-    return toGone(passage, request);
+  return entered.then((handled) => {
+    if (!signal.aborted) return goOn(handled, request);
+    handled.finish({});
+    return toGone(handled, request);
   });
 }
 
-function goOn(passage: Passage, request: Request): MaybePromise<FetchPassage> {
-  const { refusal } = passage;
+function goOn(handled: HandledRequest, request: Request): MaybePromise<FetchHandled> {
+  const { refusal } = handled;
   if (refusal !== undefined) {
-    return new PassageOfFetch(request, passage, toResponse(refusal, passage));
+    return new HandledFetch(request, handled, toResponse(refusal, handled));
   }
-  const found = new PassageOfFetch(request, passage, undefined);
-  if (!passage.isHeld) return found;
+  const found = new HandledFetch(request, handled, undefined);
+  if (!handled.isHeld) return found;
   found.watch();
-  return andThen(passage.waited(), (mayGoOn) => (mayGoOn ? found : toGone(passage, request)));
+  return andThen(handled.waited(), (mayGoOn) => (mayGoOn ? found : toGone(handled, request)));
 }
 
-function toGone(passage: Passage, request: Request): FetchPassage {
-  return new PassageOfFetch(request, passage, new Response(null, { status: GONE_STATUS }));
+function toGone(handled: HandledRequest, request: Request): FetchHandled {
+  return new HandledFetch(request, handled, new Response(null, { status: GONE_STATUS }));
 }
 
 /** A whole response of ours: its own fields after those of every response. */
 export function toResponse(
   { status, fields, body }: Reply,
-  passage?: { readonly fields: readonly string[] },
+  handled?: { readonly fields: readonly string[] },
 ): Response {
   const headers = new Headers();
-  addFields(headers, passage?.fields ?? []);
+  addFields(headers, handled?.fields ?? []);
   addFields(headers, fields);
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-class PassageOfFetch implements FetchPassage {
+class HandledFetch implements FetchHandled {
   readonly response: Response | undefined;
   readonly #request: Request;
-  readonly #passage: Passage;
+  readonly #handled: HandledRequest;
 
-  constructor(request: Request, passage: Passage, response: Response | undefined) {
+  constructor(request: Request, handled: HandledRequest, response: Response | undefined) {
     this.#request = request;
-    this.#passage = passage;
+    this.#handled = handled;
     this.response = response;
   }
 
   get info(): RateLimitInfo {
-    return this.#passage;
+    return this.#handled;
   }
 
   get isRefused(): boolean {
-    return this.#passage.refusal !== undefined;
+    return this.#handled.refusal !== undefined;
   }
 
   /** From now on a client that hangs up ends the request. */
@@ -100,25 +100,25 @@ class PassageOfFetch implements FetchPassage {
   }
 
   finish(response: Response): Response {
-    const passage = this.#passage;
-    const answer = withFields(response, passage.fields);
-    if (!passage.isHeld) return answer;
+    const handled = this.#handled;
+    const answer = withFields(response, handled.fields);
+    if (!handled.isHeld) return answer;
     this.#request.signal.removeEventListener("abort", this.#onGone);
     const { status, headers } = answer;
     const header = (name: string) => headers.get(name) ?? undefined;
     return whenSent(this.#request, answer, (bytes) => {
-      passage.finish({ status, bytes, header });
+      handled.finish({ status, bytes, header });
     });
   }
 
   fail(): void {
-    if (!this.#passage.isHeld) return;
+    if (!this.#handled.isHeld) return;
     this.#request.signal.removeEventListener("abort", this.#onGone);
-    this.#passage.finish({ status: 500 });
+    this.#handled.finish({ status: 500 });
   }
 
   readonly #onGone = (): void => {
-    this.#passage.finish({});
+    this.#handled.finish({});
   };
 }
 

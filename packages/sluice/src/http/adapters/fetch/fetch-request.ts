@@ -1,10 +1,10 @@
-// A `Request` as doors see it. Nothing is read off it before a rule asks.
+// A `Request` as request handlers see it. Nothing is read off it before a rule asks.
 
 import { warn } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { BodyBounds, BodyFields } from "../../identity/body/body.js";
 import { readFetchBody } from "../../identity/body/fetch-body.js";
-import type { RequestView } from "../../identity/http-request.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import type { PeerOf } from "./peer-address.js";
 
 /** Where views find the other end of a connection, and what they say once if they don't. */
@@ -32,12 +32,12 @@ export class PeerFinder {
 }
 
 /** A view of a `Request`. */
-export class FetchView implements RequestView {
+export class FetchHttpRequest implements HttpRequest {
   readonly raw: unknown;
   readonly request: Request;
   readonly #peers: PeerFinder;
   readonly #rest: readonly unknown[];
-  #headers: RequestView["headers"] | undefined;
+  #headers: HttpRequest["headers"] | undefined;
 
   /** @param rest - What the runtime passed beside the request. */
   constructor(request: Request, raw: unknown, peers: PeerFinder, rest: readonly unknown[]) {
@@ -56,7 +56,7 @@ export class FetchView implements RequestView {
     return this.request.url;
   }
 
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     this.#headers ??= Object.fromEntries(this.request.headers);
     return this.#headers;
   }

@@ -117,7 +117,7 @@ describe("a wrapped handler", () => {
   });
 });
 
-describe("a passage by hand", () => {
+describe("a handled request by hand", () => {
   it("says what to send, or adds the fields to what is sent", async () => {
     const limit = rateLimit({ limit: one(), clock: new ManualClock() });
     const first = await limit(new Request(address), info);
@@ -134,8 +134,8 @@ describe("a passage by hand", () => {
     const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
     const clock = new ManualClock();
     const limited = rateLimit({ limit, clock, settle: { header: "x-cost" } });
-    const passage = await limited(new Request(address), info);
-    await passage.finish(new Response("ok", { headers: { "x-cost": "40" } })).text();
+    const handled = await limited(new Request(address), info);
+    await handled.finish(new Response("ok", { headers: { "x-cost": "40" } })).text();
     expect((await limited(new Request(address), info)).info.remaining).toBe(59);
   });
 });

@@ -9,13 +9,17 @@ import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-prom
 import type { OptionSite } from "../../../base/option-checks.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../../handler/http-options.js";
-import { type FetchPassage, passFetch, toResponse } from "./fetch-exchange.js";
+import {
+  type HttpOptions,
+  type RateLimitOptions,
+  toRequestHandler,
+} from "../../handler/http-options.js";
+import { type FetchHandled, passFetch, toResponse } from "./fetch-exchange.js";
 import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
-import { FetchView, PeerFinder } from "./fetch-request.js";
+import { FetchHttpRequest, PeerFinder } from "./fetch-request.js";
 
 export type * from "../../adapter-types.js";
-export type { FetchPassage } from "./fetch-exchange.js";
+export type { FetchHandled } from "./fetch-exchange.js";
 export type { PeerOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./peer-address.js";
 
@@ -28,7 +32,7 @@ export type FetchHandler<Rest extends readonly unknown[]> = (
 /** A limiter of requests. */
 export interface FetchRateLimit {
   /** Decides a request. Pass along what the runtime passed: it may show the client's address. */
-  (request: Request, ...rest: readonly unknown[]): MaybePromise<FetchPassage>;
+  (request: Request, ...rest: readonly unknown[]): MaybePromise<FetchHandled>;
   /** A handler that asks this one only what may go on, and adds the fields to what it answers. */
   wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest>;
   /** What a handler behind `wrap` can learn and say about its request; undefined if it did not pass. */
@@ -54,44 +58,44 @@ export function rateLimit(
   second?: HttpOptions<Request> & PeerOptions,
 ): FetchRateLimit {
   const { peerOf, args } = splitPeerOptions(SITE, first, second);
-  const door = toDoor(SITE, ...args);
+  const requestHandler = toRequestHandler(SITE, ...args);
   const peers = new PeerFinder(peerOf);
   const infos = new WeakMap<Request, RateLimitInfo>();
-  const toView = (request: Request, rest: readonly unknown[]) =>
-    new FetchView(request, request, peers, rest);
+  const toHttpRequest = (request: Request, rest: readonly unknown[]) =>
+    new FetchHttpRequest(request, request, peers, rest);
   const limit = (request: Request, ...rest: readonly unknown[]) =>
-    passFetch(door, toView(request, rest), request);
+    passFetch(requestHandler, toHttpRequest(request, rest), request);
   return Object.assign(limit, {
     wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest> {
       return (request, ...rest) =>
-        andThen(limit(request, ...rest), (passage) => {
-          if (passage.response !== undefined) return passage.response;
-          infos.set(request, passage.info);
-          return answer(passage, () => handler(request, ...rest));
+        andThen(limit(request, ...rest), (handled) => {
+          if (handled.response !== undefined) return handled.response;
+          infos.set(request, handled.info);
+          return answer(handled, () => handler(request, ...rest));
         });
     },
     infoOf: (request: Request) => infos.get(request),
     status: (request: Request, ...rest: readonly unknown[]) =>
-      andThen(door.status(toView(request, rest)), (reply) => toResponse(reply)),
-    policy: door.policy,
-    close: () => door.close(),
+      andThen(requestHandler.status(toHttpRequest(request, rest)), (reply) => toResponse(reply)),
+    policy: requestHandler.policy,
+    close: () => requestHandler.close(),
   });
 }
 
 /** The handler's response, on its way out. What it throws is the runtime's to answer. */
 function answer(
-  passage: FetchPassage,
+  handled: FetchHandled,
   handle: () => MaybePromise<Response>,
 ): MaybePromise<Response> {
   const fail = (error: unknown): never => {
-    passage.fail();
+    handled.fail();
     throw error;
   };
   try {
     const response = handle();
-    if (!isThenable(response)) return passage.finish(response);
+    if (!isThenable(response)) return handled.finish(response);
     return Promise.resolve(response)
-      .then((late) => passage.finish(late))
+      .then((late) => handled.finish(late))
       .catch(fail);
   } catch (error) {
     return fail(error);

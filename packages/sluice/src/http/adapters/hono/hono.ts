@@ -14,9 +14,9 @@ import {
   INFO_NAME,
   toHonoSetup,
 } from "../../compat/hono-rate-limiter/hono-setup.js";
-import { toOneDoor } from "../../compat/window-entrance.js";
+import { toOneRequestHandler } from "../../compat/window-entrance.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import {
   type HttpOptions,
   type RateLimitOptions,
@@ -29,9 +29,9 @@ import {
   parseBody,
   toBodyForm,
 } from "../../identity/body/body.js";
-import { type FetchPassage, passFetch, toResponse } from "../fetch/fetch-exchange.js";
+import { type FetchHandled, passFetch, toResponse } from "../fetch/fetch-exchange.js";
 import { type PeerOptions, splitPeerOptions } from "../fetch/fetch-options.js";
-import { FetchView, PeerFinder } from "../fetch/fetch-request.js";
+import { FetchHttpRequest, PeerFinder } from "../fetch/fetch-request.js";
 
 export type * from "../../adapter-types.js";
 export type {
@@ -74,12 +74,14 @@ export function rateLimit(
   const setup = toSetup(...args);
   const peers = new PeerFinder(peerOf);
   const middleware = (c: Context, next: Next) =>
-    andThen(setup.doorOf(c), (door) =>
-      door === undefined ? next() : pass(setup, door, new HonoView(c, peers), c, next),
+    andThen(setup.requestHandlerOf(c), (requestHandler) =>
+      requestHandler === undefined
+        ? next()
+        : pass(setup, requestHandler, new HonoHttpRequest(c, peers), c, next),
     );
   const status = (c: Context) =>
-    andThen(setup.doorOf(c), (door) => {
-      const reply = door?.status(new HonoView(c, peers)) ?? toStatusReply([]);
+    andThen(setup.requestHandlerOf(c), (requestHandler) => {
+      const reply = requestHandler?.status(new HonoHttpRequest(c, peers)) ?? toStatusReply([]);
       return andThen(reply, (found) => toResponse(found));
     });
   return Object.assign(middleware as MiddlewareHandler<RateLimitEnv>, {
@@ -97,19 +99,25 @@ function toSetup(
   second?: HttpOptions<Context>,
 ): HonoSetup {
   if (first instanceof Policy || second !== undefined || typeof first !== "object") {
-    const entrance = toOneDoor(SITE, first, second);
+    const entrance = toOneRequestHandler(SITE, first, second);
     return { ...entrance, answer: undefined, isCounted: undefined, infoName: INFO_NAME };
   }
   refuseRequest(SITE, first);
   return toHonoSetup(SITE, first);
 }
 
-function pass(setup: HonoSetup, door: Door, view: HonoView, c: Context, next: Next): unknown {
-  return andThen<FetchPassage, unknown>(passFetch(door, view, c.req.raw), (passage) => {
-    const { response } = passage;
-    if (response === undefined) return goOn(setup, c, next, passage);
-    if (setup.answer === undefined || !passage.isRefused) return response;
-    c.set(setup.infoName, passage.info);
+function pass(
+  setup: HonoSetup,
+  requestHandler: RequestHandler,
+  view: HonoHttpRequest,
+  c: Context,
+  next: Next,
+): unknown {
+  return andThen<FetchHandled, unknown>(passFetch(requestHandler, view, c.req.raw), (handled) => {
+    const { response } = handled;
+    if (response === undefined) return goOn(setup, c, next, handled);
+    if (setup.answer === undefined || !handled.isRefused) return response;
+    c.set(setup.infoName, handled.info);
     return setup.answer(c, next, response);
   });
 }
@@ -118,25 +126,25 @@ async function goOn(
   { infoName, isCounted }: HonoSetup,
   c: Context,
   next: Next,
-  passage: FetchPassage,
+  handled: FetchHandled,
 ): Promise<undefined> {
-  c.set(infoName, passage.info);
+  c.set(infoName, handled.info);
   try {
     await next();
-    if (isCounted !== undefined && !(await isCounted(c))) passage.info.settle(0);
+    if (isCounted !== undefined && !(await isCounted(c))) handled.info.settle(0);
   } catch (error) {
     // Hono answers errors itself, and what is left are things thrown that are none.
-    passage.fail();
+    handled.fail();
     throw error;
   }
-  const answer = passage.finish(c.res);
+  const answer = handled.finish(c.res);
   if (answer === c.res) return;
   // Without this Hono would merge the headers of both.
   c.res = undefined;
   c.res = answer;
 }
 
-class HonoView extends FetchView {
+class HonoHttpRequest extends FetchHttpRequest {
   constructor(c: Context, peers: PeerFinder) {
     super(c.req.raw, c, peers, [c.env]);
   }

@@ -10,11 +10,11 @@ import type { OptionSite } from "../../../base/option-checks.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { KoaOptions } from "../../compat/koa-ratelimit/koa-options.js";
 import { type KoaSetup, toKoaSetup } from "../../compat/koa-ratelimit/koa-setup.js";
-import type { Passage, RateLimitInfo } from "../../handler/handled-request.js";
-import { type HttpOptions, toDoor } from "../../handler/http-options.js";
+import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
+import { type HttpOptions, toRequestHandler } from "../../handler/http-options.js";
 import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
-import type { RequestView } from "../../identity/http-request.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField } from "../../response/response-headers.js";
 import { passNode } from "../node/node-exchange.js";
@@ -57,33 +57,37 @@ export function rateLimit(
       isBlocked ? ctx.throw(403, "Forbidden") : pass(setup, ctx, next),
     );
   };
-  const { door } = setup;
+  const { requestHandler } = setup;
   return Object.assign(middleware as Middleware, {
-    status: (ctx: Context) => andThen(door.status(new KoaView(ctx)), (reply) => answer(ctx, reply)),
-    policy: door.policy,
-    close: () => door.close(),
+    status: (ctx: Context) =>
+      andThen(requestHandler.status(new KoaHttpRequest(ctx)), (reply) => answer(ctx, reply)),
+    policy: requestHandler.policy,
+    close: () => requestHandler.close(),
   });
 }
 
 function toSetup(first: Policy | KoaOptions, second: HttpOptions<Context> | undefined): KoaSetup {
   const isOptions = typeof first === "object" && first !== null && !(first instanceof Policy);
   if (isOptions && second === undefined) return toKoaSetup(SITE, first);
-  const door = toDoor(SITE, first as Policy, second);
-  return { door, isBlocked: undefined, answer: undefined, setFields: undefined };
+  const requestHandler = toRequestHandler(SITE, first as Policy, second);
+  return { requestHandler, isBlocked: undefined, answer: undefined, setFields: undefined };
 }
 
 function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> {
-  const refuse = (passage: Passage) => {
-    setup.setFields?.(ctx, passage);
-    if (setup.answer === undefined) answer(ctx, passage.refusal);
-    else setup.answer(ctx, passage);
+  const refuse = (handled: HandledRequest) => {
+    setup.setFields?.(ctx, handled);
+    if (setup.answer === undefined) answer(ctx, handled.refusal);
+    else setup.answer(ctx, handled);
   };
-  return andThen(passNode(setup.door, new KoaView(ctx), ctx.res, refuse), (passage) => {
-    if (passage === undefined) return undefined;
-    setup.setFields?.(ctx, passage);
-    ctx.state.rateLimit = passage;
-    return next();
-  });
+  return andThen(
+    passNode(setup.requestHandler, new KoaHttpRequest(ctx), ctx.res, refuse),
+    (handled) => {
+      if (handled === undefined) return undefined;
+      setup.setFields?.(ctx, handled);
+      ctx.state.rateLimit = handled;
+      return next();
+    },
+  );
 }
 
 /** Koa sends it, after the middleware that stands before this one has seen it. */
@@ -96,7 +100,7 @@ function answer(ctx: Context, reply: Reply | undefined): void {
 }
 
 /** A request of Koa. Its own idea of the client's address is not asked: it believes any proxy or none. */
-class KoaView implements RequestView {
+class KoaHttpRequest implements HttpRequest {
   readonly raw: Context;
 
   constructor(ctx: Context) {
@@ -112,7 +116,7 @@ class KoaView implements RequestView {
     return this.raw.originalUrl;
   }
 
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     return this.raw.req.headers;
   }
 

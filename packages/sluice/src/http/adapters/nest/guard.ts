@@ -1,14 +1,14 @@
-// The guard of a NestJS application: takes requests through the door of the place that they are for.
+// The guard of a NestJS application: takes requests through the request handler of the place that they are for.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common";
 import { Reflector } from "@nestjs/core";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { Passage, RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
-import type { RequestView } from "../../identity/http-request.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, withoutFields } from "../../response/response-headers.js";
 import { passNode, setFields } from "../node/node-exchange.js";
@@ -72,8 +72,12 @@ export class RateLimitGuard implements CanActivate {
   protected handleRequest(context: ExecutionContext): boolean | Promise<boolean> {
     const exchange = this.getRequestResponse(context);
     if (exchange === undefined) return true;
-    const found = this.#findDoor(context, exchange.req);
-    return andThen(found, (door) => door === undefined || this.#pass(door, context, exchange));
+    const found = this.#findHandler(context, exchange.req);
+    return andThen(
+      found,
+      (requestHandler) =>
+        requestHandler === undefined || this.#pass(requestHandler, context, exchange),
+    );
   }
 
   /** Throws for a refused request: `exception`, unless it is overridden. A guard that returns refuses with 403. */
@@ -91,14 +95,18 @@ export class RateLimitGuard implements CanActivate {
     return { req: http.getRequest<object>(), res: http.getResponse<object>() };
   }
 
-  /** The door of the limits that hold for a request; undefined if none does. */
-  #findDoor(context: ExecutionContext, request: object): MaybePromise<Door | undefined> {
+  /** The request handler of the limits that hold for a request; undefined if none does. */
+  #findHandler(
+    context: ExecutionContext,
+    request: object,
+  ): MaybePromise<RequestHandler | undefined> {
     const handler = context.getHandler();
     const places = [handler, context.getClass()];
     const skipped = places.map((place) => this.#reflector.get<Skipped | undefined>(SKIPPED, place));
     const own = this.#reflector.getAllAndOverride<OwnLimit | undefined>(OWN_LIMIT, places);
     const place = this.#limits.placeOf(own);
-    if (place === undefined) return isSkippedAt(skipped, "") ? undefined : this.#limits.door;
+    if (place === undefined)
+      return isSkippedAt(skipped, "") ? undefined : this.#limits.requestHandler;
     return place.enter((label) => isSkippedAt(skipped, label), request, this.#toCall(context));
   }
 
@@ -108,19 +116,23 @@ export class RateLimitGuard implements CanActivate {
     return { context, trackerOf: isTracked ? trackerOf : undefined };
   }
 
-  #pass(door: Door, context: ExecutionContext, { req, res }: NestExchange): MaybePromise<boolean> {
+  #pass(
+    requestHandler: RequestHandler,
+    context: ExecutionContext,
+    { req, res }: NestExchange,
+  ): MaybePromise<boolean> {
     const response = toRaw<ServerResponse>(res);
-    const view = new NestView(req, response, this.#toCall(context));
+    const view = new NestHttpRequest(req, response, this.#toCall(context));
     let exception: RateLimitException | undefined;
-    const passed = passNode(door, view, response, (passage) => {
-      exception = toException(passage, response);
+    const passed = passNode(requestHandler, view, response, (handled) => {
+      exception = toException(handled, response);
     });
-    return andThen(passed, (passage) => {
+    return andThen(passed, (handled) => {
       if (exception !== undefined) {
         return andThen(this.throwThrottlingException(context, exception), () => false);
       }
-      if (passage === undefined) return false;
-      (req as { rateLimit?: Passage }).rateLimit = passage;
+      if (handled === undefined) return false;
+      (req as { rateLimit?: HandledRequest }).rateLimit = handled;
       return true;
     });
   }
@@ -139,10 +151,10 @@ function isSkippedAt(said: readonly (Skipped | undefined)[], label: string): boo
 }
 
 /** The refusal as an exception; its fields are set on the response. */
-function toException(passage: Passage, response: ServerResponse): RateLimitException {
-  const refusal = passage.refusal as Refusal;
+function toException(handled: HandledRequest, response: ServerResponse): RateLimitException {
+  const refusal = handled.refusal as Refusal;
   setFields(response, withoutFields(refusal.fields, BODY_FIELDS));
-  return new RateLimitException(passage, refusal);
+  return new RateLimitException(handled, refusal);
 }
 
 /** Fastify keeps the request of `node:http` inside its own; Express extends it. */
@@ -151,7 +163,7 @@ function toRaw<T>(outer: object): T {
 }
 
 /** A request of either platform. */
-export class NestView implements RequestView {
+export class NestHttpRequest implements HttpRequest {
   readonly raw: object;
   readonly context: NestCall | undefined;
   readonly #request: IncomingMessage;
@@ -172,7 +184,7 @@ export class NestView implements RequestView {
     return (this.raw as { originalUrl?: string }).originalUrl ?? this.#request.url ?? "/";
   }
 
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     return this.#request.headers;
   }
 

@@ -1,6 +1,6 @@
 // A place of a NestJS application: the module, a controller or a handler, with the limits that hold there.
-// For each request, those that are not skipped are decided together, by one door. Limits are rules with a name,
-// so the doors of a place, and of several places, share their counters.
+// For each request, those that are not skipped are decided together, by one request handler. Limits are rules with a name,
+// so the request handlers of a place, and of several places, share their counters.
 
 import type { ExecutionContext } from "@nestjs/common";
 import { show } from "../../../base/errors.js";
@@ -12,8 +12,8 @@ import {
   refuse,
   stringOf,
 } from "../../../base/option-checks.js";
-import type { Door } from "../../handler/handler.js";
-import { RATE_LIMIT_OPTIONS, toNamedDoor } from "../../handler/http-options.js";
+import type { RequestHandler } from "../../handler/handler.js";
+import { RATE_LIMIT_OPTIONS, toNamedHandler } from "../../handler/http-options.js";
 import {
   type NamedLimit,
   type SharedOptions,
@@ -40,7 +40,7 @@ export interface PlacedLimit extends NestLimit {
 /** Which limits a request leaves out, by label. */
 export type IsSkipped = (label: string) => boolean;
 
-/** A place has one door for each combination of limits that requests come to: at most 2^8, twice if callers are tracked. */
+/** A place has one request handler for each combination of limits that requests come to: at most 2^8, twice if callers are tracked. */
 const LIMITS_MAX = 8;
 const HANDLER = "handler";
 const TRACKER = "tracker";
@@ -49,7 +49,7 @@ const TRACKER = "tracker";
 export class Place {
   readonly #site: OptionSite;
   readonly #shared: NestOptions;
-  readonly #doors = new Map<string, Door>();
+  readonly #requestHandlers = new Map<string, RequestHandler>();
   readonly limits: readonly PlacedLimit[];
 
   /** Throws the site's error if something can't be used. */
@@ -59,11 +59,15 @@ export class Place {
     this.#site = site;
     this.#shared = shared;
     this.limits = limits;
-    this.doorOf(limits, false);
+    this.requestHandlerOf(limits, false);
   }
 
-  /** The door for a request; undefined if none of the limits holds for it. */
-  enter(isSkipped: IsSkipped, request: object, call: NestCall): MaybePromise<Door | undefined> {
+  /** The request handler for a request; undefined if none of the limits holds for it. */
+  enter(
+    isSkipped: IsSkipped,
+    request: object,
+    call: NestCall,
+  ): MaybePromise<RequestHandler | undefined> {
     let held: MaybePromise<PlacedLimit[]> = [];
     for (const limit of this.limits) {
       if (isSkipped(limit.label)) continue;
@@ -74,30 +78,30 @@ export class Place {
       );
     }
     return andThen(held, (limits) =>
-      limits.length === 0 ? undefined : this.doorOf(limits, call.trackerOf !== undefined),
+      limits.length === 0 ? undefined : this.requestHandlerOf(limits, call.trackerOf !== undefined),
     );
   }
 
-  /** The door of some of the limits. `isTracked`: a guard's `getTracker` says who the caller is. */
-  doorOf(limits: readonly PlacedLimit[], isTracked: boolean): Door {
+  /** The request handler of some of the limits. `isTracked`: a guard's `getTracker` says who the caller is. */
+  requestHandlerOf(limits: readonly PlacedLimit[], isTracked: boolean): RequestHandler {
     const id = `${isTracked} ${limits.map(({ name }) => name).join(" ")}`;
-    const known = this.#doors.get(id);
+    const known = this.#requestHandlers.get(id);
     if (known !== undefined) return known;
-    const door = this.#toDoor(limits, isTracked);
-    this.#doors.set(id, door);
-    return door;
+    const requestHandler = this.#toRequestHandler(limits, isTracked);
+    this.#requestHandlers.set(id, requestHandler);
+    return requestHandler;
   }
 
   async close(): Promise<void> {
-    for (const door of this.#doors.values()) await door.close();
+    for (const requestHandler of this.#requestHandlers.values()) await requestHandler.close();
   }
 
-  #toDoor(limits: readonly PlacedLimit[], isTracked: boolean): Door {
+  #toRequestHandler(limits: readonly PlacedLimit[], isTracked: boolean): RequestHandler {
     const common = inherited(this.#shared);
     const named = limits.map((one) => toNamed({ ...common, ...one }, isTracked));
     const { skip, body, ...shared } = this.#shared;
     const needsAttributes = named.some(({ key }) => isByAttribute(key));
-    return toNamedDoor<object>(this.#site, named, {
+    return toNamedHandler<object>(this.#site, named, {
       ...shared,
       ...(skip === undefined ? {} : { skip: withContext(functionOf(this.#site, "skip", skip)) }),
       ...(body === undefined ? {} : { body: withContext(body) }),

@@ -6,8 +6,8 @@ import { asOptions, type OptionSite, refuse } from "../../../base/option-checks.
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
-import type { Door } from "../../handler/handler.js";
-import { type HttpOptions, toDoor } from "../../handler/http-options.js";
+import type { RequestHandler } from "../../handler/handler.js";
+import { type HttpOptions, toRequestHandler } from "../../handler/http-options.js";
 import { SIMPLE_OPTIONS } from "../../handler/limits-in-code.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import type { OwnLimit } from "./decorators.js";
@@ -26,8 +26,8 @@ const LIMIT_OPTIONS = SIMPLE_OPTIONS.filter(
 /** All places of an application. Injected into the guard. */
 export class NestLimits {
   /** The module's own. */
-  readonly door: Door;
-  /** The module's limits; undefined if it has a policy, which the door holds. */
+  readonly requestHandler: RequestHandler;
+  /** The module's limits; undefined if it has a policy, which the request handler holds. */
   readonly root: Place | undefined;
   readonly #shared: NestOptions;
   /** One for each decorator in the source. */
@@ -36,7 +36,7 @@ export class NestLimits {
 
   constructor([first, second]: NestArguments) {
     if (first instanceof Policy) {
-      this.door = toDoor(SITE, first, second);
+      this.requestHandler = toRequestHandler(SITE, first, second);
       this.#shared = (second ?? {}) as NestOptions;
       return;
     }
@@ -48,7 +48,7 @@ export class NestLimits {
     }
     this.#shared = this.#withStore(first);
     this.root = new Place(SITE, this.#shared, toLimits(SITE, first));
-    this.door = this.root.doorOf(this.root.limits, false);
+    this.requestHandler = this.root.requestHandlerOf(this.root.limits, false);
   }
 
   /** The place of a decorator, or the module's; undefined is the module with a policy. */
@@ -64,7 +64,7 @@ export class NestLimits {
 
   /** Closes the policies that were made here, and the store if it was made here too. */
   async close(): Promise<void> {
-    await this.door.close();
+    await this.requestHandler.close();
     for (const place of [this.root, ...this.#places.values()]) await place?.close();
     await this.#ownStore?.close();
   }

@@ -26,7 +26,7 @@ import { type OptionSite, refuse, stringOf } from "../../../base/option-checks.j
 import { Policy } from "../../../rules/policy/policy.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { SkipRateLimit } from "./decorators.js";
-import { NestView } from "./guard.js";
+import { NestHttpRequest } from "./guard.js";
 import { type NestArguments, NestLimits } from "./module-limits.js";
 import type { NestOptions } from "./nest-options.js";
 import { RateLimitFilter, sendByAdapter } from "./nest-refusal.js";
@@ -135,7 +135,7 @@ function toStatusController(path: string): Type {
     }
 
     async show(request: object, response: object): Promise<void> {
-      const reply = await this.#limits.door.status(new NestView(request));
+      const reply = await this.#limits.requestHandler.status(new NestHttpRequest(request));
       sendByAdapter(this.#adapters, response, reply);
     }
   }

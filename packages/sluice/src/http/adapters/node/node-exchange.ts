@@ -1,4 +1,4 @@
-// The way of a `node:http` request through a door, for all frameworks that are built on it: fields set,
+// The way of a `node:http` request through a request handler, for all frameworks that are built on it: fields set,
 // refusals answered, delays waited for, and what is held settled when the response is out or the
 // client is gone.
 
@@ -6,11 +6,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { SluiceError } from "../../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { RequestEnd } from "../../../rules/policy/policy-decision.js";
-import { Passage, type RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { BodyBounds, BodyFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
-import type { RequestView } from "../../identity/http-request.js";
+import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField, type Fields } from "../../response/response-headers.js";
 import { isGone, watchEnd } from "./pipelined-socket.js";
@@ -22,8 +22,8 @@ keepTickShape();
 /** A request that came through, with what was decided of it. */
 export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
 
-/** A `node:http` request as doors see it. */
-export class NodeView implements RequestView {
+/** A `node:http` request as request handlers see it. */
+export class NodeHttpRequest implements HttpRequest {
   readonly raw: IncomingMessage;
   readonly #response: ServerResponse | undefined;
 
@@ -41,7 +41,7 @@ export class NodeView implements RequestView {
     return this.raw.url ?? "/";
   }
 
-  get headers(): RequestView["headers"] {
+  get headers(): HttpRequest["headers"] {
     return this.raw.headers;
   }
 
@@ -55,45 +55,45 @@ export class NodeView implements RequestView {
 }
 
 /** Answers a refused request. */
-type Refuse = (passage: Passage, response: ServerResponse) => void;
+type Refuse = (handled: HandledRequest, response: ServerResponse) => void;
 
 /**
- * Takes a request through a door. The passage if the request may go on, now that its fields are set and
+ * Takes a request through a request handler. The handled request if the request may go on, now that its fields are set and
  * its wait is over; undefined if it may not: it was answered by `refuse`, or its client is gone. Throws
  * or rejects with what the framework's error handling has to see.
  *
  * @param refuse - Default: {@link sendRefusal}.
  */
 export function passNode(
-  door: Door,
-  view: RequestView,
+  requestHandler: RequestHandler,
+  view: HttpRequest,
   response: ServerResponse,
   refuse: Refuse = sendRefusal,
-): MaybePromise<Passage | undefined> {
-  const entered = door.enter(view);
-  if (entered instanceof Passage) return goOn(entered, response, refuse);
-  return entered.then((passage) => {
-    if (!isGone(response)) return goOn(passage, response, refuse);
-    passage.finish({});
+): MaybePromise<HandledRequest | undefined> {
+  const entered = requestHandler.enter(view);
+  if (entered instanceof HandledRequest) return goOn(entered, response, refuse);
+  return entered.then((handled) => {
+    if (!isGone(response)) return goOn(handled, response, refuse);
+    handled.finish({});
     return undefined;
   });
 }
 
 function goOn(
-  passage: Passage,
+  handled: HandledRequest,
   response: ServerResponse,
   refuse: Refuse,
-): MaybePromise<Passage | undefined> {
-  joinHead(response, passage.lines);
-  if (passage.refusal !== undefined) {
-    refuse(passage, response);
+): MaybePromise<HandledRequest | undefined> {
+  joinHead(response, handled.lines);
+  if (handled.refusal !== undefined) {
+    refuse(handled, response);
     return undefined;
   }
-  if (!passage.isHeld) return passage;
-  finishWithResponse(passage, response);
-  const waited = passage.waited();
-  if (!isThenable(waited)) return passage;
-  return waited.then((mayGoOn) => (mayGoOn ? passage : undefined));
+  if (!handled.isHeld) return handled;
+  finishWithResponse(handled, response);
+  const waited = handled.waited();
+  if (!isThenable(waited)) return handled;
+  return waited.then((mayGoOn) => (mayGoOn ? handled : undefined));
 }
 
 /** Sets fields on a response immediately; none if its headers were sent before. */
@@ -102,8 +102,8 @@ export function setFields(response: ServerResponse, fields: Fields): void {
   eachField(fields, (name, value) => response.setHeader(name, value));
 }
 
-/** Answers with the door's refusal. */
-function sendRefusal({ refusal }: Passage, response: ServerResponse): void {
+/** Answers with the request handler's refusal. */
+function sendRefusal({ refusal }: HandledRequest, response: ServerResponse): void {
   if (refusal !== undefined) sendReply(response, refusal);
 }
 
@@ -144,15 +144,15 @@ export function goOnWith<T>(
   else next(started);
 }
 
-/** Finishes the passage once the response is out, or its client is gone. */
-export function finishWithResponse(passage: Passage, response: ServerResponse): void {
+/** Finishes the handled request once the response is out, or its client is gone. */
+export function finishWithResponse(handled: HandledRequest, response: ServerResponse): void {
   if (isGone(response)) {
-    passage.finish({});
+    handled.finish({});
     return;
   }
   watchHead(response);
-  const bytesOf = passage.needsBytes ? countBytes(response) : undefined;
-  watchEnd(response, () => passage.finish(toEnd(response, bytesOf?.())));
+  const bytesOf = handled.needsBytes ? countBytes(response) : undefined;
+  watchEnd(response, () => handled.finish(toEnd(response, bytesOf?.())));
 }
 
 /** How a response ended. Without headers there was none: the client hung up before. */

@@ -9,13 +9,17 @@ import type { Duplex } from "node:stream";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/option-checks.js";
 import type { Policy } from "../../../rules/policy/policy.js";
-import { Passage } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
-import { type HttpOptions, type RateLimitOptions, toDoor } from "../../handler/http-options.js";
+import { HandledRequest } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
+import {
+  type HttpOptions,
+  type RateLimitOptions,
+  toRequestHandler,
+} from "../../handler/http-options.js";
 import {
   goOnWith,
   type LimitedRequest,
-  NodeView,
+  NodeHttpRequest,
   passNode,
   sendReply,
   toErrorReply,
@@ -57,27 +61,29 @@ export function rateLimit(
   first: Policy | RateLimitOptions<IncomingMessage>,
   second?: HttpOptions<IncomingMessage>,
 ): NodeRateLimit {
-  const door = toDoor(SITE, first, second);
-  const sendFailure: Fail = (error, response) => sendError(door, response, error);
+  const requestHandler = toRequestHandler(SITE, first, second);
+  const sendFailure: Fail = (error, response) => sendError(requestHandler, response, error);
   const middleware = (
     request: IncomingMessage,
     response: ServerResponse,
     next: (error?: unknown) => void,
-  ) => passOn(door, request, response, callNext, next, next);
+  ) => passOn(requestHandler, request, response, callNext, next, next);
   return Object.assign(middleware, {
     status: (request: IncomingMessage, response: ServerResponse) =>
       goOnWith(
-        () => door.status(new NodeView(request)),
+        () => requestHandler.status(new NodeHttpRequest(request)),
         (reply) => sendReply(response, reply),
         (error) => sendFailure(error, response),
       ),
-    policy: door.policy,
-    close: () => door.close(),
+    policy: requestHandler.policy,
+    close: () => requestHandler.close(),
     wrap: (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) =>
-      passOn(door, request, response, handler, sendFailure, undefined),
+      passOn(requestHandler, request, response, handler, sendFailure, undefined),
     wrapUpgrade:
       (handler: UpgradeHandler) => (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-        passUpgrade(door, request, socket, () => handler(request as LimitedRequest, socket, head)),
+        passUpgrade(requestHandler, request, socket, () =>
+          handler(request as LimitedRequest, socket, head),
+        ),
   });
 }
 
@@ -91,45 +97,45 @@ function callNext(...[, , next]: Parameters<GoOn>): void {
 
 /** Makes no closure for what is decided at once (bench http/node). */
 function passOn(
-  door: Door,
+  requestHandler: RequestHandler,
   request: IncomingMessage,
   response: ServerResponse,
   handler: GoOn,
   fail: Fail,
   next: Next | undefined,
 ): void {
-  let passed: MaybePromise<Passage | undefined>;
+  let passed: MaybePromise<HandledRequest | undefined>;
   try {
-    passed = passNode(door, new NodeView(request, response), response);
+    passed = passNode(requestHandler, new NodeHttpRequest(request, response), response);
   } catch (error) {
     fail(error, response);
     return;
   }
   if (passed === undefined) return;
-  if (passed instanceof Passage) goOn(passed, request, response, handler, next);
+  if (passed instanceof HandledRequest) goOn(passed, request, response, handler, next);
   else {
     // What the handler throws is not ours: it stays what it would be without us.
     passed.then(
-      (passage) => passage !== undefined && goOn(passage, request, response, handler, next),
+      (handled) => handled !== undefined && goOn(handled, request, response, handler, next),
       (error) => fail(error, response),
     );
   }
 }
 
 function goOn(
-  passage: Passage,
+  handled: HandledRequest,
   request: IncomingMessage,
   response: ServerResponse,
   handler: GoOn,
   next: Next | undefined,
 ): void {
   const limited = request as LimitedRequest;
-  limited.rateLimit = passage;
+  limited.rateLimit = handled;
   handler(limited, response, next);
 }
 
-function sendError(door: Door, response: ServerResponse, error: unknown): void {
-  door.onError(error);
+function sendError(requestHandler: RequestHandler, response: ServerResponse, error: unknown): void {
+  requestHandler.onError(error);
   if (response.headersSent) response.destroy();
   else sendReply(response, toErrorReply(error));
 }

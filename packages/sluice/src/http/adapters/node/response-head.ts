@@ -115,7 +115,7 @@ function isNodes(response: Carrier): boolean {
 
 /**
  * Puts our step on what Express puts between its responses and Node's, once for all of them. Responses that
- * came through no door are passed on as they are.
+ * came through no request handler are passed on as they are.
  */
 function wrapShared(response: Carrier): void {
   const shared = sharedBelow(response, ServerResponse.prototype) as Carrier | undefined;

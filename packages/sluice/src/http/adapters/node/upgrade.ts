@@ -1,55 +1,59 @@
-// Upgrades, as of WebSockets, through a door. There is no response object yet: a refusal is written to
+// Upgrades, as of WebSockets, through a request handler. There is no response object yet: a refusal is written to
 // the socket as it is. What an upgraded connection holds it holds until its socket closes.
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { isThenable } from "../../../base/maybe-promise.js";
-import type { Passage } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import type { HandledRequest } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { Reply } from "../../response/refusal.js";
 import { toLines } from "../../response/response-headers.js";
-import { goOnWith, type LimitedRequest, NodeView, toErrorReply } from "./node-exchange.js";
+import { goOnWith, type LimitedRequest, NodeHttpRequest, toErrorReply } from "./node-exchange.js";
 
-/** Takes an upgrade through a door: calls `goOn` if it may go on, else answers and ends the socket. */
+/** Takes an upgrade through a request handler: calls `goOn` if it may go on, else answers and ends the socket. */
 export function passUpgrade(
-  door: Door,
+  requestHandler: RequestHandler,
   request: IncomingMessage,
   socket: Duplex,
   goOn: () => unknown,
 ): void {
   // Until a handler takes over nobody else listens, and an error without a listener ends the process.
   socket.on("error", ignore);
-  const go = (passage: Passage) => {
+  const go = (handled: HandledRequest) => {
     socket.off("error", ignore);
-    (request as LimitedRequest).rateLimit = passage;
+    (request as LimitedRequest).rateLimit = handled;
     goOn();
   };
   const fail = (error: unknown) => {
-    door.onError(error);
+    requestHandler.onError(error);
     endSocket(socket, toErrorReply(error), "");
   };
   goOnWith(
-    () => door.enter(new NodeView(request)),
-    (passage) => answer(passage, socket, go),
+    () => requestHandler.enter(new NodeHttpRequest(request)),
+    (handled) => answer(handled, socket, go),
     fail,
   );
 }
 
-function answer(passage: Passage, socket: Duplex, go: (passage: Passage) => void): void {
-  if (passage.refusal !== undefined) {
-    endSocket(socket, passage.refusal, passage.lines);
+function answer(
+  handled: HandledRequest,
+  socket: Duplex,
+  go: (handled: HandledRequest) => void,
+): void {
+  if (handled.refusal !== undefined) {
+    endSocket(socket, handled.refusal, handled.lines);
     return;
   }
-  if (passage.isHeld) finishWithSocket(passage, socket);
-  const waited = passage.waited();
+  if (handled.isHeld) finishWithSocket(handled, socket);
+  const waited = handled.waited();
   if (!isThenable(waited)) {
-    go(passage);
+    go(handled);
     return;
   }
   const stopWatching = watchEnd(socket);
   waited.then((mayGoOn) => {
     stopWatching();
-    if (mayGoOn) go(passage);
+    if (mayGoOn) go(handled);
   });
 }
 
@@ -64,9 +68,9 @@ function watchEnd(socket: Duplex): () => void {
 }
 
 /** An upgraded connection has no response to count by: 101 stands for it. */
-function finishWithSocket(passage: Passage, socket: Duplex): void {
-  if (socket.destroyed) passage.finish({});
-  else socket.once("close", () => passage.finish({ status: 101 }));
+function finishWithSocket(handled: HandledRequest, socket: Duplex): void {
+  if (socket.destroyed) handled.finish({});
+  else socket.once("close", () => handled.finish({ status: 101 }));
 }
 
 /** Writes a whole response to the socket, and closes it. */

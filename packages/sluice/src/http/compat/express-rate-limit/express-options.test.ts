@@ -118,7 +118,7 @@ describe("rateLimit in Express", () => {
       expect((await send()).headers.get("x-ratelimit-remaining")).toBe(String(limit - 1));
     }
     limit = 1;
-    // Its door was given up by now, and finds what was counted before.
+    // Its request handler was given up by now, and finds what was counted before.
     expect((await send()).status).toBe(429);
   });
 

@@ -5,14 +5,14 @@ import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { type OptionSite, whole } from "../../../base/option-checks.js";
 import { sendReply, setFields } from "../../adapters/node/node-exchange.js";
-import type { Passage } from "../../handler/handled-request.js";
+import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response-headers.js";
 import type { ExpressOptions } from "./express-options.js";
 
 /** Answers a refused request, or leaves it to `next`. */
 export type Answer = (
-  passage: Passage,
+  handled: HandledRequest,
   request: Request,
   response: Response,
   next: NextFunction,
@@ -27,7 +27,7 @@ const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 /** Sends the response to a refused request. */
 type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
 
-/** How these options answer refused requests; undefined: as the door says. */
+/** How these options answer refused requests; undefined: as the request handler says. */
 export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | undefined {
   const { statusCode, retryAfter } = options;
   if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
@@ -38,8 +38,8 @@ export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | un
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
   const hidden = hasFields(options) ? NOTHING : RETRY_AFTER;
   const secondsOf = typeof retryAfter === "function" ? retryAfter : () => retryAfter;
-  return (passage, request, response, next) => {
-    const refusal = passage.refusal as Refusal;
+  return (handled, request, response, next) => {
+    const refusal = handled.refusal as Refusal;
     const answer = (seconds: number | undefined): MaybePromise<unknown> => {
       const told = isRetryAfter(seconds) ? seconds : undefined;
       const fields = withoutFields(toFields(refusal, told, send !== undefined), hidden);

@@ -34,7 +34,7 @@ import {
   type LimitOrNumber,
   toEntrance,
   toKey,
-  toOneDoor,
+  toOneRequestHandler,
 } from "../window-entrance.js";
 import type { ExpressOptions, ValueOf } from "./express-options.js";
 import { type Answer, toAnswer } from "./express-refusal.js";
@@ -42,7 +42,7 @@ import { ipKeyGenerator } from "./ip-key-generator.js";
 
 /** Options, validated and said in ours. */
 export interface ExpressSetup extends Entrance<Request> {
-  /** Answers refused requests; undefined: as the door says. */
+  /** Answers refused requests; undefined: as the request handler says. */
   readonly answer: Answer | undefined;
   /** Whether a response counts; undefined: the rule knows. */
   readonly isCounted: ValueOf<boolean> | undefined;
@@ -124,7 +124,10 @@ export function toExpressSetup(
   });
   return {
     ...entrance,
-    doorOf: skip === undefined ? entrance.doorOf : unlessSkipped(skip, entrance.doorOf),
+    requestHandlerOf:
+      skip === undefined
+        ? entrance.requestHandlerOf
+        : unlessSkipped(skip, entrance.requestHandlerOf),
     answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
     info: new InfoProperty(infoName ?? INFO_NAME),
@@ -140,7 +143,7 @@ export function toPolicySetup(
   options: HttpOptions<Request> = {},
 ): ExpressSetup {
   return {
-    ...toOneDoor(site, policy, options),
+    ...toOneRequestHandler(site, policy, options),
     answer: undefined,
     isCounted: undefined,
     info: new InfoProperty(INFO_NAME),
@@ -207,13 +210,13 @@ function toNumber<T>(limit: T): T | number {
   return isNumeric && Number.isFinite(Number(limit)) ? Number(limit) : limit;
 }
 
-/** A request that is not counted has no door, no limit to choose and no `request.rateLimit`. */
+/** A request that is not counted has no request handler, no limit to choose and no `request.rateLimit`. */
 function unlessSkipped(
   skip: NonNullable<RateLimitOptions<Request>["skip"]>,
-  doorOf: ExpressSetup["doorOf"],
-): ExpressSetup["doorOf"] {
+  requestHandlerOf: ExpressSetup["requestHandlerOf"],
+): ExpressSetup["requestHandlerOf"] {
   return (request) =>
-    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : doorOf(request)));
+    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : requestHandlerOf(request)));
 }
 
 /** The response of a request, which Express keeps there. */

@@ -4,8 +4,8 @@
 import type { FastifyRequest } from "fastify";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
 import { chargesOf, type PolicyDecision } from "../../../rules/policy/policy-decision.js";
-import { FastifyView } from "../../adapters/fastify/fastify-request.js";
-import type { Door } from "../../handler/handler.js";
+import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext } from "./fastify-options.js";
 import type { Hits } from "./refused-hits.js";
 import { keyIn } from "./request-key.js";
@@ -41,12 +41,12 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
     if (limit.foreign !== undefined) {
       return limit.foreign.check(request, options?.increment === false);
     }
-    const door = await limit.doorOf(request);
+    const requestHandler = await limit.requestHandlerOf(request);
     const key = keyIn(request);
-    if (door === undefined) return { isAllowed: true, key };
-    const view = new FastifyView(request, undefined, limit.knowsProxies);
+    if (requestHandler === undefined) return { isAllowed: true, key };
+    const view = new FastifyHttpRequest(request, undefined, limit.knowsProxies);
     const isRead = options?.increment === false;
-    const decision = isRead ? await door.peek(view) : await count(door, view);
+    const decision = isRead ? await requestHandler.peek(view) : await count(requestHandler, view);
     const hits = await hitsOf(limit, decision, isRead);
     const [charge] = chargesOf(decision);
     const ttl = hits?.ttlMs ?? (decision.allowed ? decision.resetMs : decision.retryAfterMs);
@@ -65,10 +65,13 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
 }
 
 /** What is held of the request stays charged: nothing of its response is awaited here. */
-async function count(door: Door, view: FastifyView): Promise<PolicyDecision> {
-  const passage = await door.enter(view);
-  passage.finish({});
-  return passage.decision;
+async function count(
+  requestHandler: RequestHandler,
+  view: FastifyHttpRequest,
+): Promise<PolicyDecision> {
+  const handled = await requestHandler.enter(view);
+  handled.finish({});
+  return handled.decision;
 }
 
 async function hitsOf(

@@ -4,8 +4,8 @@
 import type { FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Store } from "../../../stores/store.js";
-import type { Passage } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import type { HandledRequest } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
 import { HitCounter, type Hits } from "./refused-hits.js";
 import { tellWithKey } from "./request-key.js";
@@ -55,29 +55,29 @@ export class FastifyRefusals {
    * `onError`.
    */
   toError(
-    passage: Passage,
+    handled: HandledRequest,
     request: FastifyRequest,
-    door: Door,
+    requestHandler: RequestHandler,
   ): MaybePromise<RefusalError | undefined> {
     const { onExceeded, onBanReach } = this.#options;
-    tellWithKey(onExceeded, request, door);
-    if (this.#hits === undefined) return this.#build(passage, request, undefined, false);
-    return andThen(this.#hits.count(passage.decision), (hits) => {
+    tellWithKey(onExceeded, request, requestHandler);
+    if (this.#hits === undefined) return this.#build(handled, request, undefined, false);
+    return andThen(this.#hits.count(handled.decision), (hits) => {
       const isBanned = this.isBanned(hits);
-      if (isBanned) tellWithKey(onBanReach, request, door);
-      return this.#build(passage, request, hits.ttlMs, isBanned);
+      if (isBanned) tellWithKey(onBanReach, request, requestHandler);
+      return this.#build(handled, request, hits.ttlMs, isBanned);
     });
   }
 
   #build(
-    passage: Passage,
+    handled: HandledRequest,
     request: FastifyRequest,
     ttlMs: number | undefined,
     isBanned: boolean,
   ): MaybePromise<RefusalError | undefined> {
     const { errorResponseBuilder } = this.#options;
     if (errorResponseBuilder === undefined && this.#isOurs && !isBanned) return undefined;
-    const context = toContext(passage, ttlMs, isBanned);
+    const context = toContext(handled, ttlMs, isBanned);
     return andThen(errorResponseBuilder?.(request, context), (error) => ({
       error: error ?? new ExceededError(context),
       ttlMs,
@@ -109,7 +109,7 @@ function toBan(ban: unknown): number {
 }
 
 function toContext(
-  { refusal, limit }: Passage,
+  { refusal, limit }: HandledRequest,
   ttlMs: number | undefined,
   ban: boolean,
 ): ErrorResponseContext {

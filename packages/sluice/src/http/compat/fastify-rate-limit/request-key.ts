@@ -4,7 +4,7 @@
 import type { FastifyRequest } from "fastify";
 import { tell } from "../../../base/maybe-promise.js";
 import { normalizeIP } from "../../adapters/fastify/client-address.js";
-import type { Door } from "../../handler/handler.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import { toKey } from "../window-entrance.js";
 
 const KEY: unique symbol = Symbol("sluice.key");
@@ -35,11 +35,11 @@ export function countedKeyIn(request: FastifyRequest): string {
 export function tellWithKey(
   callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
   request: FastifyRequest,
-  door: Door,
+  requestHandler: RequestHandler,
 ): void {
   if (callback === undefined) return;
   tell(
     () => callback(request, keyIn(request) as never),
-    (error) => door.onError(error),
+    (error) => requestHandler.onError(error),
   );
 }

@@ -15,15 +15,15 @@ import {
 } from "../../../base/option-checks.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { addressOf } from "../../adapters/fastify/client-address.js";
-import type { Door } from "../../handler/handler.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import {
   type HttpOptions,
   RATE_LIMIT_OPTIONS,
   type RateLimitOptions,
-  toDoor,
+  toRequestHandler,
 } from "../../handler/http-options.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
-import { toWindowDoor, WindowDoors } from "../window-handlers.js";
+import { toWindowHandler, WindowHandlers } from "../window-handlers.js";
 import { ForeignLimit, type ForeignStore } from "./custom-store.js";
 import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
@@ -36,10 +36,10 @@ import { toTimeWindow, toWindowMs } from "./time-window.js";
 export interface FastifyLimit {
   readonly hook: FastifyHook;
   /** Where a request enters; undefined if it is not to be counted. */
-  readonly doorOf: (request: FastifyRequest) => MaybePromise<Door | undefined>;
+  readonly requestHandlerOf: (request: FastifyRequest) => MaybePromise<RequestHandler | undefined>;
   /** Undefined if functions choose among several. */
   readonly policy: Policy | undefined;
-  /** Undefined: a refusal is answered as the door says. */
+  /** Undefined: a refusal is answered as the request handler says. */
   readonly refusals: FastifyRefusals | undefined;
   /** Counts beyond the limit; undefined if that is one of ours. */
   readonly hits: HitCounter | undefined;
@@ -120,10 +120,10 @@ export function toPolicyLimit(
   policy: Policy,
   { hook, ...options }: HttpOptions<FastifyRequest> & { hook?: FastifyHook },
 ): FastifyLimit {
-  const door = toDoor(site, policy, options);
+  const requestHandler = toRequestHandler(site, policy, options);
   return {
     hook: toHook(site, hook),
-    doorOf: () => door,
+    requestHandlerOf: () => requestHandler,
     policy,
     refusals: undefined,
     hits: undefined,
@@ -131,7 +131,7 @@ export function toPolicyLimit(
     onPassed: undefined,
     hidden: { passed: NOTHING, refused: NOTHING },
     knowsProxies: options.identity?.trustedProxies !== undefined,
-    close: () => door.close(),
+    close: () => requestHandler.close(),
   };
 }
 
@@ -173,7 +173,7 @@ export function toForeignLimit(
   checkTypes(site, options);
   return {
     hook: toHook(site, options.hook),
-    doorOf: () => undefined,
+    requestHandlerOf: () => undefined,
     policy: undefined,
     refusals: undefined,
     hits: undefined,
@@ -198,7 +198,7 @@ function toHook(site: OptionSite, hook: unknown): FastifyHook {
   return oneOf(site, "hook", hook || "onRequest", HOOKS);
 }
 
-type Entrance = Pick<FastifyLimit, "doorOf" | "policy" | "close">;
+type Entrance = Pick<FastifyLimit, "requestHandlerOf" | "policy" | "close">;
 
 function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   const own = toOwn(options);
@@ -206,23 +206,25 @@ function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
   const max = typeof options.max === "function" ? options.max : toMax(options.max);
   const windowMs = toTimeWindow(site, options.timeWindow);
   if (typeof max === "function" || typeof windowMs === "function") {
-    const doors = new WindowDoors(site, own);
-    const doorOf = unlessAllowed(options, (request, key) =>
+    const requestHandlers = new WindowHandlers(site, own);
+    const requestHandlerOf = unlessAllowed(options, (request, key) =>
       andThen(numberFor(max, request, key), (size) =>
         andThen(numberFor(windowMs, request, key), (ms) =>
-          doors.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
+          requestHandlers.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
         ),
       ),
     );
-    return { doorOf, policy: undefined, close: () => doors.close() };
+    return { requestHandlerOf, policy: undefined, close: () => requestHandlers.close() };
   }
-  const door =
+  const requestHandler =
     limit === undefined
-      ? toWindowDoor(site, own, { limit: max, windowMs })
-      : toDoor(site, { ...own, limit });
+      ? toWindowHandler(site, own, { limit: max, windowMs })
+      : toRequestHandler(site, { ...own, limit });
   const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
-  const doorOf = needsKey ? unlessAllowed(options, () => door) : () => door;
-  return { doorOf, policy: door.policy, close: () => door.close() };
+  const requestHandlerOf = needsKey
+    ? unlessAllowed(options, () => requestHandler)
+    : () => requestHandler;
+  return { requestHandlerOf, policy: requestHandler.policy, close: () => requestHandler.close() };
 }
 
 /** Everything but the limit, in our own names. */
@@ -240,11 +242,11 @@ function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyReque
   return own as Omit<RateLimitOptions<FastifyRequest>, "limit">;
 }
 
-/** Finds the key, and the door unless the key is on the list of those who are not counted. */
+/** Finds the key, and the request handler unless the key is on the list of those who are not counted. */
 function unlessAllowed(
   { keyGenerator, allowList }: FastifyLimitOptions,
-  doorOf: ValueByKey<Door>,
-): FastifyLimit["doorOf"] {
+  requestHandlerOf: ValueByKey<RequestHandler>,
+): FastifyLimit["requestHandlerOf"] {
   const allowed = Array.isArray(allowList) ? new Set<string>(allowList.map(String)) : undefined;
   const isAllowed =
     typeof allowList === "function"
@@ -255,7 +257,7 @@ function unlessAllowed(
       // A string by its type, as in @fastify/rate-limit; a number if `keyGenerator` returned one.
       const key = setKey(request, found) as string;
       return andThen(isAllowed(request, key), (isFree) =>
-        isFree ? undefined : doorOf(request, key),
+        isFree ? undefined : requestHandlerOf(request, key),
       );
     });
 }

@@ -13,8 +13,8 @@ import {
   refuse,
   whole,
 } from "../../../base/option-checks.js";
-import type { Passage, RateLimitInfo } from "../../handler/handled-request.js";
-import type { Door } from "../../handler/handler.js";
+import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
 import {
   RATE_LIMIT_OPTIONS,
   type RateLimitOptions,
@@ -23,16 +23,16 @@ import {
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, eachField, withoutFields } from "../../response/response-headers.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
-import { toKey, toLimitDoor } from "../window-entrance.js";
+import { toKey, toLimitHandler } from "../window-entrance.js";
 import type { KoaFieldNames, KoaOptions } from "./koa-options.js";
 
 /** Options, validated and said in ours. */
 export interface KoaSetup {
-  readonly door: Door;
+  readonly requestHandler: RequestHandler;
   /** Refuses requests before they are counted. */
   readonly isBlocked: ((ctx: Context) => MaybePromise<boolean>) | undefined;
-  /** Answers refused requests; undefined: as the door says. */
-  readonly answer: ((ctx: Context, passage: Passage) => void) | undefined;
+  /** Answers refused requests; undefined: as the request handler says. */
+  readonly answer: ((ctx: Context, handled: HandledRequest) => void) | undefined;
   /** Sets fields under other names. */
   readonly setFields: ((ctx: Context, info: RateLimitInfo) => void) | undefined;
 }
@@ -81,7 +81,7 @@ export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   const { max = MAX_DEFAULT, limit = max } = options;
   const window = { windowMs: options.duration, windowMsDefault: DURATION_MS_DEFAULT };
   return {
-    door: toLimitDoor(site, toOwn(options), limit, window),
+    requestHandler: toLimitHandler(site, toOwn(options), limit, window),
     isBlocked: options.blacklist,
     answer: toAnswer(site, options),
     setFields: toSetFields(site, options.headers),
@@ -114,8 +114,8 @@ function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
     refuse(site, `errorMessage must be a string or an object, got ${show(errorMessage)}`);
   }
   if (errorMessage === undefined && status === undefined && !throws) return undefined;
-  return (ctx, passage) => {
-    const refusal = passage.refusal as Refusal;
+  return (ctx, handled) => {
+    const refusal = handled.refusal as Refusal;
     const code = status ?? STATUS_DEFAULT;
     const body = errorMessage ?? refusal.body;
     const hasOtherBody = throws || errorMessage !== undefined;

@@ -4,7 +4,7 @@ import { startTimer } from "../../../base/clock.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import { type BodyBounds, type BodyFields, PIECES_MAX, parseBody, toBodyForm } from "./body.js";
 
-// Two doors on one way read the body once; the request holds its own entry.
+// Two request handlers on one way read the body once; the request holds its own entry.
 const bodiesRead = new WeakMap<Request, Promise<BodyFields | undefined>>();
 
 /**

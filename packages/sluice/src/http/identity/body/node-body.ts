@@ -14,7 +14,7 @@ import {
   toFields,
 } from "./body.js";
 
-// Two doors on one way read the body once; the request holds its own entry.
+// Two request handlers on one way read the body once; the request holds its own entry.
 const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefined>>();
 
 /**

@@ -8,7 +8,7 @@ import { errors } from "jose";
 import { wallMsOf } from "../../../base/clock.js";
 import { andThen, type MaybePromise, tell } from "../../../base/maybe-promise.js";
 import { parseCookies } from "../cookies.js";
-import type { RequestView } from "../http-request.js";
+import type { HttpRequest } from "../http-request.js";
 import type { TokenVerifier } from "../identity-options.js";
 import { hashSecret } from "../secrets.js";
 import type { Claims } from "../sources.js";
@@ -26,7 +26,7 @@ import { TokenCache } from "./token-cache.js";
 import { verifyToken } from "./verify-token.js";
 
 export type { BodyBounds, BodyFields } from "../body/body.js";
-export type { RequestView } from "../http-request.js";
+export type { HttpRequest } from "../http-request.js";
 export type { TokenVerifier } from "../identity-options.js";
 export type { Claims } from "../sources.js";
 export type { JwtOptions, JwtStats, TokenRejection } from "./jwt-options.js";
@@ -93,7 +93,7 @@ export class JwtVerifier implements TokenVerifier {
     await this.#remote?.fetch();
   }
 
-  claimsOf(view: RequestView): MaybePromise<Claims | undefined> {
+  claimsOf(view: HttpRequest): MaybePromise<Claims | undefined> {
     const { header, cookie } = this.#setup;
     const token = header === undefined ? undefined : toToken(view, header);
     const claims = token === undefined ? undefined : this.verify(token);
@@ -178,7 +178,7 @@ export class JwtVerifier implements TokenVerifier {
 }
 
 /** `Bearer` credentials, or in a field of its own the token alone. */
-function toToken({ headers }: RequestView, header: string): string | undefined {
+function toToken({ headers }: HttpRequest, header: string): string | undefined {
   const text = headers[header];
   if (typeof text !== "string" || text === "") return undefined;
   const credentials = /^bearer +(.+)$/i.exec(text);
