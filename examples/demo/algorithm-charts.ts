@@ -1,6 +1,6 @@
 // Draws the charts of docs/guides/choosing-an-algorithm.md: the traffic of `npm run demo` goes through each
 // algorithm on a ManualClock, so the files are the same each time. To write them again after a change:
-// `npx tsc -b tsconfig.tools.json && node .build/scripts/algorithm-charts.js`. A test compares them.
+// `npx tsc -b tsconfig.tools.json && node .build/examples/demo/algorithm-charts.js`. A test compares them.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "sluice";
-import { acquireAll, checkAll, type Outcome, type Span } from "../examples/demo/scene.js";
-import { countBySlice } from "../examples/demo/traffic.js";
+import { acquireAll, checkAll, type Outcome, type Span } from "./scene.js";
+import { countBySlice } from "./traffic.js";
 
 /** Where the charts are, from the root of the repository. */
 export const CHARTS_FOLDER = "docs/guides/charts";

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CHARTS_FOLDER, drawCharts } from "./algorithm-charts.js";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const charts = drawCharts();
 const guide = readFileSync(join(root, "docs/guides/choosing-an-algorithm.md"), "utf8");
 
 describe("the charts of the algorithms", () => {
   it.each([...charts.keys()])(
-    "%s is up to date; if not, run `npx tsc -b tsconfig.tools.json && node .build/scripts/algorithm-charts.js`",
+    "%s is up to date; if not, run `npx tsc -b tsconfig.tools.json && node .build/examples/demo/algorithm-charts.js`",
     (name) => {
       expect(readFileSync(join(root, CHARTS_FOLDER, name), "utf8")).toBe(charts.get(name));
     },
