@@ -17,7 +17,7 @@ import { acquireAll, checkAll, type Outcome, type Span } from "./scene.js";
 import { countBySlice } from "./traffic.js";
 
 /** Where the charts are, from the root of the repository. */
-export const CHARTS_FOLDER = "docs/guides/charts";
+export const CHARTS_FOLDER = "docs/charts";
 
 /** One chart: the outcome of the traffic under one limit. */
 interface Chart {
