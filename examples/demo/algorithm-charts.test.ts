@@ -17,6 +17,8 @@ describe("the charts of the algorithms", () => {
 
   it("are all the files of their folder, and all shown in the guide", () => {
     expect(readdirSync(join(root, CHARTS_FOLDER)).sort()).toEqual([...charts.keys()].sort());
-    expect([...charts.keys()].filter((name) => !guide.includes(`](../charts/${name})`))).toEqual([]);
+    expect([...charts.keys()].filter((name) => !guide.includes(`](../charts/${name})`))).toEqual(
+      [],
+    );
   });
 });
