@@ -18,7 +18,7 @@ import type { Descriptor, RateLimitRequest, RateLimitResponse } from "../src/env
 import { EnvoyRules } from "../src/envoy/rules.js";
 import { encodeRequest } from "../src/envoy/wire/request.js";
 import { decodeResponse } from "../src/envoy/wire/response.js";
-import { quietTelemetry } from "../src/telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../src/telemetry/silent-telemetry.js";
 import type { Telemetry } from "../src/telemetry/telemetry.js";
 import { toTestConfig } from "./test-config.js";
 
@@ -61,7 +61,7 @@ const ENVOY_DEFAULTS = {
 export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
   const { files, store = memoryStore(), clock, hasHttp, httpHost = "127.0.0.1" } = parts;
   const heard: Heard = { reloads: [], refusals: [], tookMs: [] };
-  const telemetry = Object.assign(quietTelemetry(), {
+  const telemetry = Object.assign(silentTelemetry(), {
     reloaded: (_what, error) => void heard.reloads.push(error ?? "fine"),
     refused: (_door, status) => void heard.refusals.push(status),
     tookMs: (_door, ms) => void heard.tookMs.push(ms),

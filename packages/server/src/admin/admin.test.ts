@@ -6,7 +6,7 @@ import { ManualClock } from "sluice/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
 import type { Core, Listener } from "../core/core.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { type AdminControl, openAdmin } from "./admin.js";
 import { ROUTE_NAMES } from "./routes.js";
 
@@ -45,7 +45,7 @@ async function stand(
 ): Promise<Stand> {
   const clock = new ManualClock(1_000_000);
   const store = memoryStore();
-  const telemetry = quietTelemetry();
+  const telemetry = silentTelemetry();
   const policy = createPolicy({ rules: RULES, store, clock });
   const blindPolicy = createPolicy({ rules: RULES, store, clock, seesResponses: false });
   const config = {

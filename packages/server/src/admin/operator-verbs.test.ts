@@ -2,7 +2,7 @@ import { afterEach, expect, it } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { DecisionConfig } from "../config/config.js";
 import { createCore, type OwnedCore } from "../core/create-core.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { check, peek } from "./operator-verbs.js";
 
 const FACTS = { method: "GET", path: "/", ip: "203.0.113.77" };
@@ -20,7 +20,7 @@ it.each([
   ["with", DECISION],
   ["without", undefined],
 ])("a check is told once, %s the decision API, and a peek not at all", async (_, decision) => {
-  const telemetry = quietTelemetry();
+  const telemetry = silentTelemetry();
   const told: unknown[] = [];
   telemetry.decided = (of, { allowed }, { ip }) => void told.push([of, allowed, ip]);
   core = createCore(toTestConfig({ decision }), { telemetry });

@@ -73,7 +73,7 @@ describe("drawTop", () => {
     const view = { name: "x", version: undefined, report: empty };
     const room = { columns: 80, rows: 24 };
     expect(drawTop(view, room, plain)).toContain("no rule has counted anything yet");
-    expect(drawTop({ ...view, trouble: "gone" }, room, plain)[0]).toBe("gone");
+    expect(drawTop({ ...view, problem: "gone" }, room, plain)[0]).toBe("gone");
   });
 });
 

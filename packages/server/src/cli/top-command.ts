@@ -125,7 +125,7 @@ async function next(
     return toView(await ask(), client);
   } catch (error) {
     if (!terminal.isTty || !(error instanceof CommandError)) throw error;
-    return { ...view, trouble: error.message };
+    return { ...view, problem: error.message };
   }
 }
 

@@ -36,11 +36,11 @@ export function applyEnvironment(
       continue;
     }
     const entry = toValue(path, text);
-    const trouble =
+    const problem =
       entry === UNREADABLE
         ? "must be YAML or JSON"
         : (findRivals(value, path) ?? findWhole(path, variables));
-    if (trouble !== undefined) problems.addVariable(name, trouble);
+    if (problem !== undefined) problems.addVariable(name, problem);
     else {
       setAt(value, path, entry);
       variables.set(toPathText(path), name);

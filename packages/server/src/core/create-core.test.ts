@@ -4,7 +4,7 @@ import { jwtVerifier } from "sluice/jwt";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { closedUrl, eventually } from "../../test/proxy-stand.js";
 import { toTestConfig } from "../../test/test-config.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { createCore, type OwnedCore } from "./create-core.js";
 
 const cores: OwnedCore[] = [];
@@ -29,12 +29,12 @@ describe("a core", () => {
 
   it("fetches keys at a URL when it starts, and logs that it can't", async () => {
     const jwksUrl = `${await closedUrl()}/jwks`;
-    const telemetry = quietTelemetry();
-    const troubles = vi.spyOn(telemetry, "trouble");
+    const telemetry = silentTelemetry();
+    const problems = vi.spyOn(telemetry, "problem");
     const jwt = jwtVerifier({ jwksUrl, algorithms: ["RS256"] });
     coreOf(toTestConfig({ identity: { jwt } }), { telemetry });
-    await eventually(() => troubles.mock.calls.length > 0, "the log line");
-    expect(troubles.mock.calls).toEqual([
+    await eventually(() => problems.mock.calls.length > 0, "the log line");
+    expect(problems.mock.calls).toEqual([
       [
         "the keys of identity.jwt.jwksUrl can't be fetched",
         undefined,

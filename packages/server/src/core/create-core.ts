@@ -4,7 +4,7 @@ import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice"
 import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
 import { ALWAYS_THERE, type OpenStore, openStore } from "./open-store.js";
@@ -29,7 +29,7 @@ export interface OwnedCore extends Core {
   /** Since when the store's answers don't come, in milliseconds of the clock; undefined if they do. */
   storeAwaySinceMs(): number | undefined;
   /** The store, as the log and readiness speak of it. */
-  readonly storeReach: Pick<OpenStore, "name" | "trouble" | "known">;
+  readonly storeReach: Pick<OpenStore, "name" | "problem" | "known">;
   /** Returns what is leased, then closes the store. */
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface OwnedCore extends Core {
  * Envoy can't keep (permits, `when`, `settle`) are an error that names them, if such a listener is configured.
  */
 export function createCore(config: Config, options: CoreOptions = {}): OwnedCore {
-  const { telemetry = quietTelemetry(), clock = systemClock } = options;
+  const { telemetry = silentTelemetry(), clock = systemClock } = options;
   const rules = options.rules ?? readRules(config.rules);
   const given = options.store === undefined ? undefined : borrowed(options.store);
   const opened = given ?? openStore(config.store, { telemetry, clock });
@@ -70,7 +70,7 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
 function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
   if (!(jwt instanceof JwtVerifier)) return;
   jwt.onKeysFailed = ({ message: detail }) =>
-    telemetry.trouble("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
+    telemetry.problem("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
   void jwt.fetchKeys();
 }
 

@@ -6,11 +6,11 @@ import { Redis } from "ioredis";
 import { createLimiter, fixedWindow, systemClock } from "sluice";
 import { startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { openStore } from "./open-store.js";
 
 const limit = fixedWindow({ limit: 10, windowMs: 3_600_000 });
-const options = { telemetry: quietTelemetry(), clock: systemClock };
+const options = { telemetry: silentTelemetry(), clock: systemClock };
 let server: Awaited<ReturnType<typeof startRedis>>;
 beforeAll(async () => {
   server = await startRedis();
@@ -77,9 +77,9 @@ describe("a store in Redis", () => {
     const { port } = other.address() as AddressInfo;
     const opened = openStore(redisConfig(port), options);
     await expect
-      .poll(() => opened.trouble())
+      .poll(() => opened.problem())
       .toContain("does not speak the Redis protocol (check store.url");
-    expect(opened.trouble()).not.toContain("report");
+    expect(opened.problem()).not.toContain("report");
     await opened.close();
     other.close();
   });
@@ -90,13 +90,13 @@ describe("whether Redis can be reached", () => {
     const other = await startRedis();
     const opened = openStore(redisConfig(other.port), options);
     await opened.known;
-    expect([opened.name, opened.trouble()]).toEqual([
+    expect([opened.name, opened.problem()]).toEqual([
       `redis at 127.0.0.1:${other.port}`,
       undefined,
     ]);
     await other.stop();
     await expect
-      .poll(() => opened.trouble(), { timeout: 10_000 })
+      .poll(() => opened.problem(), { timeout: 10_000 })
       .toMatch(/^redis unreachable at 127\.0\.0\.1:\d+: .*; deciding locally until it is back$/);
     await opened.close();
   });
@@ -105,8 +105,8 @@ describe("whether Redis can be reached", () => {
     const url = `redis://someone:hush@127.0.0.1:${server.port}`;
     const opened = openStore({ ...redisConfig(server.port), url }, options);
     await opened.known;
-    expect(opened.trouble()).toMatch(/: WRONGPASS/);
-    expect(opened.trouble()).not.toContain("hush");
+    expect(opened.problem()).toMatch(/: WRONGPASS/);
+    expect(opened.problem()).not.toContain("hush");
     await opened.close();
   });
 });

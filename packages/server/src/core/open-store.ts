@@ -16,7 +16,7 @@ export interface OpenStore {
   /** `memory`, `redis at 127.0.0.1:6379`: nothing of an address that may be secret. */
   readonly name: string;
   /** What is wrong with the store, in one line; undefined if nothing is. */
-  trouble(): string | undefined;
+  problem(): string | undefined;
   /** Resolves when it is known whether the store can be reached, within a second or so. */
   readonly known: Promise<void>;
   /** Closes the store and its connections. */
@@ -45,7 +45,7 @@ function openMemory(
 /** Of a store that can't be away. */
 export const ALWAYS_THERE = {
   awaySinceMs: () => undefined,
-  trouble: () => undefined,
+  problem: () => undefined,
   known: Promise.resolve(),
 } as const;
 
@@ -69,7 +69,7 @@ function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOpti
   return {
     store,
     name: reach.name,
-    trouble: () => reach.trouble,
+    problem: () => reach.problem,
     known: reach.firstAnswer,
     awaySinceMs: () => store.stats.sinceMs,
     close: async () => {

@@ -11,7 +11,7 @@ function standOn(failsWithStore: boolean) {
     clock,
     failsWithStore,
     storeAwaySinceMs: () => awaySinceMs,
-    storeTrouble: () => undefined,
+    storeProblem: () => undefined,
   });
   const leave = () => {
     awaySinceMs = clock.now();

@@ -15,7 +15,7 @@ export interface ReadinessOptions {
   /** Since when the store has been away; undefined if it is not. */
   storeAwaySinceMs(): number | undefined;
   /** What is wrong with the store now, in one line. */
-  storeTrouble(): string | undefined;
+  storeProblem(): string | undefined;
 }
 
 /** Starts as not ready. */
@@ -42,8 +42,8 @@ export class Readiness {
 
   /** What an operator should know, although requests are served. */
   get remarks(): readonly string[] {
-    const trouble = this.#options.storeTrouble();
-    return trouble === undefined ? [] : [trouble];
+    const problem = this.#options.storeProblem();
+    return problem === undefined ? [] : [problem];
   }
 
   /** Listeners are open. */
@@ -71,6 +71,6 @@ export function readinessOf(core: OwnedCore): Readiness {
     clock: core.clock,
     failsWithStore: store.kind === "redis" && store.failReadiness,
     storeAwaySinceMs: () => core.storeAwaySinceMs(),
-    storeTrouble: () => core.storeReach.trouble(),
+    storeProblem: () => core.storeReach.problem(),
   });
 }

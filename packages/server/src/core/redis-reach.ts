@@ -65,7 +65,7 @@ export class RedisReach {
   }
 
   /** What is wrong, in one line; undefined if Redis answers. */
-  get trouble(): string | undefined {
+  get problem(): string | undefined {
     if (this.#reason === undefined) return undefined;
     const where = this.name.replace("redis at", "redis unreachable at");
     return `${where}: ${this.#reason}; ${this.#meanwhile} until it is back`;
@@ -88,7 +88,7 @@ export class RedisReach {
   #failed(reason: string): void {
     if (this.#isClosed) return;
     this.#reason = reason;
-    if (!this.#isLoggedAway) this.#telemetry.log.error(this.trouble);
+    if (!this.#isLoggedAway) this.#telemetry.log.error(this.problem);
     this.#isLoggedAway = true;
     this.#answered();
   }

@@ -187,7 +187,7 @@ export class DecisionApi {
   /** Logs what callers learn nothing of. */
   #note(error: unknown): void {
     if (toProblem(error) !== undefined) return;
-    this.#core.telemetry.trouble("decision API: a request failed", error);
+    this.#core.telemetry.problem("decision API: a request failed", error);
   }
 }
 

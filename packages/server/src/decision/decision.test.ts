@@ -6,7 +6,7 @@ import { ForwardingStore, memoryStore, type Store } from "sluice";
 import { afterEach, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../../test/decision-listener.js";
 import { ServerError } from "../base/errors.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
 let test: TestListener | undefined;
@@ -179,12 +179,12 @@ describe("telemetry", () => {
         told.push(
           `${listener} ${allowed} ${rule} ${path}${ms === undefined ? "" : " in its time"}`,
         ),
-      judgedInline: (listener, key, cost, { allowed }) =>
+      decidedInline: (listener, key, cost, { allowed }) =>
         told.push(`${listener} ${allowed} inline ${key} ${cost}`),
       tookMs: (listener, ms) => told.push(`${listener} took ${ms >= 0}`),
       refused: (listener, status) => told.push(`${listener} ${status}`),
     };
-    const telemetry = Object.assign(quietTelemetry(), listeners);
+    const telemetry = Object.assign(silentTelemetry(), listeners);
     const config = { identity: { trustedProxies: ["loopback"] } };
     test = await openTestListener({ telemetry, config });
     await test.post("/v1/check", { facts, cost: 10 });

@@ -56,7 +56,7 @@ export class ForwardAuth {
   constructor(core: Core, policy: Policy) {
     this.#core = core;
     const { identity, responses } = core.config;
-    const onError = (error: unknown) => core.telemetry.trouble("forward-auth: an error", error);
+    const onError = (error: unknown) => core.telemetry.problem("forward-auth: an error", error);
     const openFor = (variant: Variant) =>
       createRequestHandler(policy, {
         ...responses,
@@ -130,7 +130,7 @@ export class ForwardAuth {
 
   #fail(exchange: Exchange, error: unknown, variant: Variant): void {
     if (toProblem(error) === undefined) {
-      this.#core.telemetry.trouble("forward-auth: a request failed", error);
+      this.#core.telemetry.problem("forward-auth: a request failed", error);
     }
     const problem = toToldProblem(error);
     if (exchange.isGone) return;

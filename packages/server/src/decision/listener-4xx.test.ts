@@ -228,9 +228,9 @@ describe("503", () => {
 
   it("faults of ours are logged and not told", async () => {
     const told: unknown[] = [];
-    const { quietTelemetry } = await import("../telemetry/silent-telemetry.js");
-    const telemetry = quietTelemetry();
-    telemetry.trouble = (_kind, error) => told.push(error);
+    const { silentTelemetry } = await import("../telemetry/silent-telemetry.js");
+    const telemetry = silentTelemetry();
+    telemetry.problem = (_kind, error) => told.push(error);
     const { post, core } = await open({ telemetry });
     (core.blindPolicy as { admit: unknown }).admit = () => {
       throw new Error("secret detail");

@@ -214,7 +214,7 @@ export class Verbs {
 
   /** Reports a decision under a limit that came along, and answers with it. */
   #tellInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
-    this.#core.telemetry.judgedInline("decision", key, cost, decision);
+    this.#core.telemetry.decidedInline("decision", key, cost, decision);
     return toAnswer(decision, id);
   }
 

@@ -56,7 +56,7 @@ export class Decider {
 
   #fail(error: unknown, receiver: Receiver): void {
     const isTheirs = error instanceof RequestError || error instanceof MalformedError;
-    if (!isTheirs) this.#telemetry.trouble("Envoy: a request could not be decided", error);
+    if (!isTheirs) this.#telemetry.problem("Envoy: a request could not be decided", error);
     receiver.failed(isTheirs ? error.message : "the request could not be decided", isTheirs);
   }
 }

@@ -56,7 +56,8 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     store,
     clock: core.clock,
     rules: await read(),
-    onJudged: (isAllowed, judgements) => core.telemetry.judged("envoy", isAllowed, judgements),
+    onDecided: (isAllowed, limitVerdicts) =>
+      core.telemetry.decidedByLimits("envoy", isAllowed, limitVerdicts),
     modes: { isShadow: config.shadowMode, isQuota: config.quotaMode },
     style: config,
   });

@@ -3,7 +3,7 @@
 // back) takes a longer way.
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
-import type { Judgement } from "../telemetry/telemetry.js";
+import type { LimitVerdict } from "../telemetry/telemetry.js";
 import { checkRequest } from "./check-request.js";
 import {
   type Ask,
@@ -22,7 +22,7 @@ import {
 } from "./descriptor-requests.js";
 import { toDynamicMetadata } from "./dynamic-metadata.js";
 import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
-import { NEVER, type ResponseStyle, toJudgements, toResponse } from "./rate-limit-response.js";
+import { NEVER, type ResponseStyle, toLimitVerdicts, toResponse } from "./rate-limit-response.js";
 import { isUnknown, Standings } from "./remaining.js";
 import type { EnvoyRules } from "./rules.js";
 
@@ -30,7 +30,7 @@ import type { EnvoyRules } from "./rules.js";
 const HITS_MAX = 2 ** 44;
 
 /** Called with each decision, and what each limit said. */
-export type OnJudged = (isAllowed: boolean, judgements: readonly Judgement[]) => void;
+export type OnDecided = (isAllowed: boolean, limitVerdicts: readonly LimitVerdict[]) => void;
 
 /** What holds for all limits, whatever their files say. */
 export interface Modes {
@@ -52,7 +52,7 @@ export interface LimiterParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly rules: EnvoyRules;
-  readonly onJudged?: OnJudged;
+  readonly onDecided?: OnDecided;
   /** Default: what the files say. */
   readonly modes?: Modes;
   /** Default: codes, statuses and `retry-after` only. */
@@ -63,7 +63,7 @@ export interface LimiterParts {
 export class EnvoyLimiter {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #onJudged: OnJudged | undefined;
+  readonly #onDecided: OnDecided | undefined;
   readonly #modes: Modes;
   readonly #style: ResponseStyle;
   /** What is asked about a descriptor that nothing limits. */
@@ -72,10 +72,10 @@ export class EnvoyLimiter {
   #rules: EnvoyRules;
 
   constructor(parts: LimiterParts) {
-    const { store, clock, rules, onJudged, modes = NO_MODES, style = PLAIN_STYLE } = parts;
+    const { store, clock, rules, onDecided, modes = NO_MODES, style = PLAIN_STYLE } = parts;
     this.#store = store;
     this.#clock = clock;
-    this.#onJudged = onJudged;
+    this.#onDecided = onDecided;
     this.#modes = modes;
     this.#style = style;
     this.#nothing = { ...NOTHING, isQuota: modes.isQuota };
@@ -217,7 +217,7 @@ export class EnvoyLimiter {
     isRefused: boolean,
     nowMs: number,
   ): RateLimitResponse {
-    this.#onJudged?.(!isRefused, toJudgements(asks, verdicts));
+    this.#onDecided?.(!isRefused, toLimitVerdicts(asks, verdicts));
     return toResponse({ asks, verdicts, isRefused, nowMs }, this.#style);
   }
 

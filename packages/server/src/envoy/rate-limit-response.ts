@@ -2,7 +2,7 @@
 
 import type { Verdict } from "sluice";
 import type { LimitHeaderNames } from "../config/config.js";
-import type { Judgement } from "../telemetry/telemetry.js";
+import type { LimitVerdict } from "../telemetry/telemetry.js";
 import { type Ask, isAnyOf, isEnforced, type Verdicts } from "./descriptor-requests.js";
 import { findTightest, toLimitHeaders } from "./limit-headers.js";
 import {
@@ -119,16 +119,16 @@ function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): Rat
 }
 
 /** A decision for metrics. */
-export function toJudgements(asks: readonly Ask[], verdicts: Verdicts): readonly Judgement[] {
-  const judgements: Judgement[] = [];
+export function toLimitVerdicts(asks: readonly Ask[], verdicts: Verdicts): readonly LimitVerdict[] {
+  const limitVerdicts: LimitVerdict[] = [];
   for (let i = 0; i < asks.length; i++) {
     const { rule, key, hits, isShadow } = asks[i];
     const verdict = verdicts[i];
     if (rule === undefined || verdict === undefined) continue;
     const { label, keyType } = rule;
-    judgements.push({ rule: label, keyType, key, cost: hits, isShadow, verdict });
+    limitVerdicts.push({ rule: label, keyType, key, cost: hits, isShadow, verdict });
   }
-  return judgements;
+  return limitVerdicts;
 }
 
 function toStatus({ rule }: Ask, verdict: Verdict | undefined, nowMs: number): DescriptorStatus {

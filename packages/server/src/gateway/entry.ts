@@ -98,7 +98,7 @@ export class Entry {
     const kind = kindOfError(error);
     // Apart from each other: a store that is away must not hide a fault of ours.
     const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
-    this.#host.telemetry.trouble(what, error);
+    this.#host.telemetry.problem(what, error);
     this.#answer(exchange, toProblem(kind), "");
   }
 

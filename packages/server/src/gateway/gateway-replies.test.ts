@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { BrokenStore } from "../../test/decision-listener.js";
 import { closedUrl, startGateway, stopAll } from "../../test/proxy-stand.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -9,7 +9,7 @@ const RULE = { id: "strict", key: "ip", limit: "5/minute", onStoreFailure: "thro
 
 /** Telemetry, and the lines that its log has from now on. */
 function listen() {
-  const telemetry = quietTelemetry();
+  const telemetry = silentTelemetry();
   const lines: unknown[][] = [];
   const write = (...line: unknown[]) => void lines.push(line);
   telemetry.log.warn = telemetry.log.error = write as never;

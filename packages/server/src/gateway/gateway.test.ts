@@ -15,7 +15,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, rawExchange } from "../../test/raw-client.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -46,7 +46,7 @@ describe("the gateway", () => {
   });
 
   it("tells of a target that is ejected", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const gone = await closedUrl();
     const { url } = await startGateway([gone, upstream], {

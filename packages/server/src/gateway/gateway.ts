@@ -61,7 +61,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
     this.requestHandler = createRequestHandler(policy, {
       ...responses,
       identity,
-      onError: (error) => telemetry.trouble("the request handler met an error", error),
+      onError: (error) => telemetry.problem("the request handler met an error", error),
     });
     this.#routes = new Routes(routes);
     for (const upstream of upstreams.values()) {

@@ -14,7 +14,7 @@ import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/p
 import { connectTo } from "../../test/raw-client.js";
 import { ServerError } from "../base/errors.js";
 import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -87,14 +87,14 @@ async function stand(
   tls: UpstreamTlsConfig | undefined,
   upstream: Partial<UpstreamConfig> = {},
 ) {
-  const telemetry = quietTelemetry();
-  const troubles = vi.spyOn(telemetry, "trouble");
+  const telemetry = silentTelemetry();
+  const problems = vi.spyOn(telemetry, "problem");
   const warnings = vi.spyOn(telemetry.log, "warn");
   const gateway = await startGateway(targets, {
     upstream: { ...upstream, tls },
     core: { telemetry },
   });
-  return { ...gateway, troubles, warnings };
+  return { ...gateway, problems, warnings };
 }
 
 describe("an https upstream", () => {
@@ -178,13 +178,13 @@ describe("a certificate that does not verify", () => {
     ],
   ])("%s is a 502, logged with the reason, and nothing is sent", async (_, tlsOf, reason) => {
     const seen = await startHttps();
-    const { url, troubles } = await stand(seen.url, tlsOf());
+    const { url, problems } = await stand(seen.url, tlsOf());
     const response = await fetch(url, { headers: { authorization: "secret" } });
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain("certificate");
     expect(seen.requests).toBe(0);
     const target = new URL(seen.url).host;
-    expect(troubles.mock.calls).toEqual([
+    expect(problems.mock.calls).toEqual([
       [
         "upstream app failed: tls",
         undefined,
@@ -217,10 +217,10 @@ describe("a certificate that does not verify", () => {
     const [cert, key] = [expired.certFile, expired.keyFile].map((file) => readFileSync(file));
     const seen = await startHttps({ cert, key });
     const tls = toTls({ caFile: expired.certFile });
-    const { url, troubles } = await stand(seen.url, tls, { failuresMax: 1_000 });
+    const { url, problems } = await stand(seen.url, tls, { failuresMax: 1_000 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
     expect(answers.every(({ status }) => status === 502)).toBe(true);
-    expect(troubles.mock.calls[0][2]).toMatchObject({
+    expect(problems.mock.calls[0][2]).toMatchObject({
       kind: "tls",
       detail: expect.stringMatching(/^certificate has expired \(CERT_HAS_EXPIRED\); renew/),
     });
@@ -238,11 +238,11 @@ describe("an upstream that asks for a client certificate", () => {
     const ca = readFileSync(client.certFile);
     const asks = { requestCert: true, rejectUnauthorized: true, ca, maxVersion: version };
     const seen = await startHttps(asks);
-    const { url, troubles } = await stand(seen.url, toTls(which === "none" ? {} : app));
+    const { url, problems } = await stand(seen.url, toTls(which === "none" ? {} : app));
     expect((await fetch(url, { method: "POST", body: "one" })).status).toBe(502);
     expect(seen.requests).toBe(0);
-    expect(troubles.mock.calls).toHaveLength(1);
-    expect(troubles.mock.calls[0][2]).toMatchObject({ detail: expect.stringMatching(detail) });
+    expect(problems.mock.calls).toHaveLength(1);
+    expect(problems.mock.calls[0][2]).toMatchObject({ detail: expect.stringMatching(detail) });
     await expect.poll(() => seen.open()).toBe(0);
   });
 });
@@ -267,10 +267,10 @@ describe("connections to an https upstream", () => {
       socket.once("data", () => socket.end(Buffer.from([22, 3, 3, 0, 122, 2, 0])));
     });
     const tls = { connectionsMax: 3, failuresMax: 1_000 };
-    const { url, troubles } = await stand(raw.replace("http:", "https:"), toTls(), tls);
+    const { url, problems } = await stand(raw.replace("http:", "https:"), toTls(), tls);
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
     expect(answers.every(({ status }) => status === 502)).toBe(true);
-    for (const [, , facts] of troubles.mock.calls) {
+    for (const [, , facts] of problems.mock.calls) {
       expect(facts).toMatchObject({ kind: "tls", detail: expect.stringMatching(/\w/) });
     }
     await expect.poll(() => open).toBe(0);
@@ -289,9 +289,9 @@ describe("a target without TLS behind https://", () => {
         else if (how.includes("closes")) socket.end();
       });
     });
-    const { url, troubles } = await stand(raw.replace("http:", "https:"), toTls(), changes);
+    const { url, problems } = await stand(raw.replace("http:", "https:"), toTls(), changes);
     expect((await fetch(url)).status).toBe(status);
-    expect(troubles.mock.calls[0][2]).toMatchObject({
+    expect(problems.mock.calls[0][2]).toMatchObject({
       kind,
       detail: expect.stringMatching(detail),
     });
@@ -301,7 +301,7 @@ describe("a target without TLS behind https://", () => {
     const url = (await closedUrl()).replace("http:", "https:");
     const gateway = await stand(url, toTls());
     expect((await fetch(gateway.url)).status).toBe(502);
-    expect(gateway.troubles.mock.calls[0][2]).toMatchObject({ kind: "connect" });
+    expect(gateway.problems.mock.calls[0][2]).toMatchObject({ kind: "connect" });
   });
 });
 

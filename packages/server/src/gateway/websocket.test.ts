@@ -13,7 +13,7 @@ import {
   stopAll,
 } from "../../test/proxy-stand.js";
 import { connectTo, type RawClient, rawExchange } from "../../test/raw-client.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -86,8 +86,8 @@ async function start(
   targets?: string | readonly string[],
 ) {
   const upstream = await startUpstream();
-  const telemetry = quietTelemetry();
-  const troubles = vi.spyOn(telemetry, "trouble");
+  const telemetry = silentTelemetry();
+  const problems = vi.spyOn(telemetry, "problem");
   const errors = vi.spyOn(telemetry.log, "error");
   const routes = [{ path: "/*", host: "example.com", upstream: "app", preserveHost: true }];
   const { url, core } = await startGateway(targets ?? upstream.url, {
@@ -96,7 +96,7 @@ async function start(
     config: { routes },
     ...options,
   });
-  return { url, core, upstream, telemetry, troubles, errors };
+  return { url, core, upstream, telemetry, problems, errors };
 }
 
 async function open(url: string): Promise<RawClient> {
@@ -248,7 +248,7 @@ describe("an upgrade to a WebSocket", () => {
   it("is answered with 504 if the upstream is silent, and with 502 if there is none", async () => {
     const silent = await start(TEN, { upstream: { responseTimeoutMs: 50 } });
     expect(await (await open(silent.url)).send(ask("/silent")).closed()).toMatch(/^HTTP\/1.1 504 /);
-    expect(silent.troubles.mock.calls).toEqual([
+    expect(silent.problems.mock.calls).toEqual([
       [
         "upstream app failed: response-timeout",
         undefined,
@@ -257,7 +257,7 @@ describe("an upgrade to a WebSocket", () => {
     ]);
     const gone = await start(TEN, {}, await closedUrl());
     expect(await (await open(gone.url)).send(ask("/a")).closed()).toMatch(/^HTTP\/1.1 502 /);
-    expect(gone.troubles).toHaveBeenCalledTimes(1);
+    expect(gone.problems).toHaveBeenCalledTimes(1);
   });
 
   it("goes to a target that is there", async () => {
@@ -286,11 +286,11 @@ describe("an upgrade to a WebSocket", () => {
   it.each(["/h2c", "/bare"])(
     "is 502 if the upstream switches to another protocol, %s",
     async (path) => {
-      const { url, upstream, troubles } = await start();
+      const { url, upstream, problems } = await start();
       const text = await (await open(url)).send(ask(path)).closed();
       expect(text).toMatch(/^HTTP\/1.1 502 /);
       expect(text).not.toContain("hello");
-      expect(troubles).toHaveBeenCalledTimes(1);
+      expect(problems).toHaveBeenCalledTimes(1);
       await eventually(() => upstream.sockets[0].readableEnded);
     },
   );
@@ -305,7 +305,7 @@ describe("an upgrade to a WebSocket", () => {
   });
 
   it("is refused with 400 if its target or host is bad, with 404 without a route, and nothing is forwarded", async () => {
-    const { url, upstream, troubles, errors } = await start();
+    const { url, upstream, problems, errors } = await start();
     for (const text of [ask("/a%2fb"), ask("/a", "Host: b\r\n")]) {
       expect(await (await open(url)).send(text).closed()).toMatch(/^HTTP\/1.1 400 /);
     }
@@ -313,7 +313,7 @@ describe("an upgrade to a WebSocket", () => {
     expect(await (await open(url)).send(lost).closed()).toMatch(/^HTTP\/1.1 404 /);
     expect(upstream.upgrades).toHaveLength(0);
     // What clients do wrong is not for the log.
-    expect(troubles).not.toHaveBeenCalled();
+    expect(problems).not.toHaveBeenCalled();
     expect(errors).not.toHaveBeenCalled();
   });
 

@@ -5,7 +5,7 @@ import { afterEach, it, vi } from "vitest";
 import { eventually } from "../../test/proxy-stand.js";
 import { toTestConfig } from "../../test/test-config.js";
 import { POLL_MS } from "../base/watch-files.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { ConfigInForce } from "./config-in-force.js";
 
 afterEach(() => void vi.useRealTimers());
@@ -15,7 +15,7 @@ it("sees a change of the file that came before it was watched", async () => {
   const file = join(makeFolder("server"), "sluice.yaml");
   writeFileSync(file, "version: 1");
   const config = { ...toTestConfig(), file };
-  const inForce = new ConfigInForce(config, () => config, quietTelemetry());
+  const inForce = new ConfigInForce(config, () => config, silentTelemetry());
   writeFileSync(file, "version: 1 # and more");
   const onChange = vi.fn();
   const stop = inForce.watch(onChange);

@@ -9,7 +9,7 @@ import { toTestConfig } from "../../test/test-config.js";
 import type { Config } from "../config/config.js";
 import type { Listener } from "../core/core.js";
 import { readRules } from "../core/rules-in-force.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { ListenerOpener } from "./listeners.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
@@ -72,7 +72,7 @@ function fakeListeners(...names: string[]) {
 function rememberingTelemetry() {
   const reloads: [string, string | undefined][] = [];
   const warnings: unknown[] = [];
-  const telemetry: Telemetry = Object.assign(quietTelemetry(), {
+  const telemetry: Telemetry = Object.assign(silentTelemetry(), {
     reloaded: (what: string, error?: unknown) =>
       reloads.push([what, error === undefined ? undefined : String(error)]),
   });

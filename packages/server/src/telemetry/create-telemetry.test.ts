@@ -5,7 +5,7 @@ import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
 import { HOT_HITS } from "./decision-tally.js";
 import { METRICS } from "./metric-definitions.js";
 import { RULE_LABELS_MAX } from "./rule-meters.js";
-import { quietTelemetry } from "./silent-telemetry.js";
+import { silentTelemetry } from "./silent-telemetry.js";
 import type { Telemetry } from "./telemetry.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
@@ -40,7 +40,7 @@ const ofLogin = (outcome: string) =>
 
 describe("metrics of decisions", () => {
   it("count what a rule admitted and refused, with its pattern and its type of key", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     await decide(telemetry, policyOf([login]), 5);
     telemetry.refused("gateway", 429);
     telemetry.refused("gateway", 403);
@@ -66,7 +66,7 @@ describe("metrics of decisions", () => {
   });
 
   it("count a request once for a rule of two limits, and not for a rule that another one refused", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const both = { id: "both", key: "ip", limit: [windowOf(50), windowOf(60)] };
     await decide(telemetry, policyOf([{ ...both }, login]), 5);
     expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
@@ -86,7 +86,7 @@ describe("metrics of decisions", () => {
   });
 
   it("tell what a rule in shadow mode would have blocked, which blocks nothing", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     await decide(telemetry, policyOf([{ ...login, onExceed: "shadow" }]), 5);
     expect(await linesOf(telemetry, "rate_limiter_shadow_total")).toEqual({
       [ofLogin("allowed")]: 2,
@@ -98,7 +98,7 @@ describe("metrics of decisions", () => {
   });
 
   it("tell requests that had to wait, that no rule counted, and that lacked their identity", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const policy = policyOf([
       {
         id: "slow",
@@ -132,7 +132,7 @@ describe("metrics of decisions", () => {
   });
 
   it("never show a key, an address, a tenant or a path that was used", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const policy = policyOf([
       { id: "login", match: { path: "/users/*" }, key: ["tenant", "user"], limit: windowOf(2) },
       { id: "each", key: "endpoint", limit: windowOf(2) },
@@ -147,7 +147,7 @@ describe("metrics of decisions", () => {
   });
 
   it(`tell at most ${RULE_LABELS_MAX} rules apart, and the others as other`, async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const rules = Array.from({ length: RULE_LABELS_MAX + 50 }, (_, i) => ({
       id: `rule-${i}`,
       match: { path: `/${i}` },
@@ -164,12 +164,12 @@ describe("metrics of decisions", () => {
   });
 
   it("list a rule that was counted among the others by its own name as soon as there is room", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const verdict = { allowed: true, remaining: 1, retryAfterMs: 0, delayMs: 0 } as const;
     for (let i = 0; i < RULE_LABELS_MAX; i++) {
       const judged = { ...verdict, limit: 2, resetMs: 0, source: "memory" } as const;
       const limit = { rule: `envoy-${i}`, keyType: "ip", key: "ip:1", cost: 1, isShadow: false };
-      telemetry.judged("envoy", true, [{ ...limit, verdict: judged }]);
+      telemetry.decidedByLimits("envoy", true, [{ ...limit, verdict: judged }]);
     }
     const policy = policyOf([login]);
     await decide(telemetry, policy, 1);
@@ -184,7 +184,7 @@ describe("metrics of decisions", () => {
 
   it("are each telemetry's own, though both see decisions of one policy", async () => {
     const policy = policyOf([login]);
-    const [one, other] = [quietTelemetry(), quietTelemetry()];
+    const [one, other] = [silentTelemetry(), silentTelemetry()];
     const decision = await policy.admit(facts);
     one.decided("gateway", decision, facts, 0.02);
     other.decided("gateway", decision, facts, 0.02);
@@ -198,7 +198,7 @@ describe("metrics of decisions", () => {
   });
 
   it("forget rules that a reload removed", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const policy = createPolicy({
       rules: { version: 1, rules: [login, { ...login, id: "gone" }] },
       onEvent: (event) => telemetry.policyEvent(event),
@@ -213,7 +213,7 @@ describe("metrics of decisions", () => {
   });
 
   it("begin at none for a rule that comes back, also if nothing else came in between", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const rules = parseRules({ version: 1, rules: [login] });
     const policy = createPolicy({ rules, onEvent: (event) => telemetry.policyEvent(event) });
     await decide(telemetry, policy, 1);
@@ -241,7 +241,7 @@ describe("metrics of decisions", () => {
 });
 
 describe("decisions that no policy made", () => {
-  const judgement = {
+  const limitVerdict = {
     rule: "edge/path",
     keyType: "path",
     key: "path=/secret",
@@ -249,14 +249,14 @@ describe("decisions that no policy made", () => {
     isShadow: false,
     verdict: { allowed: true, delayMs: 0, source: "memory" },
   } as const;
-  const refusal = { ...judgement, verdict: { ...judgement.verdict, allowed: false } };
+  const refusal = { ...limitVerdict, verdict: { ...limitVerdict.verdict, allowed: false } };
 
   it("are counted, ranked and logged by the names of their limits", async () => {
     const { telemetry, lines } = loud({ chance: () => 0.9 }, 0.5);
-    telemetry.judged("envoy", true, [judgement]);
-    telemetry.judged("envoy", false, [{ ...judgement, rule: "edge/user" }, refusal]);
-    telemetry.judged("envoy", true, [{ ...refusal, rule: "edge/dark", isShadow: true }]);
-    telemetry.judged("envoy", true, []);
+    telemetry.decidedByLimits("envoy", true, [limitVerdict]);
+    telemetry.decidedByLimits("envoy", false, [{ ...limitVerdict, rule: "edge/user" }, refusal]);
+    telemetry.decidedByLimits("envoy", true, [{ ...refusal, rule: "edge/dark", isShadow: true }]);
+    telemetry.decidedByLimits("envoy", true, []);
     const of = (rule: string, outcome: string) =>
       `rule="edge/${rule}",endpoint="*",key_type="path",outcome="${outcome}"`;
     expect(await linesOf(telemetry, "rate_limiter_allowed_total")).toMatchObject({
@@ -284,10 +284,10 @@ describe("decisions that no policy made", () => {
   });
 
   it("under limits of requests themselves are counted as one rule, which reloads of Envoy leave alone", async () => {
-    const telemetry = quietTelemetry();
-    telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
-    telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
-    telemetry.judgedInline("decision", "user:42", 1, refusal.verdict);
+    const telemetry = silentTelemetry();
+    telemetry.decidedInline("decision", "user:42", 1, limitVerdict.verdict);
+    telemetry.decidedInline("decision", "user:43", 1, limitVerdict.verdict);
+    telemetry.decidedInline("decision", "user:42", 1, refusal.verdict);
     telemetry.reloaded("envoy");
     const of = (outcome: string) =>
       `rule="inline",endpoint="*",key_type="key",outcome="${outcome}"`;
@@ -308,8 +308,8 @@ describe("decisions that no policy made", () => {
     let readings = 0;
     const { telemetry } = loud({ readMs: () => readings++ });
     const tellTwo = () => {
-      telemetry.judgedInline("decision", "user:42", 1, judgement.verdict);
-      telemetry.judgedInline("decision", "user:43", 1, judgement.verdict);
+      telemetry.decidedInline("decision", "user:42", 1, limitVerdict.verdict);
+      telemetry.decidedInline("decision", "user:43", 1, limitVerdict.verdict);
       return "told";
     };
     const readingsOf = (tell: () => unknown) => {
@@ -323,9 +323,9 @@ describe("decisions that no policy made", () => {
   });
 
   it("begin at none when their files are reloaded, and rules stay", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     await decide(telemetry, policyOf([login]), 1);
-    telemetry.judged("envoy", true, [judgement]);
+    telemetry.decidedByLimits("envoy", true, [limitVerdict]);
     telemetry.reloaded("envoy", new Error("a bad file"));
     expect(await telemetry.metrics()).toContain('rule="edge/path"');
     telemetry.reloaded("envoy");
@@ -411,7 +411,7 @@ describe("metrics of the service", () => {
   });
 
   it("count workers that ended, from none", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const name = 'rate_limiter_workers_ended_total{region="local"}';
     expect(await telemetry.metrics()).toContain(`${name} 0`);
     telemetry.workerEnded();
@@ -433,7 +433,7 @@ describe("metrics of the service", () => {
   });
 
   it("tell evictions and keys of stores that are watched, once each", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const store = memoryStore({ keysMax: 64 });
     const policy = policyOf([{ ...login, match: {} }], store);
     telemetry.watch(store);
@@ -450,7 +450,7 @@ describe("metrics of the service", () => {
 
   it("tell the process too, unless told not to", async () => {
     expect(await loud().telemetry.metrics()).toContain("process_cpu_seconds_total");
-    expect(await quietTelemetry().metrics()).not.toContain("process_cpu_seconds_total");
+    expect(await silentTelemetry().metrics()).not.toContain("process_cpu_seconds_total");
   });
 });
 

@@ -17,10 +17,16 @@ import { MeasuredStore, StoreTimes } from "./measured-store.js";
 import type { MetricValues } from "./merge.js";
 import { type LogDestination, prettyLog } from "./pretty-log.js";
 import { createRegistry } from "./registry.js";
-import { Troubles } from "./repeated-problems.js";
+import { RepeatedProblems } from "./repeated-problems.js";
 import { RuleMeters } from "./rule-meters.js";
-import { Figures } from "./store-figures.js";
-import type { Judged, Judgement, ListenerName, Telemetry, UpstreamOutcome } from "./telemetry.js";
+import { WatchedStats } from "./store-stats.js";
+import type {
+  CountedVerdict,
+  LimitVerdict,
+  ListenerName,
+  Telemetry,
+  UpstreamOutcome,
+} from "./telemetry.js";
 import { toTopReport } from "./top.js";
 import type { TopOptions, TopReport } from "./top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
@@ -63,10 +69,10 @@ class ServiceTelemetry implements Telemetry {
   readonly #meters: RuleMeters;
   readonly #tally: DecisionTally;
   readonly #decisionLog: DecisionLog;
-  readonly #figures = new Figures();
+  readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
   readonly #storeTimes = new StoreTimes((operation, error) =>
-    this.trouble("a call of the store failed", error, { operation }),
+    this.problem("a call of the store failed", error, { operation }),
   );
   readonly #fallback: FallbackTime;
   readonly #refusals = new Counts(["listener", "status"]);
@@ -74,7 +80,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
   #workersEnded = 0;
-  readonly #troubles: Troubles;
+  readonly #repeatedProblems: RepeatedProblems;
   readonly #fileProblems: FileProblems;
   readonly #registry: Registry;
   #trace: TraceDecision | undefined;
@@ -84,7 +90,7 @@ class ServiceTelemetry implements Telemetry {
     this.#readMs = options.readMs ?? readMs;
     const chance = options.chance ?? createChance();
     this.log = createLog(config, options.destination);
-    this.#troubles = new Troubles(this.log);
+    this.#repeatedProblems = new RepeatedProblems(this.log);
     this.#fileProblems = new FileProblems(this.log);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
@@ -95,7 +101,7 @@ class ServiceTelemetry implements Telemetry {
       meters: this.#meters,
       readMs: this.#readMs,
       seed: Math.floor(chance() * 2 ** 32),
-      toRule: (ruleId) => this.#figures.findRule(ruleId),
+      toRule: (ruleId) => this.#stats.findRule(ruleId),
     });
     this.#decisionLog = new DecisionLog({
       log: this.log,
@@ -112,19 +118,23 @@ class ServiceTelemetry implements Telemetry {
 
   decided(listener: ListenerName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
     this.#tally.count(listener, decision);
-    this.#decisionLog.see(listener, decision);
+    this.#decisionLog.log(listener, decision);
     this.#trace?.(listener, decision, ms ?? 0);
     if (ms !== undefined) this.tookMs(listener, ms);
   }
 
-  judged(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
-    this.#tally.judge(listener, isAllowed, judgements);
-    this.#decisionLog.judge(listener, isAllowed, judgements);
+  decidedByLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void {
+    this.#tally.countLimits(listener, isAllowed, limitVerdicts);
+    this.#decisionLog.logLimits(listener, isAllowed, limitVerdicts);
   }
 
-  judgedInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void {
-    this.#tally.judgeInline(listener, key, verdict);
-    this.#decisionLog.judgeInline(listener, key, cost, verdict);
+  decidedInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void {
+    this.#tally.countInline(listener, key, verdict);
+    this.#decisionLog.logInline(listener, key, cost, verdict);
   }
 
   together<T>(report: () => T): T {
@@ -144,8 +154,8 @@ class ServiceTelemetry implements Telemetry {
     this.#refusals.add(listener, String(status));
   }
 
-  trouble(kind: string, error: unknown, fields?: object): void {
-    this.#troubles.see(kind, error, fields);
+  problem(kind: string, error: unknown, fields?: object): void {
+    this.#repeatedProblems.report(kind, error, fields);
   }
 
   policyEvent(event: PolicyEvent): void {
@@ -166,7 +176,7 @@ class ServiceTelemetry implements Telemetry {
         break;
       }
       case "settle-failed":
-        this.trouble("what a request held was not settled", event.error, { rules: event.rules });
+        this.problem("what a request held was not settled", event.error, { rules: event.rules });
         break;
     }
   }
@@ -188,7 +198,7 @@ class ServiceTelemetry implements Telemetry {
     if (isOk) {
       this.#fileProblems.clear();
       this.log.info({ what }, "reloaded");
-    } else this.#fileProblems.see(what, error);
+    } else this.#fileProblems.report(what, error);
   }
 
   upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
@@ -203,7 +213,7 @@ class ServiceTelemetry implements Telemetry {
   }
 
   watch(source: Policy | Store): void {
-    this.#figures.watch(source);
+    this.#stats.watch(source);
   }
 
   measured(store: Store): Store {
@@ -240,7 +250,7 @@ class ServiceTelemetry implements Telemetry {
       decisionLog: this.#decisionLog,
       latencies: this.#latencies,
       storeTimes: this.#storeTimes,
-      figures: this.#figures,
+      stats: this.#stats,
       fallback: this.#fallback,
       refusals: this.#refusals,
       reloads: this.#reloads,

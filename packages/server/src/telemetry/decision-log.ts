@@ -13,10 +13,10 @@ import {
 import type { KeyHash } from "./key-hash.js";
 import { toEndpoint } from "./rule-meters.js";
 import {
+  type CountedVerdict,
   INLINE_KEY_TYPE,
   INLINE_RULE,
-  type Judged,
-  type Judgement,
+  type LimitVerdict,
   type ListenerName,
 } from "./telemetry.js";
 
@@ -60,20 +60,24 @@ export class DecisionLog {
   }
 
   /** Logs a decision, if its turn comes. */
-  see(listener: ListenerName, decision: PolicyDecision): void {
+  log(listener: ListenerName, decision: PolicyDecision): void {
     if (!this.#isWanted(decision.allowed)) return;
     this.#options.log.info(this.#toLine(listener, decision), "decision");
   }
 
   /** Logs a decision that no policy made, by the limit that bound. */
-  judge(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+  logLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void {
     if (!this.#isWanted(isAllowed)) return;
-    const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
+    const bound = limitVerdicts.find(({ verdict }) => !verdict.allowed) ?? limitVerdicts[0];
     this.#write(listener, isAllowed, bound);
   }
 
   /** Logs a decision by a limit that came with its request. */
-  judgeInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void {
+  logInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void {
     if (!this.#isWanted(verdict.allowed)) return;
     const bound = { rule: INLINE_RULE, keyType: INLINE_KEY_TYPE, key, cost, verdict };
     this.#write(listener, verdict.allowed, bound);
@@ -82,7 +86,7 @@ export class DecisionLog {
   #write(
     listener: ListenerName,
     isAllowed: boolean,
-    bound: Omit<Judgement, "isShadow"> | undefined,
+    bound: Omit<LimitVerdict, "isShadow"> | undefined,
   ): void {
     const line = {
       listener,

@@ -7,10 +7,10 @@ import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
 import {
+  type CountedVerdict,
   INLINE_KEY_TYPE,
   INLINE_RULE,
-  type Judged,
-  type Judgement,
+  type LimitVerdict,
   type ListenerName,
 } from "./telemetry.js";
 
@@ -90,20 +90,24 @@ export class DecisionTally {
   }
 
   /** Counts a decision that no policy made. */
-  judge(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void {
+  countLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void {
     this.#begin(isAllowed);
     this.#reason = "limit";
-    for (const { rule, keyType, key, isShadow, verdict } of judgements) {
+    for (const { rule, keyType, key, isShadow, verdict } of limitVerdicts) {
       this.#note(verdict, key);
       this.#countCharge(this.#options.meters.named(listener, rule, keyType), key, isShadow, true);
     }
-    this.#countListener(listener, judgements.length > 0);
-    const bound = judgements.find(({ verdict }) => !verdict.allowed) ?? judgements[0];
+    this.#countListener(listener, limitVerdicts.length > 0);
+    const bound = limitVerdicts.find(({ verdict }) => !verdict.allowed) ?? limitVerdicts[0];
     if (bound !== undefined) this.sources[bound.verdict.source]++;
   }
 
-  /** Counts a decision by a limit that came with its request: `judge` of one, without the list. */
-  judgeInline(listener: ListenerName, key: string, verdict: Judged): void {
+  /** Counts a decision by a limit that came with its request: `countLimits` of one, without the list. */
+  countInline(listener: ListenerName, key: string, verdict: CountedVerdict): void {
     this.#begin(verdict.allowed);
     this.#reason = "limit";
     this.#note(verdict, key);
@@ -147,7 +151,7 @@ export class DecisionTally {
     this.#note(charge.verdict, charge.key);
   };
 
-  #note({ allowed, delayMs }: Judged, key: string): void {
+  #note({ allowed, delayMs }: CountedVerdict, key: string): void {
     if (!allowed) this.#refusedKey = key;
     else if (delayMs > 0) this.#isRuleDelayed = true;
   }

@@ -16,7 +16,7 @@ export class FileProblems {
   }
 
   /** Logs why files can't be used, unless it was logged before. */
-  see(what: string, error: unknown): void {
+  report(what: string, error: unknown): void {
     if (!(error instanceof SluiceError || error instanceof ServerError)) {
       this.#log.error({ what, err: error }, FAILED);
       return;

@@ -4,7 +4,7 @@ import { redisStore } from "sluice/redis";
 import { createPolicy } from "sluice/rules";
 import { startRedis } from "sluice-test-servers";
 import { expect, it } from "vitest";
-import { quietTelemetry } from "./silent-telemetry.js";
+import { silentTelemetry } from "./silent-telemetry.js";
 
 const limit = { fixedWindow: { limit: 100_000, windowMs: 3_600_000 } };
 const RULES = {
@@ -23,7 +23,7 @@ it("a Redis that works and then is gone shows in the metrics, and so do leases a
   const redis = await startRedis();
   const client = new Redis({ port: redis.port, host: "127.0.0.1", lazyConnect: true });
   client.on("error", () => {});
-  const telemetry = quietTelemetry();
+  const telemetry = silentTelemetry();
   const store = resilient(telemetry.measured(redisStore(client)), {
     // The machine may be busy: no answer of a Redis that is there is too late.
     timeoutMs: 10_000,

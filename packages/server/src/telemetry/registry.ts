@@ -9,7 +9,7 @@ import type { StoreTimes } from "./measured-store.js";
 import { METRICS, type MetricKey } from "./metric-definitions.js";
 import type { RuleMeter, RuleMeters } from "./rule-meters.js";
 import { addMetric, type Sample } from "./sampled-metric.js";
-import type { Figures } from "./store-figures.js";
+import type { WatchedStats } from "./store-stats.js";
 import type { ListenerName } from "./telemetry.js";
 
 /** Where the values come from. */
@@ -19,7 +19,7 @@ export interface MetricSources {
   readonly decisionLog: DecisionLog;
   readonly latencies: ReadonlyMap<ListenerName, Latency>;
   readonly storeTimes: StoreTimes;
-  readonly figures: Figures;
+  readonly stats: WatchedStats;
   readonly fallback: FallbackTime;
   /** By listener and status. */
   readonly refusals: Counts;
@@ -116,8 +116,8 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   unsettled: sum("resilient", ({ unsettled }) => unsettled),
   lateGivenBack: sum("resilient", ({ lateGivenBack }) => lateGivenBack),
   leases: sum("leased", ({ leases }) => leases),
-  *leaseUnits({ figures }) {
-    const { leased } = figures.read();
+  *leaseUnits({ stats }) {
+    const { leased } = stats.read();
     if (leased.length === 0) return;
     yield of(
       add(leased, ({ unitsLeased }) => unitsLeased),
@@ -137,25 +137,25 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
     );
   },
   leaseReturnsFailed: sum("leased", ({ returnsFailed }) => returnsFailed),
-  *overshootUnits({ figures }) {
-    const { eventual } = figures.read();
+  *overshootUnits({ stats }) {
+    const { eventual } = stats.read();
     if (eventual.length === 0) return;
     yield of(Math.max(...eventual.map(({ overshootUnitsMax }) => overshootUnitsMax)));
   },
-  *exchanges({ figures }) {
-    const { eventual } = figures.read();
+  *exchanges({ stats }) {
+    const { eventual } = stats.read();
     if (eventual.length === 0) return;
     const failed = add(eventual, ({ failures }) => failures);
     yield of(add(eventual, ({ exchanges }) => exchanges) - failed, { outcome: "ok" });
     yield of(failed, { outcome: "failed" });
   },
   denyCacheHits: sum("denyCache", ({ hits }) => hits),
-  *ruleSet({ figures }) {
-    const versions = new Set([...figures.policies].map(({ version }) => version));
+  *ruleSet({ stats }) {
+    const versions = new Set([...stats.policies].map(({ version }) => version));
     for (const version of versions) yield of(1, { version });
   },
-  *rules({ figures }) {
-    const [policy] = figures.policies;
+  *rules({ stats }) {
+    const [policy] = stats.policies;
     if (policy !== undefined) yield of(policy.rules.rules.length);
   },
   reloads: ({ reloads }) => reloads.samples(),
@@ -181,15 +181,15 @@ function byRule(toCounts: (meter: RuleMeter) => Readonly<Record<string, number>>
   };
 }
 
-type Figure = ReturnType<Figures["read"]>;
+type Stats = ReturnType<WatchedStats["read"]>;
 
 /** One number of all stores of a kind together; nothing if there is none. */
-function sum<Kind extends keyof Figure>(
+function sum<Kind extends keyof Stats>(
   kind: Kind,
-  pick: (stats: Figure[Kind][number]) => number,
+  pick: (stats: Stats[Kind][number]) => number,
 ): Reader {
-  return ({ figures }) => {
-    const list: readonly Figure[Kind][number][] = figures.read()[kind];
+  return ({ stats }) => {
+    const list: readonly Stats[Kind][number][] = stats.read()[kind];
     return list.length === 0 ? [] : [of(add(list, pick))];
   };
 }

@@ -5,7 +5,7 @@ import { createTelemetry } from "./create-telemetry.js";
 import type { Telemetry } from "./telemetry.js";
 
 /** Telemetry without a log, without the metrics of the process and without spans. */
-export function quietTelemetry(): Telemetry {
+export function silentTelemetry(): Telemetry {
   return createTelemetry(
     { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 20 },
     {

@@ -16,10 +16,10 @@ export const INLINE_RULE = "inline";
 export const INLINE_KEY_TYPE = "key";
 
 /** The part of a verdict that is counted. */
-export type Judged = Pick<Verdict, "allowed" | "delayMs" | "source">;
+export type CountedVerdict = Pick<Verdict, "allowed" | "delayMs" | "source">;
 
 /** What one limit said that is no rule of a policy: a descriptor of Envoy. */
-export interface Judgement {
+export interface LimitVerdict {
   /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
   readonly rule: string;
   /** What it counts by: the names of the entries. */
@@ -28,7 +28,7 @@ export interface Judgement {
   readonly key: string;
   readonly cost: number;
   readonly isShadow: boolean;
-  readonly verdict: Judged;
+  readonly verdict: CountedVerdict;
 }
 
 /**
@@ -59,14 +59,18 @@ export interface Telemetry {
    * A decision that no policy made, with what each limit said: counted, logged and ranked as `decided`
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
    */
-  judged(listener: ListenerName, isAllowed: boolean, judgements: readonly Judgement[]): void;
+  decidedByLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void;
   /**
    * A decision by a limit that came with its request, told in the same way, all such limits as the rule
    * {@link INLINE_RULE}.
    *
    * @param key - Who was counted; it is hashed wherever it is shown.
    */
-  judgedInline(listener: ListenerName, key: string, cost: number, verdict: Judged): void;
+  decidedInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void;
   /**
    * Runs what reports many decisions before it returns. They count as of one instant, so that the clock is
    * read once for all of them.
@@ -84,7 +88,7 @@ export interface Telemetry {
    * @param error - What was thrown; of those that are told together the latest is shown.
    * @param fields - What else the line says. No keys, addresses or paths of requests.
    */
-  trouble(kind: string, error: unknown, fields?: object): void;
+  problem(kind: string, error: unknown, fields?: object): void;
   policyEvent(event: PolicyEvent): void;
   fallbackEvent(event: FallbackEvent): void;
   /** A reload of rules or configuration that worked, or did not. */

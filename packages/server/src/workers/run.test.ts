@@ -4,7 +4,7 @@ import { EventEmitter, once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { toTestConfig } from "../../test/test-config.js";
 import type { Service } from "../service/service.js";
-import { quietTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { type ProcessLike, runService } from "./run.js";
 
 class FakeProcess extends EventEmitter implements ProcessLike {
@@ -38,7 +38,7 @@ function standOn() {
   const service = verbs as unknown as Service;
   const running = runService(
     toTestConfig(),
-    { process, telemetry: quietTelemetry(), onStarted: () => process.emit("started") },
+    { process, telemetry: silentTelemetry(), onStarted: () => process.emit("started") },
     async () => service,
   );
   return { process, calls, running, finishDrain: () => finishDrain() };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import type { Config } from "../../src/config/config.js";
 import { toConfig } from "../../src/config/load.js";
-import { quietTelemetry } from "../../src/telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../../src/telemetry/silent-telemetry.js";
 import type { Telemetry } from "../../src/telemetry/telemetry.js";
 
 /** A configuration with a gateway in front of `target`, and the rest as a file without it has. */
@@ -45,7 +45,7 @@ export class RulesFile {
 /** Quiet telemetry that remembers what was reloaded, and what was wrong with it. */
 export function reloadsSeen(): { telemetry: Telemetry; reloads: [string, string | undefined][] } {
   const reloads: [string, string | undefined][] = [];
-  const telemetry = quietTelemetry();
+  const telemetry = silentTelemetry();
   telemetry.reloaded = (what, error) => {
     reloads.push([what, error === undefined ? undefined : String(error)]);
   };

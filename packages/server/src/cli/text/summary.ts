@@ -15,7 +15,7 @@ export function saySummary({ listeners, core }: Service, file: string): string[]
     ["configuration", file],
     ...listeners.map(({ name, url, httpUrl }) => [name, [url, httpUrl].filter(Boolean).join("  ")]),
     ["rules", `${rules.length} (version ${version})`],
-    ["store", core.storeReach.trouble() ?? core.storeReach.name],
+    ["store", core.storeReach.problem() ?? core.storeReach.name],
   ];
   return [
     `Sluice ${readVersion()}`,
@@ -29,7 +29,7 @@ export function logSummary({ listeners, core }: Service, file: string): void {
   const { log } = core.telemetry;
   for (const { name, url, httpUrl } of listeners)
     log.info({ listener: name, url, httpUrl }, "listening");
-  const store = core.storeReach.trouble() ?? core.storeReach.name;
+  const store = core.storeReach.problem() ?? core.storeReach.name;
   const rules = core.policy.rules.rules.length;
   log.info({ version: readVersion(), config: file, rules, store }, "started");
 }

@@ -13,7 +13,7 @@ export interface TopView {
   readonly version: string | undefined;
   readonly report: TopReport;
   /** Why the numbers are old; undefined if they are not. */
-  readonly trouble?: string | undefined;
+  readonly problem?: string | undefined;
 }
 
 /** How much room there is, in characters; columns may be Infinity, where nothing is cut. */
@@ -47,11 +47,11 @@ export function drawTop(view: TopView, room: Room, ink: Ink): string[] {
 }
 
 function sayTitle(
-  { name, version, report, trouble }: TopView,
+  { name, version, report, problem }: TopView,
   { columns }: Room,
   ink: Ink,
 ): string {
-  if (trouble !== undefined) return ink.bad(clip(safe(trouble, columns), columns));
+  if (problem !== undefined) return ink.bad(clip(safe(problem, columns), columns));
   const rules = version === undefined ? "" : `  rules ${safe(version)}`;
   return ink.strong(clip(`sluice ${name}${rules}  rates over ${round(report.seconds)} s`, columns));
 }

@@ -13,7 +13,7 @@ import {
   stopAll,
 } from "../../../test/proxy-stand.js";
 import { connectTo, rawExchange } from "../../../test/raw-client.js";
-import { quietTelemetry } from "../../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -53,7 +53,7 @@ describe("an upstream that fails", () => {
   });
 
   it("again and again has one line in the log, not one for each request", async () => {
-    const telemetry = quietTelemetry();
+    const telemetry = silentTelemetry();
     const lines = vi.spyOn(telemetry.log, "warn");
     const { url } = await startGateway(await closedUrl(), { core: { telemetry } });
     for (let i = 0; i < 10; i++) expect((await fetch(url)).status).toBe(502);

@@ -286,7 +286,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     const upstream = this.#upstream?.name;
     // Apart for each kind and upstream, so that none hides another.
     const fields = { upstream, target, kind, detail };
-    this.#host.telemetry.trouble(`upstream ${upstream} failed: ${kind}`, undefined, fields);
+    this.#host.telemetry.problem(`upstream ${upstream} failed: ${kind}`, undefined, fields);
     this.#reply(status, false);
   }
 

@@ -14,8 +14,8 @@ import type { Policy, Rule } from "sluice/rules";
 /** A service has a handful of policies and stores. */
 const SOURCES_MAX = 100;
 
-/** Figures by kind, one for each store that has them. */
-export interface StoreFigures {
+/** Statistics by kind, one entry for each store that has them. */
+export interface StoreStats {
   readonly memory: MemoryStoreStats[];
   readonly resilient: ResilientStats[];
   readonly leased: LeasedStats[];
@@ -23,13 +23,13 @@ export interface StoreFigures {
   readonly denyCache: DenyCacheStats[];
 }
 
-/** The policies and stores whose figures are told. */
-export class Figures {
+/** The policies and stores whose statistics the metrics show. */
+export class WatchedStats {
   readonly #policies = new Set<Policy>();
   readonly #stores = new Set<{ readonly stats: object }>();
-  #figures: StoreFigures | undefined;
+  #stats: StoreStats | undefined;
 
-  /** Asks it from now on. Stores without figures, and what is watched already, change nothing. */
+  /** Includes it from now on. Stores without `stats`, and sources that are watched already, change nothing. */
   watch(source: Policy | Store): void {
     if (this.#policies.size + this.#stores.size >= SOURCES_MAX) return;
     if (isPolicy(source)) this.#policies.add(source);
@@ -49,42 +49,42 @@ export class Figures {
     return undefined;
   }
 
-  /** All figures as they are now; looked up once for all metrics of a scrape, which are read in one turn. */
-  read(): StoreFigures {
-    if (this.#figures === undefined) {
-      this.#figures = this.#collect();
+  /** All statistics as they are now. All metrics of a scrape, which run in one turn, share one reading. */
+  read(): StoreStats {
+    if (this.#stats === undefined) {
+      this.#stats = this.#collect();
       queueMicrotask(() => {
-        this.#figures = undefined;
+        this.#stats = undefined;
       });
     }
-    return this.#figures;
+    return this.#stats;
   }
 
-  #collect(): StoreFigures {
-    const figures: StoreFigures = {
+  #collect(): StoreStats {
+    const found: StoreStats = {
       memory: [],
       resilient: [],
       leased: [],
       eventual: [],
       denyCache: [],
     };
-    for (const { stats } of this.#stores) sort(stats, figures);
+    for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
       for (const part of [stats.leased, stats.eventual, stats.denyCache]) {
-        if (part !== undefined) sort(part, figures);
+        if (part !== undefined) sort(part, found);
       }
     }
-    return figures;
+    return found;
   }
 }
 
-function sort(stats: object, figures: StoreFigures): void {
-  if ("evictions" in stats) figures.memory.push(stats as MemoryStoreStats);
-  else if ("unsettled" in stats) figures.resilient.push(stats as ResilientStats);
-  else if ("unitsLeased" in stats) figures.leased.push(stats as LeasedStats);
-  else if ("overshootUnitsMax" in stats) figures.eventual.push(stats as EventualStats);
-  else if ("lease" in stats) figures.leased.push(stats.lease as LeasedStats);
-  else if ("hits" in stats) figures.denyCache.push(stats as DenyCacheStats);
+function sort(stats: object, found: StoreStats): void {
+  if ("evictions" in stats) found.memory.push(stats as MemoryStoreStats);
+  else if ("unsettled" in stats) found.resilient.push(stats as ResilientStats);
+  else if ("unitsLeased" in stats) found.leased.push(stats as LeasedStats);
+  else if ("overshootUnitsMax" in stats) found.eventual.push(stats as EventualStats);
+  else if ("lease" in stats) found.leased.push(stats.lease as LeasedStats);
+  else if ("hits" in stats) found.denyCache.push(stats as DenyCacheStats);
 }
 
 function isPolicy(source: Policy | Store): source is Policy {
