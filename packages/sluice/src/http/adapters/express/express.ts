@@ -5,7 +5,7 @@
  */
 
 import type { NextFunction, Request, Response } from "express";
-import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/option-checks.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { ExpressOptions } from "../../compat/express-rate-limit/express-options.js";
@@ -14,6 +14,7 @@ import {
   toExpressSetup,
   toPolicySetup,
 } from "../../compat/express-rate-limit/express-setup.js";
+import { type KeyMethods, toKeyMethods } from "../../compat/express-rate-limit/key-methods.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { HttpOptions } from "../../handler/http-options.js";
@@ -28,26 +29,17 @@ export type {
   ValueOf,
 } from "../../compat/express-rate-limit/express-options.js";
 export { ipKeyGenerator } from "../../compat/express-rate-limit/ip-key-generator.js";
+export type { KeyHits } from "../../compat/express-rate-limit/key-methods.js";
 
 /** A middleware of Express. Handlers find what was decided in `request.rateLimit`. */
-export interface ExpressRateLimit {
+export interface ExpressRateLimit extends KeyMethods {
   (request: Request, response: Response, next: NextFunction): void;
   /** A handler for `app.get("/rate_limit", limit.status)`: the caller's state, without counting. */
   status(request: Request, response: Response, next: NextFunction): void;
-  /** Undefined if a function chooses `limit`: each number that it answers has a policy of its own. */
+  /** Undefined if a function chooses `limit`: each number that it returns has a policy of its own. */
   readonly policy: Policy | undefined;
-  /** Forgets what a key has used: what `keyGenerator` returned, or an address. */
-  resetKey(key: string): Promise<void>;
-  /** What a key has used in its window; undefined if it has none. */
-  getKey(key: string): Promise<KeyHits | undefined>;
-  /** Lets go of what was made for this middleware; a policy or a store that was given stays open. */
+  /** Closes what was made for this middleware; a policy or a store that was passed in stays open. */
   close(): Promise<void>;
-}
-
-/** What a key has used in its window. */
-export interface KeyHits {
-  readonly totalHits: number;
-  readonly resetTime: Date;
 }
 
 declare global {
@@ -73,57 +65,31 @@ export function rateLimit(
     first instanceof Policy
       ? toPolicySetup(SITE, first, second)
       : toExpressSetup(SITE, first, second);
-  const limit = throughHandler(setup, pass);
-  const status = throughHandler(setup, tell);
-  return Object.assign(limit, {
-    status,
+  return Object.assign(withHandler(setup, handle), {
+    ...toKeyMethods(setup.requestHandlers),
+    status: withHandler(setup, sendStatus),
     policy: setup.policy,
     close: () => setup.close(),
-    resetKey: async (key: string) => {
-      await Promise.all(
-        setup.requestHandlers().map((requestHandler) => requestHandler.resetKey(String(key))),
-      );
-    },
-    getKey: (key: string) => hitsOf(setup.requestHandlers(), String(key)),
   });
 }
 
-/** What a key has used; where a function chooses the limit, under the number of which it used most. */
-async function hitsOf(
-  requestHandlers: readonly RequestHandler[],
-  key: string,
-): Promise<KeyHits | undefined> {
-  let most: KeyHits | undefined;
-  for (const requestHandler of requestHandlers) {
-    const { limit, remaining, resetMs } = await requestHandler.peekKey(key);
-    const totalHits = limit - remaining;
-    if (resetMs === 0 || totalHits < (most?.totalHits ?? 0)) continue;
-    most = { totalHits, resetTime: new Date(requestHandler.wallMs() + resetMs) };
-  }
-  return most;
-}
-
+/** What is done with the request handler of a request; undefined if the request is not counted. */
 type Task = (
   setup: ExpressSetup,
-  requestHandler: RequestHandler,
+  requestHandler: RequestHandler | undefined,
   request: Request,
   response: Response,
   next: NextFunction,
 ) => MaybePromise<void>;
 
-/** Does something with the request handler of each request. What fails is Express's to answer. */
-function throughHandler(setup: ExpressSetup, task: Task) {
-  const enter: Enter = (requestHandler, request, response, next) => {
-    if (requestHandler !== undefined) return task(setup, requestHandler, request, response, next);
-    // How a request stands that is not counted: under no limit.
-    return task === tell ? sendReply(response, toStatusReply([])) : next();
-  };
+/** A middleware that finds the request handler of each request. Express answers what fails. */
+function withHandler(setup: ExpressSetup, task: Task) {
   return (request: Request, response: Response, next: NextFunction): void => {
     try {
       const found = setup.requestHandlerOf(request);
       const done = isThenable(found)
-        ? found.then((requestHandler) => enter(requestHandler, request, response, next))
-        : enter(found, request, response, next);
+        ? found.then((requestHandler) => task(setup, requestHandler, request, response, next))
+        : task(setup, found, request, response, next);
       if (isThenable(done)) done.catch(next);
     } catch (error) {
       next(error);
@@ -131,33 +97,28 @@ function throughHandler(setup: ExpressSetup, task: Task) {
   };
 }
 
-type Enter = (
+/** Makes no closure for a request that is decided immediately and answered in the usual way. */
+function handle(
+  setup: ExpressSetup,
   requestHandler: RequestHandler | undefined,
   request: Request,
   response: Response,
   next: NextFunction,
-) => MaybePromise<void>;
-
-/** Makes no closure for what is decided at once and not answered in a way of its own. */
-function pass(
-  setup: ExpressSetup,
-  requestHandler: RequestHandler,
-  request: Request,
-  response: Response,
-  next: NextFunction,
 ): MaybePromise<void> {
-  const view = new ExpressHttpRequest(request, response, setup.knowsProxies);
+  if (requestHandler === undefined) return next();
   const { answer } = setup;
+  const httpRequest = new ExpressHttpRequest(request, response, setup.knowsProxies);
   const passed =
     answer === undefined
-      ? passNode(requestHandler, view, response)
-      : passNode(requestHandler, view, response, (handled) => {
+      ? passNode(requestHandler, httpRequest, response)
+      : passNode(requestHandler, httpRequest, response, (handled) => {
           setup.info.set(request, handled);
           answer(handled, request, response, next);
         });
   if (passed === undefined) return;
-  if (passed instanceof HandledRequest)
+  if (passed instanceof HandledRequest) {
     return goOn(setup, requestHandler, passed, request, response, next);
+  }
   return passed.then((handled) => {
     if (handled !== undefined) goOn(setup, requestHandler, handled, request, response, next);
   });
@@ -172,42 +133,21 @@ function goOn(
   next: NextFunction,
 ): void {
   setup.info.set(request, handled);
-  if (setup.isCounted !== undefined)
-    settleByCode(setup, requestHandler, handled, request, response);
+  setup.settle?.(requestHandler, handled, request, response);
   next();
 }
 
-/** Asks whether the response counts once it is out, which is before the request handler settles. */
-function settleByCode(
-  { isCounted }: ExpressSetup,
-  requestHandler: RequestHandler,
-  handled: HandledRequest,
+/** A request that is not counted is under no limit. */
+function sendStatus(
+  { knowsProxies }: ExpressSetup,
+  requestHandler: RequestHandler | undefined,
   request: Request,
   response: Response,
-): void {
-  const toCost = (counts: boolean) => (counts ? undefined : 0);
-  const report = (error: unknown) => void requestHandler.onError(error);
-  response.once("finish", () => {
-    try {
-      const counts = isCounted?.(request, response);
-      if (isThenable(counts)) handled.settleLater(counts.then(toCost, report));
-      else if (counts === false) handled.settle(0);
-    } catch (error) {
-      requestHandler.onError(error);
-    }
-  });
-}
-
-async function tell(
-  setup: ExpressSetup,
-  requestHandler: RequestHandler,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  sendReply(
-    response,
-    await requestHandler.status(new ExpressHttpRequest(request, response, setup.knowsProxies)),
-  );
+): MaybePromise<void> {
+  const reply =
+    requestHandler?.status(new ExpressHttpRequest(request, response, knowsProxies)) ??
+    toStatusReply([]);
+  return andThen(reply, (found) => sendReply(response, found));
 }
 
 export default rateLimit;

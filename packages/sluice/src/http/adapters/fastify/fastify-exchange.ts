@@ -3,6 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { showWait } from "../../compat/fastify-rate-limit/fastify-refusals.js";
 import { tellWithKey } from "../../compat/fastify-rate-limit/request-key.js";
 import type { FastifyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
 import { HandledRequest } from "../../handler/handled-request.js";
@@ -17,7 +18,7 @@ import {
 } from "../../response/response-headers.js";
 import { finishWithResponse } from "../node/node-exchange.js";
 import { isGone } from "../node/pipelined-socket.js";
-import { joinHead, replaceHead } from "../node/response-head.js";
+import { joinHead } from "../node/response-head.js";
 import { FastifyHttpRequest } from "./fastify-request.js";
 
 /** A request on its way through a limit. */
@@ -101,25 +102,9 @@ function refuse(
     // Whatever answers the error writes a body of its own.
     const fields = withoutFields(withoutFields(refusal.fields, refused), BODY_FIELDS);
     setFields(reply, fields);
-    if (ttlMs !== undefined) showWait(reply, lines, { ttlMs, refused });
+    if (ttlMs !== undefined) showWait(reply, lines, ttlMs, refused);
     done(error as Error);
   });
-}
-
-const RESET = /^((?:X-)?RateLimit-Reset: )\d+|;t=\d+/gim;
-
-/** Shows another wait than the refusal's own, in every field that has one. */
-function showWait(
-  reply: FastifyReply,
-  lines: string,
-  { ttlMs, refused }: { ttlMs: number; refused: ReadonlySet<string> },
-): void {
-  const seconds = Math.ceil(ttlMs / 1000);
-  replaceHead(
-    reply.raw,
-    lines.replace(RESET, (_, name?: string) => `${name ?? ";t="}${seconds}`),
-  );
-  if (!refused.has("retry-after")) reply.header("Retry-After", `${seconds}`);
 }
 
 function send(
@@ -132,8 +117,8 @@ function send(
   reply.send(body);
 }
 
-/** Tells a caller its state under a limit, without counting. */
-export function tellStatus(
+/** Sends a caller its state under a limit, without counting. */
+export function sendStatus(
   limit: FastifyLimit,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -142,7 +127,7 @@ export function tellStatus(
     if (requestHandler === undefined) return void reply.code(204).send();
     return andThen(
       requestHandler.status(new FastifyHttpRequest(request, reply, limit.knowsProxies)),
-      (told) => send(reply, told, limit.hidden.passed),
+      (status) => send(reply, status, limit.hidden.passed),
     );
   });
 }

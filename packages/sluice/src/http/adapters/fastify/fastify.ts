@@ -12,21 +12,21 @@ import type {
   FastifyRequest,
   preHandlerHookHandler,
 } from "fastify";
-import { show } from "../../../base/errors.js";
 import { isThenable } from "../../../base/maybe-promise.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
-import { Policy } from "../../../rules/policy/policy.js";
-import { type RateLimitCheck, toCheck } from "../../compat/fastify-rate-limit/create-rate-limit.js";
+import type { OptionSite } from "../../../base/option-checks.js";
+import type { Policy } from "../../../rules/policy/policy.js";
+import { decorate } from "../../compat/fastify-rate-limit/app-decorators.js";
 import type {
-  FastifyHook,
-  FastifyLimitOptions,
   FastifyOptions,
+  FastifyPolicyOptions,
 } from "../../compat/fastify-rate-limit/fastify-options.js";
-import { type FastifyLimit, toPolicyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
-import { FastifyLimits, HOOK_NAME } from "../../compat/fastify-rate-limit/route-limits.js";
+import type { FastifyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
+import {
+  type FastifyLimits,
+  toFastifyLimits,
+} from "../../compat/fastify-rate-limit/route-limits.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import type { HttpOptions } from "../../handler/http-options.js";
-import { applyLimit, tellStatus } from "./fastify-exchange.js";
+import { applyLimit, sendStatus } from "./fastify-exchange.js";
 
 export type * from "../../adapter-types.js";
 export type {
@@ -38,14 +38,9 @@ export type {
   FastifyHook,
   FastifyLimitOptions,
   FastifyOptions,
+  FastifyPolicyOptions,
 } from "../../compat/fastify-rate-limit/fastify-options.js";
 export { normalizeIP } from "./client-address.js";
-
-/** Options of the plugin over a policy. */
-export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {
-  /** Where in the life of a request it is counted; default `"onRequest"`. */
-  hook?: FastifyHook;
-};
 
 /** A plugin for `app.register`, with a handler for `GET /rate_limit`. */
 export interface FastifyRateLimit extends FastifyPluginCallback {
@@ -53,7 +48,7 @@ export interface FastifyRateLimit extends FastifyPluginCallback {
   readonly status: (request: FastifyRequest, reply: FastifyReply) => void;
   /** That of the plugin's own limit; undefined if `max` or `timeWindow` is a function. */
   readonly policy: Policy | undefined;
-  /** Lets go of what was made for this plugin, as closing its application does. */
+  /** Closes what was made for this plugin, as closing its application does. */
   readonly close: () => Promise<void>;
 }
 
@@ -68,12 +63,6 @@ export interface FastifyRateLimitFactory {
 }
 
 declare module "fastify" {
-  interface FastifyInstance {
-    /** A hook for a handler that has none of its own, such as that of 404; default: the plugin's limit. */
-    rateLimit(options?: FastifyLimitOptions): preHandlerHookHandler;
-    /** A function that counts a request wherever a handler calls it; default: by the plugin's limit. */
-    createRateLimit(options?: FastifyLimitOptions): RateLimitCheck;
-  }
   interface FastifyRequest {
     /** What was decided; null if the request was not counted. */
     rateLimit: RateLimitInfo | null;
@@ -84,41 +73,27 @@ const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /**
  * Puts limits in front of an application and everything below it. Handlers find what was decided in
- * `request.rateLimit`. Requests without a route count too: nobody can look for routes for free.
+ * `request.rateLimit`. Requests without a route count too, so that no client can scan for routes for free.
  */
 export const rateLimit: FastifyRateLimitFactory = asPlugin((...args: unknown[]): never => {
   const [first, second, done] = args;
   if (typeof done === "function") {
     return registerWith(first as FastifyInstance, second, done as Done) as never;
   }
-  return toPlugin(toLimits(first, second)) as never;
+  return toPlugin(toFastifyLimits(SITE, first, second)) as never;
 });
 
 type Done = (error?: Error) => void;
 
-/** Fastify waits for `done`, also where nothing can be registered. */
+/** Fastify waits for `done`, also if the options are invalid. */
 function registerWith(app: FastifyInstance, options: unknown, done: Done): void {
   try {
-    addTo(app, toLimits(options, undefined));
+    addTo(app, toFastifyLimits(SITE, options, undefined));
   } catch (error) {
     done(error as Error);
     return;
   }
   done();
-}
-
-function toLimits(first: unknown, second: unknown): FastifyLimits {
-  if (first instanceof Policy) {
-    const base = toPolicyLimit(SITE, first, (second ?? {}) as FastifyPolicyOptions);
-    return new FastifyLimits(SITE, { base });
-  }
-  if (second !== undefined) refuse(SITE, `takes options alone; got ${show(second)} besides them`);
-  return new FastifyLimits(SITE, asOptions(first));
-}
-
-function asOptions(options: unknown): FastifyOptions {
-  if (typeof options === "object" && options !== null) return options;
-  refuse(SITE, `needs a policy or an object of options, got ${show(options)}`);
 }
 
 function toPlugin(limits: FastifyLimits): FastifyRateLimit {
@@ -128,8 +103,8 @@ function toPlugin(limits: FastifyLimits): FastifyRateLimit {
   };
   return Object.assign(asPlugin(register), {
     status: (request: FastifyRequest, reply: FastifyReply) => {
-      const told = tellStatus(limits.base, request, reply);
-      if (isThenable(told)) told.catch((error) => reply.send(error));
+      const sent = sendStatus(limits.base, request, reply);
+      if (isThenable(sent)) sent.catch((error) => reply.send(error));
     },
     policy: limits.base.policy,
     close: () => limits.close(),
@@ -142,7 +117,7 @@ function addTo(app: FastifyInstance, limits: FastifyLimits): void {
   app.addHook("onRoute", (route) => {
     const limit = limits.addRoute(route);
     if (limit === undefined) return;
-    // A route's own hooks run after the application's, so that these may say first who the user is.
+    // A route's own hooks run after the application's, which may identify the user first.
     const before = route[limit.hook] ?? [];
     const hooks = Array.isArray(before) ? before : [before];
     route[limit.hook] = [...hooks, toRouteHook(limit)] as never;
@@ -152,20 +127,7 @@ function addTo(app: FastifyInstance, limits: FastifyLimits): void {
     toHook((request) => limits.of(request)),
   );
   app.addHook("onClose", () => limits.close());
-  if (!app.hasDecorator("createRateLimit")) {
-    let checks = 0;
-    app.decorate("createRateLimit", (options?: FastifyLimitOptions) =>
-      toCheck(options === undefined ? base : limits.alone(options, `check ${++checks}`)),
-    );
-  }
-  if (app.hasDecorator("rateLimit")) return;
-  let hooks = 0;
-  app.decorate("rateLimit", (options?: FastifyLimitOptions) => {
-    // Who was counted on the way to this hook is not counted again.
-    const own = options === undefined ? undefined : limits.alone(options, `hook ${++hooks}`);
-    const hook = toHook((request) => own ?? (request.rateLimit === null ? base : undefined));
-    return Object.defineProperty(hook, "name", { value: HOOK_NAME });
-  });
+  decorate(app, limits, toHook);
 }
 
 /** A function of its own and not a case of the next one, so that V8 inlines what it calls. */
@@ -183,7 +145,7 @@ function toHook(
   };
 }
 
-/** What a plugin decorates and hooks belongs to who registers it, and not to a scope of its own. */
+/** Decorators and hooks of the plugin apply to the scope that registers it, not to a scope of its own. */
 function asPlugin<T extends object>(plugin: T): T {
   return Object.assign(plugin, {
     [Symbol.for("skip-override")]: true,

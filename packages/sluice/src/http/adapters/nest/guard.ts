@@ -1,14 +1,11 @@
 // The guard of a NestJS application: takes requests through the request handler of the place that they are for.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common";
 import { Reflector } from "@nestjs/core";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
-import { readNodeBody } from "../../identity/body/node-body.js";
-import type { HttpRequest } from "../../identity/http-request.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, withoutFields } from "../../response/response-headers.js";
 import { passNode, setFields } from "../node/node-exchange.js";
@@ -16,6 +13,7 @@ import { OWN_LIMIT, type OwnLimit, SKIPPED, type Skipped } from "./decorators.js
 import type { NestCall } from "./limit-scope.js";
 import { NestLimits } from "./module-limits.js";
 import { RateLimitException } from "./nest-refusal.js";
+import { NestHttpRequest, toRaw } from "./nest-request.js";
 
 /** A request and its response, as the platform has them: Express or Fastify. */
 export interface NestExchange {
@@ -155,46 +153,4 @@ function toException(handled: HandledRequest, response: ServerResponse): RateLim
   const refusal = handled.refusal as Refusal;
   setFields(response, withoutFields(refusal.fields, BODY_FIELDS));
   return new RateLimitException(handled, refusal);
-}
-
-/** Fastify keeps the request of `node:http` inside its own; Express extends it. */
-function toRaw<T>(outer: object): T {
-  return ((outer as { raw?: object }).raw ?? outer) as T;
-}
-
-/** A request of either platform. */
-export class NestHttpRequest implements HttpRequest {
-  readonly raw: object;
-  readonly context: NestCall | undefined;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse | undefined;
-
-  constructor(request: object, response?: ServerResponse, call?: NestCall) {
-    this.raw = request;
-    this.context = call;
-    this.#response = response;
-    this.#request = toRaw(request);
-  }
-
-  get method(): string {
-    return this.#request.method ?? "GET";
-  }
-
-  get target(): string {
-    return (this.raw as { originalUrl?: string }).originalUrl ?? this.#request.url ?? "/";
-  }
-
-  get headers(): HttpRequest["headers"] {
-    return this.#request.headers;
-  }
-
-  get peer(): string | undefined {
-    return this.#request.socket.remoteAddress;
-  }
-
-  readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
-    const { body } = this.raw as { body?: unknown };
-    if (body !== undefined && body !== null) return toFields(body);
-    return readNodeBody(this.#request, bounds, this.#response);
-  }
 }

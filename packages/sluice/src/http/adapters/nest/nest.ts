@@ -26,10 +26,10 @@ import { type OptionSite, refuse, stringOf } from "../../../base/option-checks.j
 import { Policy } from "../../../rules/policy/policy.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { SkipRateLimit } from "./decorators.js";
-import { NestHttpRequest } from "./guard.js";
 import { type NestArguments, NestLimits } from "./module-limits.js";
 import type { NestOptions } from "./nest-options.js";
 import { RateLimitFilter, sendByAdapter } from "./nest-refusal.js";
+import { NestHttpRequest } from "./nest-request.js";
 
 export type * from "../../adapter-types.js";
 export { RateLimit, type Skipped, SkipRateLimit } from "./decorators.js";

@@ -39,13 +39,14 @@ import {
 import type { ExpressOptions, ValueOf } from "./express-options.js";
 import { type Answer, toAnswer } from "./express-refusal.js";
 import { ipKeyGenerator } from "./ip-key-generator.js";
+import { type SettleByResponse, toSettleByResponse } from "./settle-by-response.js";
 
 /** Options, validated and said in ours. */
 export interface ExpressSetup extends Entrance<Request> {
   /** Answers refused requests; undefined: as the request handler says. */
   readonly answer: Answer | undefined;
-  /** Whether a response counts; undefined: the rule knows. */
-  readonly isCounted: ValueOf<boolean> | undefined;
+  /** Settles requests by their response; undefined: the rule does. */
+  readonly settle: SettleByResponse | undefined;
   /** Where handlers find what was decided. */
   readonly info: InfoProperty;
   /** Whether `identity` says which proxies are trusted; if not, the app's `trust proxy` does. */
@@ -129,7 +130,7 @@ export function toExpressSetup(
         ? entrance.requestHandlerOf
         : unlessSkipped(skip, entrance.requestHandlerOf),
     answer: toAnswer(site, options),
-    isCounted: toIsCounted(options),
+    settle: toSettleByResponse(options),
     info: new InfoProperty(infoName ?? INFO_NAME),
     // Nor is there an address to be found where a function says who is who.
     knowsProxies: typeof own.key === "function" || knowsProxies(options),
@@ -145,7 +146,7 @@ export function toPolicySetup(
   return {
     ...toOneRequestHandler(site, policy, options),
     answer: undefined,
-    isCounted: undefined,
+    settle: undefined,
     info: new InfoProperty(INFO_NAME),
     knowsProxies: knowsProxies(options),
   };

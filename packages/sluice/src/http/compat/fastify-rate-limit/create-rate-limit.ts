@@ -6,7 +6,7 @@ import type { FixedWindowLimit } from "../../../limits/limits.js";
 import { chargesOf, type PolicyDecision } from "../../../rules/policy/policy-decision.js";
 import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import type { ErrorResponseContext } from "./fastify-options.js";
+import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
 import type { Hits } from "./refused-hits.js";
 import { keyIn } from "./request-key.js";
 import type { FastifyLimit } from "./route-limit.js";
@@ -34,6 +34,13 @@ export type RateLimitCheck = (
   request: FastifyRequest,
   options?: { readonly increment?: boolean },
 ) => Promise<CheckedState>;
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** A function that counts a request wherever a handler calls it; default: by the plugin's limit. */
+    createRateLimit(options?: FastifyLimitOptions): RateLimitCheck;
+  }
+}
 
 /** A function that counts requests under a limit. */
 export function toCheck(limit: FastifyLimit): RateLimitCheck {

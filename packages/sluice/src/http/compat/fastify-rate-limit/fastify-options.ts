@@ -1,11 +1,11 @@
 // The options of the Fastify plugin: ours, and those that users of @fastify/rate-limit know, which keep
 // their meaning.
 
-import type { FastifyRequest } from "fastify";
+import type { FastifyRequest, preHandlerHookHandler } from "fastify";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { Limit } from "../../../limits/limits.js";
 import type { Store } from "../../../stores/store.js";
-import type { RateLimitOptions } from "../../handler/http-options.js";
+import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import type { RefusalContext } from "../../response/refusal.js";
 import type { ForeignStoreClass } from "./custom-store.js";
 
@@ -72,6 +72,12 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   groupId?: string;
 }
 
+/** Options of the plugin over a policy. */
+export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {
+  /** Where in the life of a request it is counted; default `"onRequest"`. */
+  hook?: FastifyHook;
+};
+
 /** Options of the plugin without a policy. */
 export interface FastifyOptions extends Omit<FastifyLimitOptions, "store"> {
   /** Whether routes without `config.rateLimit`, and requests without a route, count; default true. */
@@ -85,6 +91,10 @@ export interface FastifyOptions extends Omit<FastifyLimitOptions, "store"> {
 }
 
 declare module "fastify" {
+  interface FastifyInstance {
+    /** A hook for a handler that has none of its own, such as that of 404; default: the plugin's limit. */
+    rateLimit(options?: FastifyLimitOptions): preHandlerHookHandler;
+  }
   interface FastifyContextConfig {
     /** Limits of this route alone, or `false` for none. */
     rateLimit?: FastifyLimitOptions | false;

@@ -1,9 +1,10 @@
 // Refusals as @fastify/rate-limit answers them: callbacks are notified, an error is thrown that Fastify's
 // error handling answers, and a caller that goes on after so many refusals gets 403.
 
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Store } from "../../../stores/store.js";
+import { replaceHead } from "../../adapters/node/response-head.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
@@ -100,6 +101,28 @@ export function toThrown(
   const after = formatTimeWindow(Math.ceil(ttlMs / 1000) * 1000);
   const context = { statusCode, ban: isBanned, after, max, ttl: ttlMs };
   return errorResponseBuilder?.(request, context) ?? new ExceededError(context);
+}
+
+const RESET = /^((?:X-)?RateLimit-Reset: )\d+|;t=\d+/gim;
+
+/**
+ * Shows another wait than the refusal's own, in every field that has one.
+ *
+ * @param lines - The RateLimit fields of the response.
+ * @param hidden - Fields that the response goes without.
+ */
+export function showWait(
+  reply: FastifyReply,
+  lines: string,
+  ttlMs: number,
+  hidden: ReadonlySet<string>,
+): void {
+  const seconds = Math.ceil(ttlMs / 1000);
+  replaceHead(
+    reply.raw,
+    lines.replace(RESET, (_, name?: string) => `${name ?? ";t="}${seconds}`),
+  );
+  if (!hidden.has("retry-after")) reply.header("Retry-After", `${seconds}`);
 }
 
 /** The number of refusals after which a caller is banned; with an invalid one, never. */

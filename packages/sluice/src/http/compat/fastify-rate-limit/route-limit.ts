@@ -17,7 +17,6 @@ import type { Policy } from "../../../rules/policy/policy.js";
 import { addressOf } from "../../adapters/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import {
-  type HttpOptions,
   RATE_LIMIT_OPTIONS,
   type RateLimitOptions,
   toRequestHandler,
@@ -25,7 +24,12 @@ import {
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { toWindowHandler, WindowHandlers } from "../window-handlers.js";
 import { ForeignLimit, type ForeignStore } from "./custom-store.js";
-import type { FastifyHook, FastifyLimitOptions, ValueByKey } from "./fastify-options.js";
+import type {
+  FastifyHook,
+  FastifyLimitOptions,
+  FastifyPolicyOptions,
+  ValueByKey,
+} from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
 import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
 import { HitCounter } from "./refused-hits.js";
@@ -118,7 +122,7 @@ const NOTHING: ReadonlySet<string> = new Set();
 export function toPolicyLimit(
   site: OptionSite,
   policy: Policy,
-  { hook, ...options }: HttpOptions<FastifyRequest> & { hook?: FastifyHook },
+  { hook, ...options }: FastifyPolicyOptions,
 ): FastifyLimit {
   const requestHandler = toRequestHandler(site, policy, options);
   return {

@@ -10,12 +10,23 @@ import {
   stringOf,
   whole,
 } from "../../../base/option-checks.js";
+import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import { type ForeignStore, toForeignOptions } from "./custom-store.js";
-import type { FastifyLimitOptions, FastifyOptions } from "./fastify-options.js";
-import { type FastifyLimit, HOOKS, toFastifyLimit, toForeignLimit } from "./route-limit.js";
+import type {
+  FastifyLimitOptions,
+  FastifyOptions,
+  FastifyPolicyOptions,
+} from "./fastify-options.js";
+import {
+  type FastifyLimit,
+  HOOKS,
+  toFastifyLimit,
+  toForeignLimit,
+  toPolicyLimit,
+} from "./route-limit.js";
 
 /** The name of hooks that `app.rateLimit()` makes. */
 export const HOOK_NAME = "sluiceRateLimit";
@@ -136,6 +147,19 @@ export class FastifyLimits {
     this.#made.push(limit);
     return limit;
   }
+}
+
+/** The limits of a plugin, from its arguments: a policy and options, or options alone. */
+export function toFastifyLimits(site: OptionSite, first: unknown, second: unknown): FastifyLimits {
+  if (first instanceof Policy) {
+    const base = toPolicyLimit(site, first, (second ?? {}) as FastifyPolicyOptions);
+    return new FastifyLimits(site, { base });
+  }
+  if (second !== undefined) refuse(site, `takes options alone; got ${show(second)} besides them`);
+  if (typeof first !== "object" || first === null) {
+    refuse(site, `needs a policy or an object of options, got ${show(first)}`);
+  }
+  return new FastifyLimits(site, first);
 }
 
 /** Routes that differ by their constraints alone count apart. */
