@@ -30,10 +30,10 @@ export function toPolicyAnswer(
   return `${text}}`;
 }
 
-function toResult({ rule, keyType, algorithm, cost, isShadow, verdict }: RuleResult): string {
+function toResult({ rule, keyType, algorithm, cost, shadow, verdict }: RuleResult): string {
   // What a rule counts by may name a header or an attribute: any text.
   const named = `"rule":"${rule}","keyType":${JSON.stringify(keyType)},"algorithm":"${algorithm}"`;
-  return `{${named},"cost":${cost},"isShadow":${isShadow},${numberFieldsOf(verdict)}}`;
+  return `{${named},"cost":${cost},"shadow":${shadow},${numberFieldsOf(verdict)}}`;
 }
 
 const units: JsonSchema = { type: ["integer", "null"], minimum: 0 };
@@ -57,10 +57,10 @@ const result: JsonSchema = {
     keyType: { type: "string" },
     algorithm: { type: "string" },
     cost: { type: "integer", minimum: 0 },
-    isShadow: { type: "boolean" },
+    shadow: { type: "boolean" },
     ...numbers,
   },
-  required: ["rule", "keyType", "algorithm", "cost", "isShadow", ...numberNames],
+  required: ["rule", "keyType", "algorithm", "cost", "shadow", ...numberNames],
   additionalProperties: false,
 };
 

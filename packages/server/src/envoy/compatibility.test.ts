@@ -25,7 +25,7 @@ const NAMES = {
 
 function makeAsk(descriptors: string, { modes, style, hits = 0 }: Setting = {}) {
   const limiter = limiterOf(`domain: web\ndescriptors:${descriptors}`, undefined, {
-    modes: { isShadow: false, isQuota: false, ...modes },
+    modes: { shadow: false, isQuota: false, ...modes },
     style: {
       responseHeaders: undefined,
       requestHeaders: undefined,
@@ -483,7 +483,7 @@ describe("SHADOW_MODE", () => {
         ],
       ],
     ],
-    { modes: { isShadow: true } },
+    { modes: { shadow: true } },
   );
 });
 

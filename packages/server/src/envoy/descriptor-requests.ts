@@ -16,7 +16,7 @@ export interface Ask {
   /** Whether the hits are given back. */
   readonly isRefund: boolean;
   /** Whether it never refuses the request. */
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   /** Whether it is one of those of which any that passes is enough. */
   readonly isQuota: boolean;
 }
@@ -31,7 +31,7 @@ export const NOTHING: Ask = {
   hits: 0,
   isSpent: false,
   isRefund: false,
-  isShadow: false,
+  shadow: false,
   isQuota: false,
 };
 
@@ -72,13 +72,13 @@ export function isNever({ rule }: Ask): boolean {
 }
 
 /** Whether a refusal of this one refuses the request. */
-export function isEnforced({ rule, isShadow, isQuota }: Ask): boolean {
-  return rule !== undefined && !isShadow && !isQuota;
+export function isEnforced({ rule, shadow, isQuota }: Ask): boolean {
+  return rule !== undefined && !shadow && !isQuota;
 }
 
 /** Whether a refusal of this one and of all others like it refuses the request. */
-export function isAnyOf({ isShadow, isQuota }: Ask): boolean {
-  return isQuota && !isShadow;
+export function isAnyOf({ shadow, isQuota }: Ask): boolean {
+  return isQuota && !shadow;
 }
 
 /** Whether one that is enforced is refused. */
@@ -89,7 +89,7 @@ export function isAnyRefused(asks: readonly Ask[], verdicts: Verdicts): boolean 
 /** Whether there are some of which any is enough, and none passes. Those in the shadow and without a limit pass. */
 export function isNoneOf(asks: readonly Ask[], verdicts: Verdicts): boolean {
   const isPassed = (ask: Ask, i: number) =>
-    ask.isQuota && (ask.isShadow || verdicts[i]?.allowed !== false);
+    ask.isQuota && (ask.shadow || verdicts[i]?.allowed !== false);
   return asks.some(isAnyOf) && !asks.some(isPassed);
 }
 

@@ -58,7 +58,7 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     rules: await read(),
     onDecided: (isAllowed, limitVerdicts) =>
       core.telemetry.decidedByLimits("envoy", isAllowed, limitVerdicts),
-    modes: { isShadow: config.shadowMode, isQuota: config.quotaMode },
+    modes: { shadow: config.shadowMode, isQuota: config.quotaMode },
     style: config,
   });
   const decider = new Decider(limiter, core.telemetry);

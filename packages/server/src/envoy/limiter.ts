@@ -35,12 +35,12 @@ export type OnDecided = (isAllowed: boolean, limitVerdicts: readonly LimitVerdic
 /** What holds for all limits, whatever their files say. */
 export interface Modes {
   /** Every request passes; the statuses say what was over its limit. */
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   /** Every limit is a quota: a request is refused only if all are over. */
   readonly isQuota: boolean;
 }
 
-const NO_MODES: Modes = { isShadow: false, isQuota: false };
+const NO_MODES: Modes = { shadow: false, isQuota: false };
 const PLAIN_STYLE: ResponseStyle = {
   responseHeaders: undefined,
   requestHeaders: undefined,
@@ -128,7 +128,7 @@ export class EnvoyLimiter {
         hits: Math.min(descriptor.hits ?? Math.max(1, hits), HITS_MAX),
         isSpent: descriptor.hits !== undefined && descriptor.hits > 1,
         isRefund: descriptor.isNegative,
-        isShadow: rule.isShadow || this.#modes.isShadow,
+        shadow: rule.shadow || this.#modes.shadow,
         isQuota: (rule.isQuota || this.#modes.isQuota) && rule.kind !== "unlimited",
       };
     });
@@ -270,13 +270,13 @@ export class EnvoyLimiter {
 
   #toCharges(asks: readonly Ask[], nowMs: number): Charge[] {
     const charges: Charge[] = [];
-    for (const { rule, key, hits, isShadow, isQuota } of asks) {
+    for (const { rule, key, hits, shadow, isQuota } of asks) {
       if (rule?.counter === undefined) continue;
       const { counter } = rule;
       const atMs = counter.limit.algorithm === "quota" ? this.#wallMs(nowMs) : nowMs;
       // Looking asks whether one hit would pass: with nothing left, the answer is no.
       const charge = { counter, key, cost: Math.max(1, hits), nowMs: atMs };
-      charges.push(isShadow || isQuota ? { ...charge, shadow: true } : charge);
+      charges.push(shadow || isQuota ? { ...charge, shadow: true } : charge);
     }
     return charges;
   }

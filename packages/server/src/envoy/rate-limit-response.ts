@@ -122,11 +122,11 @@ function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): Rat
 export function toLimitVerdicts(asks: readonly Ask[], verdicts: Verdicts): readonly LimitVerdict[] {
   const limitVerdicts: LimitVerdict[] = [];
   for (let i = 0; i < asks.length; i++) {
-    const { rule, key, hits, isShadow } = asks[i];
+    const { rule, key, hits, shadow } = asks[i];
     const verdict = verdicts[i];
     if (rule === undefined || verdict === undefined) continue;
     const { label, keyType } = rule;
-    limitVerdicts.push({ rule: label, keyType, key, cost: hits, isShadow, verdict });
+    limitVerdicts.push({ rule: label, keyType, key, cost: hits, shadow, verdict });
   }
   return limitVerdicts;
 }
@@ -135,7 +135,7 @@ function toStatus({ rule }: Ask, verdict: Verdict | undefined, nowMs: number): D
   if (rule === undefined) return NO_LIMIT;
   if (rule.kind === "unlimited" || verdict === undefined) return UNLIMITED;
   return {
-    code: verdict.allowed || rule.isShadow ? CODE.ok : CODE.overLimit,
+    code: verdict.allowed || rule.shadow ? CODE.ok : CODE.overLimit,
     currentLimit: rule.current,
     remaining: Math.min(verdict.remaining, UINT32_MAX),
     resetSeconds: toResetSeconds(rule.unitMs, verdict.resetMs, nowMs),

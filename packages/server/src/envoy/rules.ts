@@ -24,7 +24,7 @@ export interface EnvoyRule {
   /** The length of its unit; 0 if it has none. */
   readonly unitMs: number;
   readonly replaces: readonly string[];
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly isQuota: boolean;
   /** What answers carry while it passes. */
   readonly metadata: JsonObject | undefined;
@@ -190,13 +190,13 @@ function toLevels(
 }
 
 function toRule(descriptor: DescriptorConfig, path: Path): EnvoyRule | undefined {
-  const { limit: config, isShadow, isQuota, metadata } = descriptor;
+  const { limit: config, shadow, isQuota, metadata } = descriptor;
   if (config === undefined) return undefined;
   const { kind, limit, current, replaces, onStoreFailure } = config;
   const { label, keyType, counterOf } = path;
   const counter = limit === undefined ? undefined : counterOf(limit, onStoreFailure);
   const unitMs = UNIT_MS[current.unit];
-  const modes = { isShadow, isQuota };
+  const modes = { shadow, isQuota };
   return { kind, counter, current, unitMs, replaces, ...modes, metadata, label, keyType };
 }
 
@@ -211,7 +211,7 @@ function toOverride(
     current,
     unitMs: UNIT_MS[current.unit],
     replaces: [],
-    isShadow: false,
+    shadow: false,
     isQuota: false,
     metadata: undefined,
     // Its numbers and keys come with requests, which must not become labels.

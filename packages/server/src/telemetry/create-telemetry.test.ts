@@ -168,7 +168,7 @@ describe("metrics of decisions", () => {
     const verdict = { allowed: true, remaining: 1, retryAfterMs: 0, delayMs: 0 } as const;
     for (let i = 0; i < RULE_LABELS_MAX; i++) {
       const judged = { ...verdict, limit: 2, resetMs: 0, source: "memory" } as const;
-      const limit = { rule: `envoy-${i}`, keyType: "ip", key: "ip:1", cost: 1, isShadow: false };
+      const limit = { rule: `envoy-${i}`, keyType: "ip", key: "ip:1", cost: 1, shadow: false };
       telemetry.decidedByLimits("envoy", true, [{ ...limit, verdict: judged }]);
     }
     const policy = policyOf([login]);
@@ -246,7 +246,7 @@ describe("decisions that no policy made", () => {
     keyType: "path",
     key: "path=/secret",
     cost: 1,
-    isShadow: false,
+    shadow: false,
     verdict: { allowed: true, delayMs: 0, source: "memory" },
   } as const;
   const refusal = { ...limitVerdict, verdict: { ...limitVerdict.verdict, allowed: false } };
@@ -255,7 +255,7 @@ describe("decisions that no policy made", () => {
     const { telemetry, lines } = loud({ chance: () => 0.9 }, 0.5);
     telemetry.decidedByLimits("envoy", true, [limitVerdict]);
     telemetry.decidedByLimits("envoy", false, [{ ...limitVerdict, rule: "edge/user" }, refusal]);
-    telemetry.decidedByLimits("envoy", true, [{ ...refusal, rule: "edge/dark", isShadow: true }]);
+    telemetry.decidedByLimits("envoy", true, [{ ...refusal, rule: "edge/dark", shadow: true }]);
     telemetry.decidedByLimits("envoy", true, []);
     const of = (rule: string, outcome: string) =>
       `rule="edge/${rule}",endpoint="*",key_type="path",outcome="${outcome}"`;

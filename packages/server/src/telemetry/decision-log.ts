@@ -86,7 +86,7 @@ export class DecisionLog {
   #write(
     listener: ListenerName,
     isAllowed: boolean,
-    bound: Omit<LimitVerdict, "isShadow"> | undefined,
+    bound: Omit<LimitVerdict, "shadow"> | undefined,
   ): void {
     const line = {
       listener,

@@ -1,7 +1,7 @@
 // Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
 // found once, and everything else waits until somebody asks.
 
-import type { Source } from "sluice";
+import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
 import { DistinctKeys } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
@@ -44,7 +44,7 @@ export interface TallyOptions {
 /** Numbers of decisions by rule, listener, source and type of key. */
 export class DecisionTally {
   readonly listeners = new Map<ListenerName, ListenerCounts>();
-  readonly sources: Record<Source, number> = {
+  readonly sources: Record<DecisionSource, number> = {
     memory: 0,
     store: 0,
     lease: 0,
@@ -97,9 +97,9 @@ export class DecisionTally {
   ): void {
     this.#begin(isAllowed);
     this.#reason = "limit";
-    for (const { rule, keyType, key, isShadow, verdict } of limitVerdicts) {
+    for (const { rule, keyType, key, shadow, verdict } of limitVerdicts) {
       this.#note(verdict, key);
-      this.#countCharge(this.#options.meters.named(listener, rule, keyType), key, isShadow, true);
+      this.#countCharge(this.#options.meters.named(listener, rule, keyType), key, shadow, true);
     }
     this.#countListener(listener, limitVerdicts.length > 0);
     const bound = limitVerdicts.find(({ verdict }) => !verdict.allowed) ?? limitVerdicts[0];
@@ -165,12 +165,12 @@ export class DecisionTally {
     this.#rule = undefined;
   }
 
-  #countCharge(meter: RuleMeter, key: string, isShadow: boolean, isKnown: boolean): void {
+  #countCharge(meter: RuleMeter, key: string, shadow: boolean, isKnown: boolean): void {
     meter.rollTo(this.#period);
     if (meter.hottest.hit(key)) meter.hotKeysDetected++;
     meter.keys ??= this.#keysOf(meter.keyType);
     meter.keys.add(key);
-    if (isShadow) this.#countShadow(meter, isKnown);
+    if (shadow) this.#countShadow(meter, isKnown);
     else this.#countEnforced(meter);
     this.#refusedKey = undefined;
     this.#isRuleDelayed = false;

@@ -27,7 +27,7 @@ export interface LimitVerdict {
   /** Who was counted; it is hashed wherever it is shown. */
   readonly key: string;
   readonly cost: number;
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly verdict: CountedVerdict;
 }
 

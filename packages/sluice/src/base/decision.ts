@@ -1,7 +1,7 @@
 // The answer to a charge, and the answer to a request: the verdicts of its charges, combined.
 
 /** Where an answer came from. */
-export type Source = "memory" | "store" | "lease" | "deny-cache" | "fallback";
+export type DecisionSource = "memory" | "store" | "lease" | "deny-cache" | "fallback";
 
 /** The answer to one charge. All durations are in milliseconds from now. */
 export interface Verdict {
@@ -16,7 +16,7 @@ export interface Verdict {
   readonly resetMs: number;
   /** How long an admitted request has to wait before it goes on. */
   readonly delayMs: number;
-  readonly source: Source;
+  readonly source: DecisionSource;
   /**
    * How long the key is still blocked, Infinity if until it is unblocked. Absent if it is not: then the limit
    * itself answered.

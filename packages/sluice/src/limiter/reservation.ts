@@ -2,7 +2,7 @@
 // of N concurrent places. Each gives back once; what it holds is known to the store by receipts.
 
 import { type AtTime, toTime } from "../base/clock.js";
-import type { Decision, Source } from "../base/decision.js";
+import type { Decision, DecisionSource } from "../base/decision.js";
 import { SluiceError } from "../base/errors.js";
 import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import { toCost } from "./verb-input.js";
@@ -47,7 +47,7 @@ abstract class HeldDecision implements Decision {
   readonly retryAfterMs: number;
   readonly resetMs: number;
   readonly delayMs: number;
-  readonly source: Source;
+  readonly source: DecisionSource;
   readonly blockedMs: number | undefined;
   #settle: Settle | undefined;
 

@@ -64,7 +64,7 @@ export type SettleBy =
   | { readonly kind: "header"; readonly name: string };
 
 /** Which responses are counted: `isCounted` says whether the listed ones are, or all others. */
-export interface When {
+export interface ResponseCondition {
   /** Whole statuses, and classes as 1 to 5. */
   readonly statuses: readonly number[];
   readonly isCounted: boolean;
@@ -98,7 +98,7 @@ export interface Rule {
   /** Present: the cost is reserved, and settled when the response is there. */
   readonly settle: SettleBy | undefined;
   /** Present: reserved, and given back if the response is not one of these. */
-  readonly when: When | undefined;
+  readonly when: ResponseCondition | undefined;
   readonly onExceed: "reject" | "delay" | "shadow";
   /** The longest wait under `onExceed: "delay"`. */
   readonly delayMsMax: number;

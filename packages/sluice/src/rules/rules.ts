@@ -47,16 +47,16 @@ export type {
 } from "./policy/policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { RuleState } from "./policy/policy-peek.js";
-export type { Identify, Needs } from "./policy/policy-request.js";
+export type { Identify, RequestNeeds } from "./policy/policy-request.js";
 export type {
   Consistency,
   Cost,
   Dimension,
   Exempt,
   Match,
+  ResponseCondition,
   Rule,
   RuleSet,
   SettleBy,
-  When,
 } from "./rule.js";
 export { type RulesHolder, type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

@@ -131,7 +131,7 @@ describe("a file is read", () => {
       `domain: a
 descriptors:
   - { key: k, value: x*, shadow_mode: yes, quota_mode: on, detailed_metric: true, value_to_metric: false, share_threshold: true }`,
-      { descriptors: [{ isShadow: true, isQuota: true, isShared: true }] },
+      { descriptors: [{ shadow: true, isQuota: true, isShared: true }] },
     ],
     [
       "with share_threshold for a star inside the value",

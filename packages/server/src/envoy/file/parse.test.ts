@@ -40,7 +40,7 @@ descriptors:
           key: "user",
           value: "a*",
           place: "ratelimit.yaml:4",
-          isShadow: true,
+          shadow: true,
           isQuota: false,
           isShared: true,
           limit: {

@@ -16,7 +16,7 @@ export interface DescriptorConfig {
   /** `ratelimit.yaml:14`. */
   readonly place: string;
   readonly limit: LimitConfig | undefined;
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly isQuota: boolean;
   /** Whether all values that the wildcard matches share one counter. */
   readonly isShared: boolean;
@@ -131,7 +131,7 @@ class FileParser {
       value,
       place: source.placeOf(item),
       limit: this.#limit(fields.get("rate_limit")),
-      isShadow: truth("shadow_mode"),
+      shadow: truth("shadow_mode"),
       isQuota: truth("quota_mode"),
       isShared,
       metadata: parseMetadata(source, fields.get("metadata")),

@@ -4,7 +4,7 @@
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
 import { chargesOf, PolicyDecision, type RequestEnd } from "../../rules/policy/policy-decision.js";
-import type { ShortAnswer } from "../../rules/policy/single-rule-path.js";
+import type { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
 import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
 import type { Wait } from "./delays.js";
@@ -41,13 +41,13 @@ export class HandledRequest implements RateLimitInfo {
   readonly #wait: Wait | undefined;
   readonly #host: HandledRequestHost;
   readonly #request: unknown;
-  #decided: PolicyDecision | ShortAnswer;
+  #decided: PolicyDecision | SingleRuleAnswer;
   #cost: MaybePromise<number | undefined>;
 
   constructor(
     host: HandledRequestHost,
     request: unknown,
-    decided: PolicyDecision | ShortAnswer,
+    decided: PolicyDecision | SingleRuleAnswer,
     lines: string,
     refusal: Refusal | undefined,
     wait: Wait | undefined,
@@ -85,7 +85,7 @@ export class HandledRequest implements RateLimitInfo {
   get needsBytes(): boolean {
     return (
       this.decision.isHeld &&
-      chargesOf(this.decision).some(({ rule }) => rule.rule.settle?.kind === "bytes")
+      chargesOf(this.decision).some(({ rule }) => rule.definition.settle?.kind === "bytes")
     );
   }
 

@@ -8,9 +8,9 @@ import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
 import { type Policy, shortWayOf } from "../../rules/policy/policy.js";
 import { chargesOf, PolicyDecision } from "../../rules/policy/policy-decision.js";
-import type { AdmitOptions, Needs } from "../../rules/policy/policy-request.js";
+import type { AdmitOptions, RequestNeeds } from "../../rules/policy/policy-request.js";
 import { refuseIfDelayed } from "../../rules/policy/request-charges.js";
-import { ShortAnswer } from "../../rules/policy/single-rule-path.js";
+import { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
 import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
@@ -105,7 +105,9 @@ export class RequestHandler implements HandledRequestHost {
   resetKey(key: string): MaybePromise<void> {
     return andThen(this.peekKey(key), (decision) => {
       const [charge] = chargesOf(decision);
-      return charge === undefined ? undefined : this.policy.reset(charge.rule.rule.id, charge.key);
+      return charge === undefined
+        ? undefined
+        : this.policy.reset(charge.rule.definition.id, charge.key);
     });
   }
 
@@ -163,11 +165,11 @@ export class RequestHandler implements HandledRequestHost {
     const ip = this.#identity.addressOf(view);
     const answer = ip === undefined ? undefined : way.decide(ip);
     if (answer === undefined) return undefined;
-    if (answer instanceof ShortAnswer) return this.#toShortHandled(view, answer);
+    if (answer instanceof SingleRuleAnswer) return this.#toShortHandled(view, answer);
     return answer.then((late) => this.#toShortHandled(view, late));
   }
 
-  #toShortHandled(view: HttpRequest, answer: ShortAnswer): HandledRequest {
+  #toShortHandled(view: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
     // A fallback knows less about the limit than the short form of the fields shows.
     if (!allowed || source === "fallback") return this.#toHandledRequest(view, answer.toDecision());
@@ -190,7 +192,7 @@ export class RequestHandler implements HandledRequestHost {
     const identify =
       this.#isKeyed || !this.policy.needsIdentity
         ? undefined
-        : (needs: Needs) => this.#identify(view, shown, attributes, needs);
+        : (needs: RequestNeeds) => this.#identify(view, shown, attributes, needs);
     const { requestId: idOf } = this.#setup;
     const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
     if (identify === undefined && requestId === undefined) return undefined;
@@ -201,7 +203,7 @@ export class RequestHandler implements HandledRequestHost {
     view: HttpRequest,
     shown: RequestFacts,
     attributes: Attributes | undefined,
-    needs: Needs,
+    needs: RequestNeeds,
   ): MaybePromise<Facts> {
     return andThen(this.#identity.identify(view, shown, needs), (known) =>
       withAttributes(known, attributes),
@@ -276,7 +278,7 @@ function namedCaller({ user, apiKey, tenant }: Facts): string {
 }
 
 /** Who asks how it stands sends no body. */
-const NO_BODY: Needs = { body: false };
+const NO_BODY: RequestNeeds = { body: false };
 
 /** Anything else would be the same id for all requests, of which only the first would count. */
 function toRequestId(answer: unknown): string | undefined {

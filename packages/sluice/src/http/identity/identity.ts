@@ -5,7 +5,7 @@
 import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
-import type { Needs } from "../../rules/policy/policy-request.js";
+import type { RequestNeeds } from "../../rules/policy/policy-request.js";
 import { RequestFacts } from "./facts.js";
 import type { HttpRequest } from "./http-request.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
@@ -63,7 +63,7 @@ export class Identity {
    * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
    * be waited for. Rejects with what a function in code threw.
    */
-  identify(view: HttpRequest, known: Facts, needs: Needs): MaybePromise<Facts> {
+  identify(view: HttpRequest, known: Facts, needs: RequestNeeds): MaybePromise<Facts> {
     const facts = known instanceof RequestFacts ? known : this.read(view);
     const { claimSources, jwt, functions, body } = this.#setup;
     const tasks: MaybePromise<void>[] = [];

@@ -16,7 +16,7 @@ export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter
 }
 
 function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
-  const { id, settle } = rule.rule;
+  const { id, settle } = rule.definition;
   const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
   const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.limit)}`;
   const windowMs = windowMsOf(ruleLimit.limit);

@@ -17,7 +17,9 @@ export class PartitionKey {
 
   /** `;pk=:…:`, the same for the same rule and key, on every node that has the secret. */
   parameterOf({ rule, key }: Pick<RuleCharge, "rule" | "key">): string {
-    const digest = createHmac("sha256", this.#secret).update(`${rule.rule.id}\n${key}`).digest();
+    const digest = createHmac("sha256", this.#secret)
+      .update(`${rule.definition.id}\n${key}`)
+      .digest();
     return `;pk=:${digest.toString("base64", 0, BYTES)}:`;
   }
 }

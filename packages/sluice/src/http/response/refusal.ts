@@ -166,7 +166,7 @@ function toWritten(written: WrittenBody): WrittenBody {
 function namesOf(decision: PolicyDecision): string[] {
   const names: string[] = [];
   for (const charge of chargesOf(decision)) {
-    const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.rule.isExposed;
+    const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.definition.isExposed;
     if (isNamed) names.push(textsOf(charge).name);
   }
   return names;

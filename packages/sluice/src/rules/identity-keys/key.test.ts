@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { looksSecret } from "../../stores/redis/keys.js";
 import type { Facts } from "../facts.js";
-import { Subject } from "../match/subject.js";
+import { NormalizedRequest } from "../match/normalized-request.js";
 import type { Dimension } from "../rule.js";
 import { compileKey, describeKey, needsIdentity, VALUE_LENGTH_MAX } from "./key.js";
 import { toLoginName, toValue } from "./normalize-string.js";
@@ -17,7 +17,7 @@ const user: Dimension = { kind: "user" };
 const tenant: Dimension = { kind: "tenant" };
 
 function keyOf(dimensions: readonly Dimension[], facts: Partial<Facts>, paths: string[] = []) {
-  return compileKey(dimensions, paths)(new Subject({ ...base, ...facts }, 64));
+  return compileKey(dimensions, paths)(new NormalizedRequest({ ...base, ...facts }, 64));
 }
 
 const everything: Facts = {
@@ -260,7 +260,7 @@ describe("an endpoint", () => {
     expect(endpoint("/")).toBe("endpoint:GET /");
   });
 
-  it("is found by either reading of a path with dots", () => {
+  it("is found by either variant of a path with dots", () => {
     expect(endpoint("/users/..", ["/users/:id"])).toBe("endpoint:GET /users/:id");
     expect(endpoint("/x/../users/1", ["/users/:id"])).toBe("endpoint:GET /users/:id");
   });

@@ -3,6 +3,7 @@
 // two. Secrets stand in it by their hash, and so do values that are too long.
 
 import type { Facts } from "../facts.js";
+import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { ReadPath } from "../match/path.js";
 import {
   fillPattern,
@@ -11,7 +12,6 @@ import {
   toPathText,
   toPattern,
 } from "../match/path-pattern.js";
-import type { Subject } from "../match/subject.js";
 import type { Dimension } from "../rule.js";
 import { toSubnet } from "./address.js";
 import { toDigest } from "./digest.js";
@@ -20,7 +20,7 @@ import { toHeaderValue, toLoginName, toValue } from "./normalize-string.js";
 import { isSecretName } from "./secret-names.js";
 
 /** The key of a request under some dimensions; undefined if it lacks one of them. */
-export type KeyOf = (subject: Subject) => string | undefined;
+export type KeyOf = (request: NormalizedRequest) => string | undefined;
 
 /** Values that are longer when written out are replaced by a digest. */
 export const VALUE_LENGTH_MAX = 256;
@@ -36,17 +36,21 @@ export function compileKey(dimensions: readonly Dimension[], paths: readonly str
   const parts = dimensions.map((dimension) => compilePart(dimension, paths));
   const [first, second] = parts;
   if (parts.length === 1) return first;
-  if (parts.length === 2) return (subject) => join(first(subject), subject, second);
-  return (subject) => {
-    let key = first(subject);
-    for (let i = 1; i < parts.length; i++) key = join(key, subject, parts[i]);
+  if (parts.length === 2) return (request) => join(first(request), request, second);
+  return (request) => {
+    let key = first(request);
+    for (let i = 1; i < parts.length; i++) key = join(key, request, parts[i]);
     return key;
   };
 }
 
-function join(key: string | undefined, subject: Subject, part: KeyOf): string | undefined {
+function join(
+  key: string | undefined,
+  request: NormalizedRequest,
+  part: KeyOf,
+): string | undefined {
   if (key === undefined) return undefined;
-  const text = part(subject);
+  const text = part(request);
   return text === undefined ? undefined : `${key}|${text}`;
 }
 
@@ -118,9 +122,9 @@ function compileEndpoint(prefix: string, patterns: readonly PathPattern[]): KeyO
 }
 
 function toEndpointPath({ segments, others }: ReadPath, patterns: readonly PathPattern[]): string {
-  for (const reading of others.length === 0 ? [segments] : [segments, ...others]) {
+  for (const variant of others.length === 0 ? [segments] : [segments, ...others]) {
     for (const pattern of patterns) {
-      if (fitsPattern(pattern, reading)) return fillPattern(pattern, reading);
+      if (fitsPattern(pattern, variant)) return fillPattern(pattern, variant);
     }
   }
   return toPathText(segments);

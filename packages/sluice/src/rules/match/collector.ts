@@ -3,12 +3,12 @@
 // a thousand rules for a thousand hosts cost one look-up.
 
 import { type Condition, type Field, isMet } from "./field.js";
-import type { Subject } from "./subject.js";
+import type { NormalizedRequest } from "./normalized-request.js";
 
 /** Finds candidates. */
 export interface Collector<C> {
   /** Adds those whose conditions a request meets; one may be added twice, and in any order. */
-  collect(subject: Subject, found: C[]): void;
+  collect(request: NormalizedRequest, found: C[]): void;
 }
 
 /** A candidate, and what is still to be asked of a request before it is one of its own. */
@@ -69,9 +69,9 @@ class Single<C> implements Collector<C> {
     this.#conditions = conditions;
   }
 
-  collect(subject: Subject, found: C[]): void {
+  collect(request: NormalizedRequest, found: C[]): void {
     for (const condition of this.#conditions) {
-      if (!isMet(condition, subject)) return;
+      if (!isMet(condition, request)) return;
     }
     found.push(this.#candidate);
   }
@@ -85,8 +85,8 @@ class Several<C> implements Collector<C> {
     this.#singles = singles;
   }
 
-  collect(subject: Subject, found: C[]): void {
-    for (const single of this.#singles) single.collect(subject, found);
+  collect(request: NormalizedRequest, found: C[]): void {
+    for (const single of this.#singles) single.collect(request, found);
   }
 }
 
@@ -106,13 +106,13 @@ class Listed<C> implements Collector<C> {
     this.#others = others;
   }
 
-  collect(subject: Subject, found: C[]): void {
-    this.#others.collect(subject, found);
+  collect(request: NormalizedRequest, found: C[]): void {
+    this.#others.collect(request, found);
     for (const { field, byValue } of this.#listings) {
-      const value = field.read(subject);
+      const value = field.read(request);
       if (value === undefined) continue;
-      byValue.get(value)?.collect(subject, found);
-      for (const covering of field.covers(subject)) byValue.get(covering)?.collect(subject, found);
+      byValue.get(value)?.collect(request, found);
+      for (const covering of field.covers(request)) byValue.get(covering)?.collect(request, found);
     }
   }
 }

@@ -3,14 +3,14 @@
 
 import { toHeaderValue, toValue } from "../identity-keys/normalize-string.js";
 import type { Match } from "../rule.js";
-import type { Subject } from "./subject.js";
+import type { NormalizedRequest } from "./normalized-request.js";
 
 /** One thing that conditions look at. */
 export interface Field {
   /** What a request has there; undefined if nothing. */
-  read(subject: Subject): string | undefined;
+  read(request: NormalizedRequest): string | undefined;
   /** Under what else it is covered: `*.example.com` for a host, GET for HEAD. */
-  covers(subject: Subject): readonly string[];
+  covers(request: NormalizedRequest): readonly string[];
 }
 
 /** What a rule asks of a field: one of some values or, without values, that it is there. */
@@ -23,11 +23,11 @@ const NONE: readonly string[] = [];
 const GET_ONLY: readonly string[] = ["GET"];
 
 /** Whether a request is what a condition asks for. */
-export function isMet({ field, values }: Condition, subject: Subject): boolean {
-  const value = field.read(subject);
+export function isMet({ field, values }: Condition, request: NormalizedRequest): boolean {
+  const value = field.read(request);
   if (value === undefined) return false;
   if (values === undefined || values.has(value)) return true;
-  for (const covering of field.covers(subject)) {
+  for (const covering of field.covers(request)) {
     if (values.has(covering)) return true;
   }
   return false;
@@ -40,7 +40,7 @@ const METHOD: Field = {
 
 const HOST: Field = {
   read: ({ host }) => host,
-  covers: (subject) => subject.wildcards,
+  covers: (request) => request.wildcards,
 };
 
 /** Where no pattern covers several hosts, what might is not even listed. */

@@ -3,8 +3,8 @@
 import type { Match } from "../rule.js";
 import { type Collector, CollectorMaker, type Open } from "./collector.js";
 import { Fields } from "./field.js";
+import type { NormalizedRequest } from "./normalized-request.js";
 import { type PathPattern, toPattern } from "./path-pattern.js";
-import type { Subject } from "./subject.js";
 import { PathTrie } from "./trie.js";
 
 /** Beyond so many entries for one request insertion would take longer than sorting. */
@@ -39,26 +39,26 @@ export class MatchIndex<T> {
   }
 
   /** The entries that a request falls under, in their order, each once. */
-  match(subject: Subject): readonly T[] {
+  match(request: NormalizedRequest): readonly T[] {
     if (this.#isUnconditional) return this.#entries;
-    const places = this.#find(subject);
+    const places = this.#find(request);
     if (!isInOrder(places)) putInOrder(places);
     return places.map((place) => this.#entries[place]);
   }
 
   /** Whether a request falls under any entry. */
-  matchesAny(subject: Subject): boolean {
+  matchesAny(request: NormalizedRequest): boolean {
     if (this.#isUnconditional) return this.#entries.length > 0;
-    return this.#find(subject).length > 0;
+    return this.#find(request).length > 0;
   }
 
-  #find(subject: Subject): number[] {
+  #find(request: NormalizedRequest): number[] {
     const places: number[] = [];
-    this.#everywhere.collect(subject, places);
+    this.#everywhere.collect(request, places);
     if (this.#trie === undefined) return places;
-    const { segments, others } = subject.path;
-    this.#trie.collect(segments, subject, places);
-    for (let i = 0; i < others.length; i++) this.#trie.collect(others[i], subject, places);
+    const { segments, others } = request.path;
+    this.#trie.collect(segments, request, places);
+    for (let i = 0; i < others.length; i++) this.#trie.collect(others[i], request, places);
     return places;
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Match } from "../rule.js";
 import { MatchIndex } from "./match-index.js";
-import type { Subject } from "./subject.js";
+import type { NormalizedRequest } from "./normalized-request.js";
 
 /** Something with a match, in the order in which matches are listed. */
 export interface Matchable {
@@ -26,16 +26,16 @@ export class Matcher<T extends Matchable> {
   }
 
   /** The entries that match, in their order, each once. */
-  match(subject: Subject): readonly T[] {
-    return this.#entries.match(subject);
+  match(request: NormalizedRequest): readonly T[] {
+    return this.#entries.match(request);
   }
 
   /**
    * Whether any entry could match, whoever the caller turns out to be: by what every request shows,
    * whatever its attributes. False only if none will.
    */
-  mayMatch(subject: Subject): boolean {
-    return !this.isEmpty && this.#shown.matchesAny(subject);
+  mayMatch(request: NormalizedRequest): boolean {
+    return !this.isEmpty && this.#shown.matchesAny(request);
   }
 }
 

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPath } from "./path.js";
 import { fitsPattern, toPattern } from "./path-pattern.js";
-import { PATTERN_SEGMENTS_MAX, READINGS_MAX } from "./path-variants.js";
+import { PATH_VARIANTS_MAX, PATTERN_SEGMENTS_MAX } from "./path-variants.js";
 
 function fits(pattern: string, target: string): boolean {
   const { segments, others } = readPath(target);
-  return [segments, ...others].some((reading) => fitsPattern(toPattern(pattern), reading));
+  return [segments, ...others].some((variant) => fitsPattern(toPattern(pattern), variant));
 }
 
 describe("a path that servers differ about", () => {
@@ -55,20 +55,20 @@ describe("a path that servers differ about", () => {
     expect(fits(pattern, target)).toBe(false);
   });
 
-  it("has one reading where servers agree", () => {
+  it("has one variant where servers agree", () => {
     for (const target of ["/a", "/a/B%20c/é", "/a?x//y", "http://example.com/a/b", "/a.b/c.."]) {
       expect(readPath(target).others).toEqual([]);
     }
   });
 
-  it("has no reading twice, none deeper than patterns, and not more than the bound", () => {
+  it("has no variant twice, none deeper than patterns, and not more than the bound", () => {
     const part = fc.constantFrom(..."/ \\ ; # ? . .. %2e a B é x:// * :".split(" "));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 80 }), (parts) => {
         const { others } = readPath(parts.join(""));
         const texts = new Set(others.map((segments) => JSON.stringify(segments)));
         expect(texts.size).toBe(others.length);
-        expect(others.length).toBeLessThanOrEqual(READINGS_MAX);
+        expect(others.length).toBeLessThanOrEqual(PATH_VARIANTS_MAX);
         for (const segments of others) {
           expect(segments.length).toBeLessThanOrEqual(PATTERN_SEGMENTS_MAX + 1);
         }

@@ -1,7 +1,7 @@
-// What servers take a path for that they differ about: one with backslashes, `;parameters`, a fragment,
-// dot segments, empty segments, or a host before it. Which of them stands behind a limiter is not known,
-// so a rule is about a path if it is about any of these readings. Beside a router that reads a path in
-// yet another way a rule could be escaped; a reading too many only counts a strange request twice.
+// Servers disagree about paths with backslashes, `;parameters`, a fragment, dot segments, empty segments or a
+// host in front. Sluice can't know which server handles the request, so a rule matches a path if it matches any
+// of its variants. A missing variant would let a request bypass a rule; a variant too many only counts an
+// unusual request under one more rule.
 
 import { foldCase } from "../identity-keys/normalize-string.js";
 import { decodeOnce } from "./percent-decode.js";
@@ -9,28 +9,28 @@ import { decodeOnce } from "./percent-decode.js";
 /** The most segments of a pattern, and so the deepest that matching looks into any path. */
 export const PATTERN_SEGMENTS_MAX = 32;
 
-/** The most readings: up to three paths, as five texts, with dots or without, each split in three ways. */
-export const READINGS_MAX = 3 * 5 * 2 * 3;
+/** The most variants: up to three paths, as five texts, with dots or without, each split in three ways. */
+export const PATH_VARIANTS_MAX = 3 * 5 * 2 * 3;
 
 type Segments = readonly string[];
 
 /**
- * The readings of a path, each once; of each as many segments as a pattern can ask for, and one more.
+ * The variants of a path, each once, cut after one segment more than a pattern can have.
  *
  * @param paths - What may be the path, with or without a query and a fragment, without its first slash.
  * @param hasDots - Whether a segment is `.` or `..`, in any spelling.
  */
-export function toReadings(paths: readonly string[], hasDots: boolean): readonly Segments[] {
+export function toPathVariants(paths: readonly string[], hasDots: boolean): readonly Segments[] {
   const texts = new Set(paths.flatMap(toTexts));
   if (hasDots) for (const text of [...texts]) texts.add(resolveAsUrl(text));
-  const readings = new Readings();
+  const variants = new PathVariants();
   for (const text of texts) {
-    readings.add(text, true);
+    variants.add(text, true);
     // Routers that ignore a last slash ignore one, and may fill a parameter before it with nothing.
-    if (text.endsWith("/")) readings.add(text.slice(0, -1), true);
-    readings.add(text, false);
+    if (text.endsWith("/")) variants.add(text.slice(0, -1), true);
+    variants.add(text, false);
   }
-  return readings.list;
+  return variants.list;
 }
 
 /** A path as the text that servers split at its slashes. */
@@ -71,10 +71,10 @@ function resolveAsUrl(text: string): string {
   return kept.join("/");
 }
 
-/** Readings, none of them twice. */
-class Readings {
+/** A list of variants without duplicates. */
+class PathVariants {
   readonly list: Segments[] = [];
-  /** Segments by how they are written: the readings of a path have most of them in common. */
+  /** Segments by how they are written: the variants of a path share most of them. */
   readonly #known = new Map<string, string>();
 
   /** Adds what a text is when it is split at its slashes, with its empty segments or without. */

@@ -140,10 +140,10 @@ describe("a path", () => {
     "\\\\host\\api\\login",
     "//host/x/../api/login?y",
   ])("are also read as the URL standard does: %s", (target) => {
-    const readings = [readPath(target).segments, ...readPath(target).others];
-    expect(readings).toContainEqual(["api", "login"]);
+    const variants = [readPath(target).segments, ...readPath(target).others];
+    expect(variants).toContainEqual(["api", "login"]);
     const { pathname } = new URL(target, "http://base");
-    expect(readings).toContainEqual(toPathSegments(pathname));
+    expect(variants).toContainEqual(toPathSegments(pathname));
   });
 
   it("has one form: reading it again changes nothing", () => {

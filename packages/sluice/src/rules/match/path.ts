@@ -1,13 +1,13 @@
 // Paths, normalised once, so that no other way of writing a path escapes the rule that is about it:
 // case, percent-escapes, doubled and trailing slashes, dot segments, `;parameters`, Unicode form, and
 // the scheme and host of a whole URL make no difference. Where servers differ about a path it has
-// further readings. The work is linear in the length of the path.
+// variants. The work is linear in the length of the path.
 //
 // An escaped slash stays part of its segment, as the routers of Express, Fastify and Hono have it.
 // Servers exist that take it for a slash: in front of those a rule should name the whole prefix.
 
 import { foldCase } from "../identity-keys/normalize-string.js";
-import { toReadings } from "./path-variants.js";
+import { toPathVariants } from "./path-variants.js";
 import { decodeOnce } from "./percent-decode.js";
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
@@ -31,8 +31,8 @@ export interface ReadPath {
   /** The segments, none for `/`. A segment holds a slash only where it was escaped. */
   readonly segments: readonly string[];
   /**
-   * What other servers take it for, if it is a path that servers differ about; see {@link toReadings}.
-   * A rule is about a path if it is about any reading of it.
+   * What other servers take it for, if it is a path that servers differ about; see {@link toPathVariants}.
+   * A rule is about a path if it is about any variant of it.
    */
   readonly others: readonly (readonly string[])[];
 }
@@ -78,7 +78,7 @@ export function readPath(target: string): ReadPath {
   }
   if (isOdd || hasDots) {
     const primary = hasDots ? resolveDots(segments) : segments;
-    return { segments: primary, others: toReadings(toPaths(target, start), hasDots) };
+    return { segments: primary, others: toPathVariants(toPaths(target, start), hasDots) };
   }
   // Behind the last slash some routers see one more segment, empty, and fill a parameter with it.
   return { segments, others: endsEmpty ? [[...segments, ""]] : NO_OTHERS };

@@ -3,8 +3,8 @@
 // path, so that no path, and no pattern, makes the walk longer than the patterns are altogether.
 
 import type { Collector } from "./collector.js";
+import type { NormalizedRequest } from "./normalized-request.js";
 import type { PathPattern } from "./path-pattern.js";
-import type { Subject } from "./subject.js";
 
 /** Patterns, each with what is about it. */
 export class PathTrie<C> {
@@ -28,8 +28,8 @@ export class PathTrie<C> {
   }
 
   /** Adds what is about the patterns that these segments fit. */
-  collect(segments: readonly string[], subject: Subject, found: C[]): void {
-    collectFrom(this.#root, 0, segments, subject, found);
+  collect(segments: readonly string[], request: NormalizedRequest, found: C[]): void {
+    collectFrom(this.#root, 0, segments, request, found);
   }
 }
 
@@ -59,15 +59,15 @@ function collectFrom<C>(
   node: Node<C>,
   depth: number,
   segments: readonly string[],
-  subject: Subject,
+  request: NormalizedRequest,
   found: C[],
 ): void {
-  node.below?.collect(subject, found);
+  node.below?.collect(request, found);
   if (depth === segments.length) {
-    node.here?.collect(subject, found);
+    node.here?.collect(request, found);
     return;
   }
   const child = node.literals?.get(segments[depth]);
-  if (child !== undefined) collectFrom(child, depth + 1, segments, subject, found);
-  if (node.any !== undefined) collectFrom(node.any, depth + 1, segments, subject, found);
+  if (child !== undefined) collectFrom(child, depth + 1, segments, request, found);
+  if (node.any !== undefined) collectFrom(node.any, depth + 1, segments, request, found);
 }

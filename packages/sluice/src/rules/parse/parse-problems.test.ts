@@ -182,7 +182,7 @@ describe("an object in code", () => {
 describe("options", () => {
   it.each([
     [{ name: "a" }, 'parseRules: unknown option "name"; known: file'],
-    [{ file: 5 }, "parseRules: file must be a text, got 5"],
+    [{ file: 5 }, "parseRules: file must be a string, got 5"],
   ])("%o are refused", (options, text) => {
     expect(() => parseRules("version: 1\nrules: []", options as object)).toThrow(text);
   });

@@ -4,11 +4,11 @@
 import { show } from "../../base/errors.js";
 import { asOptions, refuse } from "../../base/option-checks.js";
 import type { Rule, RuleSet } from "../rule.js";
+import { readDocument } from "./document.js";
 import { fileFields } from "./file-fields.js";
 import { toAnyKey } from "./keys.js";
-import { Problems, type Source } from "./problems.js";
+import { Problems, type RulesDocument } from "./problems.js";
 import { isRecord } from "./shape.js";
-import { toSource } from "./source.js";
 import { Spot, TooMuch, VALUES_MAX } from "./spot.js";
 import { toExempt } from "./to-rule.js";
 import { toVersion } from "./version.js";
@@ -33,14 +33,14 @@ export interface ParseOptions {
 export function parseRules(source: string | object, options: ParseOptions = {}): RuleSet {
   const { file } = asOptions(SITE, options, ["file"]);
   if (file !== undefined && typeof file !== "string") {
-    refuse(SITE, `file must be a text, got ${show(file)}`);
+    refuse(SITE, `file must be a string, got ${show(file)}`);
   }
   if (typeof source !== "string") {
     return readRuleSet({ value: source, file, locate: () => undefined });
   }
   const known = latest?.text === source && latest.file === file ? latest.rules.deref() : undefined;
   if (known !== undefined) return known;
-  const rules = readRuleSet(toSource(source, file));
+  const rules = readRuleSet(readDocument(source, file));
   latest = { text: source, file, rules: new WeakRef(rules) };
   return rules;
 }
@@ -53,12 +53,12 @@ let latest:
   | { readonly text: string; readonly file: string | undefined; readonly rules: WeakRef<RuleSet> }
   | undefined;
 
-function readRuleSet(source: Source): RuleSet {
-  const problems = new Problems(source);
+function readRuleSet(document: RulesDocument): RuleSet {
+  const problems = new Problems(document);
   try {
-    const ipv6Prefix = peekIpv6Prefix(source);
+    const ipv6Prefix = peekIpv6Prefix(document);
     const reading = { problems, valueCount: 0, ipv6Prefix, limits: new Map() };
-    const ruleSet = toRuleSet(source.value, new Spot(reading));
+    const ruleSet = toRuleSet(document.value, new Spot(reading));
     problems.throwIfAny();
     if (ruleSet !== undefined) return ruleSet;
   } catch (error) {
@@ -86,11 +86,11 @@ function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
  * How many bits of an IPv6 address are one client: rules need it while they are read, wherever in the
  * file it stands. A bad one is told when its turn comes.
  */
-function peekIpv6Prefix(source: Source): number {
+function peekIpv6Prefix(document: RulesDocument): number {
   const { shape, byDefault } = fileFields.fields.ipv6Prefix;
   const reading = { valueCount: 0, ipv6Prefix: 0, limits: new Map() };
-  const aside = new Spot({ problems: new Problems(source), ...reading });
-  const given = isRecord(source.value) ? source.value.ipv6Prefix : undefined;
+  const aside = new Spot({ problems: new Problems(document), ...reading });
+  const given = isRecord(document.value) ? document.value.ipv6Prefix : undefined;
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }
 

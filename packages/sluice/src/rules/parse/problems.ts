@@ -24,8 +24,8 @@ export interface Position {
 /** The way to a value: names of fields and places in lists. */
 export type Path = readonly (string | number)[];
 
-/** What rules are read from. */
-export interface Source {
+/** A document of rules: its value, and where each part of it stands. */
+export interface RulesDocument {
   /** The rules as a plain value, still unknown. */
   readonly value: unknown;
   /** The name of the file, if it has one. */
@@ -70,12 +70,12 @@ export function toPlace(line: number | undefined, file: string | undefined): str
 
 /** Collects problems. */
 export class Problems {
-  readonly source: Source;
+  readonly document: RulesDocument;
   readonly #problems: RuleProblem[] = [];
   #count = 0;
 
-  constructor(source: Source) {
-    this.source = source;
+  constructor(document: RulesDocument) {
+    this.document = document;
   }
 
   /** How many were told so far. */
@@ -87,19 +87,19 @@ export class Problems {
   add(path: Path, text: string): void {
     this.#count += 1;
     if (this.#problems.length >= PROBLEMS_MAX) return;
-    const rule = ruleIdAt(this.source.value, path);
+    const rule = ruleIdAt(this.document.value, path);
     const message = `${toLabel(path, rule)}${text}`;
     this.#problems.push({
       message,
       ...(rule === undefined ? {} : { rule }),
-      ...this.source.locate(path),
+      ...this.document.locate(path),
     });
   }
 
   /** Throws what was collected, if anything. */
   throwIfAny(): void {
     if (this.#count === 0) return;
-    const { file } = this.source;
+    const { file } = this.document;
     const more = this.#count - this.#problems.length;
     throw new RulesError(this.#problems, file === undefined ? { more } : { file, more });
   }

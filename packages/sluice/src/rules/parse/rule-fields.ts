@@ -3,7 +3,7 @@
 
 import { UNITS_MAX } from "../../algorithms/numbers.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
-import type { Cost, SettleBy, When } from "../rule.js";
+import type { Cost, ResponseCondition, SettleBy } from "../rule.js";
 import { dimension } from "./dimension.js";
 import { duration } from "./duration.js";
 import { object, optional, required, withDefault } from "./fields.js";
@@ -164,7 +164,7 @@ export const whenFields = object(
   { minProperties: 1, maxProperties: 1 },
 );
 
-const when: Shape<When> = as(whenFields, ({ status: only, statusNot }, spot) => {
+const when: Shape<ResponseCondition> = as(whenFields, ({ status: only, statusNot }, spot) => {
   if ((only === undefined) === (statusNot === undefined)) {
     return spot.say("needs either status or statusNot");
   }

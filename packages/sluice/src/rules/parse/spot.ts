@@ -47,9 +47,9 @@ export class Spot {
 
   /** Where it stands, as `sluice.yaml:14`; undefined if it comes from code. */
   get place(): string | undefined {
-    const { source } = this.#reading.problems;
-    const position = source.locate(this.path);
-    return position === undefined ? undefined : toPlace(position.line, source.file);
+    const { document } = this.#reading.problems;
+    const position = document.locate(this.path);
+    return position === undefined ? undefined : toPlace(position.line, document.file);
   }
 
   /** How many bits of an IPv6 address are one client, by which keys are written. */

@@ -62,13 +62,13 @@ export interface CompiledRule extends MeterPlace {
   /** The cost, if it is constant. */
   readonly units: number;
   readonly limits: readonly RuleLimit[];
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly lane: Lane;
   /** Watches whether keys come back, until that is known. */
   sample: KeySample | undefined;
   /** Whether responses show it. */
   readonly isShown: boolean;
-  readonly rule: Rule;
+  readonly definition: Rule;
   /** Its place in the order of rules: by priority, then as in the file. */
   readonly order: number;
   readonly match: Match;
@@ -129,11 +129,11 @@ export class CompiledRules {
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
     const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
     this.ruleSet = ruleSet;
-    this.byId = new Map(compiled.map((rule) => [rule.rule.id, rule]));
+    this.byId = new Map(compiled.map((rule) => [rule.definition.id, rule]));
     this.#enabled = compiled.filter(({ isOn }) => isOn);
     this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
     this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
-    this.byBody = new Matcher(this.#enabled.filter(({ rule }) => countsByBody(rule)));
+    this.byBody = new Matcher(this.#enabled.filter(({ definition: rule }) => countsByBody(rule)));
   }
 
   // Either `early` and `late` are asked, or `all`, by whether there is more to find out about requests.
@@ -178,18 +178,18 @@ export class CompiledRules {
               this.#limits(limits, { rule, from, scope: toScope(name), before, ...context }),
             ]),
           );
-    const isShadow = rule.onExceed === "shadow";
+    const shadow = rule.onExceed === "shadow";
     return {
       isPlain: isPlain(rule, ruleSet),
       keyOf: toKeyOf(rule, context.keys),
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
-      isShadow,
+      shadow,
       lane: options.lanes.of(rule),
       sample: KeySample.of(rule, context.samples),
-      isShown: rule.isExposed && !isShadow,
+      isShown: rule.isExposed && !shadow,
       meter: undefined,
-      rule,
+      definition: rule,
       order,
       match: rule.match,
       tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),

@@ -5,7 +5,7 @@
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import { Matcher } from "../match/matcher.js";
-import type { Subject } from "../match/subject.js";
+import type { NormalizedRequest } from "../match/normalized-request.js";
 import { EMPTY_MATCH, type Match } from "../rule.js";
 import type { CompiledRule } from "./compile.js";
 import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
@@ -92,19 +92,19 @@ export function explainRequest(
   request: PolicyRequest,
   { all = false }: ExplainOptions,
 ): MaybePromise<Explanation> {
-  const { compiled, subject } = request;
+  const { compiled, normalized } = request;
   const charges: RuleCharge[] = [];
-  const matches = new Set(compiled.all.match(subject));
+  const matches = new Set(compiled.all.match(normalized));
   const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
     // Matchers don't know the rules that are switched off.
-    const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, subject));
+    const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, normalized));
     if (!isMatch) return all ? [{ rule, isMatch, notApplied: null }] : [];
     return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
   });
   const refusing = looks.find(({ notApplied }) => notApplied === "refused");
   return andThen(peekCharges(charges, request), (answers) => {
     const { version } = compiled.ruleSet;
-    const missing = refusing?.rule.rule.id;
+    const missing = refusing?.rule.definition.id;
     const decision = new PolicyDecision(version, answers, undefined, missing);
     return {
       version,
@@ -113,7 +113,7 @@ export function explainRequest(
       reason: decision.reason ?? null,
       retryAfterMs: orNull(decision.retryAfterMs),
       delayMs: decision.delayMs,
-      rules: looks.map((look) => toExplained(look, subject, answers)),
+      rules: looks.map((look) => toExplained(look, normalized, answers)),
     };
   });
 }
@@ -129,28 +129,28 @@ function toNotApplied(
   request: PolicyRequest,
   charges: RuleCharge[],
 ): ExplainedRule["notApplied"] {
-  const { compiled, subject } = request;
+  const { compiled, normalized } = request;
   if (!compiled.isOn || !rule.isOn) return "disabled";
-  if (isExemptIp(compiled.ruleSet.exempt, subject)) return "exempt-ip";
-  return addCharges(rule, subject, request, charges) ?? null;
+  if (isExemptIp(compiled.ruleSet.exempt, normalized)) return "exempt-ip";
+  return addCharges(rule, normalized, request, charges) ?? null;
 }
 
 function toExplained(
   { rule, isMatch, notApplied }: Look,
-  subject: Subject,
+  normalized: NormalizedRequest,
   charges: readonly RuleCharge[],
 ): ExplainedRule {
   const own = charges.filter((charge) => charge.rule === rule);
-  const { id, place, match, onExceed, key } = rule.rule;
+  const { id, place, match, onExceed, key } = rule.definition;
   return {
     rule: id,
     place: place ?? null,
     isMatch,
-    conditions: toConditions(match, subject),
+    conditions: toConditions(match, normalized),
     notApplied,
     onExceed,
     keyType: describeKey(key),
-    key: isMatch ? (keyFor(rule, subject) ?? null) : null,
+    key: isMatch ? (keyFor(rule, normalized) ?? null) : null,
     from: own[0]?.ruleLimit.from ?? null,
     limits: own.map(toExplainedLimit),
     blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
@@ -171,12 +171,12 @@ function toExplainedLimit({ ruleLimit, units, verdict }: RuleCharge): ExplainedL
 }
 
 /** Each condition of a match by itself. */
-function toConditions(match: Match, subject: Subject): ExplainedCondition[] {
+function toConditions(match: Match, normalized: NormalizedRequest): ExplainedCondition[] {
   const { paths, methods, hosts, headers, attributes } = match;
   const one = (on: ExplainedCondition["on"], wanted: string, part: Partial<Match>) => ({
     on,
     wanted,
-    isMet: fits({ ...EMPTY_MATCH, ...part }, subject),
+    isMet: fits({ ...EMPTY_MATCH, ...part }, normalized),
   });
   return [
     ...(paths.length > 0 ? [one("path", paths.join(", "), { paths })] : []),
@@ -195,8 +195,8 @@ function toWanted(name: string, values: readonly string[]): string {
   return values.length === 0 ? name : `${name}: ${values.join(", ")}`;
 }
 
-function fits(match: Match, subject: Subject): boolean {
-  return new Matcher([{ match }]).match(subject).length > 0;
+function fits(match: Match, normalized: NormalizedRequest): boolean {
+  return new Matcher([{ match }]).match(normalized).length > 0;
 }
 
 function orNull(number: number): number | null {

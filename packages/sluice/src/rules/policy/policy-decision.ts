@@ -1,11 +1,11 @@
 // What a policy answers: a decision that names the rule that bound, with what each rule said. If
 // something is still to be settled, finishing the request settles it.
 
-import type { Decision, Source, Verdict } from "../../base/decision.js";
+import type { Decision, DecisionSource, Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Rule } from "../rule.js";
-import type { Held } from "./held.js";
+import type { HeldCharges } from "./held-charges.js";
 import { waitMsOf } from "./hold-times.js";
 import type { RuleCharge } from "./request-charges.js";
 
@@ -26,7 +26,7 @@ export interface RuleResult {
   /** What the request costs under the limit, in units; 1 where it is a permit. */
   readonly cost: number;
   /** Whether it counts and never refuses. */
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly verdict: Verdict;
   /**
    * False if nobody asked how this limit stands, since another was known to refuse: `remaining` and
@@ -82,7 +82,7 @@ export class PolicyDecision implements Decision {
   readonly version: string;
   readonly #charges: readonly RuleCharge[];
   /** What is settled when the request ends; undefined if nothing is. */
-  readonly #held: Held | undefined;
+  readonly #held: HeldCharges | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   readonly #missing: string | undefined;
   #bound: RuleCharge | undefined;
@@ -95,7 +95,7 @@ export class PolicyDecision implements Decision {
   constructor(
     version: string,
     charges: readonly RuleCharge[],
-    held: Held | undefined,
+    held: HeldCharges | undefined,
     missing?: string,
   ) {
     this.allowed = missing === undefined && areAllowed(charges);
@@ -119,12 +119,12 @@ export class PolicyDecision implements Decision {
    */
   eachCharge(see: (rule: Rule, charge: DecidedCharge) => void): void {
     const charges = this.#charges;
-    for (let i = 0; i < charges.length; i++) see(charges[i].rule.rule, charges[i]);
+    for (let i = 0; i < charges.length; i++) see(charges[i].rule.definition, charges[i]);
   }
 
   /** The rule that bound: that refused, or that has the smallest share left. */
   get rule(): string | undefined {
-    return this.#missing ?? this.#binding?.rule.rule.id;
+    return this.#missing ?? this.#binding?.rule.definition.id;
   }
 
   /** Undefined if allowed. */
@@ -174,7 +174,7 @@ export class PolicyDecision implements Decision {
     return this.#binding?.verdict.blockedMs;
   }
 
-  get source(): Source {
+  get source(): DecisionSource {
     return this.#binding?.verdict.source ?? "memory";
   }
 
@@ -227,11 +227,11 @@ const NO_END: RequestEnd = {};
 
 function toResult({ rule, ruleLimit, units, shadow, verdict, isKnown }: RuleCharge): RuleResult {
   return {
-    rule: rule.rule.id,
-    keyType: describeKey(rule.rule.key),
+    rule: rule.definition.id,
+    keyType: describeKey(rule.definition.key),
     algorithm: ruleLimit.limit.algorithm,
     cost: units,
-    isShadow: shadow === true,
+    shadow: shadow === true,
     verdict,
     isKnown,
   };

@@ -31,7 +31,7 @@ export class RuleKey {
     const { store } = this.#rule.lane;
     const scopes = this.#scopes();
     if (scopes.length === 0) {
-      const seen = `rule ${show(this.#rule.rule.id)} has no limit for ${show(this.#key)}`;
+      const seen = `rule ${show(this.#rule.definition.id)} has no limit for ${show(this.#key)}`;
       throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen);
     }
     return all(scopes.map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
@@ -86,7 +86,7 @@ export function ruleOf({ byId }: CompiledRules, ruleId: string): CompiledRule {
 }
 
 /** The key as it is counted, also where the rule falls back to the address. */
-function toCountedKey({ rule }: CompiledRule, key: string, ipv6Prefix: number): string {
+function toCountedKey({ definition: rule }: CompiledRule, key: string, ipv6Prefix: number): string {
   const own = toKeyText(rule.key, key, { ipv6Prefix });
   if (own !== undefined) return own;
   const byIp =

@@ -43,8 +43,8 @@ export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision
   const { version } = request.compiled.ruleSet;
   const charges: RuleCharge[] = [];
   for (const rule of request.matching()) {
-    if (addCharges(rule, request.subject, request, charges) === "refused") {
-      return new PolicyDecision(version, [], undefined, rule.rule.id);
+    if (addCharges(rule, request.normalized, request, charges) === "refused") {
+      return new PolicyDecision(version, [], undefined, rule.definition.id);
     }
   }
   return andThen(
@@ -81,7 +81,7 @@ function note(
 /** How the caller stands under the rules that could count it and are exposed. */
 export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
   const charges: RuleCharge[] = [];
-  const { nowMs, wallMs, subject } = request;
+  const { nowMs, wallMs, normalized } = request;
   const context: ChargeContext = {
     nowMs,
     wallMs,
@@ -91,7 +91,7 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
   };
   for (const rule of request.standing()) {
     if (charges.length >= STATES_MAX) break;
-    if (rule.rule.isExposed && !rule.isShadow) addCharges(rule, subject, context, charges);
+    if (rule.definition.isExposed && !rule.shadow) addCharges(rule, normalized, context, charges);
   }
   const told = charges.slice(0, STATES_MAX);
   return andThen(peekCharges(told, request), (answers) => answers.map(toState));
@@ -100,7 +100,12 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
 /** Who asks how it stands asks nothing that a cost function knows: it is not called. */
 const NO_COSTS: CostFunctions = new Map();
 
-function toState({ rule: { rule }, ruleLimit, verdict, counter }: RuleCharge): RuleState {
+function toState({
+  rule: { definition: rule },
+  ruleLimit,
+  verdict,
+  counter,
+}: RuleCharge): RuleState {
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),

@@ -8,11 +8,11 @@ import { toCost } from "../../limiter/verb-input.js";
 import type { DecideOptions, Outcome } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
 import type { Matcher } from "../match/matcher.js";
-import { Subject } from "../match/subject.js";
+import { NormalizedRequest } from "../match/normalized-request.js";
 import type { Dimension } from "../rule.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
-import { Held, type SettleContext } from "./held.js";
+import { HeldCharges, type SettleContext } from "./held-charges.js";
 import { type SampleFinding, watchKey } from "./key-sample.js";
 import { isOneLane, toLanes } from "./lanes.js";
 import { PolicyDecision } from "./policy-decision.js";
@@ -27,13 +27,13 @@ import {
 } from "./request-charges.js";
 
 /** What rules need to know that a request does not show. */
-export interface Needs {
+export interface RequestNeeds {
   /** Whether a rule that may match counts by a field of the body. */
   readonly body: boolean;
 }
 
 /** Finds out the rest about a request. */
-export type Identify = (needs: Needs) => MaybePromise<Facts>;
+export type Identify = (needs: RequestNeeds) => MaybePromise<Facts>;
 
 /** How a request is put to a policy. */
 export interface AdmitOptions {
@@ -77,7 +77,7 @@ export interface RequestContext extends SettleContext {
 /** One request under one set of rules. */
 export class PolicyRequest implements ChargeContext {
   /** The facts so far. */
-  subject: Subject;
+  normalized: NormalizedRequest;
   /** By the clock, read again for what is charged after the request was looked into. */
   nowMs: number;
   readonly costs: CostFunctions;
@@ -92,7 +92,7 @@ export class PolicyRequest implements ChargeContext {
   /** How many results are of charges that were taken. */
   #takenResults = 0;
   /** What can be given back; undefined if nothing can. */
-  #held: Held | undefined;
+  #held: HeldCharges | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   #missing: string | undefined;
 
@@ -102,7 +102,7 @@ export class PolicyRequest implements ChargeContext {
     facts: Facts,
     options: AdmitOptions,
   ) {
-    this.subject = new Subject(facts, compiled.ruleSet.ipv6Prefix);
+    this.normalized = new NormalizedRequest(facts, compiled.ruleSet.ipv6Prefix);
     this.nowMs = toWholeMs(options.nowMs ?? context.clock.now());
     this.costs = context.costs;
     this.context = context;
@@ -118,21 +118,21 @@ export class PolicyRequest implements ChargeContext {
 
   /** The rules that the request falls under by the facts so far, exempt addresses under none. */
   matching(): readonly CompiledRule[] {
-    return this.#isCounted() ? this.compiled.all.match(this.subject) : [];
+    return this.#isCounted() ? this.compiled.all.match(this.normalized) : [];
   }
 
   /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
   standing(): readonly CompiledRule[] {
-    const found = this.#isCounted() ? this.compiled.byCaller.match(this.subject) : [];
+    const found = this.#isCounted() ? this.compiled.byCaller.match(this.normalized) : [];
     const matching = new Set(this.matching());
     return found
       .map(({ rule }) => rule)
-      .filter((rule) => matching.has(rule) || !rule.rule.key.some(isEndpoint));
+      .filter((rule) => matching.has(rule) || !rule.definition.key.some(isEndpoint));
   }
 
   #isCounted(): boolean {
     const { isOn, ruleSet } = this.compiled;
-    return isOn && !isExemptIp(ruleSet.exempt, this.subject);
+    return isOn && !isExemptIp(ruleSet.exempt, this.normalized);
   }
 
   /** Decides the request. What was charged when something fails is given back. */
@@ -153,7 +153,7 @@ export class PolicyRequest implements ChargeContext {
     const { identify } = this.#options;
     if (!this.#isCounted()) return true;
     if (identify === undefined) return this.#pass(compiled.all, true);
-    if (!compiled.late.mayMatch(this.subject)) return this.#pass(compiled.early, true);
+    if (!compiled.late.mayMatch(this.normalized)) return this.#pass(compiled.early, true);
     const early = this.#pass(compiled.early, false);
     if (isThenable(early))
       return early.then((isAdmitted) => isAdmitted && this.#passLate(identify));
@@ -161,13 +161,13 @@ export class PolicyRequest implements ChargeContext {
   }
 
   #passLate(identify: Identify): MaybePromise<boolean> {
-    const facts = identify({ body: this.compiled.byBody.mayMatch(this.subject) });
+    const facts = identify({ body: this.compiled.byBody.mayMatch(this.normalized) });
     if (isThenable(facts)) return Promise.resolve(facts).then((known) => this.#passKnown(known));
     return this.#passKnown(facts);
   }
 
   #passKnown(facts: Facts): MaybePromise<boolean> {
-    this.subject = new Subject(facts, this.compiled.ruleSet.ipv6Prefix);
+    this.normalized = new NormalizedRequest(facts, this.compiled.ruleSet.ipv6Prefix);
     // Verifying a token takes its time, and what has refilled meanwhile is there.
     this.nowMs = toWholeMs(this.context.clock.now());
     this.#isInOrder = false;
@@ -176,14 +176,14 @@ export class PolicyRequest implements ChargeContext {
 
   /** Charges the rules that match. `isLast`: no more will come. */
   #pass(matcher: Matcher<CompiledRule>, isLast: boolean): MaybePromise<boolean> {
-    const rules = matcher.match(this.subject);
+    const rules = matcher.match(this.normalized);
     // A list of its size: one that grows takes room for seventeen (bench http/node).
-    const only = rules.length === 1 ? toOnlyCharge(rules[0], this.subject, this) : undefined;
+    const only = rules.length === 1 ? toOnlyCharge(rules[0], this.normalized, this) : undefined;
     if (only !== undefined) return this.#charge([only], isLast);
     const charges: RuleCharge[] = [];
     for (let i = 0; i < rules.length; i++) {
-      if (addCharges(rules[i], this.subject, this, charges) === "refused") {
-        this.#missing = rules[i].rule.id;
+      if (addCharges(rules[i], this.normalized, this, charges) === "refused") {
+        this.#missing = rules[i].definition.id;
         return false;
       }
     }
@@ -281,7 +281,7 @@ export class PolicyRequest implements ChargeContext {
     this.#note(charges);
     if (isAdmitted) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
-      this.#held ??= new Held(this.context);
+      this.#held ??= new HeldCharges(this.context);
       this.#held.add(charges, receipts);
     }
     return mayGoOn;
@@ -312,7 +312,7 @@ export class PolicyRequest implements ChargeContext {
   }
 
   /** What is settled at the end: nothing, unless something is held or has to be waited for. */
-  #toHeld(): Held | undefined {
+  #toHeld(): HeldCharges | undefined {
     const held = this.#held;
     if (held === undefined || held.isLasting) return held;
     const isDelayed = this.#results.some(({ shadow, verdict }) => !shadow && verdict.delayMs > 0);

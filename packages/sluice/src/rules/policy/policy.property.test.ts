@@ -20,7 +20,7 @@ interface RandomRule {
   readonly kind: keyof typeof LIMITS;
   readonly units: readonly number[];
   readonly path: string | undefined;
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   readonly isFlat: boolean;
 }
 
@@ -39,7 +39,7 @@ const someRules: fc.Arbitrary<RandomRule[]> = fc.array(
     kind: fc.constantFrom("window", "log", "bucket"),
     units: fc.uniqueArray(fc.integer({ min: 3, max: 40 }), { minLength: 1, maxLength: 2 }),
     path: fc.constantFrom(undefined, "/a", "/b"),
-    isShadow: fc.boolean(),
+    shadow: fc.boolean(),
     isFlat: fc.boolean(),
   }) as fc.Arbitrary<RandomRule>,
   { minLength: 1, maxLength: 6 },
@@ -62,7 +62,7 @@ function toFile(rules: readonly RandomRule[]): object {
     consistency: rule.consistency,
     key: rule.key,
     limit: rule.units.map((units) => LIMITS[rule.kind](units)),
-    onExceed: rule.isShadow ? "shadow" : "reject",
+    onExceed: rule.shadow ? "shadow" : "reject",
     ...(rule.path === undefined ? {} : { match: { path: rule.path } }),
     ...(rule.isFlat ? {} : { cost: { header: "x-cost", min: 0, max: 3 } }),
   });
@@ -86,10 +86,10 @@ class Model {
       return rule.units.map((units, part) => {
         const name = `${i}/${part}/${key}`;
         const passes = (this.#used.get(name) ?? 0) + cost <= units;
-        return { name, cost, passes, isShadow: rule.isShadow };
+        return { name, cost, passes, shadow: rule.shadow };
       });
     });
-    const isAdmitted = charges.every(({ passes, isShadow }) => passes || isShadow);
+    const isAdmitted = charges.every(({ passes, shadow }) => passes || shadow);
     for (const { name, cost, passes } of charges) {
       if (isAdmitted && passes) this.#used.set(name, (this.#used.get(name) ?? 0) + cost);
     }

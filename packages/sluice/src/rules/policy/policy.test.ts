@@ -177,7 +177,7 @@ describe("who a rule counts", () => {
     ]);
     expect(countPassing(policy)).toBe(1_000);
     const { results } = admit(policy);
-    expect(results.map(({ verdict, isShadow }) => [isShadow, verdict.allowed])).toEqual([
+    expect(results.map(({ verdict, shadow }) => [shadow, verdict.allowed])).toEqual([
       [true, false],
     ]);
   });
@@ -239,7 +239,7 @@ describe("the results of a decision", () => {
         keyType: "tenant|user",
         algorithm,
         cost: 2,
-        isShadow: false,
+        shadow: false,
         isKnown: true,
         verdict: expect.objectContaining({ limit: 5, remaining: 3 }),
       },
@@ -248,7 +248,7 @@ describe("the results of a decision", () => {
         keyType: "ip",
         algorithm,
         cost: 1,
-        isShadow: true,
+        shadow: true,
         isKnown: true,
         verdict: expect.objectContaining({ limit: 5, remaining: 4 }),
       },

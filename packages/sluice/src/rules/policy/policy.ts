@@ -22,7 +22,7 @@ import {
 } from "./policy-options.js";
 import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
 import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
-import { ShortWay } from "./single-rule-path.js";
+import { SingleRulePath } from "./single-rule-path.js";
 
 export type { AdmitOptions } from "./policy-request.js";
 
@@ -30,7 +30,7 @@ export type { AdmitOptions } from "./policy-request.js";
 const OFF_MAX = 100_000;
 
 /** The short way through a policy, for the rest of the library; undefined if there is none. */
-export let shortWayOf: (policy: Policy) => ShortWay | undefined;
+export let shortWayOf: (policy: Policy) => SingleRulePath | undefined;
 
 /** A policy over rules. Made by {@link createPolicy}. */
 export class Policy {
@@ -42,7 +42,7 @@ export class Policy {
   #isAllOff = false;
   #compiled: CompiledRules;
   /** Undefined if the rules in force don't allow it, or each decision is told with its facts. */
-  #shortWay: ShortWay | undefined;
+  #shortWay: SingleRulePath | undefined;
   #isClosed = false;
 
   static {
@@ -61,7 +61,7 @@ export class Policy {
         // A store that went with the policy has nothing left to settle.
         if (!this.#isClosed) this.#tell({ kind: "settle-failed", rules, error });
       },
-      onSampled: ({ rule }, { isUseless, keysSeen, seenTwice }) => {
+      onSampled: ({ definition: rule }, { isUseless, keysSeen, seenTwice }) => {
         if (!isUseless) return;
         this.#tell({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
       },
@@ -87,7 +87,7 @@ export class Policy {
 
   /** The rule of that id, switched off or not; undefined if there is none. */
   ruleOf(ruleId: string): Rule | undefined {
-    return this.#compiled.byId.get(ruleId)?.rule;
+    return this.#compiled.byId.get(ruleId)?.definition;
   }
 
   /** What operators switched off: everything, and single rules, those that are gone meanwhile included. */
@@ -243,9 +243,9 @@ export class Policy {
     return new PolicyRequest(this.#context, this.#compiled, facts, options);
   }
 
-  #toShortWay(): ShortWay | undefined {
+  #toShortWay(): SingleRulePath | undefined {
     if (this.#setup.onDecision !== undefined) return undefined;
-    return ShortWay.of(this.#compiled, this.#context);
+    return SingleRulePath.of(this.#compiled, this.#context);
   }
 
   #keyOf(ruleId: string, key: string): RuleKey {
@@ -272,7 +272,7 @@ export class Policy {
     });
   }
 
-  #switchOff({ rule }: CompiledRule): void {
+  #switchOff({ definition: rule }: CompiledRule): void {
     if (this.#off.size >= OFF_MAX && !this.#off.has(rule.id)) {
       const seen = `rule ${show(rule.id)}: ${OFF_MAX} rules are switched off already`;
       throw new SluiceError("SLUICE_OPTION_INVALID", seen);
@@ -280,8 +280,8 @@ export class Policy {
     this.#off.add(rule.id);
   }
 
-  #report(decision: PolicyDecision, { subject }: PolicyRequest): PolicyDecision {
-    tell(() => this.#setup.onDecision?.(decision, subject.facts));
+  #report(decision: PolicyDecision, { normalized }: PolicyRequest): PolicyDecision {
+    tell(() => this.#setup.onDecision?.(decision, normalized.facts));
     return decision;
   }
 

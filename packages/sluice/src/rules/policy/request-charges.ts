@@ -3,7 +3,7 @@
 
 import type { Verdict } from "../../base/decision.js";
 import type { Charge, Counter } from "../../stores/store.js";
-import type { Subject } from "../match/subject.js";
+import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { Exempt } from "../rule.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
@@ -60,39 +60,39 @@ export type NotCharged =
 /** Adds the charges of one rule; or returns why there are none. */
 export function addCharges(
   rule: CompiledRule,
-  subject: Subject,
+  normalized: NormalizedRequest,
   context: ChargeContext,
   charges: RuleCharge[],
 ): NotCharged | undefined {
   if (rule.isPlain) {
     // Most rules, and so in as few steps as possible.
-    const key = rule.keyOf(subject);
+    const key = rule.keyOf(normalized);
     if (key !== undefined)
-      return push(rule, rule.limits, key, context.cost ?? rule.units, subject, context, charges);
+      return push(rule, rule.limits, key, context.cost ?? rule.units, normalized, context, charges);
   }
-  const { rule: said } = rule;
-  if (said.exempt.ips !== undefined && isExemptIp(said.exempt, subject)) return "exempt-ip";
-  const key = keyFor(rule, subject);
+  const { definition: said } = rule;
+  if (said.exempt.ips !== undefined && isExemptIp(said.exempt, normalized)) return "exempt-ip";
+  const key = keyFor(rule, normalized);
   if (key === undefined) return refusesMissing(rule) ? "refused" : "missing";
   if (isExemptKey(rule, key)) return "exempt-key";
   if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
-  const limits = limitsOf(rule, key, subject);
+  const limits = limitsOf(rule, key, normalized);
   if (limits.length === 0) return "unlimited";
-  const cost = context.cost ?? toUnits(said.cost, subject.facts, context.costs);
-  return push(rule, limits, key, cost, subject, context, charges);
+  const cost = context.cost ?? toUnits(said.cost, normalized.facts, context.costs);
+  return push(rule, limits, key, cost, normalized, context, charges);
 }
 
 /** The one charge of a rule that is plain and has one limit; undefined for all others. */
 export function toOnlyCharge(
   rule: CompiledRule,
-  subject: Subject,
+  normalized: NormalizedRequest,
   context: ChargeContext,
 ): RuleCharge | undefined {
   if (!rule.isPlain || rule.limits.length !== 1) return undefined;
-  const key = rule.keyOf(subject);
+  const key = rule.keyOf(normalized);
   if (key === undefined) return undefined;
   const cost = context.cost ?? rule.units;
-  return new ChargeOfRule(rule, rule.limits[0], key, cost, context, subject);
+  return new ChargeOfRule(rule, rule.limits[0], key, cost, context, normalized);
 }
 
 /** The charge of a rule with one limit that everybody with a key is charged alike. */
@@ -108,36 +108,36 @@ function push(
   limits: readonly RuleLimit[],
   key: string,
   cost: number,
-  subject: Subject,
+  normalized: NormalizedRequest,
   context: ChargeContext,
   charges: RuleCharge[],
 ): undefined {
   for (let i = 0; i < limits.length; i++) {
-    charges.push(new ChargeOfRule(rule, limits[i], key, cost, context, subject));
+    charges.push(new ChargeOfRule(rule, limits[i], key, cost, context, normalized));
   }
 }
 
 /** The key of a request, that of its address if the rule falls back to it. */
-export function keyFor(rule: CompiledRule, subject: Subject): string | undefined {
-  const key = rule.keyOf(subject);
-  if (key !== undefined || rule.rule.onMissing !== "ip") return key;
-  const { address } = subject;
+export function keyFor(rule: CompiledRule, normalized: NormalizedRequest): string | undefined {
+  const key = rule.keyOf(normalized);
+  if (key !== undefined || rule.definition.onMissing !== "ip") return key;
+  const { address } = normalized;
   return address === undefined ? undefined : `ip:${address}`;
 }
 
 /** Not even the address is known where a rule falls back to it: nothing is left but to refuse. */
-function refusesMissing({ rule, isShadow }: CompiledRule): boolean {
-  return rule.onMissing !== "skip" && !isShadow;
+function refusesMissing({ definition: rule, shadow }: CompiledRule): boolean {
+  return rule.onMissing !== "skip" && !shadow;
 }
 
 /** Whether the caller's address is in an exempt range. */
-export function isExemptIp({ ips }: Exempt, { facts }: Subject): boolean {
+export function isExemptIp({ ips }: Exempt, { facts }: NormalizedRequest): boolean {
   if (ips === undefined) return false;
   const { ip } = facts;
   return ip !== undefined && ips.has(ip);
 }
 
-function isExemptKey({ rule, exemptKeys }: CompiledRule, key: string): boolean {
+function isExemptKey({ definition: rule, exemptKeys }: CompiledRule, key: string): boolean {
   const { keys } = rule.exempt;
   return (keys.size > 0 && keys.has(key)) || (exemptKeys?.has(key) ?? false);
 }
@@ -146,7 +146,7 @@ function isExemptKey({ rule, exemptKeys }: CompiledRule, key: string): boolean {
 export function limitsOf(
   rule: CompiledRule,
   key: string,
-  { facts }: Subject,
+  { facts }: NormalizedRequest,
 ): readonly RuleLimit[] {
   if (rule.overrides.size > 0) {
     const own = rule.overrides.get(key);
@@ -178,7 +178,7 @@ class ChargeOfRule implements RuleCharge {
     key: string,
     cost: number,
     context: ChargeContext,
-    subject: Subject | undefined,
+    normalized: NormalizedRequest | undefined,
   ) {
     this.counter = ruleLimit.counter;
     this.key = key;
@@ -189,9 +189,11 @@ class ChargeOfRule implements RuleCharge {
     this.nowMs = ruleLimit.isQuota ? context.wallMs : context.nowMs;
     this.rule = rule;
     this.ruleLimit = ruleLimit;
-    this.shadow = rule.isShadow;
+    this.shadow = rule.shadow;
     this.caller =
-      rule.lane.isSharded && subject !== undefined ? callerOf(subject, rule.isLate) : undefined;
+      rule.lane.isSharded && normalized !== undefined
+        ? callerOf(normalized, rule.isLate)
+        : undefined;
     this.isReserved = context.isReserved;
     // A slot goes back should the request have to wait and there be no room.
     this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
@@ -218,7 +220,7 @@ const UNDECIDED: Verdict = Object.freeze({
  * Who meets the same part of a limit that is cut into shards. A rule that does not wait for the identity
  * goes by what is known before, also where the user happens to be known already.
  */
-function callerOf({ facts, address }: Subject, isLate: boolean): string | undefined {
+function callerOf({ facts, address }: NormalizedRequest, isLate: boolean): string | undefined {
   const { user, apiKey } = facts;
   return isLate ? (user ?? apiKey ?? address) : (apiKey ?? address ?? user);
 }

@@ -18,7 +18,7 @@ import { noteVerdict, toPlainCharge } from "./request-charges.js";
 type OneByOne = Store & Required<Pick<Store, "decideOne">>;
 
 /** Decides under the one rule of a policy. */
-export class ShortWay {
+export class SingleRulePath {
   readonly rule: CompiledRule;
   readonly limit: RuleLimit;
   readonly version: string;
@@ -30,11 +30,11 @@ export class ShortWay {
   #latestKey = "";
 
   /** Undefined if the rules need more of a request than its address. */
-  static of(compiled: CompiledRules, context: RequestContext): ShortWay | undefined {
+  static of(compiled: CompiledRules, context: RequestContext): SingleRulePath | undefined {
     const { only } = compiled;
     if (only === undefined || !isShort(only)) return undefined;
     const { store } = only.lane;
-    return decidesOne(store) ? new ShortWay(only, store, compiled, context) : undefined;
+    return decidesOne(store) ? new SingleRulePath(only, store, compiled, context) : undefined;
   }
 
   private constructor(
@@ -52,7 +52,7 @@ export class ShortWay {
   }
 
   /** Charges an address. Undefined if it is none, and nothing is charged. */
-  decide(ip: string): MaybePromise<ShortAnswer> | undefined {
+  decide(ip: string): MaybePromise<SingleRuleAnswer> | undefined {
     if (ip !== this.#latestIp && !this.#read(ip)) return undefined;
     const nowMs = toWholeMs(this.#context.clock.now());
     const key = this.#latestKey;
@@ -61,8 +61,8 @@ export class ShortWay {
     }
     const { counter } = this.limit;
     const verdict = this.#store.decideOne(counter, key, this.rule.units, nowMs, nowMs);
-    if (!isThenable(verdict)) return new ShortAnswer(this, key, nowMs, verdict);
-    return Promise.resolve(verdict).then((late) => new ShortAnswer(this, key, nowMs, late));
+    if (!isThenable(verdict)) return new SingleRuleAnswer(this, key, nowMs, verdict);
+    return Promise.resolve(verdict).then((late) => new SingleRuleAnswer(this, key, nowMs, late));
   }
 
   #read(ip: string): boolean {
@@ -75,13 +75,13 @@ export class ShortWay {
 }
 
 /** What was answered to a request that went the short way. */
-export class ShortAnswer {
-  readonly way: ShortWay;
+export class SingleRuleAnswer {
+  readonly way: SingleRulePath;
   readonly key: string;
   readonly nowMs: number;
   readonly verdict: Verdict;
 
-  constructor(way: ShortWay, key: string, nowMs: number, verdict: Verdict) {
+  constructor(way: SingleRulePath, key: string, nowMs: number, verdict: Verdict) {
     this.way = way;
     this.key = key;
     this.nowMs = nowMs;
@@ -113,9 +113,9 @@ function decidesOne(store: Store): store is OneByOne {
 }
 
 /** Whether a rule is about every request, shown on all responses and settled at once, by address alone. */
-function isShort({ rule, isPlain, isShadow, limits }: CompiledRule): boolean {
+function isShort({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
   const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
-  const isForAll = isPlain && !isShadow && rule.isExposed && asksNothing(rule.match);
+  const isForAll = isPlain && !shadow && rule.isExposed && asksNothing(rule.match);
   return isByAddress && isForAll && limits.length === 1 && isFinal(limits[0]);
 }
 

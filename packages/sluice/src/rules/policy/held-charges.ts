@@ -6,7 +6,7 @@ import { type Clock, countedMsOf } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../../stores/store.js";
-import type { When } from "../rule.js";
+import type { ResponseCondition } from "../rule.js";
 import { toWholeUnits } from "./cost.js";
 import { withDelay } from "./delay.js";
 import { noteHold } from "./hold-times.js";
@@ -29,7 +29,7 @@ export interface SettleContext {
 }
 
 /** Everything that one request holds. */
-export class Held {
+export class HeldCharges {
   readonly #context: SettleContext;
   #charges: HeldCharge[] = [];
 
@@ -165,7 +165,7 @@ function settleAt(
   toUnits: (held: HeldCharge) => number,
 ): MaybePromise<void> {
   const fail = (error: unknown) => {
-    const rules = new Set(held.map(({ charge }) => charge.rule.rule.id));
+    const rules = new Set(held.map(({ charge }) => charge.rule.definition.id));
     context.onSettleFailed([...rules], error);
   };
   try {
@@ -187,7 +187,7 @@ function storeOf({ charge }: HeldCharge): Store {
 
 /** How many units of a charge stay, now that the request has ended. */
 function toKept(charge: RuleCharge, end: RequestEnd): number {
-  const { when } = charge.rule.rule;
+  const { when } = charge.rule.definition;
   if (charge.ruleLimit.isPermit) return 0;
   // Without a response a guess stays counted: hanging up must not be a way around the limit.
   if (when !== undefined && end.status !== undefined && !isCounted(when, end.status)) return 0;
@@ -198,7 +198,7 @@ function toKept(charge: RuleCharge, end: RequestEnd): number {
 
 /** What the end of a request says of the cost, if anything. */
 function toSaid(charge: RuleCharge, end: RequestEnd): unknown {
-  const { settle } = charge.rule.rule;
+  const { settle } = charge.rule.definition;
   switch (settle?.kind) {
     case "code":
       return end.cost;
@@ -220,7 +220,7 @@ function headerOf({ header }: RequestEnd, name: string): unknown {
   }
 }
 
-function isCounted(when: When, status: number): boolean {
+function isCounted(when: ResponseCondition, status: number): boolean {
   const isListed =
     when.statuses.includes(status) || when.statuses.includes(Math.floor(status / 100));
   return isListed === when.isCounted;

@@ -7,7 +7,7 @@ import { toHost, toWildcards } from "./host.js";
 import { type ReadPath, readPath } from "./path.js";
 
 /** The facts of one request, normalised on demand. */
-export class Subject {
+export class NormalizedRequest {
   readonly facts: Facts;
   readonly #ipv6Prefix: number;
   #method: string | undefined = undefined;
