@@ -9,31 +9,31 @@ import type { Socket } from "node:net";
 export interface Channel<Message = unknown> {
   /** Sends a message. After the other end is gone it does nothing. */
   send(message: Message): void;
-  /** Calls `listener` with each message; returns what ends that. */
+  /** Calls `listener` with each message. Returns a function that stops it. */
   listen(listener: (message: Message) => void): () => void;
-  /** Calls `listener` once when the other end is gone; immediately if it is. */
+  /** Calls `listener` once when the other end is gone; immediately if it already is. */
   onceGone(listener: () => void): void;
 }
 
 /** The two channels between a primary and a worker. */
 export interface Channels {
-  /** Questions that the two ask each other: reload, drain, metrics. */
+  /** Requests of both sides: reload, drain, metrics. */
   readonly control: Channel;
   /** Calls of the store and their answers. Each message is one line, without the line break. */
   readonly store: Channel<string>;
 }
 
-/** What of a process or a cluster's worker is needed to talk to the other side. */
-export interface Talking extends Pick<EventEmitter, "on" | "off" | "once"> {
+/** The part of a process or of a cluster worker that a channel needs. */
+export interface ProcessEndpoint extends Pick<EventEmitter, "on" | "off" | "once"> {
   isConnected(): boolean;
   send(message: unknown): void;
 }
 
 /** The channel of a process that was started with one, or of a worker as its primary sees it. */
-export function processChannel(other: Talking): Channel {
+export function processChannel(other: ProcessEndpoint): Channel {
   return {
     send: (message) => {
-      // A message that can't be sent any more has nobody to be told to: being gone is an event of its own.
+      // The other end may be gone: `onceGone` reports that, so the message can be dropped.
       if (other.isConnected()) other.send(message);
     },
     listen: (listener) => {
@@ -68,7 +68,7 @@ export function lineChannel(pipe: Socket): Channel<string> {
   };
 }
 
-/** Takes pieces of text and calls `listener` with each line in them, once it is whole. */
+/** Splits incoming chunks into lines and calls `listener` with each complete line. */
 function toLines(listener: (line: string) => void): (piece: string) => void {
   let begun: string[] = [];
   return (piece) => {

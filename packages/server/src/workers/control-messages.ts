@@ -1,19 +1,19 @@
-// What the primary and its workers ask each other, and for how long.
+// The messages between the primary and its workers, and their timeouts.
 
 import type { TelemetryConfig } from "../config/config.js";
 import type { Listener } from "../core/core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 
-/** Set in the environment of workers: a process that has it is one. No SLUICE_…: those are configuration. */
+/** Set in the environment of workers only. Not SLUICE_…, because those variables are configuration. */
 export const WORKER_VARIABLE = "WORKER_OF_SLUICE";
 
 /** How long a worker may take to open its listeners. */
 export const START_MS_MAX = 30_000;
-/** How long a worker may take to put rules in force or tell its figures. */
+/** How long a worker may take to apply rules or report its metrics. */
 export const ASK_MS_MAX = 5_000;
 /** How long a worker may take beyond `drainMs` to return its leases and end. */
 export const END_MS_MAX = 5_000;
-/** How long the primary may take to answer for the store before the policy of a rule answers instead. */
+/** How long the primary may take to answer a store call. After that, the rule's `onStoreFailure` answers. */
 export const STORE_MS_MAX = 2_000;
 
 /** What a worker is started with. */
@@ -33,5 +33,5 @@ export interface Switches {
   readonly rules: readonly string[];
 }
 
-/** A listener of a worker, as it tells of it. */
-export type ListenerReport = Pick<Listener, "name" | "url" | "httpUrl">;
+/** The name and addresses of a worker's listener. */
+export type ListenerAddress = Pick<Listener, "name" | "url" | "httpUrl">;

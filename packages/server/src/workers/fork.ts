@@ -4,7 +4,7 @@ import cluster from "node:cluster";
 import type { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { type Channels, lineChannel, processChannel, type Talking } from "./channel.js";
+import { type Channels, lineChannel, type ProcessEndpoint, processChannel } from "./channel.js";
 import { WORKER_VARIABLE } from "./control-messages.js";
 
 const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
@@ -17,9 +17,9 @@ const STORE_FD: number = STDIO.indexOf("pipe");
 export interface WorkerProcess {
   readonly pid: number | undefined;
   readonly channels: Channels;
-  /** Calls `listener` once when the process has ended, with what is known of why. */
+  /** Calls `listener` once when the process has exited, with its exit code or signal. */
   onceExited(listener: (why: string) => void): void;
-  /** Ends it at once. */
+  /** Kills it immediately. */
   kill(): void;
 }
 
@@ -27,8 +27,9 @@ export interface WorkerProcess {
 export type Fork = () => WorkerProcess;
 
 /**
- * Starts a worker process. Where the configuration is a file that is {@link MAIN}; where it comes from code,
- * this program once more, with the same arguments. Messages keep what JSON loses: infinite waits, for one.
+ * Starts a worker process. If the configuration is a file, the process runs {@link MAIN}. If it comes from code,
+ * it runs this program again with the same arguments. Advanced serialization keeps what JSON loses, such as
+ * Infinity.
  */
 export function forkWorker(hasFile: boolean): WorkerProcess {
   const program = hasFile ? { exec: MAIN, args: [] } : {};
@@ -37,7 +38,7 @@ export function forkWorker(hasFile: boolean): WorkerProcess {
   return {
     pid: worker.process.pid,
     channels: {
-      control: processChannel(toTalking(worker, worker.process)),
+      control: processChannel(toEndpoint(worker, worker.process)),
       store: lineChannel(worker.process.stdio[STORE_FD] as Socket),
     },
     onceExited: (listener) => {
@@ -54,20 +55,20 @@ export function primaryChannels(): Channels {
   const pipe = new Socket({ fd: STORE_FD });
   // Only Node's channel keeps a worker alive.
   pipe.unref();
-  return { control: processChannel(toTalking(process, process)), store: lineChannel(pipe) };
+  return { control: processChannel(toEndpoint(process, process)), store: lineChannel(pipe) };
 }
 
-/** What Node has to send and to hear with. Whatever could not be sent any more was for nobody. */
-function toTalking(
-  hearing: EventEmitter,
-  sending: Pick<NodeJS.Process, "connected"> & { send?: NodeJS.Process["send"] },
-): Talking {
+/** Combines Node's emitter and sender into one endpoint. A message that can't be sent is dropped. */
+function toEndpoint(
+  receiver: EventEmitter,
+  sender: Pick<NodeJS.Process, "connected"> & { send?: NodeJS.Process["send"] },
+): ProcessEndpoint {
   return Object.assign(Object.create(null), {
-    on: hearing.on.bind(hearing),
-    off: hearing.off.bind(hearing),
-    once: hearing.once.bind(hearing),
-    isConnected: () => sending.connected,
-    send: (message: object) => void sending.send?.(message, undefined, undefined, () => {}),
+    on: receiver.on.bind(receiver),
+    off: receiver.off.bind(receiver),
+    once: receiver.once.bind(receiver),
+    isConnected: () => sender.connected,
+    send: (message: object) => void sender.send?.(message, undefined, undefined, () => {}),
   });
 }
 

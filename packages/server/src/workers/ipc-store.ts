@@ -1,5 +1,5 @@
-// The store of a worker: every verb is asked of the primary, which has the counters. What is asked in one
-// turn of the event loop goes in one message, and so do the answers.
+// The store of a worker: it sends every call to the primary, which holds the counters. The calls of one
+// iteration of the event loop are one message, and so are the answers.
 
 import {
   type Charge,
@@ -26,16 +26,16 @@ import {
   HOLDS,
   toWireCharge,
   type WireAnswer,
-  type WireAsk,
   type WireCall,
   type WireCharge,
   type WireHold,
   type WireOutcome,
   type WireReceipt,
+  type WireRequest,
   type WireVerdict,
 } from "./store-messages.js";
 
-/** Calls that wait for the primary; beyond it they fail at once, and the policy of each rule answers. */
+/** The most calls that wait for the primary. Further calls fail immediately, and `onStoreFailure` answers. */
 const CALLS_WAITING_MAX = 100_000;
 const CALL_NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const GONE = "the primary process is gone";
@@ -45,15 +45,15 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A call that has not been sent: it is written down when its turn ends, so that numbers are told in order. */
+/** A call that has not been sent. It is encoded when its turn ends, so that counters are numbered in order. */
 interface Unsent extends Waiting {
-  readonly write: (numbers: CounterNumbers) => WireAsk;
+  readonly write: (numbers: CounterNumbers) => WireRequest;
   readonly isAbandoned: (() => boolean) | undefined;
 }
 
 /** A store in another process. Made by {@link ipcStore}. */
 export class IpcStore implements Store {
-  /** Answers may fail to come: a primary can be gone. */
+  /** Calls can fail, because the primary may be gone. */
   readonly isRemote = true;
   readonly #channel: Channel<string>;
   readonly #numbers = new CounterNumbers();
@@ -73,7 +73,7 @@ export class IpcStore implements Store {
   async decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
     const { requestId, hold = false, isAbandoned } = options;
     const held = HOLDS.indexOf(hold) as WireHold;
-    const write = (numbers: CounterNumbers): WireAsk => {
+    const write = (numbers: CounterNumbers): WireRequest => {
       const list = toWire(charges, numbers);
       // JSON would turn an undefined id into null.
       return requestId === undefined ? ["decide", list, held] : ["decide", list, held, requestId];
@@ -127,7 +127,7 @@ export class IpcStore implements Store {
     this.#ask((numbers) => ["prepare", numbers.of(counter)]).catch(() => {});
   }
 
-  /** Fails what still waits. The store of the primary stays open: it is not this worker's. */
+  /** Fails the calls that are waiting. The primary's store stays open, because the primary owns it. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -155,7 +155,7 @@ export class IpcStore implements Store {
     if (this.#isGone) return new SluiceError("SLUICE_STORE_UNAVAILABLE", GONE);
     const isFull = this.#waiting.size + this.#unsent.length >= CALLS_WAITING_MAX;
     if (!isFull) return undefined;
-    const seen = `${CALLS_WAITING_MAX} calls wait for the primary process`;
+    const seen = `${CALLS_WAITING_MAX} calls are waiting for the primary process`;
     return new SluiceError("SLUICE_STORE_UNAVAILABLE", seen);
   }
 
@@ -168,15 +168,15 @@ export class IpcStore implements Store {
     const unsent = this.#unsent;
     if (unsent.length === 0) return;
     this.#unsent = [];
-    const isAfresh = this.#numbers.startAfreshIfFull();
+    const isRestart = this.#numbers.restartIfFull();
     const calls = unsent.flatMap((call) => this.#write(call));
     const counters = this.#numbers.takeNew();
-    this.#channel.send(encodeCalls({ isAfresh, counters, calls }));
+    this.#channel.send(encodeCalls({ isRestart, counters, calls }));
   }
 
   #write({ write, isAbandoned, ...waiting }: Unsent): WireCall[] {
     if (isAbandoned?.() === true) {
-      waiting.reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "nobody waits for the answer"));
+      waiting.reject(new SluiceError("SLUICE_STORE_UNAVAILABLE", "the caller has stopped waiting"));
       return [];
     }
     this.#lastCall = (this.#lastCall % CALL_NUMBER_MAX) + 1;
@@ -207,8 +207,8 @@ export class IpcStore implements Store {
 }
 
 /**
- * The store of the primary process at the other end of a channel, where {@link serveStore} answers. It has
- * a time of its own, the primary's: `nowMs` of charges is not looked at.
+ * The store of the primary process at the other end of a channel, where {@link serveStore} answers. It uses
+ * the primary's clock and ignores the `nowMs` of charges.
  */
 export function ipcStore(channel: Channel<string>): IpcStore {
   return new IpcStore(channel);

@@ -8,7 +8,7 @@ import { StandWorker, standFork } from "../../test/worker-stand.js";
 import type { Config } from "../config/config.js";
 import type { Service } from "../service/service.js";
 import { startPrimary } from "./primary.js";
-import { Peer } from "./request-reply.js";
+import { RequestChannel } from "./request-channel.js";
 
 const closing: (Service | Upstream)[] = [];
 afterEach(async () => {
@@ -108,7 +108,7 @@ describe("a drain", () => {
     const stops: (() => void)[] = [];
     const fork = () =>
       new StandWorker(1, ({ control }) => {
-        const primary = new Peer(control, {
+        const primary = new RequestChannel(control, {
           switches: () => {},
           announceDrain: () => void asked.push("announceDrain"),
           stopListening: () => new Promise<void>((resolve) => stops.push(resolve)),

@@ -1,5 +1,5 @@
-// Starts the primary of a service of several processes: the store, the rules, the decision API and the admin
-// port are here; the gateway and Envoy's listener are in workers.
+// Starts the primary of a service of several processes. It runs the store, the decision API and the admin port;
+// workers run the gateway and Envoy's listener.
 
 import { readFileSync } from "node:fs";
 import type { Config } from "../config/config.js";
@@ -13,8 +13,7 @@ import { Workers } from "./workers.js";
 /**
  * Starts a service of several processes: the listeners of all workers are open when it resolves, or none.
  *
- * @throws What is wrong with the rules, an address that can't be listened at, or what kept a worker from
- * starting.
+ * @throws If the rules are invalid, an address can't be listened on, or a worker can't start.
  */
 export async function startPrimary(
   config: Config,
@@ -29,7 +28,7 @@ export async function startPrimary(
   return openService(core, options, (inForce) => new Workers(core, { ...parts, inForce }));
 }
 
-/** As it is now, so that a worker that starts later starts with the same. */
+/** The text as it is now, so that workers that start later start with the same. */
 function readConfig(file: string): { readonly file: string; readonly text: string } {
   return { file, text: readFileSync(file, "utf8") };
 }

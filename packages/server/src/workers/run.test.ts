@@ -83,7 +83,7 @@ describe("a process", () => {
     expect(process.eventNames()).toEqual([]);
   });
 
-  it("ends with 1 on an error that nobody caught", async () => {
+  it("ends with 1 on an uncaught error", async () => {
     const { process } = standOn();
     await once(process, "started");
     const exited = once(process, "exited");

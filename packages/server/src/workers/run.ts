@@ -1,4 +1,4 @@
-// A service as the life of its process: signals drain, reload and end it. `sluice serve` is this.
+// Runs a service until its process ends: signals drain, reload and close it. `sluice serve` calls this.
 
 import type { EventEmitter } from "node:events";
 import type { Config } from "../config/config.js";
@@ -12,7 +12,7 @@ import { isWorkerProcess } from "./fork.js";
 import { startPrimary } from "./primary.js";
 import { runWorker } from "./worker-process.js";
 
-/** What a service needs of the process that it is the life of. */
+/** The part of `process` that running a service needs. */
 export interface ProcessLike extends Pick<EventEmitter, "on" | "off" | "listeners"> {
   exit(code: number): void;
 }
@@ -31,10 +31,10 @@ export interface RunOptions extends ServiceOptions {
 export type Starter = (config: Config, options: ServiceOptions) => Promise<Service>;
 
 /**
- * Runs a service until it is told to end, and returns the exit code. SIGTERM and SIGINT drain it, a second
- * one closes it at once; SIGHUP reloads. An error that nobody caught is logged and ends the process with 1:
- * what it left behind can't be told. With several workers this process starts itself once more for each,
- * and they end up here too.
+ * Runs a service until a signal ends it, and returns the exit code. SIGTERM and SIGINT drain it, a second one
+ * closes it immediately; SIGHUP reloads. An uncaught error is logged and exits with 1, because the state that
+ * it left is unknown. With several workers, this program may start again as each of them, and calls this
+ * function there too.
  *
  * @throws What `startService` throws.
  */
@@ -64,17 +64,17 @@ function toTelemetryOptions(keySecret: string, { destination }: RunOptions): Tel
   return destination === undefined ? { keySecret } : { keySecret, destination };
 }
 
-/** Without a listener that they could share, workers would have nothing to do. */
+/** Workers are useful only if there is a listener that they can share. */
 function needsWorkers(config: Config): boolean {
   return config.workers > 1 && sharedOpenersOf(config).length > 0;
 }
 
-/** The signals of a process, and what they do to its service. Those that come before it is there wait. */
+/** Applies the signals of a process to its service. Signals that come before the service is started wait. */
 class ProcessLife {
   readonly #process: ProcessLike;
   readonly #telemetry: Telemetry;
   readonly #listeners: readonly (readonly [event: string, listener: (value: unknown) => void])[];
-  /** The listeners that print warnings, removed while the log has them instead. */
+  /** Node's listeners that print warnings, removed while warnings go to the log. */
   readonly #printers: readonly ((...args: unknown[]) => void)[];
   #service: Service | undefined;
   #ended: ((code: number) => void) | undefined;
@@ -107,13 +107,13 @@ class ProcessLife {
     });
   }
 
-  /** Ends the process: what the error left behind can't be told. */
+  /** Exits the process, because the state that the error left is unknown. */
   crash(error: unknown): void {
-    this.#telemetry.log.fatal({ err: error }, "an error that nobody caught");
+    this.#telemetry.log.fatal({ err: error }, "uncaught error");
     this.#process.exit(1);
   }
 
-  /** Listens no more. */
+  /** Removes all listeners. */
   close(): void {
     for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
     for (const printer of this.#printers) this.#process.on("warning", printer);
@@ -126,7 +126,10 @@ class ProcessLife {
 
   #end(signal: string): void {
     this.#endSignals++;
-    this.#telemetry.log.info({ signal }, this.#endSignals === 1 ? "draining" : "closing at once");
+    this.#telemetry.log.info(
+      { signal },
+      this.#endSignals === 1 ? "draining" : "closing immediately",
+    );
     this.#endService();
   }
 
@@ -141,8 +144,8 @@ class ProcessLife {
   }
 
   #reload(): void {
-    this.#telemetry.log.info({ signal: "SIGHUP" }, "reading the files again");
-    // What is wrong was told and counted where it was seen.
+    this.#telemetry.log.info({ signal: "SIGHUP" }, "reloading");
+    // The problem has been logged and counted where it was found.
     this.#service?.reload().catch(() => {});
   }
 }

@@ -1,5 +1,5 @@
-// The primary's side of a worker's store: calls that come over a channel are asked of the real store, at
-// the primary's time, and answered together.
+// The primary's side of a worker's store: it makes the calls that come over a channel on the real store, at
+// the primary's time, and answers them in batches.
 
 import {
   type Charge,
@@ -13,9 +13,8 @@ import {
 import { atEndOfTurn } from "../base/clock.js";
 import { andThen, isThenable } from "../base/maybe.js";
 import type { Channel } from "./channel.js";
-import { OpenReceipts } from "./open-receipts.js";
 import {
-  type Calls,
+  type CallBatch,
   decodeCalls,
   encodeAnswers,
   fromWireCharge,
@@ -25,38 +24,39 @@ import {
   toWireStanding,
   toWireVerdict,
   type WireAnswer,
-  type WireAsk,
   type WireCharge,
   type WireHold,
   type WireOutcome,
   type WireReceipt,
+  type WireRequest,
 } from "./store-messages.js";
+import { WorkerReceipts } from "./worker-receipts.js";
 
-/** What a store is served with. */
+/** Options of {@link serveStore}. */
 export interface ServeStoreOptions {
   readonly clock: Clock;
 }
 
-/** Answers the calls of one worker until the channel is gone. Permits that the worker still holds are free then. */
+/** Answers the calls of one worker until the channel is gone, then releases the permits that the worker held. */
 export function serveStore(
   store: Store,
   channel: Channel<string>,
   options: ServeStoreOptions,
 ): void {
-  const desk = new StoreDesk(store, channel, options.clock);
-  const stop = channel.listen((line) => desk.take(decodeCalls(line)));
+  const server = new StoreServer(store, channel, options.clock);
+  const stop = channel.listen((line) => server.receive(decodeCalls(line)));
   channel.onceGone(() => {
     stop();
-    desk.close();
+    server.close();
   });
 }
 
-class StoreDesk {
+class StoreServer {
   readonly #store: Store;
   readonly #channel: Channel<string>;
   readonly #clock: Clock;
   readonly #counters = new Map<number, Counter>();
-  readonly #receipts: OpenReceipts;
+  readonly #receipts: WorkerReceipts;
   #answers: WireAnswer[] = [];
   #isClosed = false;
 
@@ -64,18 +64,18 @@ class StoreDesk {
     this.#store = store;
     this.#channel = channel;
     this.#clock = clock;
-    this.#receipts = new OpenReceipts(clock);
+    this.#receipts = new WorkerReceipts(clock);
   }
 
-  take({ isAfresh, counters, calls }: Calls): void {
-    if (isAfresh) this.#counters.clear();
+  receive({ isRestart, counters, calls }: CallBatch): void {
+    if (isRestart) this.#counters.clear();
     for (const [number, counter] of counters) this.#counters.set(number, Object.freeze(counter));
     for (const [call, ask] of calls) this.#answer(call, ask);
   }
 
   /**
-   * The worker is gone, and with it the requests that held permits. What else it held stays spent: nobody
-   * knows how those requests went.
+   * The worker is gone, and so are the requests that held permits. Other charges that it held stay charged,
+   * because the outcome of those requests is unknown.
    */
   close(): void {
     this.#isClosed = true;
@@ -87,23 +87,23 @@ class StoreDesk {
       .takePermits()
       .map((receipt) => ({ receipt, kept: 0, nowMs: this.#nowOf(receipt.counter) }));
     if (settlings.length === 0) return;
-    // A permit that the store does not take back ends with its time.
+    // A permit that can't be released now expires.
     const settle = async () => this.#store.settle(settlings);
     settle().catch(() => {});
   }
 
-  #answer(call: number, ask: WireAsk): void {
-    const fail = (error: unknown) => this.#tell([call, undefined, toWireError(error)]);
+  #answer(call: number, ask: WireRequest): void {
+    const fail = (error: unknown) => this.#reply([call, undefined, toWireError(error)]);
     try {
       const value = this.#ask(ask);
-      if (isThenable(value)) value.then((each) => this.#tell([call, each]), fail);
-      else this.#tell([call, value]);
+      if (isThenable(value)) value.then((each) => this.#reply([call, each]), fail);
+      else this.#reply([call, value]);
     } catch (error) {
       fail(error);
     }
   }
 
-  #tell(answer: WireAnswer): void {
+  #reply(answer: WireAnswer): void {
     this.#answers.push(answer);
     if (this.#answers.length > 1) return;
     atEndOfTurn(() => {
@@ -113,8 +113,8 @@ class StoreDesk {
     });
   }
 
-  /** What a call comes to: a value, or a promise of one. */
-  #ask(ask: WireAsk): unknown {
+  /** The result of a call: a value, or a promise of one. */
+  #ask(ask: WireRequest): unknown {
     switch (ask[0]) {
       case "decide":
         return this.#decide(ask[1], ask[2], ask[3]);
@@ -163,12 +163,12 @@ class StoreDesk {
       const at = charges.findIndex((charge) => charge.counter === counter && charge.key === key);
       return [at, this.#receipts.add(receipt, isBrief), cost];
     });
-    // Decided for a worker that did not live to hear it.
+    // The worker exited before it got this answer.
     if (this.#isClosed) this.#freePermits();
     return [outcome.isAdmitted, outcome.verdicts.map(toWireVerdict), receipts];
   }
 
-  /** Receipts that are not known any more count as settled: they were, or are too old to be good. */
+  /** Unknown receipts count as settled: they have been settled, or have expired. */
   #settle(list: readonly (readonly [receipt: number, kept: number])[]): unknown {
     const settlings = list.flatMap(([number, kept]): Settling[] => {
       const receipt = this.#receipts.take(number);
@@ -188,10 +188,10 @@ class StoreDesk {
   #counterOf(number: number): Counter {
     const counter = this.#counters.get(number);
     if (counter !== undefined) return counter;
-    throw new SluiceError("SLUICE_STORE_UNAVAILABLE", `counter ${number} was not told before`);
+    throw new SluiceError("SLUICE_STORE_UNAVAILABLE", `the worker never sent counter ${number}`);
   }
 
-  /** Calendar quotas run on the wall clock, everything else on time that never steps. */
+  /** Calendar quotas use the wall clock, all other limits the monotonic one. */
   #nowOf({ limit }: Counter): number {
     const { wall } = this.#clock;
     if (limit.algorithm !== "quota" || wall === undefined) return this.#clock.now();

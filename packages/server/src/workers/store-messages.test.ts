@@ -45,7 +45,7 @@ it.each([1_000, Number.POSITIVE_INFINITY])("verdicts and standings keep a block 
 it("calls keep keys in any script, halves of a pair included, and a block without end", () => {
   const key = 'a"\n\\ é 漢字 😀 \ud800';
   const line = encodeCalls({
-    isAfresh: true,
+    isRestart: true,
     counters: [],
     calls: [
       [1, ["decide", [[7, key, 2, 3, "caller"]], 2]],
@@ -53,8 +53,8 @@ it("calls keep keys in any script, halves of a pair included, and a block withou
     ],
   });
   expect(line).not.toContain("\n");
-  const { isAfresh, calls } = decodeCalls(line);
-  expect(isAfresh).toBe(true);
+  const { isRestart, calls } = decodeCalls(line);
+  expect(isRestart).toBe(true);
   expect(calls[0][1]).toEqual(["decide", [[7, key, 2, 3, "caller"]], 2]);
   expect(calls[1][1].slice(0, 3)).toEqual(["block", "scope", key]);
   expect(fromWireMs(calls[1][1][3] as number | null)).toBe(Number.POSITIVE_INFINITY);
@@ -65,8 +65,8 @@ it("counters keep all that they say", () => {
     [1, { scope: "a", part: 0, limit: fixedWindow({ limit: 5, windowMs: 1_000 }) }],
     [2, { scope: "b", part: 1, limit: quota({ limit: 5, period: "month" }), timeoutMs: 15 }],
   ];
-  expect(decodeCalls(encodeCalls({ isAfresh: false, counters, calls: [] }))).toEqual({
-    isAfresh: false,
+  expect(decodeCalls(encodeCalls({ isRestart: false, counters, calls: [] }))).toEqual({
+    isRestart: false,
     counters,
     calls: [],
   });

@@ -12,7 +12,7 @@ import {
   type Verdict,
 } from "sluice";
 
-/** A charge: number of its counter, key, cost, flags, and who asks. */
+/** A charge: the number of its counter, key, cost, flags, caller. */
 export type WireCharge = readonly [
   counter: number,
   key: string,
@@ -24,11 +24,11 @@ export type WireCharge = readonly [
 const IS_FINAL = 1;
 const IS_SHADOW = 2;
 
-/** A time that may never come, which JSON writes as null. */
+/** A time, or null for Infinity, which JSON can't represent. */
 export type WireMs = number | null;
 
-/** What is asked of the store. Times are the primary's own: clocks of processes differ. */
-export type WireAsk =
+/** A call of the store. It has no times: the primary uses its own clock, because clocks of processes differ. */
+export type WireRequest =
   | readonly ["decide", readonly WireCharge[], hold: WireHold, requestId?: string]
   | readonly ["peek" | "debit" | "refund" | "reset", readonly WireCharge[]]
   | readonly ["settle", readonly (readonly [receipt: number, kept: number])[]]
@@ -42,12 +42,12 @@ export type WireHold = 0 | 1 | 2;
 export const HOLDS = [false, true, "briefly"] as const;
 
 /** A call, by the number under which its answer comes. */
-export type WireCall = readonly [call: number, ask: WireAsk];
+export type WireCall = readonly [call: number, ask: WireRequest];
 
-/** Calls of one turn of a worker. */
-export interface Calls {
-  /** Whether the numbers of counters start again with this message. */
-  readonly isAfresh: boolean;
+/** The calls of one iteration of a worker's event loop. */
+export interface CallBatch {
+  /** Whether the numbers of counters restart with this message. */
+  readonly isRestart: boolean;
   readonly counters: readonly (readonly [number, Counter])[];
   readonly calls: readonly WireCall[];
 }
@@ -62,7 +62,7 @@ export type WireVerdict = readonly [
   delayMs: number,
   source: number,
   used?: number,
-  /** 0: it is not blocked. */
+  /** 0 if the key is not blocked. */
   blockedMs?: WireMs,
 ];
 
@@ -85,20 +85,20 @@ export type WireError = readonly [code: string | null, message: string];
 export type WireAnswer = readonly [call: number, value: unknown, error?: WireError];
 
 /** Calls as one line. */
-export function encodeCalls({ isAfresh, counters, calls }: Calls): string {
+export function encodeCalls({ isRestart, counters, calls }: CallBatch): string {
   // Counters are sent rarely, and have values that JSON can't represent.
   const serialized = counters.length === 0 ? "" : serialize(counters).toString("base64");
-  return JSON.stringify([isAfresh, serialized, calls]);
+  return JSON.stringify([isRestart, serialized, calls]);
 }
 
 /** Reads {@link encodeCalls}. */
-export function decodeCalls(line: string): Calls {
-  const [isAfresh, serialized, calls] = JSON.parse(line) as [boolean, string, WireCall[]];
+export function decodeCalls(line: string): CallBatch {
+  const [isRestart, serialized, calls] = JSON.parse(line) as [boolean, string, WireCall[]];
   const counters = serialized === "" ? [] : deserialize(Buffer.from(serialized, "base64"));
-  return { isAfresh, counters, calls };
+  return { isRestart, counters, calls };
 }
 
-/** Answers that were there at the end of a turn of the primary, as one line. */
+/** The answers of one iteration of the primary's event loop, as one line. */
 export function encodeAnswers(answers: readonly WireAnswer[]): string {
   return JSON.stringify(answers);
 }
@@ -132,9 +132,9 @@ export function fromWireCharge(
 export function toWireVerdict(verdict: Verdict, used?: number): WireVerdict {
   const { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source, blockedMs } = verdict;
   const from = SOURCES.indexOf(source);
-  const plain = [allowed ? 1 : 0, limit, remaining, retryAfterMs, resetMs, delayMs, from] as const;
-  const isPlain = used === undefined && blockedMs === undefined;
-  return isPlain ? plain : [...plain, used ?? 0, blockedMs ?? 0];
+  const short = [allowed ? 1 : 0, limit, remaining, retryAfterMs, resetMs, delayMs, from] as const;
+  const isShort = used === undefined && blockedMs === undefined;
+  return isShort ? short : [...short, used ?? 0, blockedMs ?? 0];
 }
 
 /** Reads {@link toWireVerdict}. */
@@ -173,7 +173,7 @@ export function toWireError(error: unknown): WireError {
   return [null, error instanceof Error ? error.message : String(error)];
 }
 
-/** An error as the caller sees it: with the code and the words that it had. */
+/** The error for the caller, with its original code and message. */
 export function fromWireError([code, message]: WireError): Error {
   if (code === null || !Object.hasOwn(errorCatalogue, code)) return new Error(message);
   const known = code as SluiceErrorCode;

@@ -1,65 +1,67 @@
-// All workers of a primary: started together, told the same, asked together.
+// All workers of a primary: started together, and sent the same requests.
 
 import { ServerError } from "../base/errors.js";
-import { ASK_MS_MAX, END_MS_MAX, type ListenerReport } from "./control-messages.js";
-import { Slot, type SlotOptions } from "./worker-slot.js";
+import { ASK_MS_MAX, END_MS_MAX, type ListenerAddress } from "./control-messages.js";
+import { SupervisedWorker, type SupervisedWorkerOptions } from "./supervised-worker.js";
 
 /** The workers of a service. */
-export class Crew {
-  readonly #slots: readonly Slot[];
+export class WorkerGroup {
+  readonly #workers: readonly SupervisedWorker[];
 
-  constructor(count: number, options: SlotOptions) {
-    this.#slots = Array.from({ length: count }, () => new Slot(options));
+  constructor(count: number, options: SupervisedWorkerOptions) {
+    this.#workers = Array.from({ length: count }, () => new SupervisedWorker(options));
   }
 
   /** How many have their listeners open. */
   get openCount(): number {
-    return this.#slots.filter(({ isOpen }) => isOpen).length;
+    return this.#workers.filter(({ isOpen }) => isOpen).length;
   }
 
   /** Where listeners are open: the same for all workers. */
-  get listeners(): readonly ListenerReport[] {
-    return this.#slots.find(({ isOpen }) => isOpen)?.listeners ?? [];
+  get listeners(): readonly ListenerAddress[] {
+    return this.#workers.find(({ isOpen }) => isOpen)?.listeners ?? [];
   }
 
-  /** Starts all; if one can't start, ends all others and throws why. */
+  /** Starts all. If one can't start, ends the others and throws the reason. */
   async start(): Promise<void> {
-    const results = await Promise.allSettled(this.#slots.map((slot) => slot.start()));
+    const results = await Promise.allSettled(this.#workers.map((worker) => worker.start()));
     const failed = results.find((result) => result.status === "rejected");
     if (failed === undefined) return;
     await this.end(END_MS_MAX);
     throw failed.reason;
   }
 
-  /** Asks all that are open; returns the answers, and the errors of those that gave none. */
-  async ask(
+  /** Sends a request to all workers that are open. Returns the answers, and the errors of those without one. */
+  async askAll(
     what: string,
     value: unknown,
     timeoutMs: number = ASK_MS_MAX,
   ): Promise<{ answers: unknown[]; errors: unknown[] }> {
-    const open = this.#slots.filter(({ isOpen }) => isOpen);
-    const results = await Promise.allSettled(open.map((slot) => slot.ask(what, value, timeoutMs)));
+    const open = this.#workers.filter(({ isOpen }) => isOpen);
+    const results = await Promise.allSettled(
+      open.map((worker) => worker.ask(what, value, timeoutMs)),
+    );
     return {
       answers: results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])),
       errors: results.flatMap((each) => (each.status === "rejected" ? [each.reason] : [])),
     };
   }
 
-  /** Asks all, and throws if one did not do it. */
-  async tell(what: string, value: unknown, timeoutMs?: number): Promise<void> {
-    const { errors } = await this.ask(what, value, timeoutMs);
+  /** Sends a request to all workers that are open, and throws if one of them failed. */
+  async runOnAll(what: string, value: unknown, timeoutMs?: number): Promise<void> {
+    const { errors } = await this.askAll(what, value, timeoutMs);
     if (errors.length === 0) return;
-    const seen = `${errors.length} of ${this.#slots.length}: ${(errors[0] as Error).message}`;
+    const seen = `${errors.length} of ${this.#workers.length}: ${(errors[0] as Error).message}`;
     throw new ServerError("SLUICE_WORKER_FAILED", seen, { cause: errors[0] });
   }
 
   /** From now on no worker is started again. */
-  letGo(): void {
-    for (const slot of this.#slots) slot.letGo();
+  stopRestarting(): void {
+    for (const worker of this.#workers) worker.stopRestarting();
   }
 
   /** Ends all, within `timeoutMs` at most. */
   async end(timeoutMs: number): Promise<void> {
-    await Promise.all(this.#slots.map((slot) => slot.end(timeoutMs)));
+    await Promise.all(this.#workers.map((worker) => worker.end(timeoutMs)));
   }
 }

@@ -1,4 +1,4 @@
-// A process that is a worker: whose signals the primary answers for, and that ends with it.
+// Runs this process as a worker. The primary handles the signals, and the worker ends with it.
 
 import { ServerError } from "../base/errors.js";
 import type { Config } from "../config/config.js";
@@ -7,11 +7,11 @@ import type { WorkerStart } from "./control-messages.js";
 import { primaryChannels } from "./fork.js";
 import { Worker } from "./worker.js";
 
-/** A terminal and systemd send these to everybody; the primary drains and reloads its workers itself. */
+/** A terminal and systemd send these to every process; the primary drains and reloads its workers itself. */
 const SIGNALS_OF_THE_PRIMARY = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /**
- * Runs this process as a worker; resolves with its exit code when it has nothing more to do.
+ * Runs this process as a worker. Resolves with the exit code when the worker has ended.
  *
  * @param config - Default: that of the file which the primary started with.
  */
@@ -20,7 +20,7 @@ export async function runWorker(config?: Config): Promise<number> {
   for (const signal of SIGNALS_OF_THE_PRIMARY) process.on(signal, ignore);
   const worker = new Worker(primaryChannels(), (start) => config ?? toConfig(start));
   process.on("uncaughtException", (error) => {
-    worker.mourn(error);
+    worker.logUncaught(error);
     process.exit(1);
   });
   await worker.start();
@@ -30,10 +30,10 @@ export async function runWorker(config?: Config): Promise<number> {
   return code;
 }
 
-/** As the primary read it, whatever the file says now: a bad one must not keep workers from coming back. */
+/** The configuration as the primary read it: a file that is broken by now must not prevent a restart. */
 function toConfig({ config }: WorkerStart): Config {
   if (config === undefined) {
-    throw new ServerError("SLUICE_WORKER_FAILED", "it was given no configuration");
+    throw new ServerError("SLUICE_WORKER_FAILED", "it got no configuration from the primary");
   }
   return parseConfig(config.text, { file: config.file, env: process.env });
 }

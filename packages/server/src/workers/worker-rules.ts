@@ -1,5 +1,5 @@
-// Rules as workers decide them. A worker's store is the primary, a message away, so a rule that can take
-// budget ahead does, unless it says of itself how it wants to be decided.
+// Rules as workers decide them. Each call of a worker's store is a message to the primary, so a rule that can be
+// leased is leased, unless its `consistency` says otherwise.
 
 import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
@@ -14,18 +14,18 @@ import { parseWritten, type WrittenRules } from "../core/rules-in-force.js";
  */
 export function toWorkerRules(written: WrittenRules): RuleSet {
   const set = parseWritten(written);
-  const outspoken = idsWithConsistency(written);
+  const explicit = idsWithConsistency(written);
   const rules = set.rules.map((rule) => {
-    const isLeased = !outspoken.has(rule.id) && canBeLeased(rule);
+    const isLeased = !explicit.has(rule.id) && canBeLeased(rule);
     return isLeased ? { ...rule, consistency: "leased" as const } : rule;
   });
   return { ...set, rules };
 }
 
-/** The ids of rules that say how they want to be decided: parsed ones don't tell a default from a word. */
+/** The ids of rules with a `consistency`. Parsed rules don't distinguish it from the default. */
 function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
-  const said = "inline" in written ? written.inline : parse(written.text, { merge: true });
-  const { rules } = said as { rules: readonly { id: unknown; consistency?: unknown }[] };
+  const source = "inline" in written ? written.inline : parse(written.text, { merge: true });
+  const { rules } = source as { rules: readonly { id: unknown; consistency?: unknown }[] };
   return new Set(rules.filter((rule) => rule.consistency !== undefined).map(({ id }) => id));
 }
 

@@ -1,5 +1,5 @@
-// A worker process: the listeners that can be shared, over the primary's store, until the primary says to end
-// or is gone.
+// A worker: runs the listeners that can be shared, over the primary's store, until the primary ends it or is
+// gone.
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../config/config.js";
@@ -19,25 +19,25 @@ import type { TopOptions } from "../telemetry/top-report.js";
 import type { Channels } from "./channel.js";
 import {
   ASK_MS_MAX,
-  type ListenerReport,
+  type ListenerAddress,
   START_MS_MAX,
   STORE_MS_MAX,
   type Switches,
   type WorkerStart,
 } from "./control-messages.js";
 import { ipcStore } from "./ipc-store.js";
-import { Peer } from "./request-reply.js";
+import { RequestChannel } from "./request-channel.js";
 import { toWorkerRules } from "./worker-rules.js";
 
-/** What a worker's configuration is, from what it was started with. */
+/** Makes a worker's configuration from its start message. */
 export type WorkerConfig = (start: WorkerStart) => Config;
 
-/** A worker, apart from the process that it runs in. */
+/** A worker, independent of the process that it runs in. */
 export class Worker {
   readonly #toConfig: WorkerConfig;
   readonly #channels: Channels;
-  readonly #primary: Peer;
-  /** Resolves with the exit code when it has nothing more to do. */
+  readonly #primary: RequestChannel;
+  /** Resolves with the exit code when the worker has ended. */
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #core: OwnedCore | undefined;
@@ -49,9 +49,9 @@ export class Worker {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    // Whose primary is gone has no counters and no successor: a new one starts its own workers.
+    // Without its primary a worker has no counters, and a new primary starts its own workers.
     channels.control.onceGone(() => void this.#close(1));
-    this.#primary = new Peer(channels.control, {
+    this.#primary = new RequestChannel(channels.control, {
       rules: (written: WrittenRules) => this.#replace(written),
       switches: (switches: Switches) => this.#switch(switches),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
@@ -64,7 +64,7 @@ export class Worker {
     });
   }
 
-  /** Opens the listeners and says so, or says why not and ends. */
+  /** Opens the listeners and reports it, or reports the reason and ends. */
   async start(): Promise<void> {
     try {
       const start = await this.#primary.ask("hello", undefined, START_MS_MAX);
@@ -76,11 +76,11 @@ export class Worker {
     }
   }
 
-  async #open(start: WorkerStart): Promise<readonly ListenerReport[]> {
+  async #open(start: WorkerStart): Promise<readonly ListenerAddress[]> {
     const config = this.#toConfig(start);
     const { keySecret, logLevel } = start;
     const telemetry = createTelemetry({ ...config.telemetry, logLevel }, { keySecret });
-    // Not measured: its times are those of a message, and the primary has the store's.
+    // Not measured: the primary measures the store, and this would measure messages.
     const store = resilient(ipcStore(this.#channels.store), {
       timeoutMs: STORE_MS_MAX,
       onStoreFailure: config.store.onStoreFailure,
@@ -130,9 +130,9 @@ export class Worker {
     return late;
   }
 
-  /** Logs an error that nobody caught, if there is a log. */
-  mourn(error: unknown): void {
-    this.#core?.telemetry.log.fatal({ err: error }, "an error that nobody caught");
+  /** Logs an uncaught error, if there is a log. */
+  logUncaught(error: unknown): void {
+    this.#core?.telemetry.log.fatal({ err: error }, "uncaught error");
   }
 
   async #close(code: number): Promise<void> {

@@ -1,5 +1,5 @@
-// The workers of a service, as their primary sees them: they have the gateway and Envoy's listener, are started,
-// told and asked, and count by the primary's store.
+// The workers of a service, as the primary sees them. They run the gateway and Envoy's listener and count in the
+// primary's store.
 
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
@@ -9,15 +9,15 @@ import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
 import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
 import type { TopOptions, TopReport } from "../telemetry/top-report.js";
-import { END_MS_MAX, type ListenerReport, type WorkerStart } from "./control-messages.js";
+import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";
 import { serveStore } from "./serve-store.js";
-import { Crew } from "./worker-group.js";
-import type { Death } from "./worker-slot.js";
+import type { WorkerExit } from "./supervised-worker.js";
+import { WorkerGroup } from "./worker-group.js";
 
-/** What workers are started with. */
+/** Options of {@link Workers}. */
 export interface WorkersOptions {
-  /** What the service is like when a worker starts. */
+  /** The rules and settings in force when a worker starts. */
   readonly inForce: () => InForce;
   /** What keys are hashed with in logs and top lists. */
   readonly keySecret: string;
@@ -25,15 +25,15 @@ export interface WorkersOptions {
   readonly written: WorkerStart["config"];
   /** Default: processes of this program. */
   readonly fork: Fork | undefined;
-  /** Told that workers die again and again. Default: nobody is. */
+  /** Called when a worker has exited too often. */
   readonly onFailed: ((error: unknown) => void) | undefined;
 }
 
-/** As many workers as the configuration says. */
+/** The configured number of workers. */
 export class Workers implements OtherProcesses {
   readonly #core: OwnedCore;
   readonly #options: WorkersOptions;
-  readonly #crew: Crew;
+  readonly #group: WorkerGroup;
   #spreading: Promise<void> = Promise.resolve();
 
   constructor(core: OwnedCore, options: WorkersOptions) {
@@ -41,7 +41,7 @@ export class Workers implements OtherProcesses {
     this.#options = options;
     const { config, clock, telemetry } = core;
     const { inForce, keySecret, written, fork } = options;
-    this.#crew = new Crew(config.workers, {
+    this.#group = new WorkerGroup(config.workers, {
       fork: fork ?? (() => forkWorker(written !== undefined)),
       serve: ({ channels }) => serveStore(core.store, channels.store, { clock }),
       toStart: () => ({
@@ -51,17 +51,17 @@ export class Workers implements OtherProcesses {
         config: written,
       }),
       nowMs: () => clock.now(),
-      onDied: (death) => this.#mourn(death),
+      onExited: (exit) => this.#reportExit(exit),
       onStarted: (pid) => telemetry.log.info({ pid }, "worker started"),
     });
   }
 
   get listeners(): readonly Listener[] {
-    return this.#crew.listeners.map(toDistantListener);
+    return this.#group.listeners.map(toWorkerListener);
   }
 
   get unreadyReasons(): readonly string[] {
-    return this.#crew.openCount > 0 ? [] : ["no worker is running"];
+    return this.#group.openCount > 0 ? [] : ["no worker is running"];
   }
 
   readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top"> = {
@@ -71,16 +71,16 @@ export class Workers implements OtherProcesses {
   };
 
   start(): Promise<void> {
-    return this.#crew.start();
+    return this.#group.start();
   }
 
-  /** Workers get rules that have shown here that they can be used, one set after the other. */
+  /** Sends rules to the workers, one set at a time, after they have been applied here. */
   replaceRules(written: WrittenRules): void {
     const { telemetry, policy } = this.#core;
     this.#spreading = this.#spreading
-      .then(() => this.#crew.tell("rules", written))
-      // Rules that are switched off may have come back.
-      .then(() => this.#crew.tell("switches", policy.switchedOff))
+      .then(() => this.#group.runOnAll("rules", written))
+      // The new rules may include rules that an operator has switched off.
+      .then(() => this.#group.runOnAll("switches", policy.switchedOff))
       .catch((error) => telemetry.reloaded("rules", error));
   }
 
@@ -89,52 +89,53 @@ export class Workers implements OtherProcesses {
   }
 
   async reload({ telemetry }: Config): Promise<void> {
-    await this.#crew.tell("reload", { logLevel: telemetry.logLevel });
+    await this.#group.runOnAll("reload", { logLevel: telemetry.logLevel });
   }
 
   announceDrain(): void {
-    // Not waited for: a worker that hears it late still has its time before it stops listening.
-    void this.#crew.ask("announceDrain", undefined);
+    // Not awaited: a worker that gets it late still has time before it stops listening.
+    void this.#group.askAll("announceDrain", undefined);
   }
 
   /**
-   * All workers stop listening before one of them drains and tells its clients to connect anew: while another
-   * listens, the socket that all share takes such a connection, and cuts it off when the last one stops. The
-   * cluster's own message of a closed listener comes before the answer, so that the socket is closed then.
+   * All workers stop listening before any of them drains and makes its clients reconnect. Otherwise the shared
+   * socket would accept such a connection while another worker listens, and reset it when the last one stops.
+   * The cluster's message about a closed listener comes before the reply, so the socket is closed by then.
    */
   async drain(): Promise<readonly string[]> {
     const { config, telemetry } = this.#core;
-    this.#crew.letGo();
-    await this.#crew.ask("stopListening", undefined);
+    this.#group.stopRestarting();
+    await this.#group.askAll("stopListening", undefined);
     const drainMsMax = config.drainMs + END_MS_MAX;
-    const { answers, errors } = await this.#crew.ask("drain", undefined, drainMsMax);
-    if (errors.length > 0) telemetry.log.error({ errors: errors.map(String) }, "workers lost");
+    const { answers, errors } = await this.#group.askAll("drain", undefined, drainMsMax);
+    if (errors.length > 0)
+      telemetry.log.error({ errors: errors.map(String) }, "workers did not drain");
     return (answers as string[][]).flat();
   }
 
   close(): Promise<void> {
-    return this.#crew.end(END_MS_MAX);
+    return this.#group.end(END_MS_MAX);
   }
 
-  #mourn({ pid, why, nextMs }: Death): void {
+  #reportExit({ pid, why, nextMs }: WorkerExit): void {
     const { telemetry } = this.#core;
     telemetry.workerEnded();
     if (nextMs !== undefined) {
-      telemetry.log.error({ pid, why, nextMs }, "a worker died; another one starts");
+      telemetry.log.error({ pid, why, nextMs }, "worker exited; restarting it");
       return;
     }
-    telemetry.log.fatal({ pid, why }, "a worker died too often");
-    this.#options.onFailed?.(new Error(`a worker died too often: ${why}`));
+    telemetry.log.fatal({ pid, why }, "worker exited too often; giving up");
+    this.#options.onFailed?.(new Error(`a worker exited too often: ${why}`));
   }
 
   async #metrics(): Promise<string> {
-    const { answers } = await this.#crew.ask("metrics", undefined);
+    const { answers } = await this.#group.askAll("metrics", undefined);
     const own = await this.#core.telemetry.metricValues();
     return mergeMetrics([own, ...(answers as MetricValues[])]);
   }
 
   async #top(options: TopOptions): Promise<TopReport> {
-    const { answers } = await this.#crew.ask("top", options);
+    const { answers } = await this.#group.askAll("top", options);
     const { config, telemetry } = this.#core;
     const reports = [telemetry.top(options), ...(answers as TopReport[])];
     return mergeTop(reports, config.telemetry.topKeysMax);
@@ -145,11 +146,11 @@ export class Workers implements OtherProcesses {
       if (isOn) policy.enable(ruleId);
       else policy.disable(ruleId);
     }
-    await this.#crew.tell("switches", this.#core.policy.switchedOff);
+    await this.#group.runOnAll("switches", this.#core.policy.switchedOff);
   }
 }
 
-/** A listener of the workers. They are drained and closed together, by the service. */
-function toDistantListener(told: ListenerReport): Listener {
-  return { ...told, stopListening: () => {}, drain: async () => {}, close: async () => {} };
+/** A listener of the workers, which the service drains and closes together. */
+function toWorkerListener(address: ListenerAddress): Listener {
+  return { ...address, stopListening: () => {}, drain: async () => {}, close: async () => {} };
 }

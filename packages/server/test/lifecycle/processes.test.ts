@@ -46,7 +46,7 @@ describe("a worker that dies", () => {
     const before = served.workerPids;
     process.kill(before[0], "SIGKILL");
     await served.line(
-      ({ msg, pid }) => msg.startsWith("a worker died") && (pid as number) === before[0],
+      ({ msg, pid }) => msg.startsWith("worker exited") && (pid as number) === before[0],
     );
     await served.line(
       ({ msg, pid }) => msg === "worker started" && !before.includes(pid as number),

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { StandWorker } from "../../test/worker-stand.js";
 import type { Channels } from "./channel.js";
 import type { WorkerStart } from "./control-messages.js";
-import { Peer } from "./request-reply.js";
-import { RESTARTS_MAX, Slot } from "./worker-slot.js";
+import { RequestChannel } from "./request-channel.js";
+import { RESTARTS_MAX, SupervisedWorker } from "./supervised-worker.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -21,10 +21,10 @@ const START = {
 
 /** A worker that says what it has to, and opens one listener. */
 function politeWorker({ control }: Channels): void {
-  const peer = new Peer(control, { switches: () => {}, rules: () => {} });
+  const channel = new RequestChannel(control, { switches: () => {}, rules: () => {} });
   void (async () => {
-    await peer.ask("hello", undefined, 1_000);
-    await peer.ask("opened", [{ name: "gateway", url: "http://127.0.0.1:1" }], 1_000);
+    await channel.ask("hello", undefined, 1_000);
+    await channel.ask("opened", [{ name: "gateway", url: "http://127.0.0.1:1" }], 1_000);
   })().catch(() => {});
 }
 
@@ -32,7 +32,7 @@ function standOn(worker: (channels: Channels) => void = politeWorker) {
   const started: StandWorker[] = [];
   const deaths: (number | undefined)[] = [];
   let nowMs = 0;
-  const slot = new Slot({
+  const supervised = new SupervisedWorker({
     fork: () => {
       started.push(new StandWorker(started.length + 1, worker));
       return started[started.length - 1];
@@ -40,7 +40,7 @@ function standOn(worker: (channels: Channels) => void = politeWorker) {
     serve: () => {},
     toStart: () => START,
     nowMs: () => nowMs,
-    onDied: ({ pid, nextMs }) => {
+    onExited: ({ pid, nextMs }) => {
       expect(pid).toBe(started.at(-1)?.pid);
       deaths.push(nextMs);
     },
@@ -48,7 +48,7 @@ function standOn(worker: (channels: Channels) => void = politeWorker) {
   const pass = (ms: number) => {
     nowMs += ms;
   };
-  return { slot, started, deaths, pass };
+  return { supervised, started, deaths, pass };
 }
 
 /** Lets messages go to and fro until it is so. */
@@ -59,13 +59,13 @@ async function until(isSo: () => boolean): Promise<void> {
 
 describe("a worker that dies", () => {
   it("is followed by another, later each time, and by none after too many", async () => {
-    const { slot, started, deaths } = standOn();
-    await slot.start();
+    const { supervised, started, deaths } = standOn();
+    await supervised.start();
     for (let death = 1; death <= RESTARTS_MAX + 1; death++) {
       started[started.length - 1].exit("exit code 1");
       if (death > RESTARTS_MAX) break;
       await vi.advanceTimersByTimeAsync(deaths[deaths.length - 1] ?? 0);
-      await until(() => slot.isOpen);
+      await until(() => supervised.isOpen);
     }
     expect(deaths).toEqual([
       100,
@@ -84,20 +84,20 @@ describe("a worker that dies", () => {
   });
 
   it("begins anew if it had lived for a minute", async () => {
-    const { slot, started, deaths, pass } = standOn();
-    await slot.start();
+    const { supervised, started, deaths, pass } = standOn();
+    await supervised.start();
     started[0].exit("exit code 1");
     await vi.advanceTimersByTimeAsync(100);
-    await until(() => slot.isOpen);
+    await until(() => supervised.isOpen);
     pass(60_000);
     started[1].exit("exit code 1");
     expect(deaths).toEqual([100, 100]);
   });
 
   it("is not followed once it was let go", async () => {
-    const { slot, started, deaths } = standOn();
-    await slot.start();
-    slot.letGo();
+    const { supervised, started, deaths } = standOn();
+    await supervised.start();
+    supervised.stopRestarting();
     started[0].exit("exit code 0");
     await vi.advanceTimersByTimeAsync(60_000);
     expect([deaths, started.length]).toEqual([[], 1]);
@@ -106,11 +106,11 @@ describe("a worker that dies", () => {
 
 describe("a worker that is let go before its listeners are open", () => {
   it("is killed: nobody would tell it any more to stop listening", async () => {
-    const { slot, started } = standOn(() => {});
-    const starting = slot.start();
+    const { supervised, started } = standOn(() => {});
+    const starting = supervised.start();
     const exits: string[] = [];
     started[0].onceExited((why) => exits.push(why));
-    slot.letGo();
+    supervised.stopRestarting();
     await expect(starting).rejects.toThrow("SIGKILL");
     expect(exits).toEqual(["SIGKILL"]);
   });
@@ -118,20 +118,20 @@ describe("a worker that is let go before its listeners are open", () => {
 
 describe("a worker that does not start", () => {
   it("fails the start with what it said", async () => {
-    const { slot, deaths } = standOn(({ control }) => {
-      void new Peer(control).ask("failed", "the port is taken", 1_000).catch(() => {});
+    const { supervised, deaths } = standOn(({ control }) => {
+      void new RequestChannel(control).ask("failed", "the port is taken", 1_000).catch(() => {});
     });
-    await expect(slot.start()).rejects.toThrow("the port is taken");
+    await expect(supervised.start()).rejects.toThrow("the port is taken");
     expect(deaths).toEqual([]);
   });
 
   it("fails it when it ends, and when it says nothing for too long", async () => {
     const silent = standOn(() => {});
-    const ended = silent.slot.start();
+    const ended = silent.supervised.start();
     silent.started[0].exit("exit code 7");
     await expect(ended).rejects.toThrow("exit code 7");
-    const late = silent.slot.start();
-    const seen = expect(late).rejects.toThrow("not started within 30000 ms");
+    const late = silent.supervised.start();
+    const seen = expect(late).rejects.toThrow("it did not open its listeners within 30000 ms");
     await vi.advanceTimersByTimeAsync(30_000);
     await seen;
   });
@@ -139,11 +139,11 @@ describe("a worker that does not start", () => {
 
 describe("end", () => {
   it("kills a worker that does not end in time", async () => {
-    const { slot, started } = standOn();
-    await slot.start();
+    const { supervised, started } = standOn();
+    await supervised.start();
     const exits: string[] = [];
     started[0].onceExited((why) => exits.push(why));
-    const ending = slot.end(500);
+    const ending = supervised.end(500);
     await vi.advanceTimersByTimeAsync(500);
     await ending;
     expect(exits).toEqual(["SIGKILL"]);

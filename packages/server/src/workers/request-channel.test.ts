@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { channelPair } from "../../test/channel-pair.js";
-import { Peer } from "./request-reply.js";
+import { RequestChannel } from "./request-channel.js";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -10,39 +10,41 @@ afterEach(() => {
 
 function standOn() {
   const { worker, primary, cut } = channelPair();
-  new Peer(worker, {
+  new RequestChannel(worker, {
     double: (value: number) => value * 2,
     wait: () => new Promise(() => {}),
     fail: () => {
       throw new Error("no room");
     },
   });
-  return { peer: new Peer(primary), cut };
+  return { channel: new RequestChannel(primary), cut };
 }
 
 describe("a question", () => {
   it("is answered, each by its own answer", async () => {
-    const { peer } = standOn();
-    const answers = [1, 2, Number.POSITIVE_INFINITY].map((each) => peer.ask("double", each, 5_000));
+    const { channel } = standOn();
+    const answers = [1, 2, Number.POSITIVE_INFINITY].map((each) =>
+      channel.ask("double", each, 5_000),
+    );
     expect(await Promise.all(answers)).toEqual([2, 4, Number.POSITIVE_INFINITY]);
   });
 
   it("fails with what the other end says, or if nobody knows it", async () => {
-    const { peer } = standOn();
-    await expect(peer.ask("fail", undefined, 5_000)).rejects.toThrow("no room");
-    await expect(peer.ask("sing", undefined, 5_000)).rejects.toMatchObject({
+    const { channel } = standOn();
+    await expect(channel.ask("fail", undefined, 5_000)).rejects.toThrow("no room");
+    await expect(channel.ask("sing", undefined, 5_000)).rejects.toMatchObject({
       code: "SLUICE_WORKER_FAILED",
-      message: expect.stringContaining('nobody answers "sing"'),
+      message: expect.stringContaining('unknown request "sing"'),
     });
   });
 
   it("fails when the other end is gone, and when it takes too long", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { peer, cut } = standOn();
-    const late = expect(peer.ask("wait", undefined, 100)).rejects.toThrow("within 100 ms");
+    const { channel, cut } = standOn();
+    const late = expect(channel.ask("wait", undefined, 100)).rejects.toThrow("within 100 ms");
     vi.advanceTimersByTime(100);
     await late;
-    const lost = peer.ask("wait", undefined, 100);
+    const lost = channel.ask("wait", undefined, 100);
     cut();
     await expect(lost).rejects.toThrow("the process is gone");
   });

@@ -4,7 +4,7 @@ import { type ChargeReceipt, fixedWindow } from "sluice";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { CounterNumbers } from "./counter-numbers.js";
-import { OpenReceipts } from "./open-receipts.js";
+import { WorkerReceipts } from "./worker-receipts.js";
 
 const limit = fixedWindow({ limit: 10, windowMs: 1_000 });
 const counter = { scope: "test", part: 0, limit };
@@ -15,7 +15,7 @@ function receiptOf(key: string): ChargeReceipt {
 
 describe("a receipt", () => {
   it("is good once", () => {
-    const receipts = new OpenReceipts(new ManualClock(0));
+    const receipts = new WorkerReceipts(new ManualClock(0));
     for (const isBrief of [true, false]) {
       const number = receipts.add(receiptOf("a"), isBrief);
       expect(receipts.take(number)).toMatchObject({ key: "a" });
@@ -25,7 +25,7 @@ describe("a receipt", () => {
 
   it("held briefly is forgotten after 15 seconds, held it is not", () => {
     const clock = new ManualClock(0);
-    const receipts = new OpenReceipts(clock);
+    const receipts = new WorkerReceipts(clock);
     const held = receipts.add(receiptOf("held"), false);
     const brief = receipts.add(receiptOf("brief"), true);
     clock.advance(15_000);
@@ -35,7 +35,7 @@ describe("a receipt", () => {
   });
 
   it("gives way when there are too many, the oldest first", () => {
-    const receipts = new OpenReceipts(new ManualClock(0), { heldMax: 2, briefMax: 2 });
+    const receipts = new WorkerReceipts(new ManualClock(0), { heldMax: 2, briefMax: 2 });
     const numbers = ["a", "b", "c"].flatMap((key) => [
       receipts.add(receiptOf(key), false),
       receipts.add(receiptOf(key), true),
@@ -59,9 +59,9 @@ describe("numbers of counters", () => {
     expect([numbers.of(a), numbers.of(b), numbers.of(a)]).toEqual([1, 2, 1]);
     expect(numbers.takeNew().map(([number]) => number)).toEqual([1, 2]);
     expect(numbers.takeNew()).toEqual([]);
-    expect(numbers.startAfreshIfFull()).toBe(true);
+    expect(numbers.restartIfFull()).toBe(true);
     expect(numbers.of(b)).toBe(1);
     expect(numbers.takeNew()).toHaveLength(1);
-    expect(numbers.startAfreshIfFull()).toBe(false);
+    expect(numbers.restartIfFull()).toBe(false);
   });
 });

@@ -1,16 +1,16 @@
-// Receipts of charges that workers hold. What a receipt proves stays in the primary, which the store gave
-// it to; workers know it by a number. Nobody says of a receipt that it will never come back, so the oldest
-// give way: those held for a moment after 15 seconds, others when there are too many.
+// Receipts of charges that workers hold. The receipts stay in the primary, and workers know them by numbers.
+// A worker never reports that it will not use a receipt, so the oldest are dropped: brief ones after 15
+// seconds, others when there are too many.
 
 import { BoundedMap, type ChargeReceipt, type Clock } from "sluice";
 
-/** Bounds of {@link OpenReceipts}. */
+/** Bounds of {@link WorkerReceipts}. */
 export interface ReceiptBounds {
   /** Receipts held until a request ends; default 100,000, as many as a memory store knows. */
   readonly heldMax?: number;
   /** Receipts held briefly; default 20,000. */
   readonly briefMax?: number;
-  /** How long a brief one is good for; default 15,000: leases wait for theirs up to 10 seconds. */
+  /** How long a brief receipt is valid; default 15,000, because leases use theirs within 10 seconds. */
   readonly briefMs?: number;
 }
 
@@ -20,7 +20,7 @@ interface BriefReceipt {
 }
 
 /** The receipts that one worker may present. */
-export class OpenReceipts {
+export class WorkerReceipts {
   readonly #clock: Clock;
   readonly #briefMs: number;
   readonly #held: BoundedMap<number, ChargeReceipt>;
@@ -47,7 +47,7 @@ export class OpenReceipts {
     return this.#last;
   }
 
-  /** The receipt of a number, which is then known no more; undefined if it is not. */
+  /** Removes and returns the receipt with this number; undefined if there is none. */
   take(number: number): ChargeReceipt | undefined {
     const receipt = this.#held.get(number) ?? this.#brief.get(number)?.receipt;
     this.#held.delete(number);
@@ -55,7 +55,7 @@ export class OpenReceipts {
     return receipt;
   }
 
-  /** The receipts of permits, which are then known no more. */
+  /** Removes and returns the receipts of permits. */
   takePermits(): readonly ChargeReceipt[] {
     const permits = [...this.#held].filter(([, receipt]) => isPermit(receipt));
     for (const [number] of permits) this.#held.delete(number);
@@ -65,7 +65,7 @@ export class OpenReceipts {
   #addBrief(receipt: ChargeReceipt): void {
     const nowMs = this.#clock.now();
     this.#brief.set(this.#last, { receipt, untilMs: nowMs + this.#briefMs });
-    // In order of time: the first that is still good ends the search.
+    // They are in order of time, so the first valid one ends the search.
     for (const [number, { untilMs }] of this.#brief) {
       if (untilMs > nowMs) break;
       this.#brief.delete(number);
