@@ -42,7 +42,7 @@ rmSync(folder, { recursive: true });
 // Prints:
 // of 10 a minute: 6 left
 // of 20 a minute: 16 left
-// the rules can't be used: rule "api": limit must be a rate such as 100/minute or 100/5m, got "ten" (/sluice.yaml:3)
+// invalid rules: rule "api": limit must be a rate such as 100/minute or 100/5m, got "ten" (/sluice.yaml:3)
 // after a bad file: 16 left
 // switched off: Infinity left
 // on again: 16 left

@@ -148,17 +148,17 @@ describe("what goes wrong on the way to the service", () => {
   });
 
   it("exits with 2 and the service's words where it does not understand the question", async () => {
-    const url = await start(404, { title: "unknown", detail: 'there is no rule of that id: "x"' });
+    const url = await start(404, { title: "unknown", detail: 'unknown rule: "x"' });
     const { code, err } = await sluice(["reset", "--admin", url, "--rule", "x", "--key", "ip:1"]);
-    expect({ code, err }).toEqual({ code: 2, err: 'sluice: there is no rule of that id: "x"\n' });
+    expect({ code, err }).toEqual({ code: 2, err: 'sluice: unknown rule: "x"\n' });
   });
 
   it("exits with 1 and all lines where the service can't use its files", async () => {
-    const detail = "the rules can't be used: 2 problems\n  one\x1b[2J\n  two";
+    const detail = "invalid rules: 2 problems\n  one\x1b[2J\n  two";
     const url = await start(500, { code: "SLUICE_RULES_INVALID", detail });
     const { code, err } = await sluice(["reload", "--admin", url]);
     expect(code).toBe(1);
-    expect(err).toBe("sluice: the rules can't be used: 2 problems\n  one�[2J\n  two\n");
+    expect(err).toBe("sluice: invalid rules: 2 problems\n  one�[2J\n  two\n");
   });
 
   it("exits with 3 where the service fails", async () => {
@@ -169,7 +169,7 @@ describe("what goes wrong on the way to the service", () => {
 });
 
 describe("a rule that the service does not know", () => {
-  const detail = "there is no rule of that id";
+  const detail = "unknown rule";
   const key = ["--key", "ip:1"];
 
   async function startWith(...ids: string[]): Promise<string> {

@@ -108,7 +108,7 @@ const bad: [string, string, unknown, string, string | undefined][] = [
     "a key that the rule does not count",
     "/v1/reset",
     { rule: "per-address", key: "user:42" },
-    "the rule counts no such key",
+    "the rule does not count this key",
     undefined,
   ],
   [

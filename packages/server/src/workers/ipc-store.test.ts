@@ -117,7 +117,7 @@ describe("errors", () => {
     inner.close();
     await expect(store.decide([charge])).rejects.toMatchObject({
       code: "SLUICE_CLOSED",
-      message: expect.stringMatching(/^it was used after it was closed: this memory store$/),
+      message: expect.stringMatching(/^used after it was closed: this memory store$/),
     });
   });
 

@@ -1,6 +1,5 @@
-// A Map with a bound: beyond it, the entry that was set longest ago is evicted. What is remembered of callers
-// (tokens, request ids, refusals) is kept in one of these, so that a flood of new keys costs neither
-// memory nor time.
+// A Map with a bound: beyond it, the entry that was set longest ago is evicted. It holds what is remembered about
+// callers (tokens, request ids, refusals), so that a flood of new keys costs neither memory nor time.
 
 import { LinkedList } from "./linked-list.js";
 

@@ -100,7 +100,7 @@ function endBurst(): void {
   readingsAlike = 0;
 }
 
-/** The clock that was given as an option; default: the system's. Refuses what is none. */
+/** The clock that was passed as an option; default: the system's. Throws if it is not a clock. */
 export function toClock(site: OptionSite, clock: unknown): Clock {
   if (clock === undefined) return systemClock;
   const { now, wall } = (
@@ -109,7 +109,7 @@ export function toClock(site: OptionSite, clock: unknown): Clock {
   if (typeof now === "function" && (wall === undefined || typeof wall === "function")) {
     return clock as Clock;
   }
-  refuse(site, `clock must have a function now(), and wall() if at all, got ${show(clock)}`);
+  refuse(site, `clock must have a function now(), and optionally wall(), got ${show(clock)}`);
 }
 
 /** Runs `task` once, `delayMs` from now by the timers that go with `clock`. */
@@ -130,7 +130,7 @@ export function atEndOfTurn(task: () => void): void {
   setImmediate(task);
 }
 
-/** Returns `nowMs` in whole milliseconds, rounded down; throws if it is no time Sluice can count. */
+/** Returns `nowMs` in whole milliseconds, rounded down; throws if it is not a time that Sluice can count. */
 export function toWholeMs(nowMs: number): number {
   if (typeof nowMs !== "number" || !(nowMs >= 0 && nowMs <= TIME_MS_MAX)) {
     throw new SluiceError("SLUICE_TIME_INVALID", `got ${show(nowMs)}`);
@@ -138,7 +138,7 @@ export function toWholeMs(nowMs: number): number {
   return Math.floor(nowMs);
 }
 
-/** The wall clock, in whole milliseconds since 1970; throws if it shows no time Sluice can count. */
+/** The wall clock, in whole milliseconds since 1970; throws if it is not a time that Sluice can count. */
 export function wallMsOf(clock: Clock): number {
   return toWholeMs(clock.wall === undefined ? clock.now() : clock.wall());
 }

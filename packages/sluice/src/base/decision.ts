@@ -10,7 +10,7 @@ export interface Verdict {
   readonly limit: number;
   /** Whole units left, never negative. */
   readonly remaining: number;
-  /** 0 if allowed; until this cost would pass if nobody else spends; Infinity if it never can. */
+  /** 0 if allowed; the wait until this cost would pass if no other caller spends; Infinity if it never can. */
   readonly retryAfterMs: number;
   /** Until the full quota is back. */
   readonly resetMs: number;

@@ -73,7 +73,10 @@ describe("warn", () => {
     const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     warn("SLUICE_RULES", "no such file");
     expect(emit.mock.calls).toEqual([
-      ["the rules stay as they are: no such file", { type: "SluiceWarning", code: "SLUICE_RULES" }],
+      [
+        "the rules in force stay unchanged: no such file",
+        { type: "SluiceWarning", code: "SLUICE_RULES" },
+      ],
     ]);
     emit.mockRestore();
   });
@@ -84,7 +87,7 @@ describe("warn", () => {
     warn("SLUICE_RULES", "no such file");
     vi.unstubAllGlobals();
     expect(log.mock.calls).toEqual([
-      ["[SLUICE_RULES] SluiceWarning: the rules stay as they are: no such file"],
+      ["[SLUICE_RULES] SluiceWarning: the rules in force stay unchanged: no such file"],
     ]);
     log.mockRestore();
   });

@@ -1,16 +1,15 @@
-// Every error that Sluice throws and every warning that it gives, each in one catalogue. A denial is
-// never here: it is a value. An error means misuse or failure, a warning that nobody listens to what
-// should be heard; either says what was seen. docs/reference/errors.md describes each code, and a test
-// keeps the two equal.
+// The errors that Sluice throws and the warnings that it emits, each in one catalogue. An error means misuse or
+// failure, and a message says what was seen. A denial is neither: it is a value. docs/reference/errors.md
+// describes each code, and a test keeps the two equal.
 
 interface CatalogueEntry {
-  /** The HTTP status that a service should answer when this error reaches its edge. */
+  /** The HTTP status that a service should answer with if it does not handle the error. */
   readonly status: number;
   /** What went wrong, completed by what was seen. */
   readonly summary: string;
 }
 
-/** The catalogue: code → status and summary. Codes are stable; texts may improve. */
+/** The catalogue: code → status and summary. Codes are stable; summaries may improve. */
 export const errorCatalogue = {
   SLUICE_COST_INVALID: { status: 400, summary: "cost must be a whole number from 0 to 2^53 - 1" },
   SLUICE_KEY_INVALID: {
@@ -33,14 +32,14 @@ export const errorCatalogue = {
     status: 409,
     summary: "requestId was used before with another key, cost or verb",
   },
-  SLUICE_LIMIT_INVALID: { status: 500, summary: "the limit cannot hold" },
-  SLUICE_OPTION_INVALID: { status: 500, summary: "the option is not usable" },
-  SLUICE_RULES_INVALID: { status: 500, summary: "the rules can't be used" },
-  SLUICE_RULE_UNKNOWN: { status: 404, summary: "there is no rule of that id" },
-  SLUICE_RULE_KEY_INVALID: { status: 400, summary: "the rule counts no such key" },
+  SLUICE_LIMIT_INVALID: { status: 500, summary: "invalid limit" },
+  SLUICE_OPTION_INVALID: { status: 500, summary: "invalid option" },
+  SLUICE_RULES_INVALID: { status: 500, summary: "invalid rules" },
+  SLUICE_RULE_UNKNOWN: { status: 404, summary: "unknown rule" },
+  SLUICE_RULE_KEY_INVALID: { status: 400, summary: "the rule does not count this key" },
   SLUICE_ACQUIRE_ONLY: {
     status: 500,
-    summary: "a limiter with a concurrency limit can't check, reserve or refund alone: use acquire",
+    summary: "a concurrency limit can't be checked, reserved or refunded; use acquire",
   },
   SLUICE_NOTHING_TO_ACQUIRE: {
     status: 500,
@@ -48,12 +47,12 @@ export const errorCatalogue = {
   },
   SLUICE_ALREADY_SETTLED: {
     status: 409,
-    summary: "the reservation was committed or cancelled before",
+    summary: "the reservation was already committed or cancelled",
   },
-  SLUICE_NOT_ADMITTED: { status: 409, summary: "a refused reservation holds nothing to commit" },
+  SLUICE_NOT_ADMITTED: { status: 409, summary: "a refused reservation can't be committed" },
   SLUICE_TOO_MANY_LIMITS: {
     status: 500,
-    summary: "one memory store tells at most 65535 different limits apart",
+    summary: "one memory store holds at most 65535 different limits",
   },
   SLUICE_TOO_MANY_WAITING: {
     status: 503,
@@ -63,13 +62,14 @@ export const errorCatalogue = {
   SLUICE_STORE_UNSUPPORTED: { status: 500, summary: "the server can't be used as a store" },
   SLUICE_KEY_SECRET_MISSING: {
     status: 500,
-    summary: "a key that is a secret is stored as a keyed hash only, which needs keySecret",
+    summary:
+      "keySecret is required for keys that are secrets, which are stored only as keyed hashes",
   },
   SLUICE_NOT_LEASABLE: {
     status: 500,
-    summary: "a concurrency limit or a leaky bucket that shapes can't be leased or be eventual",
+    summary: "a concurrency limit or a shaping leaky bucket can't be leased or eventual",
   },
-  SLUICE_CLOSED: { status: 503, summary: "it was used after it was closed" },
+  SLUICE_CLOSED: { status: 503, summary: "used after it was closed" },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A code of the catalogue. */
@@ -92,25 +92,25 @@ export class SluiceError extends Error {
   }
 }
 
-/** The warnings: code → summary. Codes are stable; texts may improve. */
+/** The warnings: code → summary. Codes are stable; summaries may improve. */
 export const warningCatalogue = {
   SLUICE_FALLBACK: "decisions are made without the store",
-  SLUICE_REDIS: "the Redis server was not found fit",
-  SLUICE_RULES: "the rules stay as they are",
-  SLUICE_PEER_UNKNOWN: "a rule counts by address, and this runtime shows none",
+  SLUICE_REDIS: "the Redis server may not be suitable as a store",
+  SLUICE_RULES: "the rules in force stay unchanged",
+  SLUICE_PEER_UNKNOWN: "a rule counts by address, but this runtime does not provide one",
   SLUICE_PROXY_UNTRUSTED: "requests come through a proxy that is not trusted",
 } as const satisfies Record<string, string>;
 
 /** A code of the warnings. */
 export type SluiceWarningCode = keyof typeof warningCatalogue;
 
-/** Warns by way of the process, or on the console of a platform that has none. `seen` as in an error. */
+/** Emits a process warning, or writes to the console on runtimes without one. `seen` is as in an error. */
 export function warn(code: SluiceWarningCode, seen: string): void {
-  const text = `${warningCatalogue[code]}: ${seen}`;
+  const message = `${warningCatalogue[code]}: ${seen}`;
   const { process } = globalThis;
   if (typeof process?.emitWarning === "function") {
-    process.emitWarning(text, { type: "SluiceWarning", code });
-  } else console.warn(`[${code}] SluiceWarning: ${text}`);
+    process.emitWarning(message, { type: "SluiceWarning", code });
+  } else console.warn(`[${code}] SluiceWarning: ${message}`);
 }
 
 const SHOWN_LENGTH_MAX = 80;
@@ -129,7 +129,7 @@ function describeObject(value: unknown): string {
   try {
     return JSON.stringify(value) ?? typeof value;
   } catch {
-    // A cycle or a throwing toJSON: its type is all that can be said of it.
+    // A cycle, or a toJSON that throws: show the type only.
     return Array.isArray(value) ? "an array" : "an object";
   }
 }

@@ -1,6 +1,6 @@
 // A list in which any item can be removed, and the oldest found, in constant time. A Map or Set
-// is in order of insertion too, but to find its first entry V8 walks over all that were deleted before it:
-// each eviction from a full one takes time in proportion to its bound. The links are numbers in
+// is in order of insertion too, but to find its first entry V8 walks over all entries that were deleted before it,
+// so each eviction from a full one takes time in proportion to its bound. The links are numbers in
 // arrays, so that an item costs no object and the garbage collector has nothing to follow.
 
 /** No place: what comes after the newest item, and {@link LinkedList.oldest} of an empty list. */

@@ -1,15 +1,15 @@
-// Values that are there at once or come later. Memory never waits: what has its answer goes on in the
-// same turn, and only what really comes over a network becomes a promise.
+// Values that are available immediately or later. A memory store answers without a promise, in the same turn
+// of the event loop; only answers that come over a network are promises.
 
 /** A value now, or a promise of it. `await` serves both. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Whether it has to be waited for. A promise of any make: a store may come with its own. */
+/** Whether the value is a promise, also one of another implementation: a custom store may use its own. */
 export function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** Goes on with a value: at once if it is there. (Not `then`: a module with that name is waited for.) */
+/** Calls `next` with the value, immediately if it is available. (Not called `then`: `import()` would await the module.) */
 export function andThen<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
@@ -18,8 +18,8 @@ export function andThen<T, U>(
 }
 
 /**
- * Calls a listener and waits for nothing. What it throws or rejects with goes to `onError`; default: it
- * is dropped, for there is nobody left to tell.
+ * Calls a listener without waiting for it. What it throws or rejects with goes to `onError`; by default it is
+ * ignored.
  */
 export function tell(call: () => unknown, onError: (error: unknown) => void = ignore): void {
   try {
@@ -30,7 +30,7 @@ export function tell(call: () => unknown, onError: (error: unknown) => void = ig
   }
 }
 
-/** Lets go of a value that nobody wants, which may be a promise: that it fails ends no process. */
+/** Ignores a value. If it is a promise that rejects, the process does not end by an unhandled rejection. */
 export function drop(value: unknown): void {
   tell(() => value);
 }

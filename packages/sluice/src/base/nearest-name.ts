@@ -3,12 +3,12 @@
 /** Longer names are not compared: the time that it takes grows with their length. */
 const NAME_LENGTH_MAX = 64;
 
-/** In so many letters a name may differ: more than that is another word. */
+/** The most letters in which a name may differ. Beyond that it is another word. */
 const DISTANCE_MAX = 3;
 
 /**
- * The known name that differs least, if it differs in at most a third of its letters (of two letters in one), and in
- * at most three. Of several that differ equally none was clearly meant.
+ * The known name that differs least, if it differs in at most a third of its letters (one of two) and in at most
+ * three. Returns none if several differ equally.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > NAME_LENGTH_MAX) return undefined;
@@ -19,13 +19,13 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return isClear && least <= most ? known[distances.indexOf(least)] : undefined;
 }
 
-/** What an error says after an unknown name: the nearest one if there is one, and all that are known. */
+/** What an error says after an unknown name: the nearest known name, if there is one, and all known names. */
 export function nameHint(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return `${nearest === undefined ? ";" : `, did you mean ${nearest}?`} known: ${known.join(", ")}`;
 }
 
-/** How many letters have to be put in, left out, changed or swapped with the next to make one name of the other. */
+/** How many letters have to be inserted, deleted, changed or swapped with the next to turn one name into the other. */
 function distanceOf(a: string, b: string): number {
   let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {

@@ -1,10 +1,10 @@
-// Parsing of what users pass in. Untrusted values are read once, here; a value that can't be
-// used is answered by an error that names the option and says what was seen.
+// Checks of the options that users pass in. Untrusted values are read once, here; an invalid value is an error
+// that names the option and says what was seen.
 
 import { SluiceError, type SluiceErrorCode, show } from "./errors.js";
 import { nameHint } from "./nearest-name.js";
 
-/** Where an option was seen: the function it was given to, and which error tells of it. */
+/** Where an option was seen: the function that it was passed to, and the code of the error. */
 export interface OptionSite {
   readonly name: string;
   readonly code: SluiceErrorCode;
@@ -17,7 +17,7 @@ export function refuse(site: OptionSite, what: string): never {
 
 /**
  * The options as an object whose values are still unknown. Refuses anything but an object, and
- * names that are not `known`: an option that is misspelt would otherwise be a default in silence.
+ * names that are not `known`: a misspelt option would otherwise silently be the default.
  */
 export function asOptions<K extends string>(
   site: OptionSite,
@@ -35,7 +35,7 @@ export function asOptions<K extends string>(
   return options as Partial<Record<K, unknown>>;
 }
 
-/** A value, or what stands for one that was left out. Only undefined is left out: null is seen. */
+/** A value, or its default if it was left out. Only `undefined` counts as left out, not `null`. */
 export function orDefault(value: unknown, byDefault: unknown): unknown {
   return value === undefined ? byDefault : value;
 }
@@ -115,10 +115,13 @@ const SECRET_LENGTH_MIN = 16;
 export function secretOf(site: OptionSite, field: string, value: unknown): string {
   if (typeof value === "string" && value.length >= SECRET_LENGTH_MIN) return value;
   const seen = typeof value === "string" ? `${value.length} characters` : typeof value;
-  refuse(site, `${field} must be a text of at least ${SECRET_LENGTH_MIN} characters, got ${seen}`);
+  refuse(
+    site,
+    `${field} must be a string of at least ${SECRET_LENGTH_MIN} characters, got ${seen}`,
+  );
 }
 
-/** The names of all options of `T`. The compiler sees that none is missing and none is unknown. */
+/** The names of all options of `T`. The compiler checks that none is missing and none is unknown. */
 export function namesOf<T extends object>(
   names: { readonly [K in keyof T]-?: true },
 ): readonly (keyof T & string)[] {

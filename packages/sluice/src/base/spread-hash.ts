@@ -1,10 +1,10 @@
-// A hash that spreads keys evenly and is the same in every process. Spread is all it is for: whoever
-// chooses keys can make them collide, so nothing that has to hold against that may rest on it.
+// A hash that spreads keys evenly and is the same in every process. An attacker can choose keys that collide, so
+// nothing that needs protection against collisions may use it.
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
 
-/** FNV-1a with a final mix: a whole number from 0 to below 2^32. Another `salt` spreads otherwise. */
+/** FNV-1a with a final mix: a whole number from 0 to below 2^32. Another `salt` gives another spread. */
 export function spreadHash(text: string, salt = 0): number {
   let hash = 0x811c9dc5 ^ salt;
   for (let i = 0; i < text.length; i++) {

@@ -58,10 +58,7 @@ function tellIdentity({ problems, conceal }: Reading, error: unknown): void {
   if (!isOfLibrary && code === undefined) throw error;
   const [, field] = /identity: (\w+)/.exec(message) ?? [];
   const path = isOfLibrary && field !== undefined ? ["identity", field] : ["identity", "jwt"];
-  const text = message.replace(
-    /^the option is not usable: (jwtVerifier: |identity: (\w+:? )?)?/,
-    "",
-  );
+  const text = message.replace(/^invalid option: (jwtVerifier: |identity: (\w+:? )?)?/, "");
   problems.add(path, `can't be used: ${conceal(text, "identity")}`);
 }
 

@@ -43,7 +43,7 @@ describe("options of a middleware", () => {
 
   it("never show a secret that is too short", () => {
     const make = () => toRequestHandler(SITE, { limit, partitionKey: { secret: "hunter2" } });
-    expect(make).toThrow("partitionKey.secret must be a text of at least 16 characters");
+    expect(make).toThrow("partitionKey.secret must be a string of at least 16 characters");
     expect(make).not.toThrow(/hunter2/);
   });
 

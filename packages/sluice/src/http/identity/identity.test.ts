@@ -392,7 +392,7 @@ describe("options of identity", () => {
     [{ apiKey: { query: "" } }, "apiKey.query must be a text"],
     [
       { keySecret: "short" },
-      "keySecret must be a text of at least 16 characters, got 5 characters",
+      "keySecret must be a string of at least 16 characters, got 5 characters",
     ],
     [{ jwt: {} }, "jwt must be made by jwtVerifier"],
     [{ jwt: null }, "jwt must be made by jwtVerifier"],

@@ -5,7 +5,7 @@ import { parseRules, RulesError } from "./parse.js";
 import { PROBLEMS_MAX } from "./problems.js";
 import { VALUES_MAX } from "./spot.js";
 
-const SUMMARY = "the rules can't be used: ";
+const SUMMARY = "invalid rules: ";
 
 function errorOf(source: string | object, file?: string): RulesError {
   try {

@@ -11,7 +11,7 @@ function problemsOf(text: string): string[] {
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
     return error.message
-      .slice("the rules can't be used: ".length)
+      .slice("invalid rules: ".length)
       .split("\n  ")
       .filter((line) => !/^\d+ problems$/.test(line));
   }

@@ -118,7 +118,7 @@ describe("operators' verbs on a key", () => {
       { id: "api", key: "user", limit: perMinute(2), overrides: { "user:42": "unlimited" } },
     ]);
     expect(() => policy.block("api", "user:42", 1_000)).toThrow(
-      /the rule counts no such key: rule "api" has no limit for "user:42"/,
+      /the rule does not count this key: rule "api" has no limit for "user:42"/,
     );
     policy.block("api", "user:43", 1_000);
     expect(admit(policy, { user: "43" }).allowed).toBe(false);
@@ -163,10 +163,10 @@ describe("operators' verbs on a key", () => {
       () => policy.disable("b"),
       () => policy.enable("b"),
     ]) {
-      expect(verb).toThrow(/there is no rule of that id: got "b"/);
+      expect(verb).toThrow(/unknown rule: got "b"/);
     }
     expect(() => policy.reset("a", "ip:192.0.2.1")).toThrow(
-      /the rule counts no such key: rule "a" counts by user, got "ip:192.0.2.1"$/,
+      /the rule does not count this key: rule "a" counts by user, got "ip:192.0.2.1"$/,
     );
     expect(() => policy.reset("a", "42")).toThrow(/got "42"; did you mean "user:42"\?$/);
     expect(() => policy.block("a", "user:42", 0)).toThrow(/forMs must be/);

@@ -670,7 +670,7 @@ describe("what it says of itself", () => {
     const store = node(new Delayed(inner));
     const shaper = leakyBucket({ ratePerSecond: 1, queueSize: 1 });
     const limiter = createLimiter({ name: "shaper", limit: shaper, store, clock });
-    expect(() => limiter.check("key")).toThrow(/can't be leased or be eventual.*leakyBucket/);
+    expect(() => limiter.check("key")).toThrow(/can't be leased or eventual.*leakyBucket/);
     const one = concurrency({ limit: 1, permitMs: 1 });
     const permits = createLimiter({ name: "permits", limit: one, store, clock });
     expect(() => permits.acquire("key")).toThrow(/can't be leased.*concurrency/);
@@ -685,7 +685,7 @@ describe("what it says of itself", () => {
     [{ syncMs: 60_001 }, "got 60001"],
     [{ nodes: 0 }, "nodes must be a whole number from 1"],
     [{ keysMax: 1.5 }, "keysMax must be a whole number"],
-    [{ clock: {} }, "clock must have a function now(), and wall() if at all, got {}"],
+    [{ clock: {} }, "clock must have a function now(), and optionally wall(), got {}"],
     [{ sync: 1 }, 'unknown option "sync"'],
   ])("refuses the options %j", (options, seen) => {
     expect(() => eventual(inner, options as EventualOptions)).toThrow(seen);

@@ -622,7 +622,7 @@ describe("misuse", () => {
     [{ holders: 0 }, "leased: holders must be a whole number from 1 to 1000000, got 0"],
     [{ warmAfter: "8" }, 'leased: warmAfter must be a whole number from 1 to 10000, got "8"'],
     [{ keysMax: 0.5 }, "leased: keysMax must be a whole number from 1 to 10000000, got 0.5"],
-    [{ clock: {} }, "leased: clock must have a function now(), and wall() if at all, got {}"],
+    [{ clock: {} }, "leased: clock must have a function now(), and optionally wall(), got {}"],
     [{ logs: "never" }, 'leased: logs must be one of leased, strict, got "never"'],
     [{ lease: 5 }, 'leased: unknown option "lease"'],
   ])("options that can't be used are told: %j", (options, message) => {

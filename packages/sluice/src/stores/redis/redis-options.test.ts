@@ -29,7 +29,7 @@ describe("options of a Redis store", () => {
     [{ isSecret: "apiKey" }, 'isSecret must be a function, got "apiKey"'],
     [{ idempotencyMs: 0 }, "idempotencyMs must be a whole number from 1"],
     [{ idempotencyMs: 1.5 }, "got 1.5"],
-    [{ clock: {} }, "clock must have a function now(), and wall() if at all, got {}"],
+    [{ clock: {} }, "clock must have a function now(), and optionally wall(), got {}"],
     [{ onWarning: true }, "onWarning must be a function, got true"],
     [{ prefixx: "a" }, 'unknown option "prefixx"'],
     [null, "needs an object of options, got null"],

@@ -462,7 +462,7 @@ describe("options", () => {
     [{ fallbackMsMax: -1 }, "fallbackMsMax"],
     [{ settlingsMax: 0 }, "settlingsMax"],
     [{ onEvent: "log" }, 'onEvent must be a function, got "log"'],
-    [{ clock: {} }, "clock must have a function now(), and wall() if at all, got {}"],
+    [{ clock: {} }, "clock must have a function now(), and optionally wall(), got {}"],
     [{ timeout: 50 }, 'unknown option "timeout"'],
     [null, "needs an object of options, got null"],
   ])("%j are refused", (options, words) => {
