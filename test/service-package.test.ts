@@ -24,7 +24,9 @@ beforeAll(() => {
   buildCopy(source);
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), '{ "name": "consumer", "private": true }');
-  const names = ["sluice", "server"].flatMap((folder) => install(join(source, "packages", folder)));
+  const names = ["sluice", "http1", "server"].flatMap((folder) =>
+    install(join(source, "packages", folder)),
+  );
   for (const name of new Set(names)) linkFromHere(name);
   // What npm install does at its end: the command gets its link. Nothing is asked of a registry.
   run("npm", ["rebuild", "sluice-server", "--ignore-scripts", "--offline"], consumer);
@@ -59,6 +61,12 @@ describe("the packed service", () => {
       .flatMap((file) => importsOf(readFileSync(join(installed, "dist", file), "utf8")));
     expect(loaded).toContain("sluice");
     expect([...new Set(loaded)].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it("comes with an HTTP parser that has no tests, and a threat model", () => {
+    const files = filesBelow(join(consumer, "node_modules/sluice-http1"));
+    expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "threat-model.md"]));
+    expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([]);
   });
 
   it("runs by npx", () => {
@@ -133,11 +141,11 @@ function buildCopy(source: string): void {
 function install(folder: string): string[] {
   const packed = run("npm", ["pack", "--json", "--pack-destination", work], folder);
   const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-  const { name, dependencies } = manifestOf(folder);
+  const { name, dependencies = {} } = manifestOf(folder);
   const at = join(consumer, "node_modules", name);
   mkdirSync(at, { recursive: true });
   run("tar", ["-xzf", join(work, filename), "--strip-components=1", "-C", at], work);
-  return Object.keys(dependencies).filter((other) => other !== "sluice");
+  return Object.keys(dependencies).filter((other) => !other.startsWith("sluice"));
 }
 
 /** Lets the consumer find a package that is installed here: npm would ask a registry for it. */
@@ -150,7 +158,7 @@ function linkFromHere(name: string): void {
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 

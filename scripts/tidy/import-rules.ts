@@ -13,12 +13,17 @@ import {
 /** The folders of a package, lowest first. Folders of one row may not import each other. */
 interface Layers {
   readonly home: string;
+  /** Its name, by which its own files don't import it. */
+  readonly name: string;
+  /** Whether it imports nothing but itself and Node. */
+  readonly standsAlone?: boolean;
   readonly rows: readonly (readonly string[])[];
 }
 
 const packages: readonly Layers[] = [
   {
     home: "packages/sluice/src/",
+    name: "sluice",
     rows: [
       ["base"],
       ["algorithms"],
@@ -32,13 +37,19 @@ const packages: readonly Layers[] = [
     ],
   },
   {
+    home: "packages/http1/src/",
+    name: "sluice-http1",
+    standsAlone: true,
+    rows: [["clock.ts"], ["message"], ["request", "response"], ["server"], ["index.ts"]],
+  },
+  {
     home: "packages/server/src/",
+    name: "sluice-server",
     rows: [
       ["base"],
       ["config"],
       ["telemetry"],
       ["core"],
-      ["http1"],
       ["admin", "decision", "envoy", "gateway"],
       ["service"],
       ["workers"],
@@ -52,11 +63,13 @@ export function importsPointDown(path: string, text: string): Complaint[] {
   const layers = packages.find(({ home }) => path.startsWith(home));
   if (layers === undefined || !isPackageSource(path)) return [];
   const from = folderOf(layers, path);
-  const own = layers.home.includes("/sluice/") ? /^sluice(\/|$)/ : /^sluice-server(\/|$)/;
   return importsOf(text).flatMap(({ specifier, offset }) => {
-    if (own.test(specifier))
+    if (specifier === layers.name || specifier.startsWith(`${layers.name}/`))
       return [complain(path, text, offset, `imports its own package as "${specifier}"`)];
-    if (!specifier.startsWith(".")) return [];
+    if (!specifier.startsWith("."))
+      return layers.standsAlone === true && !specifier.startsWith("node:")
+        ? [complain(path, text, offset, `${layers.name} may import only Node, not "${specifier}"`)]
+        : [];
     const to = folderOf(layers, resolve(path, specifier));
     const isBelow = rowOf(layers, to) < rowOf(layers, from);
     return from === to || (isBelow && rowOf(layers, from) < layers.rows.length)
@@ -93,7 +106,7 @@ interface Import {
   readonly offset: number;
 }
 
-const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^import\s+)"([^"]+)"/gm;
+const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^import\s+)"([^"\n]+)"/gm;
 
 function importsOf(text: string): Import[] {
   return [...withoutCommentsAndSamples(text).matchAll(importPattern)].map((match) => ({

@@ -3,6 +3,7 @@
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
+import { eventually, onStop, stopAll } from "sluice-test-servers";
 import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config.js";
 import type { Listener } from "../src/core/core.js";
 import { type CoreOptions, createCore, type OwnedCore } from "../src/core/create-core.js";
@@ -10,17 +11,8 @@ import { openGateway } from "../src/gateway/gateway.js";
 import { toTestConfig } from "./test-config.js";
 
 const HOST = "127.0.0.1";
-const closers: (() => unknown)[] = [];
 
-/** Ends everything that was started, the latest first. */
-export async function stopAll(): Promise<void> {
-  for (const close of closers.splice(0).reverse()) await close();
-}
-
-/** Has something ended by {@link stopAll}. */
-export function onStop(close: () => unknown): void {
-  closers.push(close);
-}
+export { eventually, onStop, stopAll };
 
 /** What a test changes of the usual gateway. */
 export interface StandOptions {
@@ -136,15 +128,6 @@ export async function closedUrl(): Promise<string> {
   const url = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   return url;
-}
-
-/** Polls until `isThere`, for at most ten seconds. */
-export async function eventually(isThere: () => unknown, what = "it"): Promise<void> {
-  for (let looks = 0; looks < 500; looks++) {
-    if (await isThere()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`${what} did not happen within ten seconds`);
 }
 
 function listen(server: ReturnType<typeof createNetServer>): Promise<string> {

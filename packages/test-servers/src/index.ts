@@ -1,6 +1,8 @@
 // Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
 // is published.
 
+export { makeCertificate, makeExpiredCertificate } from "./certificate.js";
+export { eventually, onStop, stopAll } from "./cleanup.js";
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js";
 export {
   type FaultCounters,
@@ -15,6 +17,7 @@ export { type HaproxyOptions, startHaproxy } from "./haproxy.js";
 export { type NginxOptions, startNginx } from "./nginx.js";
 export type { ProxyProcess } from "./proxy-process.js";
 export { ensurePythonGrpc } from "./python-grpc.js";
+export { connectTo, RawClient, rawExchange } from "./raw-client.js";
 export { type RedisOptions, startRedis } from "./redis.js";
 export type { RedisConfig, RedisProcess } from "./redis-process.js";
 export { Push, RedisError, type Reply } from "./resp.js";

@@ -1,6 +1,6 @@
+import { connectTo } from "sluice-test-servers";
 import { afterEach, expect, it } from "vitest";
 import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
-import { connectTo } from "../../test/raw-client.js";
 import { toTestConfig } from "../../test/test-config.js";
 import { createCore } from "../core/create-core.js";
 import { openAdmin } from "./admin.js";

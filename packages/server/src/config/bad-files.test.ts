@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "sluice-test-servers";
+import { makeCertificate, makeFolder } from "sluice-test-servers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeCertificate } from "../../test/certificate.js";
 import { badFiles, goodFile } from "../../test/config/bad-cases.js";
 import { ServerError } from "../base/errors.js";
 import { ConfigError, loadConfig, parseConfig } from "./load.js";

@@ -1,8 +1,8 @@
 // Which route serves a request: the first whose path and host fit. Paths are compared in the canonical form
 // of target.ts, which is also the form that is forwarded.
 
+import { readRequestTarget } from "sluice-http1";
 import { ServerError, show } from "../base/errors.js";
-import { readTarget } from "../base/http/request-target.js";
 import type { RouteConfig } from "./config.js";
 
 interface Route {
@@ -30,7 +30,7 @@ export class Routes {
   /**
    * The first route that fits; undefined if none does. `/api/*` fits `/api` and everything below it.
    *
-   * @param path - In the canonical form of `readTarget`.
+   * @param path - In the canonical form of `readRequestTarget`.
    * @param host - The Host field as it was sent, with or without port.
    */
   find(path: string, host: string | undefined): RouteConfig | undefined {
@@ -73,7 +73,7 @@ function toRoute(config: RouteConfig): Route {
 /** A path as requests have it once they are read, whatever way it is written in the configuration. */
 function toPath(written: string): string {
   const ascii = written.replace(/[^\0-\x7f]+/g, encodeURIComponent);
-  const { path, target } = readTarget(ascii) ?? {};
+  const { path, target } = readRequestTarget(ascii) ?? {};
   if (path === undefined || path !== target) {
     const seen = `a route's path must be a path such as "/api/*", got ${show(written)}`;
     throw new ServerError("SLUICE_CONFIG_INVALID", seen);

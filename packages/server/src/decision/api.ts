@@ -3,6 +3,7 @@
 
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
+import type { Exchange } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { ServerError, show } from "../base/errors.js";
 import { Auth, type Credentials } from "../base/http/auth.js";
@@ -10,7 +11,6 @@ import { mustBeJson } from "../base/http/json.js";
 import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core/core.js";
-import type { Exchange } from "../http1/exchange.js";
 import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
 import { Holds } from "./holds.js";

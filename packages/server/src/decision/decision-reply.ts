@@ -2,9 +2,9 @@
 // the field they are about; what went wrong inside is logged and not told.
 
 import { SluiceError } from "sluice";
+import type { Exchange } from "sluice-http1";
 import { ServerError } from "../base/errors.js";
 import { PROBLEM_LINES, type Problem } from "../base/http/problem.js";
-import type { Exchange } from "../http1/exchange.js";
 import { FieldError, InputError } from "./input-error.js";
 import type { JsonSchema } from "./shape.js";
 

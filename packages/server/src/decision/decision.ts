@@ -1,11 +1,11 @@
 // The listener of the decision API and of forward-auth: one listener for both.
 
 import type { Policy } from "sluice/rules";
-import type { ListenAddress } from "../base/http/listen.js";
+import { Http1Server } from "sluice-http1";
+import { type ListenAddress, listenAt } from "../base/http/listen.js";
 import { toRawProblem } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core, Listener } from "../core/core.js";
-import { Http1Server } from "../http1/server.js";
 import { DecisionApi } from "./api.js";
 import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";
 
@@ -62,7 +62,7 @@ class DecisionListener implements Listener {
   }
 
   async listen(listen: ListenAddress): Promise<void> {
-    this.url = `http://${await this.#server.listen(listen, this.name)}`;
+    this.url = `http://${await listenAt(this.#server.netServer, listen, this.name)}`;
   }
 
   stopListening(): void {

@@ -1,6 +1,7 @@
 // What proxies get when they ask whether a request may pass, and whom they are believed to ask for.
 
 import type { RuleState } from "sluice/rules";
+import { connectTo, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
@@ -8,7 +9,6 @@ import {
   type RequestHandlerOptions,
   type TestListener,
 } from "../../test/decision-listener.js";
-import { connectTo, rawExchange } from "../../test/raw-client.js";
 
 let test: TestListener | undefined;
 afterEach(async () => {

@@ -11,15 +11,15 @@ import {
   type RequestHandler,
 } from "sluice/http";
 import type { Policy } from "sluice/rules";
+import type { Exchange } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { ServerError, show } from "../base/errors.js";
 import { isLoopback } from "../base/http/loopback.js";
 import { type Problem, toProblemBody, toRawProblem } from "../base/http/problem.js";
+import { sendReply } from "../base/http/send-reply.js";
 import { TrustedPeers } from "../base/http/trusted-peers.js";
 import { isUpstreamHost } from "../base/http/web-page.js";
 import type { Core } from "../core/core.js";
-import type { Exchange } from "../http1/exchange.js";
-import { sendReply } from "../http1/send-reply.js";
 import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
 

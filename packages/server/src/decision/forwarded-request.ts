@@ -3,9 +3,8 @@
 
 import { isIP } from "node:net";
 import type { HttpRequest, IdentityOptions } from "sluice/http";
+import type { Exchange, HeaderValues } from "sluice-http1";
 import { ServerError, show } from "../base/errors.js";
-import type { Exchange } from "../http1/exchange.js";
-import type { HeaderValues } from "../http1/request-fields.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";

@@ -1,6 +1,7 @@
 // Who may ask, and how: tokens, hosts, paths, methods, sizes and media types.
 
 import { request } from "node:http";
+import { connectTo } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
@@ -8,7 +9,6 @@ import {
   type RequestHandlerOptions,
   type TestListener,
 } from "../../test/decision-listener.js";
-import { connectTo } from "../../test/raw-client.js";
 
 let test: TestListener | undefined;
 afterEach(async () => {

@@ -4,10 +4,9 @@
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
-import { type ProxyProcess, startHaproxy, startNginx } from "sluice-test-servers";
+import { type ProxyProcess, rawExchange, startHaproxy, startNginx } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../../test/decision-listener.js";
-import { rawExchange } from "../../test/raw-client.js";
 
 let app: Server;
 let seen: { url: string; body: string }[] = [];

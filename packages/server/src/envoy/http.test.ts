@@ -1,7 +1,7 @@
 import { memoryStore } from "sluice";
+import { connectTo, rawExchange } from "sluice-test-servers";
 import { describe, expect, it, vi } from "vitest";
 import { HeldStore, later, openWith } from "../../test/envoy-harness.js";
-import { connectTo, rawExchange } from "../../test/raw-client.js";
 
 const FILE = `
 domain: web

@@ -2,9 +2,8 @@
 // answered. What can't be understood never reaches the rules, and its connection is closed.
 
 import { HandledRequest, type Reply, type RequestHandler } from "sluice/http";
+import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
 import { readMs } from "../base/clock.js";
-import { readTarget, type Target } from "../base/http/request-target.js";
-import type { Exchange } from "../http1/exchange.js";
 import { Forwarding, type ForwardingHost } from "./forward/forward.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./gateway-replies.js";
 import { GatewayHttpRequest } from "./gateway-request.js";
@@ -25,9 +24,9 @@ export class Entry {
   }
 
   take(exchange: Exchange): void {
-    const target = readTarget(exchange.target, exchange.method, exchange.fields.host);
+    const target = readRequestTarget(exchange.target, exchange.method, exchange.fields.host);
     const problem = target === undefined ? 400 : this.#problemOf(exchange);
-    if (problem === undefined) this.#enter(exchange, target as Target);
+    if (problem === undefined) this.#enter(exchange, target as RequestTarget);
     else answer(exchange, toProblem(problem), "", true);
   }
 
@@ -38,7 +37,7 @@ export class Entry {
     return fields.expect === "" || fields.expect === "100-continue" ? undefined : 417;
   }
 
-  #enter(exchange: Exchange, { path, target }: Target): void {
+  #enter(exchange: Exchange, { path, target }: RequestTarget): void {
     const { method } = exchange;
     // What is matched and counted is what is sent on.
     exchange.target = target;

@@ -3,11 +3,10 @@
 
 import { SluiceError, type SluiceErrorCode } from "sluice";
 import { type Reply, toFields } from "sluice/http";
+import type { Exchange, RefusalStatus } from "sluice-http1";
 import { ServerError, type ServerErrorCode } from "../base/errors.js";
 import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../base/http/problem.js";
-import type { RefusalStatus } from "../http1/client-connection.js";
-import type { Exchange } from "../http1/exchange.js";
-import { sendReply } from "../http1/send-reply.js";
+import { sendReply } from "../base/http/send-reply.js";
 
 /** The problems that the gateway answers with, by status. */
 export type ProblemStatus = 400 | 404 | 408 | 413 | 417 | 431 | 500 | 502 | 503 | 504;

@@ -7,8 +7,8 @@ import {
   parseBody,
   toBodyForm,
 } from "sluice/http";
+import type { Exchange } from "sluice-http1";
 import { after } from "../base/clock.js";
-import type { Exchange } from "../http1/exchange.js";
 import type { ClientTrust } from "./forward/request-head.js";
 
 /** An exchange, as request handlers see it. */

@@ -2,9 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request as requestTls } from "node:https";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { makeFolder } from "sluice-test-servers";
+import { connectTo, makeCertificate, makeFolder, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeCertificate } from "../../test/certificate.js";
 import {
   closedUrl,
   eventually,
@@ -14,7 +13,6 @@ import {
   startUpstream,
   stopAll,
 } from "../../test/proxy-stand.js";
-import { connectTo, rawExchange } from "../../test/raw-client.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);

@@ -1,17 +1,22 @@
 // The gateway: a server whose requests pass the request handler and go on to upstreams.
 
 import { createRequestHandler, type RequestHandler } from "sluice/http";
+import {
+  type Exchange,
+  type Http1Bounds,
+  type Http1Handler,
+  Http1Server,
+  type RefusalStatus,
+} from "sluice-http1";
 import { type CancelTimer, every } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
+import { listenAt } from "../base/http/listen.js";
 import { TrustedPeers } from "../base/http/trusted-peers.js";
 import { toReloadLog } from "../base/tls-files.js";
+import { createTlsServer, type TlsServer } from "../base/tls-server.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
 import type { Core, Listener } from "../core/core.js";
-import type { RefusalStatus } from "../http1/client-connection.js";
-import type { Exchange } from "../http1/exchange.js";
-import { type Http1Bounds, type Http1Handler, Http1Server } from "../http1/server.js";
-import { createTlsServer, type TlsServer } from "../http1/tls.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Entry, type EntryHost } from "./entry.js";
 import { toRefusal } from "./gateway-replies.js";
@@ -84,7 +89,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   }
 
   async listen(): Promise<void> {
-    this.url = `${this.protocol}://${await this.#server.listen(this.#listen, this.name)}`;
+    this.url = `${this.protocol}://${await listenAt(this.#server.netServer, this.#listen, this.name)}`;
     this.#stopTicks = every(TICK_MS, () => {
       for (const upstream of this.#upstreams.values()) upstream.onTick();
     });

@@ -7,11 +7,14 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { makeFolder } from "sluice-test-servers";
+import {
+  connectTo,
+  makeCertificate,
+  makeExpiredCertificate,
+  makeFolder,
+} from "sluice-test-servers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { makeCertificate, makeExpiredCertificate } from "../../test/certificate.js";
 import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/proxy-stand.js";
-import { connectTo } from "../../test/raw-client.js";
 import { ServerError } from "../base/errors.js";
 import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";

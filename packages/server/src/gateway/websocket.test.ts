@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { connectTo, type RawClient, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   closedUrl,
@@ -12,7 +13,6 @@ import {
   startServer,
   stopAll,
 } from "../../test/proxy-stand.js";
-import { connectTo, type RawClient, rawExchange } from "../../test/raw-client.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);

@@ -1,8 +1,8 @@
 // Clients that hang up at every point of a request, and what their requests held: it all comes back.
 
+import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Answer, type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo, type RawClient } from "../raw-client.js";
 
 const PLACES = 8;
 const RULE = {

@@ -1,10 +1,10 @@
 // What is counted is what is forwarded: a field that ends at the gateway, or comes from a peer that is not
 // trusted, can't give a client a new key for each request.
 
+import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { rawExchange } from "../raw-client.js";
 
 const IDENTITY = {
   apiKey: { header: "x-api-key", scheme: "key" },

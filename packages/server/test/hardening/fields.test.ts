@@ -1,8 +1,8 @@
 // Fields through the whole gateway: too many of them, those about limits, and those that say who the client is.
 
+import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { type GatewayStand, type StandOptions, startStand } from "../gateway-stand.js";
-import { rawExchange } from "../raw-client.js";
 
 let stand: GatewayStand;
 afterEach(() => stand.close());

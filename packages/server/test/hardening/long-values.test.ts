@@ -3,10 +3,10 @@
 
 import { createRequestHandler, type HttpRequest } from "sluice/http";
 import { createPolicy, parseRules } from "sluice/rules";
+import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayStand, startGateway, startUpstream, stopAll } from "../proxy-stand.js";
-import { connectTo, type RawClient } from "../raw-client.js";
 import { FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
 
 const limit = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000 } };

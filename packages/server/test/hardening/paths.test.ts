@@ -1,8 +1,8 @@
 // Hostile spellings of a path: none of them gets past a rule about it, and the upstream sees one spelling.
 
+import { rawExchange } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { rawExchange } from "../raw-client.js";
 
 let stand: GatewayStand;
 

@@ -1,8 +1,8 @@
 // One client that asks for more at once than anybody should: what it takes is bounded, and others are served.
 
+import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo, type RawClient } from "../raw-client.js";
 
 const REQUESTS = 256;
 

@@ -2,9 +2,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { connectTo } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo } from "../raw-client.js";
 
 const SLOW = 5_000;
 const SCRIPT = fileURLToPath(new URL("slow-clients.mjs", import.meta.url));

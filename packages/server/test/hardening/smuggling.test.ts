@@ -1,9 +1,9 @@
 // Nothing is smuggled: malformed framings are sent as they are, each with a second request hidden behind it,
 // in front of an upstream that is as strict as it can be and of one that forgives all that Node forgives.
 
+import { connectTo } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo } from "../raw-client.js";
 import { FRAMING_CASES, type FramingCase, toHidden } from "./framing-cases.js";
 
 describe.each([

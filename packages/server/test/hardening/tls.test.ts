@@ -2,11 +2,9 @@
 
 import type { Duplex } from "node:stream";
 import { connect, type TLSSocket } from "node:tls";
-import { makeFolder } from "sluice-test-servers";
+import { connectTo, makeCertificate, makeFolder, RawClient } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { makeCertificate } from "../certificate.js";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo, RawClient } from "../raw-client.js";
 
 let folder: string;
 let stand: GatewayStand;

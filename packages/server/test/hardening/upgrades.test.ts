@@ -1,9 +1,9 @@
 // WebSockets through the whole gateway: counted as any request, and never a way around the limits.
 
 import type { Duplex } from "node:stream";
+import { connectTo, type RawClient, rawExchange } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type GatewayStand, startStand } from "../gateway-stand.js";
-import { connectTo, type RawClient, rawExchange } from "../raw-client.js";
 
 const UPGRADE =
   "Host: example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n\r\n";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { eventually, onStop, startServer, stopAll } from "../../../test/proxy-stand.js";
-import { connectTo, type RawClient } from "../../../test/raw-client.js";
 import { inTurn, PIPELINED_MAX } from "./pipelined-requests.js";
 
 const REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

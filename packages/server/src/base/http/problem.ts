@@ -1,6 +1,6 @@
 // The bodies of problems (RFC 9457), the same at every listener.
 
-import { STATUS_CODES } from "node:http";
+import { reasonPhraseOf } from "sluice-http1";
 
 /** What is told of an error. What is left out is not written. */
 export interface Problem {
@@ -11,20 +11,9 @@ export interface Problem {
   readonly field?: string;
 }
 
-/** As RFC 9110 has them; Node knows older names. */
-const TITLES: Readonly<Record<number, string>> = {
-  413: "Content Too Large",
-  422: "Unprocessable Content",
-};
-
-/** What a status is called. */
-export function titleOf(status: number): string {
-  return TITLES[status] ?? STATUS_CODES[status] ?? "Error";
-}
-
 /** The body of a problem. */
 export function toProblemBody({ status, code, detail, field }: Problem): string {
-  const title = titleOf(status);
+  const title = reasonPhraseOf(status);
   return JSON.stringify({ type: "about:blank", title, status, code, detail, field });
 }
 
@@ -40,6 +29,6 @@ export const PROBLEM_LINES =
 export function toRawProblem(problem: Problem, lines = ""): string {
   const body = toProblemBody(problem);
   const { status } = problem;
-  const head = `HTTP/1.1 ${status} ${titleOf(status)}\r\nConnection: close\r\n${PROBLEM_LINES}`;
+  const head = `HTTP/1.1 ${status} ${reasonPhraseOf(status)}\r\nConnection: close\r\n${PROBLEM_LINES}`;
   return `${head}${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

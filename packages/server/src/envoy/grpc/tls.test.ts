@@ -3,9 +3,8 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ChannelCredentials, Client, credentials, type ServiceError } from "@grpc/grpc-js";
-import { makeFolder } from "sluice-test-servers";
+import { makeCertificate, makeFolder } from "sluice-test-servers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeCertificate } from "../../../test/certificate.js";
 import { later } from "../../../test/envoy-harness.js";
 import { eventually } from "../../../test/proxy-stand.js";
 import type { EnvoyTlsConfig } from "../../config/config.js";

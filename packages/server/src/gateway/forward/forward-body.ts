@@ -1,8 +1,7 @@
 // The body of a request on its way to the upstream: each piece as it comes, no faster than the upstream
 // takes them, and no more bytes than are allowed.
 
-import type { BodyReader, RequestBody } from "../../http1/body.js";
-import { LAST_CHUNK, writeChunk } from "../../http1/chunks.js";
+import { type BodyReader, LAST_CHUNK, type RequestBody, writeChunk } from "sluice-http1";
 import type { Connection } from "../upstream/connection.js";
 
 /** What is told of a body. */

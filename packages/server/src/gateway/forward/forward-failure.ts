@@ -1,6 +1,6 @@
 // What may be done about a request that failed: whether it may be sent again, and what the client is told.
 
-import type { Exchange } from "../../http1/exchange.js";
+import type { Exchange } from "sluice-http1";
 import type { ProblemStatus } from "../gateway-replies.js";
 import type { Failure } from "../upstream/upstream-caller.js";
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { ManualClock } from "sluice/testing";
+import { connectTo, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   closedUrl,
@@ -12,7 +13,6 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, rawExchange } from "../../../test/raw-client.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);

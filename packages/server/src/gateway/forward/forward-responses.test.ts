@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { connectTo, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   closedUrl,
@@ -11,7 +12,6 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, rawExchange } from "../../../test/raw-client.js";
 
 afterEach(stopAll);
 

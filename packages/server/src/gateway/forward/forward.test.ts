@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
 import type { Socket } from "node:net";
+import { connectTo, rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   eventually,
@@ -12,7 +13,6 @@ import {
   startUpstream,
   stopAll,
 } from "../../../test/proxy-stand.js";
-import { connectTo, rawExchange } from "../../../test/raw-client.js";
 
 afterEach(stopAll);
 

@@ -4,15 +4,12 @@
 
 import type { HandledRequest } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
+import type { Asked, Exchange, ExchangeWatcher, RefusalStatus, ResponseHead } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
-import type { RefusalStatus } from "../../http1/client-connection.js";
-import type { Exchange, ExchangeWatcher } from "../../http1/exchange.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
 import type { Target } from "../upstream/backend.js";
 import type { Connection } from "../upstream/connection.js";
-import type { ResponseHead } from "../upstream/response-head.js";
-import type { Asked } from "../upstream/response-parser.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Caller, Failure } from "../upstream/upstream-caller.js";
 import { type BodyWatcher, ForwardedBody } from "./forward-body.js";

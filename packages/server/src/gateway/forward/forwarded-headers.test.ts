@@ -1,8 +1,8 @@
 // Heads as they leave the gateway: what ends here, what is written anew, what peers may say.
 
 import { toLines } from "sluice/http";
+import { readResponseHead } from "sluice-http1";
 import { describe, expect, it } from "vitest";
-import { readResponseHead } from "../upstream/response-head.js";
 import {
   toClientFields,
   toUpstreamFields,

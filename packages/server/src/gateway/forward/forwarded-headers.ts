@@ -2,10 +2,9 @@
 // the next: Host, the framing of the body, and who the client is. Inbound copies go first and ours are
 // added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
 
+import { type BodyFraming, toPassedFields } from "sluice-http1";
+import * as kind from "sluice-http1/field-names";
 import type { RouteConfig } from "../../config/config.js";
-import * as kind from "../../http1/field-names.js";
-import { toPassedFields } from "../../http1/passed-fields.js";
-import type { BodyFraming } from "../../http1/request-fields.js";
 
 /** What the fields of a request are made of, beside those of the client. */
 export interface UpstreamFieldsOptions {

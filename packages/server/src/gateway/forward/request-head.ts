@@ -1,8 +1,8 @@
 // The head of a request on its way to the upstream. What a client sends again and again is put together
 // once: for its fields as they were read, and for the target that they went to last.
 
+import type { Exchange } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
-import type { Exchange } from "../../http1/exchange.js";
 import { toUpstreamFields } from "./forwarded-headers.js";
 
 /** What the gateway knows of its clients. */

@@ -2,8 +2,8 @@
 // upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
 
 import { toLines } from "sluice/http";
-import { isRateLimit } from "../../http1/field-names.js";
-import type { ResponseHead } from "../upstream/response-head.js";
+import type { ResponseHead } from "sluice-http1";
+import { startsWithName } from "sluice-http1/field-names";
 import { toClientFields } from "./forwarded-headers.js";
 
 /** What a client gets of a head: all fields but those that frame the body. */
@@ -54,4 +54,11 @@ function keep(fields: readonly string[], isKept: (name: string) => boolean): str
     if (isKept(fields[i])) kept.push(fields[i], fields[i + 1]);
   }
   return kept;
+}
+
+/** Whether a field says what the gateway says itself about limits: `RateLimit…` and `X-RateLimit…`. */
+export function isRateLimit(name: string): boolean {
+  const first = name.charCodeAt(0) | 0x20;
+  if (first === 0x72) return startsWithName(name, "ratelimit");
+  return first === 0x78 && startsWithName(name, "x-ratelimit");
 }

@@ -2,10 +2,10 @@
 // and close; never more than a bound, and whoever finds none free waits in a line that has a bound too.
 
 import { BoundedMap } from "sluice";
+import { ResponseHeadReader } from "sluice-http1";
 import type { UpstreamConfig } from "../../config/config.js";
 import type { ClientTls } from "./client-tls.js";
 import { Connection, type ConnectionHost, type Timing } from "./connection.js";
-import { HeadReader } from "./response-head.js";
 import { type Caller, type FailureKind, notSent } from "./upstream-caller.js";
 
 /** How often deadlines are looked at, which is how late they can be. */
@@ -24,7 +24,7 @@ export class Pool implements ConnectionHost {
   readonly host: string;
   readonly port: number;
   readonly tls: ClientTls | undefined;
-  readonly heads: HeadReader = new HeadReader();
+  readonly heads: ResponseHeadReader = new ResponseHeadReader();
   readonly timing: Timing;
   tick = 0;
   readonly #connectionsMax: number;

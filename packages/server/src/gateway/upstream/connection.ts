@@ -4,10 +4,13 @@
 
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { BrokenMessage } from "../../http1/broken.js";
+import {
+  type Asked,
+  MalformedMessage,
+  type ResponseHeadReader,
+  ResponseParser,
+} from "sluice-http1";
 import { type ClientTls, toTlsDetail } from "./client-tls.js";
-import type { HeadReader } from "./response-head.js";
-import { type Asked, ResponseParser } from "./response-parser.js";
 import type { Caller, FailureKind } from "./upstream-caller.js";
 
 /** Bytes that are read at once, into memory that each connection keeps. */
@@ -21,7 +24,7 @@ export interface ConnectionHost {
   readonly port: number;
   /** Undefined: plain HTTP. */
   readonly tls: ClientTls | undefined;
-  readonly heads: HeadReader;
+  readonly heads: ResponseHeadReader;
   /** Counts on by one every so often. */
   readonly tick: number;
   readonly timing: Timing;
@@ -198,7 +201,7 @@ export class Connection {
       }
       if (this.#parser.isDone) this.#onResponseEnd(taken === bytesRead);
     } catch (error) {
-      if (!(error instanceof BrokenMessage)) throw error;
+      if (!(error instanceof MalformedMessage)) throw error;
       this.#note("broken", error.message);
       this.#socket.destroy();
     }

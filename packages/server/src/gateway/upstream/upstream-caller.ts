@@ -1,7 +1,7 @@
 // Who sends a request to an upstream: what it is told, and what can go wrong.
 
+import type { ResponseSink } from "sluice-http1";
 import type { Connection } from "./connection.js";
-import type { ResponseSink } from "./response-parser.js";
 
 /**
  * Why there is no response, or not all of it:

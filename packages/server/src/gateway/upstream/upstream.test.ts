@@ -1,3 +1,4 @@
+import type { ResponseHead } from "sluice-http1";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   closedUrl,
@@ -10,7 +11,6 @@ import {
 import type { UpstreamConfig } from "../../config/config.js";
 import type { Connection } from "./connection.js";
 import { TICK_MS } from "./connection-pool.js";
-import type { ResponseHead } from "./response-head.js";
 import { Upstream } from "./upstream.js";
 import type { Caller, Failure } from "./upstream-caller.js";
 
