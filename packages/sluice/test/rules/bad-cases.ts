@@ -53,17 +53,25 @@ export const badRules: readonly BadRules[] = [
     "- 1\n",
     "must be an object with $schema, version, enabled, ipv6Prefix, exempt, rules, got [1] (sluice.yaml:1)",
   ),
-  structural("no version", "rules: []\n", "needs version (sluice.yaml:1)"),
+  structural(
+    "no version",
+    "rules: []\n",
+    "version is missing; it must be a known version (1) (sluice.yaml:1)",
+  ),
   structural(
     "a version from the future",
     "\nversion: 2\nrules: []\n",
     "version must be a known version (1), got 2 (sluice.yaml:2)",
   ),
-  structural("no rules", "version: 1\n", "needs rules (sluice.yaml:1)"),
+  structural(
+    "no rules",
+    "version: 1\n",
+    "rules is missing; it must be a list of 0 to 20000 items (sluice.yaml:1)",
+  ),
   structural(
     "rules that are no list",
     "version: 1\nrules: { a: 1 }\n",
-    'rules must be a list, got {"a":1} (sluice.yaml:2)',
+    'rules must be a list of 0 to 20000 items, got {"a":1} (sluice.yaml:2)',
   ),
   structural(
     "a switch that is no boolean",
@@ -94,7 +102,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "a rule without id",
     `${HEAD}  - limit: 1/second\n`,
-    "rules[0]: needs id (sluice.yaml:3)",
+    "rules[0]: id is missing; it must be 1 to 64 letters, digits, _, - or . (sluice.yaml:3)",
   ),
   structural(
     "an id with a blank",
@@ -117,12 +125,16 @@ export const badRules: readonly BadRules[] = [
     `rules[0]: must be an object with ${RULE_FIELDS}, got "login" (sluice.yaml:3)`,
   ),
   // Limits.
-  structural("no limit", rule("key: ip"), 'rule "login": needs limit (sluice.yaml:3)'),
+  structural(
+    "no limit",
+    rule("key: ip"),
+    `rule "login": limit is missing; it must be ${LIMITS}, or unlimited (sluice.yaml:3)`,
+  ),
   structural(
     "a misspelt limit",
     rule("limt: 1/second"),
     `rule "login": limt is unknown, did you mean limit? known: ${RULE_FIELDS} (sluice.yaml:4)`,
-    'rule "login": needs limit (sluice.yaml:3)',
+    `rule "login": limit is missing; it must be ${LIMITS}, or unlimited (sluice.yaml:3)`,
   ),
   structural(
     "a limit that is a number",
@@ -137,7 +149,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "an empty list of limits",
     rule("limit: []"),
-    'rule "login": limit must have 1 to 8 items, got 0 (sluice.yaml:4)',
+    'rule "login": limit must be a list of 1 to 8 items, got 0 (sluice.yaml:4)',
   ),
   structural(
     "a rate per something else",
@@ -272,7 +284,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "an override of a key that the rule never counts",
     rule('limit: 1/second\nkey: [tenant, user]\noverrides:\n  "user:42": 5/second'),
-    'rule "login": overrides["user:42"] is no key of this rule, whose keys are written tenant:…|user:… (sluice.yaml:7)',
+    'rule "login": overrides["user:42"] is not a key of this rule, whose keys are written tenant:…|user:… (sluice.yaml:7)',
   ),
   together(
     "one key in two notations",
@@ -284,7 +296,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "an exempt key that the rule never counts",
     rule("limit: 1/second\nkey: user\nonMissing: skip\nexempt: { keys: [ip:203.0.113.7] }"),
-    'rule "login": exempt.keys[0] is no key of this rule, whose keys are written user:… (sluice.yaml:7)',
+    'rule "login": exempt.keys[0] is not a key of this rule, whose keys are written user:… (sluice.yaml:7)',
   ),
   together(
     "a range with bits behind its prefix",
@@ -362,7 +374,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "a cost that clients choose without bound",
     rule("limit: 1/second\ncost: { header: x-cost }"),
-    'rule "login": cost needs max (sluice.yaml:5)',
+    `rule "login": cost.max is missing; it must be a whole number from 0 to ${UNITS_MAX} (sluice.yaml:5)`,
   ),
   together(
     "a cost whose bounds are swapped",

@@ -1,9 +1,9 @@
 // What the fields of one rule have to say together. Each check names the field and says why.
 
+import type { Spot } from "../../base/shapes/shapes.js";
 import { isShaper, type Limit } from "../../limits/limits.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
-import type { Spot } from "./spot.js";
 
 /** What was written, where the rule itself does not tell any more. */
 export interface Given {

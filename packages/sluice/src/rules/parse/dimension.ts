@@ -1,16 +1,16 @@
 // Dimensions of a key as a file writes them: `user`, `subnet:24/48`, `header:x-account`.
 
 import { nearestName } from "../../base/nearest-name.js";
+import { type Shape, stringFor } from "../../base/shapes/shapes.js";
 import type { Dimension } from "../rule.js";
 import { isToken } from "./names.js";
-import { type Shape, text } from "./shape.js";
 
 const PLAIN = ["user", "apiKey", "tenant", "ip", "endpoint", "global"] as const;
 const NAMED = ["header", "cookie", "body", "attribute"] as const;
 const NAME_LENGTH_MAX = 128;
 
 /** One dimension. */
-export const dimension: Shape<Dimension> = text({
+export const dimension: Shape<Dimension> = stringFor({
   what: `one of ${PLAIN.join(", ")}, subnet:24/48, ${NAMED.map((kind) => `${kind}:name`).join(", ")}`,
   pattern: `^(${PLAIN.join("|")}|subnet:[0-9]{1,2}/[0-9]{1,3}|(${NAMED.join("|")}):.+)$`,
   lengthMax: NAME_LENGTH_MAX + "attribute:".length,

@@ -2,7 +2,7 @@
 // know are not read, so that a file is written in one way, but the error names the one that is.
 
 import { nearestName } from "../../base/nearest-name.js";
-import type { Shape } from "./shape.js";
+import type { Shape } from "../../base/shapes/shapes.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -35,6 +35,7 @@ export function duration({ min, max }: { min: number; max: number }): Shape<numb
     ],
   };
   return {
+    what,
     schema,
     read: (value, spot) => {
       const ms = typeof value === "string" ? toMs(value) : value;

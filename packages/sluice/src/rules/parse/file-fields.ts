@@ -1,8 +1,17 @@
 // The fields of a file of rules.
 
-import { object, optional, required, withDefault } from "./fields.js";
+import {
+  anyString,
+  flag,
+  listOf,
+  object,
+  optional,
+  required,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 import { exemptFields } from "./rule-fields.js";
-import { anyText, flag, listOf, type Shape, wholeNumber } from "./shape.js";
 import { rule } from "./to-rule.js";
 
 /** The most rules of a set. */
@@ -12,15 +21,15 @@ const IPV6_PREFIX = { min: 32, max: 128 };
 const VERSIONS = [1] as const;
 
 const schemaVersion: Shape<number> = {
+  what: `a known version (${VERSIONS.join(", ")})`,
   schema: { enum: VERSIONS },
   read: (value, spot) =>
-    VERSIONS.find((version) => version === value) ??
-    spot.refuse(`a known version (${VERSIONS.join(", ")})`, value),
+    VERSIONS.find((version) => version === value) ?? spot.refuse(schemaVersion.what, value),
 };
 
 /** A file. */
 export const fileFields = object({
-  $schema: optional(anyText(1_024), "For editors of JSON: where this schema is."),
+  $schema: optional(anyString(1_024), "For editors of JSON: where this schema is."),
   version: required(schemaVersion, "The version of this format: 1."),
   enabled: withDefault(flag, true, "False: every request passes, and nothing is counted."),
   ipv6Prefix: withDefault(

@@ -1,11 +1,11 @@
 // The JSON Schema of a file of rules, for editors. It is made of the same description that reads files;
 // `npm run schema` writes it to rules.schema.json.
 
+import type { JsonSchema } from "../../base/shapes/shapes.js";
 import { fileFields } from "./file-fields.js";
 import { limitDefinition, limitsDefinition } from "./limit.js";
-import type { JsonSchema } from "./shape.js";
 
-export type { JsonSchema } from "./shape.js";
+export type { JsonSchema } from "../../base/shapes/shapes.js";
 
 /**
  * The JSON Schema, draft 2020-12, of schema version 1. What it refuses `parseRules` refuses too; what

@@ -1,9 +1,10 @@
 // Keys that a file writes out, in overrides and exemptions, in the form in which they are counted.
 
+import type { Spot } from "../../base/shapes/shapes.js";
 import { toPrefix } from "../identity-keys/key.js";
 import { toDimensions, toKeyText } from "../identity-keys/written-key.js";
 import type { Dimension, Rule } from "../rule.js";
-import type { Spot } from "./spot.js";
+import { ruleReadingOf } from "./rule-reading.js";
 
 const IP: readonly Dimension[] = [{ kind: "ip" }];
 
@@ -16,19 +17,19 @@ export function toRuleKey(
   { key, onMissing }: Counting,
   spot: Spot,
 ): string | undefined {
-  const { ipv6Prefix } = spot;
+  const { ipv6Prefix } = ruleReadingOf(spot);
   const fits =
     toKeyText(key, text, { ipv6Prefix }) ??
     (onMissing === "ip" ? toKeyText(IP, text, { ipv6Prefix }) : undefined);
   if (fits !== undefined) return fits;
   const form = key.map((dimension) => toPrefix(dimension).replace(/:$/, ":…"));
-  return spot.say(`is no key of this rule, whose keys are written ${form.join("|")}`);
+  return spot.say(`is not a key of this rule, whose keys are written ${form.join("|")}`);
 }
 
 /** The key as any rule would count it. */
 export function toAnyKey(text: string, spot: Spot): string | undefined {
   const dimensions = toDimensions(text);
-  const { ipv6Prefix } = spot;
+  const { ipv6Prefix } = ruleReadingOf(spot);
   const fits = dimensions === undefined ? undefined : toKeyText(dimensions, text, { ipv6Prefix });
   return fits ?? spot.refuse("a key such as user:42 or tenant:acme|user:42", text);
 }

@@ -6,6 +6,28 @@ import { UNITS_MAX, WINDOW_MS_MAX } from "../../algorithms/numbers.js";
 import { errorCatalogue, SluiceError } from "../../base/errors.js";
 import { nearestName } from "../../base/nearest-name.js";
 import {
+  anyNumber,
+  anyString,
+  as,
+  choice,
+  constant,
+  either,
+  type Fields,
+  isRecord,
+  type JsonSchema,
+  type ObjectShape,
+  object,
+  oneOrMany,
+  optional,
+  positiveNumber,
+  required,
+  type Shape,
+  type Spot,
+  stringFor,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
+import {
   concurrency,
   fixedWindow,
   isLimit,
@@ -17,28 +39,7 @@ import {
   tokenBucket,
 } from "../../limits/limits.js";
 import { duration, RATE_PATTERN, toMeantRate, toRatePer } from "./duration.js";
-import {
-  type Fields,
-  type ObjectShape,
-  object,
-  optional,
-  required,
-  withDefault,
-} from "./fields.js";
-import {
-  anyNumber,
-  anyText,
-  choice,
-  either,
-  isRecord,
-  type JsonSchema,
-  oneOrMany,
-  positiveNumber,
-  type Shape,
-  text,
-  wholeNumber,
-} from "./shape.js";
-import type { Spot } from "./spot.js";
+import { ruleReadingOf } from "./rule-reading.js";
 
 /** The most limits that one rule may have at a time. */
 const LIMITS_MAX = 8;
@@ -61,7 +62,7 @@ const OPTIONS = {
         "The same as a whole amount in a time: exact for any rate.",
       ),
     },
-    { oneOf: [{ required: ["refillPerSecond"] }, { required: ["refill"] }] },
+    { schema: { oneOf: [{ required: ["refillPerSecond"] }, { required: ["refill"] }] } },
   ),
   leakyBucket: object({
     ratePerSecond: required(positiveNumber, "How many leave in a second."),
@@ -96,13 +97,13 @@ const OPTIONS = {
   quota: object({
     limit: limitUnits,
     period: required(choice(["day", "week", "month"]), "How long it lasts, by the calendar."),
-    timeZone: withDefault(anyText(64), "UTC", "Whose calendar: the IANA name of a time zone."),
+    timeZone: withDefault(anyString(64), "UTC", "Whose calendar: the IANA name of a time zone."),
     anchor: optional(
       either("a number or a local date", [
         { fits: (value) => typeof value === "number", shape: anyNumber({ min: 0, max: 31 }) },
         {
           fits: (value) => typeof value === "string",
-          shape: anyText(19) as Shape<number | string>,
+          shape: anyString(19) as Shape<number | string>,
         },
       ]),
       "Where a period begins: the day of the month, the weekday (1 is Monday) or the hour; or a local date that has them.",
@@ -138,7 +139,7 @@ export const limitByName: ObjectShape<Fields> = object(
   Object.fromEntries(
     ALGORITHMS.map((name) => [name, optional(OPTIONS[name] as Shape<unknown>, ABOUT[name])]),
   ),
-  { minProperties: 1, maxProperties: 1 },
+  { schema: { minProperties: 1, maxProperties: 1 } },
 );
 
 /** Up to here a rate is kept exactly; the estimate of two counters is coarse for small numbers. */
@@ -147,7 +148,7 @@ const EXACT_RATE_MAX = 100;
 /** Instead of limits: none. */
 const UNLIMITED = "unlimited";
 const RATE = "a rate such as 100/minute or 100/5m";
-const rate: Shape<Limit> = text({
+const rate: Shape<Limit> = stringFor({
   what: RATE,
   pattern: RATE_PATTERN,
   lengthMax: 40,
@@ -160,14 +161,16 @@ const rate: Shape<Limit> = text({
   },
 });
 
+const ONE_OF = `exactly one of ${ALGORITHMS.join(", ")}`;
 const made: Shape<Limit> = {
+  what: ONE_OF,
   schema: limitByName.schema,
   read: (value, spot) => {
     const found = limitByName.read(value, spot);
     if (found === undefined) return undefined;
     const names = ALGORITHMS.filter((name) => found[name] !== undefined);
     if (names.length !== 1) {
-      return spot.refuse(`exactly one of ${ALGORITHMS.join(", ")}`, value);
+      return spot.refuse(ONE_OF, value);
     }
     return make(names[0], found[names[0]], spot.in(names[0]));
   },
@@ -200,11 +203,12 @@ const written = either(LIMIT, [
 
 /** One limit. */
 export const limit: Shape<Limit> = {
+  what: LIMIT,
   schema: { $ref: "#/$defs/limit" },
   read: (value, spot) => {
     if (isLimit(value)) return value;
     const read = written.read(value, spot);
-    return read === undefined ? undefined : spot.share(read);
+    return read === undefined ? undefined : ruleReadingOf(spot).share(read);
   },
 };
 
@@ -214,13 +218,14 @@ export const limitDefinition: JsonSchema = written.schema;
 const several: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
   {
     fits: (value) => value === UNLIMITED,
-    shape: { schema: { const: UNLIMITED }, read: () => [] },
+    shape: as(constant(UNLIMITED), () => []),
   },
   { fits: () => true, shape: oneOrMany(limit, { countMax: LIMITS_MAX }) },
 ]);
 
 /** One limit or several, all of which hold; or `unlimited`, which is none. */
 export const limits: Shape<readonly Limit[]> = {
+  what: several.what,
   schema: { $ref: "#/$defs/limits" },
   read: several.read,
 };

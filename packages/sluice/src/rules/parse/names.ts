@@ -2,8 +2,9 @@
 
 import { show } from "../../base/errors.js";
 import { nearestName } from "../../base/nearest-name.js";
+import { type Shape, stringFor } from "../../base/shapes/shapes.js";
 import { toPattern } from "../match/path-pattern.js";
-import { type Shape, text } from "./shape.js";
+import { sayError } from "./rule-reading.js";
 
 // RFC 9110, section 5.6.2.
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -22,7 +23,7 @@ function pattern<T>(
   toValue: (text: string) => T,
 ): Shape<T> {
   const expression = new RegExp(source);
-  return text({
+  return stringFor({
     what,
     pattern: source,
     lengthMax,
@@ -68,6 +69,7 @@ const methodName = pattern("a method such as GET", `^${TOKEN}$`, 32, (name) => n
 
 /** A method, in upper case. Any token is one, but not a misspelt GET or POST, whose rule would never match. */
 export const method: Shape<string> = {
+  what: methodName.what,
   schema: methodName.schema,
   read: (value, spot) => {
     const name = methodName.read(value, spot);
@@ -106,15 +108,16 @@ const PATTERN_LENGTH_MAX = 1_024;
 
 /** A pattern of paths in its one form, so that `/Login/` and `/login` are one. */
 export const pathPattern: Shape<string> = {
+  what: `a path of at most ${PATTERN_LENGTH_MAX} characters`,
   schema: { type: "string", pattern: "^/[^?#;\\\\]*$", maxLength: PATTERN_LENGTH_MAX },
   read: (value, spot) => {
     if (typeof value !== "string" || value.length > PATTERN_LENGTH_MAX) {
-      return spot.refuse(`a path of at most ${PATTERN_LENGTH_MAX} characters`, value);
+      return spot.refuse(pathPattern.what, value);
     }
     try {
       return toPattern(value).text;
     } catch (error) {
-      return spot.tell(error, "a path pattern ");
+      return sayError(spot, error, "a path pattern ");
     }
   },
 };

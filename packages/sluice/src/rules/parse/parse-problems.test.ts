@@ -3,7 +3,7 @@ import { badRules } from "../../../test/rules/bad-cases.js";
 import { SluiceError } from "../../base/errors.js";
 import { parseRules, RulesError } from "./parse.js";
 import { PROBLEMS_MAX } from "./problems.js";
-import { VALUES_MAX } from "./spot.js";
+import { VALUES_MAX } from "./rule-reading.js";
 
 const SUMMARY = "invalid rules: ";
 
@@ -82,7 +82,7 @@ describe("a bad file", () => {
 
   it("is told of by its lines alone where the text has no name", () => {
     expect(errorOf("version: 1\nrules: 5\n").message).toBe(
-      `${SUMMARY}rules must be a list, got 5 (line 2)`,
+      `${SUMMARY}rules must be a list of 0 to 20000 items, got 5 (line 2)`,
     );
   });
 
@@ -133,7 +133,7 @@ describe("an object in code", () => {
   it("is told of by its fields, without a line", () => {
     const error = errorOf({ version: 1, rules: [{ id: "a", limit: 5, key: [] }] }, "rules.ts");
     expect(error.problems.map(({ message }) => message.slice(0, 40))).toEqual([
-      'rule "a": key must have 1 to 8 items, go',
+      'rule "a": key must be a list of 1 to 8 i',
       'rule "a": limit must be a rate such as 1',
     ]);
     expect(error.problems[0]).not.toHaveProperty("line");

@@ -256,7 +256,7 @@ describe("a large file", () => {
   it("of more than 20,000 rules is refused", () => {
     const rules = Array.from({ length: 20_001 }, () => 1);
     expect(() => parseRules({ version: 1, rules })).toThrow(
-      "rules must have 0 to 20000 items, got 20001",
+      "rules must be a list of 0 to 20000 items, got 20001",
     );
   });
 });

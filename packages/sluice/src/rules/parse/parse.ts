@@ -3,13 +3,13 @@
 
 import { show } from "../../base/errors.js";
 import { asOptions, refuse } from "../../base/option-checks.js";
+import { isRecord, Spot, TooManyValues } from "../../base/shapes/shapes.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { readDocument } from "./document.js";
 import { fileFields } from "./file-fields.js";
 import { toAnyKey } from "./keys.js";
 import { Problems, type RulesDocument } from "./problems.js";
-import { isRecord } from "./shape.js";
-import { Spot, TooMuch, VALUES_MAX } from "./spot.js";
+import { RuleReading, VALUES_MAX } from "./rule-reading.js";
 import { toExempt } from "./to-rule.js";
 import { toVersion } from "./version.js";
 
@@ -57,12 +57,12 @@ function readRuleSet(document: RulesDocument): RuleSet {
   const problems = new Problems(document);
   try {
     const ipv6Prefix = peekIpv6Prefix(document);
-    const reading = { problems, valueCount: 0, ipv6Prefix, limits: new Map() };
+    const reading = new RuleReading(problems, ipv6Prefix);
     const ruleSet = toRuleSet(document.value, new Spot(reading));
     problems.throwIfAny();
     if (ruleSet !== undefined) return ruleSet;
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error;
+    if (!(error instanceof TooManyValues)) throw error;
     problems.add([], `the rules hold more than ${VALUES_MAX} values`);
     problems.throwIfAny();
   }
@@ -88,8 +88,7 @@ function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
  */
 function peekIpv6Prefix(document: RulesDocument): number {
   const { shape, byDefault } = fileFields.fields.ipv6Prefix;
-  const reading = { valueCount: 0, ipv6Prefix: 0, limits: new Map() };
-  const aside = new Spot({ problems: new Problems(document), ...reading });
+  const aside = new Spot(new RuleReading(new Problems(document), 0));
   const given = isRecord(document.value) ? document.value.ipv6Prefix : undefined;
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }

@@ -2,6 +2,7 @@
 // collected while the file is read and thrown together. Who mends a file wants to see them all.
 
 import { SluiceError, show } from "../../base/errors.js";
+import type { Path } from "../../base/shapes/shapes.js";
 
 /** One thing that is wrong. */
 export interface RuleProblem {
@@ -20,9 +21,6 @@ export interface Position {
   readonly line: number;
   readonly column: number;
 }
-
-/** The way to a value: names of fields and places in lists. */
-export type Path = readonly (string | number)[];
 
 /** A document of rules: its value, and where each part of it stands. */
 export interface RulesDocument {

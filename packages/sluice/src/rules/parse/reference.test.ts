@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Fields } from "./fields.js";
+import type { Fields } from "../../base/shapes/shapes.js";
 import { fileFields } from "./file-fields.js";
 import { limitByName } from "./limit.js";
 import {

@@ -2,16 +2,9 @@
 // is made of, and that the reference page is checked against.
 
 import { UNITS_MAX } from "../../algorithms/numbers.js";
-import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
-import type { Cost, ResponseCondition, SettleBy } from "../rule.js";
-import { dimension } from "./dimension.js";
-import { duration } from "./duration.js";
-import { object, optional, required, withDefault } from "./fields.js";
-import { limits } from "./limit.js";
-import { headerName, host, method, ownName, pathPattern, ruleId } from "./names.js";
 import {
   anyNumber,
-  anyText,
+  anyString,
   as,
   choice,
   either,
@@ -19,10 +12,20 @@ import {
   isRecord,
   listOf,
   mapOf,
+  object,
   oneOrMany,
+  optional,
+  required,
   type Shape,
   wholeNumber,
-} from "./shape.js";
+  withDefault,
+} from "../../base/shapes/shapes.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
+import type { Cost, ResponseCondition, SettleBy } from "../rule.js";
+import { dimension } from "./dimension.js";
+import { duration } from "./duration.js";
+import { limits } from "./limit.js";
+import { headerName, host, method, ownName, pathPattern, ruleId } from "./names.js";
 
 const PATTERNS_MAX = 100;
 const DIMENSIONS_MAX = 8;
@@ -40,17 +43,18 @@ const isNumber = (value: unknown) => typeof value === "number";
 
 /** A value that is compared as text; numbers are written without quotes. */
 const value: Shape<string> = either("a text or a number", [
-  { fits: isText, shape: anyText(1_024) },
+  { fits: isText, shape: anyString(1_024) },
   { fits: isNumber, shape: as(anyNumber({ min: -1e15, max: 1e15 }), String) },
 ]);
 
-const wanted: Shape<readonly string[]> = either("true, a value or a list of values", [
+const WANTED = "true, a value or a list of values";
+const wanted: Shape<readonly string[]> = either(WANTED, [
   {
     fits: (given) => typeof given === "boolean",
     shape: {
+      what: WANTED,
       schema: { const: true },
-      read: (given, spot) =>
-        given === true ? [] : spot.refuse("true, a value or a list of values", given),
+      read: (given, spot) => (given === true ? [] : spot.refuse(WANTED, given)),
     },
   },
   { fits: () => true, shape: oneOrMany(value, list) },
@@ -77,11 +81,11 @@ export const matchFields = object({
 /** Who is never counted. */
 export const exemptFields = object({
   ips: optional(
-    listOf(anyText(64), { countMax: EXEMPT_MAX }),
+    listOf(anyString(64), { countMax: EXEMPT_MAX }),
     "Addresses and ranges: `203.0.113.7`, `2001:db8::/32`.",
   ),
   keys: optional(
-    listOf(anyText(KEY_LENGTH_MAX), { countMax: EXEMPT_MAX }),
+    listOf(anyString(KEY_LENGTH_MAX), { countMax: EXEMPT_MAX }),
     "Keys as they are counted: `user:42`.",
   ),
 });
@@ -161,7 +165,7 @@ export const whenFields = object(
     status: optional(oneOrMany(status, list), "Only these statuses and classes count."),
     statusNot: optional(oneOrMany(status, list), "All others count."),
   },
-  { minProperties: 1, maxProperties: 1 },
+  { schema: { minProperties: 1, maxProperties: 1 } },
 );
 
 const when: Shape<ResponseCondition> = as(whenFields, ({ status: only, statusNot }, spot) => {
@@ -192,7 +196,7 @@ export const ruleFields = object({
     "Instead of `limit`, by the caller's tier. `unlimited` is no limit.",
   ),
   overrides: optional(
-    mapOf(anyText(KEY_LENGTH_MAX), limits, { countMax: OVERRIDES_MAX }),
+    mapOf(anyString(KEY_LENGTH_MAX), limits, { countMax: OVERRIDES_MAX }),
     "Instead of both, by key as it is counted: `user:42`.",
   ),
   cost: withDefault(cost, 1, "What a request costs."),

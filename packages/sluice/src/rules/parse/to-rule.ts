@@ -1,14 +1,13 @@
 // A rule as it was read into the rule that the rest of the library knows.
 
+import { as, type ReadFields, type Shape, type Spot } from "../../base/shapes/shapes.js";
 import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits/limits.js";
 import { type CidrList, toCidrList } from "../identity-keys/cidr.js";
 import type { Exempt, Match, Rule } from "../rule.js";
 import { checkRule } from "./cross-checks.js";
-import type { ReadFields } from "./fields.js";
 import { toRuleKey, withRuleKeys } from "./keys.js";
 import { type exemptFields, type matchFields, ruleFields } from "./rule-fields.js";
-import { as, type Shape } from "./shape.js";
-import type { Spot } from "./spot.js";
+import { ruleReadingOf, sayError } from "./rule-reading.js";
 
 type GivenRule = ReadFields<typeof ruleFields.fields>;
 type GivenMatch = ReadFields<typeof matchFields.fields>;
@@ -51,7 +50,7 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     isExposed: given.expose,
     shards: given.shards,
     exempt: toExempt(given.exempt, (text, at) => toRuleKey(text, given, at), spot.in("exempt")),
-    place: spot.place,
+    place: ruleReadingOf(spot).placeOf(spot.path),
   };
   checkRule(made, given, spot);
   return spot.problemCount > problemCount ? undefined : made;
@@ -111,7 +110,7 @@ function isRange(range: string, spot: Spot): boolean {
     toCidrList([range], SITE);
     return true;
   } catch (error) {
-    spot.tell(error, `${SITE.name}: `);
+    sayError(spot, error, `${SITE.name}: `);
     return false;
   }
 }

@@ -16,7 +16,8 @@ import {
   type YAMLMap,
 } from "yaml";
 import { show } from "../../base/errors.js";
-import type { Path, Position } from "./problems.js";
+import type { Path } from "../../base/shapes/shapes.js";
+import type { Position } from "./problems.js";
 
 /** The longest text, in characters. */
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;

@@ -1,0 +1,51 @@
+/**
+ * Shapes: one way to describe and check input. For Sluice's own packages: what is here may change in any release.
+ *
+ * @module
+ */
+
+export { nameHint, nearestName } from "../nearest-name.js";
+export {
+  anyName,
+  type CountBounds,
+  listOf,
+  mapOf,
+  oneOrMany,
+  recordOf,
+} from "./lists.js";
+export {
+  type FieldsInPlace,
+  type ObjectOptions,
+  type ObjectShape,
+  object,
+  objectInPlace,
+  optional,
+  type ReadFields,
+  required,
+  withDefault,
+} from "./objects.js";
+export {
+  anyNumber,
+  anyString,
+  anything,
+  as,
+  type Bounds,
+  choice,
+  constant,
+  either,
+  type Field,
+  type Fields,
+  type Form,
+  finiteNumber,
+  flag,
+  isRecord,
+  type JsonSchema,
+  orNull,
+  positiveNumber,
+  type ReadAs,
+  type Shape,
+  type StringOptions,
+  stringFor,
+  wholeNumber,
+} from "./shape.js";
+export { type Path, Reading, type Refusal, Spot, TooManyValues } from "./spot.js";
