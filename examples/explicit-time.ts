@@ -1,5 +1,5 @@
-// Every verb has a form that takes the time. With it a limit can be tried on yesterday's log
-// before it meets today's callers: what would it have refused?
+// Every verb takes the time in its options. With it, a limit can be tried on yesterday's log before
+// it applies to today's callers: what would it have refused?
 
 import { createLimiter, slidingWindowLog } from "sluice";
 
@@ -14,7 +14,7 @@ const log = [
 const limiter = createLimiter({ limit: slidingWindowLog({ limit: 2, windowMs: 1_000 }) });
 
 for (const { at, user } of log) {
-  const { allowed, retryAfterMs } = limiter.checkAt(user, { nowMs: Date.parse(at) });
+  const { allowed, retryAfterMs } = limiter.check(user, { nowMs: Date.parse(at) });
   console.log(`${at} ${user} ${allowed ? "admitted" : `refused for ${retryAfterMs} ms`}`);
 }
 

@@ -6,7 +6,7 @@
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
 export { BoundedMap } from "./base/bounded-map.js";
-export { type AtTime, type Clock, systemClock } from "./base/clock.js";
+export { type Clock, systemClock, type TimeOptions } from "./base/clock.js";
 export type { Decision, DecisionSource, Verdict } from "./base/decision.js";
 export {
   errorCatalogue,

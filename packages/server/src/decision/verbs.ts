@@ -1,7 +1,7 @@
 // What each verb does with a body that was read. Every one of them returns the answer as JSON text: at once
 // where the store is in this process, else a promise of it.
 
-import type { AtTime, Decision, MaybePromise, RequestOptions } from "sluice";
+import type { Decision, MaybePromise, RequestOptions } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
 import { andThen, isThenable } from "../base/maybe.js";
 import type { Core } from "../core/core.js";
@@ -188,10 +188,9 @@ export class Verbs {
   #check(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
     const options = toOptions(request.cost, call);
-    const decided =
-      isAtTime(options) && !isCalendar
-        ? limiter.checkAt(request.key, options)
-        : limiter.check(request.key, options);
+    // The time of a call is not the calendar's.
+    if (isCalendar) options.nowMs = undefined;
+    const decided = limiter.check(request.key, options);
     return isThenable(decided)
       ? this.#tellInlineLater(decided, request)
       : this.#tellInline(decided, request);
@@ -243,16 +242,10 @@ export class Verbs {
 }
 
 /** The options of a call for a limiter or a policy. */
-type CallOptions = RequestOptions & Omit<Call, "token">;
-
-function toOptions(cost: number | undefined, call: Call): CallOptions {
+function toOptions(cost: number | undefined, call: Call): RequestOptions {
   // Field by field: to spread a call that has a time takes longer than the decision.
   const { requestId, nowMs } = call;
-  return { cost, requestId, nowMs } as CallOptions;
-}
-
-function isAtTime(options: CallOptions): options is RequestOptions & AtTime {
-  return options.nowMs !== undefined;
+  return { cost, requestId, nowMs } as RequestOptions;
 }
 
 function done(): string {

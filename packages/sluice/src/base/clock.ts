@@ -148,12 +148,15 @@ export function countedMsOf(clock: Clock, isQuota: boolean): number {
   return isQuota ? wallMsOf(clock) : toWholeMs(clock.now());
 }
 
-/** An explicit time, in milliseconds since 1970 by the limiter's clock. */
-export interface AtTime {
-  nowMs: number;
+/** The time of a verb, for callers that don't want it read from the clock. */
+export interface TimeOptions {
+  /** Milliseconds since 1970 by the limiter's clock; default: what that clock says. Fractions are rounded down. */
+  nowMs?: number | undefined;
 }
 
-/** The time that a caller passed, in whole milliseconds. */
-export function toTime(options: AtTime): number {
-  return toWholeMs(asGiven(options).nowMs);
+/** The time that a caller passed, in whole milliseconds; undefined if there is none. */
+export function timeOf(options: TimeOptions | undefined): number | undefined {
+  if (options === undefined) return undefined;
+  const { nowMs } = asGiven(options);
+  return nowMs === undefined ? undefined : toWholeMs(nowMs);
 }

@@ -54,8 +54,11 @@ describe("an unknown option", () => {
         'unknown option "weight"; known: cost, requestId, caller, nowMs',
       );
     }
-    for (const verb of ["checkAt", "peekAt", "reserveAt", "refundAt"] as const) {
+    for (const verb of ["check", "peek", "reserve", "unblock", "reset"] as const) {
       expect(() => limiter[verb]("k", timed), verb).toThrow('unknown option "weight"');
+    }
+    for (const verb of ["refund", "block"] as const) {
+      expect(() => limiter[verb]("k", 1, timed), verb).toThrow('unknown option "weight"');
     }
     const permits = createLimiter({ limit: concurrency({ limit: 1, permitMs: 1_000 }) });
     expect(() => permits.acquire("k", heavy)).toThrow('unknown option "weight"');

@@ -1,12 +1,12 @@
-// What a limiter can do: its verbs, each with a form that takes an explicit time.
+// What a limiter can do: its verbs. Each takes the time in its options; without it, the clock is read.
 
-import type { AtTime } from "../base/clock.js";
+import type { TimeOptions } from "../base/clock.js";
 import type { Decision } from "../base/decision.js";
 import type { Answer, Permit, Reservation } from "./reservation.js";
 import type { WaitOptions } from "./wait.js";
 
 /** What a request may say of itself. */
-export interface RequestOptions {
+export interface RequestOptions extends TimeOptions {
   /** Whole units, 0 to 2^53 - 1; default 1. A cost of 0 asks and takes nothing. */
   cost?: number;
   /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
@@ -19,14 +19,12 @@ export interface RequestOptions {
 }
 
 /** What `peek` may say of the request it asks about. */
-export type PeekRequest = Pick<RequestOptions, "cost" | "caller">;
+export type PeekRequest = Pick<RequestOptions, "cost" | "caller" | "nowMs">;
 
 /** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
 export interface Limiter<IsSync extends boolean = true> {
   /** Decides, and charges if allowed. A refusal is a value and costs nothing. */
   check(key: string, options?: RequestOptions): Answer<Decision, IsSync>;
-  /** The same at an explicit time. */
-  checkAt(key: string, options: RequestOptions & AtTime): Answer<Decision, IsSync>;
   /**
    * Waits until `check` admits, and resolves with its answer. Callers that wait for the same key pass in the
    * order in which they came. Resolves with a refusal as soon as it is certain that the cost can't be spent
@@ -35,36 +33,22 @@ export interface Limiter<IsSync extends boolean = true> {
   wait(key: string, options?: WaitOptions): Promise<Decision>;
   /** What `check` would answer, with what is left now. Takes nothing. */
   peek(key: string, options?: PeekRequest): Answer<Decision, IsSync>;
-  /** The same at an explicit time. */
-  peekAt(key: string, options: PeekRequest & AtTime): Answer<Decision, IsSync>;
   /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
   reserve(key: string, options?: RequestOptions): Answer<Reservation<IsSync>, IsSync>;
-  /** The same at an explicit time. */
-  reserveAt(key: string, options: RequestOptions & AtTime): Answer<Reservation<IsSync>, IsSync>;
   /** Takes a permit of the concurrency limit and charges the other limits. */
   acquire(key: string, options?: RequestOptions): Answer<Permit<IsSync>, IsSync>;
-  /** The same at an explicit time. */
-  acquireAt(key: string, options: RequestOptions & AtTime): Answer<Permit<IsSync>, IsSync>;
   /**
    * An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. Returns how many units
    * were really refunded: the most under any limit of the limiter, 0 if nothing was in use. It is read before and
    * after, so requests of the same key in between can make it differ.
    */
-  refund(key: string, cost?: number): Answer<number, IsSync>;
-  /** The same at an explicit time. */
-  refundAt(key: string, options: { cost?: number } & AtTime): Answer<number, IsSync>;
+  refund(key: string, cost?: number, options?: TimeOptions): Answer<number, IsSync>;
   /** Refuses the key for that long, whatever is left; Infinity blocks until `unblock`. */
-  block(key: string, forMs: number): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  blockAt(key: string, options: { forMs: number } & AtTime): Answer<void, IsSync>;
-  /** Ends a block immediately. Returns whether there was one. */
-  unblock(key: string): Answer<boolean, IsSync>;
-  /** The same; a block that had ended by that time is none. */
-  unblockAt(key: string, options: AtTime): Answer<boolean, IsSync>;
+  block(key: string, forMs: number, options?: TimeOptions): Answer<void, IsSync>;
+  /** Ends a block immediately. Returns whether there was one: a block that had ended by that time does not count. */
+  unblock(key: string, options?: TimeOptions): Answer<boolean, IsSync>;
   /** Forgets what the key has used, permits included. A block stays. */
-  reset(key: string): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  resetAt(key: string, options: AtTime): Answer<void, IsSync>;
+  reset(key: string, options?: TimeOptions): Answer<void, IsSync>;
   /**
    * Ends the limiter, and its store if it was not passed in. Every later call is an error, except
    * that what is out can still be settled. A memory store that was passed in may then drop, after a while,

@@ -119,7 +119,7 @@ function staysEqual(limits: readonly Limit[], startMs: number, ops: readonly Op[
     } else if (op.verb <= 6) {
       same("peek", limiter.peek(key, { cost }), model.peek(key, cost, nowMs));
     } else if (op.verb <= 9) {
-      const reservation = limiter.reserveAt(key, { cost, nowMs });
+      const reservation = limiter.reserve(key, { cost, nowMs });
       const expected = model.hold(key, cost, nowMs);
       same("reserve", reservation, expected.decision);
       if (reservation.allowed) held.push({ reservation, cost, expected });
@@ -164,7 +164,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
         const stepMs = waitMsOf(op, marks);
         nowMs = op.verb < 3 ? Math.max(0, nowMs - stepMs) : later(nowMs, stepMs);
         const cost = costOf(op, limit.limit);
-        const said = limiter.checkAt("k", { cost, nowMs });
+        const said = limiter.check("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
         must(fields(said) === fields(expected), () => told({ limit, cost, nowMs, said, expected }));
       }
@@ -214,10 +214,10 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
         const marks = { retryMs: 1, recoveryMs: limit.recoveryMs, borderMs: 1 };
         nowMs = later(nowMs, waitMsOf(op, marks));
         const cost = costOf(op, limit.limit);
-        peeked.peekAt("k", { cost: op.size, nowMs });
-        const foretold = peeked.peekAt("k", { cost, nowMs });
-        const said = peeked.checkAt("k", { cost, nowMs });
-        const expected = quiet.checkAt("k", { cost, nowMs });
+        peeked.peek("k", { cost: op.size, nowMs });
+        const foretold = peeked.peek("k", { cost, nowMs });
+        const said = peeked.check("k", { cost, nowMs });
+        const expected = quiet.check("k", { cost, nowMs });
         const describe = () => told({ limit, cost, nowMs, foretold, said, expected });
         must(fields(said) === fields(expected), describe);
         must(foretold.allowed === said.allowed, describe);
@@ -231,15 +231,15 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       const forMs = 1 + ops[0].size;
       const limiter = newLimiter(limit);
       const used = costOf(ops[1], limit.limit);
-      limiter.checkAt("k", { cost: used, nowMs: startMs });
-      const free = limiter.peekAt("k", { nowMs: startMs });
-      limiter.blockAt("k", { forMs, nowMs: startMs });
-      const blocked = limiter.checkAt("k", { nowMs: startMs });
+      limiter.check("k", { cost: used, nowMs: startMs });
+      const free = limiter.peek("k", { nowMs: startMs });
+      limiter.block("k", forMs, { nowMs: startMs });
+      const blocked = limiter.check("k", { nowMs: startMs });
       const describe = () => told({ limit, used, forMs, free, blocked });
       must(!blocked.allowed && blocked.remaining === 0, describe);
       must(blocked.retryAfterMs === Math.max(forMs, free.retryAfterMs), describe);
-      must(!limiter.checkAt("k", { nowMs: startMs + forMs - 1 }).allowed, describe);
-      const ended = limiter.checkAt("k", { nowMs: startMs + forMs });
+      must(!limiter.check("k", { nowMs: startMs + forMs - 1 }).allowed, describe);
+      const ended = limiter.check("k", { nowMs: startMs + forMs });
       must(ended.allowed === forMs >= free.retryAfterMs, describe);
     });
   });
@@ -248,11 +248,11 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 7, runs, ([limit, startMs, ops]) => {
       const forMs = 1 + ops[0].size;
       const limiter = newLimiter(limit);
-      limiter.checkAt("k", { cost: costOf(ops[1], limit.limit), nowMs: startMs });
-      const free = limiter.peekAt("k", { nowMs: startMs });
-      limiter.blockAt("k", { forMs, nowMs: startMs });
+      limiter.check("k", { cost: costOf(ops[1], limit.limit), nowMs: startMs });
+      const free = limiter.peek("k", { nowMs: startMs });
+      limiter.block("k", forMs, { nowMs: startMs });
       const resetMs = Math.max(forMs, free.resetMs);
-      const checked = limiter.checkAt("k", { nowMs: startMs });
+      const checked = limiter.check("k", { nowMs: startMs });
       must(checked.resetMs === resetMs, () => told({ limit, forMs, free, checked }));
     });
   });
@@ -261,13 +261,13 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 8, runs, ([limit, startMs, ops]) => {
       const limiter = newLimiter(limit);
       for (const op of ops) {
-        limiter.checkAt("k", { cost: costOf(op, limit.limit), nowMs: startMs });
+        limiter.check("k", { cost: costOf(op, limit.limit), nowMs: startMs });
       }
-      limiter.blockAt("k", { forMs: Number.POSITIVE_INFINITY, nowMs: startMs });
-      limiter.resetAt("k", { nowMs: startMs });
-      const blocked = limiter.peekAt("k", { nowMs: startMs });
-      limiter.unblockAt("k", { nowMs: startMs });
-      const { remaining, resetMs } = limiter.peekAt("k", { nowMs: startMs });
+      limiter.block("k", Number.POSITIVE_INFINITY, { nowMs: startMs });
+      limiter.reset("k", { nowMs: startMs });
+      const blocked = limiter.peek("k", { nowMs: startMs });
+      limiter.unblock("k", { nowMs: startMs });
+      const { remaining, resetMs } = limiter.peek("k", { nowMs: startMs });
       const describe = () => told({ limit, blocked, remaining, resetMs });
       must(!blocked.allowed && blocked.retryAfterMs === Number.POSITIVE_INFINITY, describe);
       must(remaining === limit.limit && resetMs === 0, describe);
@@ -293,9 +293,9 @@ describe("several limits on one limiter", () => {
       for (const op of ops) {
         nowMs = later(nowMs, waitMsOf(op, { retryMs: 1, recoveryMs, borderMs: 1 }));
         const at = { cost: costOf(op, units), nowMs };
-        const said = asked.checkAt("k", at);
+        const said = asked.check("k", at);
         if (!said.allowed) continue;
-        const expected = unasked.checkAt("k", at);
+        const expected = unasked.check("k", at);
         must(fields(said) === fields(expected), () => told({ limits, at, said, expected }));
       }
     });
@@ -310,14 +310,14 @@ describe("several limits on one limiter", () => {
       for (const op of ops) {
         nowMs = later(nowMs, waitMsOf(op, { retryMs, recoveryMs, borderMs: 1 }));
         const cost = costOf(op, units);
-        const { allowed, retryAfterMs } = limiter.checkAt("k", { cost, nowMs });
+        const { allowed, retryAfterMs } = limiter.check("k", { cost, nowMs });
         if (allowed) continue;
         const describe = () => told({ limits, cost, nowMs, retryAfterMs });
         must((retryAfterMs === Number.POSITIVE_INFINITY) === cost > units, describe);
         if (retryAfterMs > Date.UTC(2100, 11, 31) - nowMs) continue;
         retryMs = retryAfterMs;
-        const early = limiter.peekAt("k", { cost, nowMs: nowMs + retryAfterMs - 1 });
-        const retry = limiter.peekAt("k", { cost, nowMs: nowMs + retryAfterMs });
+        const early = limiter.peek("k", { cost, nowMs: nowMs + retryAfterMs - 1 });
+        const retry = limiter.peek("k", { cost, nowMs: nowMs + retryAfterMs });
         must(retryAfterMs > 0 && retry.allowed && !early.allowed, describe);
       }
     });
@@ -342,15 +342,15 @@ describe("permits over memory", () => {
         const atMs = nowMs;
         if (op.verb > 9 && out.length > 0) {
           const [released] = out.splice(op.size % out.length, 1);
-          released.permit.releaseAt({ nowMs });
+          released.permit.release({ nowMs });
           // A second release must not free somebody else's place.
-          released.permit.releaseAt({ nowMs });
+          released.permit.release({ nowMs });
           continue;
         }
         const cost = costOf(op, permits.limit);
         const live = out.filter(({ untilMs }) => untilMs > atMs);
         const used = live.reduce((sum, held) => sum + held.cost, 0);
-        const permit = limiter.acquireAt("k", { cost, nowMs });
+        const permit = limiter.acquire("k", { cost, nowMs });
         const describe = () => told({ permits, cost, used, nowMs, permit });
         must(permit.allowed === used + cost <= permits.limit, describe);
         const left = permits.limit - used - (permit.allowed ? cost : 0);
@@ -368,7 +368,7 @@ describe("permits over memory", () => {
       const taken: Permit[] = [];
       for (const op of ops) {
         const cost = costOf(op, Math.min(permits.limit, rate.limit));
-        const permit = limiter.acquireAt("k", { cost, nowMs });
+        const permit = limiter.acquire("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
         must(fields(permit) === fields(expected), () =>
           told({ permits, rate, cost, permit, expected }),
@@ -376,8 +376,8 @@ describe("permits over memory", () => {
         if (permit.allowed) rateModel.take("k", cost, nowMs);
         taken.push(permit);
       }
-      for (const permit of taken) permit.releaseAt({ nowMs });
-      const said = limiter.peekAt("k", { nowMs });
+      for (const permit of taken) permit.release({ nowMs });
+      const said = limiter.peek("k", { nowMs });
       const noPermits = new Reference([permits]).peek("k", 1, nowMs);
       const expected = combine([noPermits, rateModel.peek("k", 1, nowMs)]);
       must(fields(said) === fields(expected), () => told({ permits, rate, said, expected }));
@@ -409,36 +409,36 @@ function neverMints(limit: Limit, startMs: number, ops: readonly Op[], verbs: Ve
     const cost = costOf(op, limit.limit);
     const at = { cost, nowMs };
     if (index >= 2 && reserved === undefined) {
-      const reservation = made.reserveAt("k", at);
+      const reservation = made.reserve("k", at);
       history.push({ mine: reservation.allowed, ...at });
       if (reservation.allowed && cost > 0) reserved = reservation;
     } else if (op.verb <= 7) {
-      const { allowed } = made.checkAt("k", at);
+      const { allowed } = made.check("k", at);
       history.push({ check: allowed, ...at });
-      if (allowed) must(never.checkAt("k", at).allowed, () => told({ limit, history }));
+      if (allowed) must(never.check("k", at).allowed, () => told({ limit, history }));
     } else if (op.verb <= 10 && verbs.reservations) {
-      const a = made.reserveAt("k", at);
+      const a = made.reserve("k", at);
       history.push({ reserve: a.allowed, ...at });
       if (!a.allowed) continue;
-      const b = never.reserveAt("k", at);
+      const b = never.reserve("k", at);
       must(b.allowed, () => told({ limit, history }));
       open.push({ a, b });
     } else if (op.verb <= 12 && open.length > 0) {
       const [{ a, b }] = open.splice(op.size % open.length, 1);
       history.push({ cancel: true, nowMs });
-      a.cancelAt({ nowMs });
-      b.cancelAt({ nowMs });
+      a.cancel({ nowMs });
+      b.cancel({ nowMs });
     } else if (op.verb >= 13 && verbs.operators) {
       history.push(op.verb === 15 ? { reset: true, nowMs } : { refund: cost, nowMs });
       for (const limiter of [made, never]) {
-        if (op.verb === 15) limiter.resetAt("k", { nowMs });
-        else limiter.refundAt("k", at);
+        if (op.verb === 15) limiter.reset("k", { nowMs });
+        else limiter.refund("k", cost, { nowMs });
       }
     }
   }
-  reserved?.cancelAt({ nowMs });
-  const a = made.peekAt("k", { nowMs });
-  const b = never.peekAt("k", { nowMs });
+  reserved?.cancel({ nowMs });
+  const a = made.peek("k", { nowMs });
+  const b = never.peek("k", { nowMs });
   must(a.remaining <= b.remaining && a.resetMs >= b.resetMs, () =>
     told({ limit, history, cancelledMineAt: nowMs, made: a, never: b }),
   );
@@ -494,12 +494,12 @@ describe("invalid input", () => {
   const bad = (value: unknown) => value as never;
   const costs = [-1, Number.NaN, "1", 2 ** 53, 0.5, Number.POSITIVE_INFINITY, true, 1n, {}];
   const keys = ["", 5, null, undefined, {}, ["a"], "x".repeat(65_537)];
-  const times = [-1, Number.NaN, "5", Number.POSITIVE_INFINITY, Date.UTC(2101, 0, 1), undefined];
+  const times = [-1, Number.NaN, "5", Number.POSITIVE_INFINITY, Date.UTC(2101, 0, 1), null];
 
   function refusesWith(code: string, call: (limiter: Limiter) => unknown): void {
     const tried = limiter();
-    tried.checkAt("k", { cost: 2, nowMs: 0 });
-    const before = fields(tried.peekAt("k", { nowMs: 0 }));
+    tried.check("k", { cost: 2, nowMs: 0 });
+    const before = fields(tried.peek("k", { nowMs: 0 }));
     let seen: unknown;
     try {
       call(tried);
@@ -508,7 +508,7 @@ describe("invalid input", () => {
     }
     expect(seen).toBeInstanceOf(SluiceError);
     expect((seen as SluiceError).code).toBe(code);
-    expect(fields(tried.peekAt("k", { nowMs: 0 }))).toBe(before);
+    expect(fields(tried.peek("k", { nowMs: 0 }))).toBe(before);
   }
 
   it.each(costs)("cost %o is an error of the catalogue and touches nothing", (given) => {
@@ -516,13 +516,13 @@ describe("invalid input", () => {
     const nowMs = 0;
     for (const call of [
       (l: Limiter) => l.check("k", { cost }),
-      (l: Limiter) => l.checkAt("k", { cost, nowMs }),
+      (l: Limiter) => l.check("k", { cost, nowMs }),
       (l: Limiter) => l.peek("k", { cost }),
-      (l: Limiter) => l.peekAt("k", { cost, nowMs }),
+      (l: Limiter) => l.peek("k", { cost, nowMs }),
       (l: Limiter) => l.reserve("k", { cost }),
-      (l: Limiter) => l.reserveAt("k", { cost, nowMs }),
+      (l: Limiter) => l.reserve("k", { cost, nowMs }),
       (l: Limiter) => l.refund("k", cost),
-      (l: Limiter) => l.refundAt("k", { cost, nowMs }),
+      (l: Limiter) => l.refund("k", cost, { nowMs }),
     ]) {
       refusesWith("SLUICE_COST_INVALID", call);
     }
@@ -530,11 +530,11 @@ describe("invalid input", () => {
 
   it.each(costs)("commit of %o is an error and leaves the reservation open", (given) => {
     const tried = limiter();
-    const reservation = tried.reserveAt("k", { cost: 5, nowMs: 0 });
-    expect(() => reservation.commitAt(bad(given), { nowMs: 0 })).toThrow(SluiceError);
-    expect(tried.peekAt("k", { nowMs: 0 }).remaining).toBe(0);
-    reservation.commitAt(2, { nowMs: 0 });
-    expect(tried.peekAt("k", { nowMs: 0 }).remaining).toBe(3);
+    const reservation = tried.reserve("k", { cost: 5, nowMs: 0 });
+    expect(() => reservation.commit(bad(given), { nowMs: 0 })).toThrow(SluiceError);
+    expect(tried.peek("k", { nowMs: 0 }).remaining).toBe(0);
+    reservation.commit(2, { nowMs: 0 });
+    expect(tried.peek("k", { nowMs: 0 }).remaining).toBe(3);
   });
 
   it.each(keys)("key %o is an error of the catalogue and touches nothing", (given) => {
@@ -542,13 +542,13 @@ describe("invalid input", () => {
     const nowMs = 0;
     for (const call of [
       (l: Limiter) => l.check(key),
-      (l: Limiter) => l.checkAt(key, { nowMs }),
-      (l: Limiter) => l.peekAt(key, { nowMs }),
-      (l: Limiter) => l.reserveAt(key, { nowMs }),
-      (l: Limiter) => l.refundAt(key, { nowMs }),
-      (l: Limiter) => l.blockAt(key, { forMs: 1, nowMs }),
-      (l: Limiter) => l.unblockAt(key, { nowMs }),
-      (l: Limiter) => l.resetAt(key, { nowMs }),
+      (l: Limiter) => l.check(key, { nowMs }),
+      (l: Limiter) => l.peek(key, { nowMs }),
+      (l: Limiter) => l.reserve(key, { nowMs }),
+      (l: Limiter) => l.refund(key, 1, { nowMs }),
+      (l: Limiter) => l.block(key, 1, { nowMs }),
+      (l: Limiter) => l.unblock(key, { nowMs }),
+      (l: Limiter) => l.reset(key, { nowMs }),
     ]) {
       refusesWith("SLUICE_KEY_INVALID", call);
     }
@@ -557,15 +557,15 @@ describe("invalid input", () => {
   it.each(times)("nowMs %o is an error of the catalogue and touches nothing", (given) => {
     const nowMs = bad(given);
     for (const call of [
-      (l: Limiter) => l.checkAt("k", { nowMs }),
-      (l: Limiter) => l.peekAt("k", { nowMs }),
-      (l: Limiter) => l.reserveAt("k", { nowMs }),
-      (l: Limiter) => l.reserveAt("q", { nowMs: 0 }).commitAt(2, { nowMs }),
-      (l: Limiter) => l.reserveAt("q", { nowMs: 0 }).cancelAt({ nowMs }),
-      (l: Limiter) => l.refundAt("k", { nowMs }),
-      (l: Limiter) => l.blockAt("k", { forMs: 1, nowMs }),
-      (l: Limiter) => l.unblockAt("k", { nowMs }),
-      (l: Limiter) => l.resetAt("k", { nowMs }),
+      (l: Limiter) => l.check("k", { nowMs }),
+      (l: Limiter) => l.peek("k", { nowMs }),
+      (l: Limiter) => l.reserve("k", { nowMs }),
+      (l: Limiter) => l.reserve("q", { nowMs: 0 }).commit(2, { nowMs }),
+      (l: Limiter) => l.reserve("q", { nowMs: 0 }).cancel({ nowMs }),
+      (l: Limiter) => l.refund("k", 1, { nowMs }),
+      (l: Limiter) => l.block("k", 1, { nowMs }),
+      (l: Limiter) => l.unblock("k", { nowMs }),
+      (l: Limiter) => l.reset("k", { nowMs }),
     ]) {
       refusesWith("SLUICE_TIME_INVALID", call);
     }
@@ -575,21 +575,20 @@ describe("invalid input", () => {
     "a block of %o ms is an error of the catalogue and touches nothing",
     (forMs) => {
       refusesWith("SLUICE_DURATION_INVALID", (l) => l.block("k", bad(forMs)));
-      refusesWith("SLUICE_DURATION_INVALID", (l) =>
-        l.blockAt("k", { forMs: bad(forMs), nowMs: 0 }),
-      );
+      refusesWith("SLUICE_DURATION_INVALID", (l) => l.block("k", bad(forMs), { nowMs: 0 }));
     },
   );
 
-  it.each([null, 5, "now", undefined])("options %o in place of a time are an error", (given) => {
+  it.each([null, 5, "now", { now: 5 }])("options %o in place of a time are an error", (given) => {
     for (const call of [
-      (l: Limiter) => l.checkAt("k", bad(given)),
-      (l: Limiter) => l.peekAt("k", bad(given)),
-      (l: Limiter) => l.reserveAt("k", bad(given)),
-      (l: Limiter) => l.refundAt("k", bad(given)),
-      (l: Limiter) => l.blockAt("k", bad(given)),
-      (l: Limiter) => l.unblockAt("k", bad(given)),
-      (l: Limiter) => l.resetAt("k", bad(given)),
+      (l: Limiter) => l.check("k", bad(given)),
+      (l: Limiter) => l.peek("k", bad(given)),
+      (l: Limiter) => l.reserve("k", bad(given)),
+      (l: Limiter) => l.reserve("q").commit(1, bad(given)),
+      (l: Limiter) => l.refund("k", 1, bad(given)),
+      (l: Limiter) => l.block("k", 1, bad(given)),
+      (l: Limiter) => l.unblock("k", bad(given)),
+      (l: Limiter) => l.reset("k", bad(given)),
     ]) {
       refusesWith("SLUICE_OPTION_INVALID", call);
     }

@@ -67,9 +67,18 @@ describe("check", () => {
 
   it("is the same with an explicit time", () => {
     const limiter = createLimiter({ limit: tokenBucket({ capacity: 1, refillPerSecond: 1 }) });
-    expect(limiter.checkAt("k", { nowMs: START_MS }).allowed).toBe(true);
-    expect(limiter.checkAt("k", { nowMs: START_MS + 999 }).allowed).toBe(false);
-    expect(limiter.checkAt("k", { nowMs: START_MS + 1000.9 }).allowed).toBe(true);
+    expect(limiter.check("k", { nowMs: START_MS }).allowed).toBe(true);
+    expect(limiter.check("k", { nowMs: START_MS + 999 }).allowed).toBe(false);
+    expect(limiter.check("k", { nowMs: START_MS + 1000.9 }).allowed).toBe(true);
+  });
+
+  it("reads the clock if the time is undefined", () => {
+    const { limiter, clock } = setup(tokenBucket({ capacity: 1, refillPerSecond: 1 }));
+    expect(limiter.check("k", { nowMs: undefined }).allowed).toBe(true);
+    clock.advance(999);
+    expect(limiter.check("k", { nowMs: undefined }).allowed).toBe(false);
+    clock.advance(1);
+    expect(limiter.check("k", { nowMs: undefined }).allowed).toBe(true);
   });
 });
 
@@ -172,7 +181,7 @@ describe("reserve", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 1000 }));
     const reservation = limiter.reserve("k", { cost: 5 });
     const code = "SLUICE_TIME_INVALID";
-    expect(() => reservation.cancelAt({ nowMs: -1 })).toThrow(expect.objectContaining({ code }));
+    expect(() => reservation.cancel({ nowMs: -1 })).toThrow(expect.objectContaining({ code }));
     reservation.cancel();
     expect(limiter.peek("k").remaining).toBe(10);
   });
@@ -189,12 +198,12 @@ describe("reserve", () => {
 
   it("settles at an explicit time", () => {
     const limiter = createLimiter({ limit: fixedWindow({ limit: 10, windowMs: 1000 }) });
-    const late = limiter.reserveAt("k", { cost: 5, nowMs: 0 });
-    late.cancelAt({ nowMs: 1000 });
-    expect(limiter.peekAt("k", { nowMs: 999 }).remaining).toBe(5);
-    const early = limiter.reserveAt("k", { cost: 5, nowMs: 2000 });
-    early.commitAt(1, { nowMs: 2999 });
-    expect(limiter.peekAt("k", { nowMs: 2999 }).remaining).toBe(9);
+    const late = limiter.reserve("k", { cost: 5, nowMs: 0 });
+    late.cancel({ nowMs: 1000 });
+    expect(limiter.peek("k", { nowMs: 999 }).remaining).toBe(5);
+    const early = limiter.reserve("k", { cost: 5, nowMs: 2000 });
+    early.commit(1, { nowMs: 2999 });
+    expect(limiter.peek("k", { nowMs: 2999 }).remaining).toBe(9);
   });
 });
 
@@ -258,17 +267,19 @@ describe("refund, block, reset", () => {
     expect(limiter.check("k", { cost: 5 }).allowed).toBe(true);
   });
 
-  it("has explicit-time forms", () => {
+  it("takes an explicit time", () => {
     const limiter = createLimiter({ limit: fixedWindow({ limit: 5, windowMs: 1000 }) });
-    limiter.checkAt("k", { cost: 5, nowMs: 10 });
-    limiter.refundAt("k", { cost: 2, nowMs: 20 });
-    expect(limiter.peekAt("k", { nowMs: 30 }).remaining).toBe(2);
-    limiter.blockAt("k", { forMs: 5, nowMs: 40 });
-    expect(limiter.checkAt("k", { nowMs: 44 }).allowed).toBe(false);
-    limiter.unblockAt("k", { nowMs: 44 });
-    expect(limiter.checkAt("k", { nowMs: 44 }).allowed).toBe(true);
-    limiter.resetAt("k", { nowMs: 45 });
-    expect(limiter.peekAt("k", { nowMs: 45 }).remaining).toBe(5);
+    limiter.check("k", { cost: 5, nowMs: 10 });
+    limiter.refund("k", 2, { nowMs: 20 });
+    expect(limiter.peek("k", { nowMs: 30 }).remaining).toBe(2);
+    limiter.block("k", 5, { nowMs: 40 });
+    expect(limiter.check("k", { nowMs: 44 }).allowed).toBe(false);
+    expect(limiter.unblock("k", { nowMs: 44 })).toBe(true);
+    expect(limiter.check("k", { nowMs: 44 }).allowed).toBe(true);
+    limiter.block("k", 5, { nowMs: 40 });
+    expect(limiter.unblock("k", { nowMs: 45 })).toBe(false);
+    limiter.reset("k", { nowMs: 45 });
+    expect(limiter.peek("k", { nowMs: 45 }).remaining).toBe(5);
   });
 });
 
@@ -294,6 +305,16 @@ describe("acquire", () => {
     release();
     expect(limiter.acquire("k").allowed).toBe(true);
   });
+
+  it.each([true, "closed", null, new Error("reset")])(
+    "is released by an event that passes %o",
+    (argument) => {
+      const { limiter } = setup(concurrency({ limit: 1, permitMs: 1000 }));
+      const { release } = limiter.acquire("k");
+      release(argument as object);
+      expect(limiter.acquire("k").allowed).toBe(true);
+    },
+  );
 
   it("takes a place back from a holder that died", () => {
     const { limiter, clock } = setup(concurrency({ limit: 1, permitMs: 1000 }));
@@ -331,10 +352,10 @@ describe("acquire", () => {
 
   it("takes weighted places and has explicit times", () => {
     const limiter = createLimiter({ limit: concurrency({ limit: 5, permitMs: 1000 }) });
-    const heavy = limiter.acquireAt("k", { cost: 4, nowMs: 0 });
-    expect(limiter.acquireAt("k", { cost: 2, nowMs: 1 }).allowed).toBe(false);
-    heavy.releaseAt({ nowMs: 2 });
-    expect(limiter.acquireAt("k", { cost: 5, nowMs: 3 }).allowed).toBe(true);
+    const heavy = limiter.acquire("k", { cost: 4, nowMs: 0 });
+    expect(limiter.acquire("k", { cost: 2, nowMs: 1 }).allowed).toBe(false);
+    heavy.release({ nowMs: 2 });
+    expect(limiter.acquire("k", { cost: 5, nowMs: 3 }).allowed).toBe(true);
   });
 
   it("is the only way through a concurrency limit, and needs one", () => {
@@ -373,9 +394,16 @@ describe("input", () => {
         "got",
       ],
     ),
-    ["nowMs -1", () => any.checkAt("k", { nowMs: -1 }), "SLUICE_TIME_INVALID", "got -1"],
-    ["no nowMs", () => any.checkAt("k", {}), "SLUICE_TIME_INVALID", "got undefined"],
-    ["no options at a time", () => any.peekAt("k"), "SLUICE_OPTION_INVALID", "got undefined"],
+    ["nowMs -1", () => any.check("k", { nowMs: -1 }), "SLUICE_TIME_INVALID", "got -1"],
+    ["nowMs null", () => any.check("k", { nowMs: null }), "SLUICE_TIME_INVALID", "got null"],
+    ["a number for a time", () => any.refund("k", 1, 5), "SLUICE_OPTION_INVALID", "got 5"],
+    [
+      "a cost in the options of refund",
+      () => any.refund("k", 1, { cost: 2 }),
+      "SLUICE_OPTION_INVALID",
+      'unknown option "cost"',
+    ],
+    ["options for a cost", () => any.refund("k", { cost: 2 }), "SLUICE_COST_INVALID", "got"],
     ["a number for options", () => any.check("k", 5), "SLUICE_OPTION_INVALID", "got 5"],
     ["a number for peek", () => any.peek("k", 5), "SLUICE_OPTION_INVALID", "got 5"],
     ["null for options", () => any.reserve("k", null), "SLUICE_OPTION_INVALID", "got null"],

@@ -1,13 +1,12 @@
 // A limiter: one limit, or several decided all or nothing, over one store. Input is checked here,
-// once. A verb and its form with an explicit time are one line each over a private method: without
-// a time, each limit reads its own clock.
+// once. Without a time in the options of a verb, each limit reads its own clock.
 
 import {
-  type AtTime,
   type Clock,
   countedMsOf,
+  type TimeOptions,
+  timeOf,
   toDecisionClock,
-  toTime,
   toWholeMs,
 } from "../base/clock.js";
 import { combine, type Decision } from "../base/decision.js";
@@ -18,7 +17,15 @@ import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-optio
 import type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
 import { refundCharges, unblockCharges } from "./operator.js";
 import { HeldPermit, HeldReservation, type Permit, type Reservation } from "./reservation.js";
-import { asRequest, toCaller, toCost, toDurationMs, toKey, toRequestId } from "./verb-input.js";
+import {
+  asRequest,
+  asTimed,
+  toCaller,
+  toCost,
+  toDurationMs,
+  toKey,
+  toRequestId,
+} from "./verb-input.js";
 import { WaitingLines, type WaitOptions } from "./wait.js";
 
 /** A limiter that answers at once, over a memory store. */
@@ -66,10 +73,6 @@ class StoreLimiter implements Limiter<false> {
     return only.store.decideOne(only.counter, toKey(key), 1, nowMs, nowMs);
   }
 
-  checkAt(key: string, options: RequestOptions & AtTime): MaybePromise<Decision> {
-    return this.#check(key, options, toTime(options));
-  }
-
   async wait(key: string, options?: WaitOptions): Promise<Decision> {
     this.#mustBeOpen();
     this.#waitingLines ??= new WaitingLines(
@@ -81,63 +84,43 @@ class StoreLimiter implements Limiter<false> {
   }
 
   peek(key: string, options?: PeekRequest): MaybePromise<Decision> {
-    return this.#peek(key, options);
-  }
-
-  peekAt(key: string, options: PeekRequest & AtTime): MaybePromise<Decision> {
-    return this.#peek(key, options, toTime(options));
+    const moment = this.#moment(options);
+    const charges = this.#charges(key, options, moment);
+    return andThen(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
   }
 
   reserve(key: string, options?: RequestOptions): MaybePromise<Reservation<false>> {
-    return this.#reserve(key, options);
-  }
-
-  reserveAt(key: string, options: RequestOptions & AtTime): MaybePromise<Reservation<false>> {
-    return this.#reserve(key, options, toTime(options));
+    return andThen(this.#decide("reserve", key, options), (outcome) =>
+      this.#toReservation(outcome),
+    );
   }
 
   acquire(key: string, options?: RequestOptions): MaybePromise<Permit<false>> {
-    return this.#acquire(key, options);
+    return andThen(this.#decide("acquire", key, options), (outcome) => this.#toPermit(outcome));
   }
 
-  acquireAt(key: string, options: RequestOptions & AtTime): MaybePromise<Permit<false>> {
-    return this.#acquire(key, options, toTime(options));
+  refund(key: string, cost = 1, options?: TimeOptions): MaybePromise<number> {
+    const charges = this.#charges(key, { cost }, this.#moment(asTimed(options)));
+    const granted = charges.filter((charge) => !isConcurrency(charge.counter));
+    if (granted.length === 0) throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got refund");
+    return refundCharges(this.#store, granted);
   }
 
-  refund(key: string, cost = 1): MaybePromise<number> {
-    return this.#refund(key, cost);
-  }
-
-  refundAt(key: string, options: { cost?: number } & AtTime): MaybePromise<number> {
-    const nowMs = toTime(options);
-    return this.#refund(key, costOf(options), nowMs);
-  }
-
-  block(key: string, forMs: number): MaybePromise<void> {
-    return this.blockAt(key, { forMs, nowMs: this.#clockNowMs() });
-  }
-
-  blockAt(key: string, options: { forMs: number } & AtTime): MaybePromise<void> {
+  block(key: string, forMs: number, options?: TimeOptions): MaybePromise<void> {
     this.#mustBeOpen();
-    const nowMs = toTime(options);
-    const untilMs = nowMs + toDurationMs(options.forMs);
+    const nowMs = this.#moment(asTimed(options)).clockNowMs;
+    const untilMs = nowMs + toDurationMs(forMs);
     return this.#store.block(this.#name, toKey(key), { untilMs, nowMs });
   }
 
-  unblock(key: string): MaybePromise<boolean> {
-    return this.#unblock(key);
+  unblock(key: string, options?: TimeOptions): MaybePromise<boolean> {
+    const moment = this.#moment(asTimed(options));
+    const charges = this.#charges(key, { cost: 0 }, moment);
+    return unblockCharges(this.#store, charges, moment.clockNowMs);
   }
 
-  unblockAt(key: string, options: AtTime): MaybePromise<boolean> {
-    return this.#unblock(key, toTime(options));
-  }
-
-  reset(key: string): MaybePromise<void> {
-    return this.#reset(key);
-  }
-
-  resetAt(key: string, options: AtTime): MaybePromise<void> {
-    return this.#reset(key, toTime(options));
+  reset(key: string, options?: TimeOptions): MaybePromise<void> {
+    return this.#store.reset(this.#charges(key, undefined, this.#moment(asTimed(options))));
   }
 
   close(): MaybePromise<void> {
@@ -150,11 +133,12 @@ class StoreLimiter implements Limiter<false> {
     return undefined;
   }
 
-  #check(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Decision> {
+  #check(key: string, options?: RequestOptions): MaybePromise<Decision> {
     const only = this.#only;
     if (only === undefined || saysMore(options)) {
-      return andThen(this.#decide("check", key, options, nowMs), toDecision);
+      return andThen(this.#decide("check", key, options), toDecision);
     }
+    const nowMs = timeOf(options);
     this.#mustBeOpen();
     const cost = options === undefined ? 1 : toCost(costOf(options));
     const clockNowMs = nowMs ?? only.nowMs();
@@ -162,50 +146,10 @@ class StoreLimiter implements Limiter<false> {
     return only.store.decideOne(only.counter, toKey(key), cost, atMs, clockNowMs);
   }
 
-  #peek(key: string, options?: PeekRequest, nowMs?: number): MaybePromise<Decision> {
-    const moment = this.#moment(nowMs);
-    const charges = this.#charges(key, options, moment);
-    return andThen(this.#store.peek(charges, { blockNowMs: moment.clockNowMs }), combine);
-  }
-
-  #reserve(
-    key: string,
-    options?: RequestOptions,
-    nowMs?: number,
-  ): MaybePromise<Reservation<false>> {
-    return andThen(this.#decide("reserve", key, options, nowMs), (outcome) =>
-      this.#toReservation(outcome),
-    );
-  }
-
-  #acquire(key: string, options?: RequestOptions, nowMs?: number): MaybePromise<Permit<false>> {
-    return andThen(this.#decide("acquire", key, options, nowMs), (outcome) =>
-      this.#toPermit(outcome),
-    );
-  }
-
-  #unblock(key: string, nowMs?: number): MaybePromise<boolean> {
-    const moment = this.#moment(nowMs);
-    const charges = this.#charges(key, { cost: 0 }, moment);
-    return unblockCharges(this.#store, charges, moment.clockNowMs);
-  }
-
-  #refund(key: string, cost: number, nowMs?: number): MaybePromise<number> {
-    const charges = this.#charges(key, { cost }, this.#moment(nowMs));
-    const granted = charges.filter((charge) => !isConcurrency(charge.counter));
-    if (granted.length === 0) throw new SluiceError("SLUICE_ACQUIRE_ONLY", "got refund");
-    return refundCharges(this.#store, granted);
-  }
-
-  #reset(key: string, nowMs?: number): MaybePromise<void> {
-    return this.#store.reset(this.#charges(key, undefined, this.#moment(nowMs)));
-  }
-
   #decide(
     verb: "check" | "reserve" | "acquire",
     key: string,
     options: RequestOptions | undefined,
-    nowMs: number | undefined,
   ): MaybePromise<Outcome> {
     if (verb !== "acquire" && this.#hasPermits) {
       throw new SluiceError("SLUICE_ACQUIRE_ONLY", `got ${verb}`);
@@ -213,7 +157,7 @@ class StoreLimiter implements Limiter<false> {
     if (verb === "acquire" && !this.#hasPermits) {
       throw new SluiceError("SLUICE_NOTHING_TO_ACQUIRE", `got ${this.#limitNames()}`);
     }
-    const moment = this.#moment(nowMs);
+    const moment = this.#moment(options);
     const charged = this.#charges(key, options, moment);
     const charges = verb === "acquire" ? charged.map(heldIfPermit) : charged;
     const requestId = toRequestId(options?.requestId);
@@ -240,7 +184,8 @@ class StoreLimiter implements Limiter<false> {
     return caller === undefined ? charges : charges.map((charge) => ({ ...charge, caller }));
   }
 
-  #moment(nowMs: number | undefined): Moment {
+  #moment(options: TimeOptions | undefined): Moment {
+    const nowMs = timeOf(options);
     return { nowMs, clockNowMs: nowMs ?? this.#clockNowMs() };
   }
 

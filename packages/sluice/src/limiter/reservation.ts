@@ -1,11 +1,11 @@
 // What a caller holds after an admission that is not final: a cost that is settled later, or one
 // of N concurrent places. Each gives back once; what it holds is known to the store by receipts.
 
-import { type AtTime, toTime } from "../base/clock.js";
+import { type TimeOptions, timeOf } from "../base/clock.js";
 import type { Decision, DecisionSource } from "../base/decision.js";
 import { SluiceError } from "../base/errors.js";
 import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
-import { toCost } from "./verb-input.js";
+import { asTimed, toCost } from "./verb-input.js";
 
 /** A value now, or a promise of it, by whether the limiter's store answers at once. */
 export type Answer<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
@@ -19,21 +19,15 @@ export interface Reservation<IsSync extends boolean = true> extends Decision {
    * Settles the real cost. Less than reserved gives the rest back; more is never refused, the
    * excess is debt. A second settlement is an error.
    */
-  commit(actualCost: number): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  commitAt(actualCost: number, time: AtTime): Answer<void, IsSync>;
+  commit(actualCost: number, options?: TimeOptions): Answer<void, IsSync>;
   /** Gives everything back; does nothing once settled, so it may stand in a `finally`. */
-  cancel(): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  cancelAt(time: AtTime): Answer<void, IsSync>;
+  cancel(options?: TimeOptions): Answer<void, IsSync>;
 }
 
 /** One or more of N concurrent places, held until released or until it expires. */
 export interface Permit<IsSync extends boolean = true> extends Decision {
   /** Gives the place back; does nothing the second time, after expiry, or if it was refused. */
-  release(): Answer<void, IsSync>;
-  /** The same at an explicit time. */
-  releaseAt(time: AtTime): Answer<void, IsSync>;
+  release(options?: TimeOptions): Answer<void, IsSync>;
 }
 
 /** Settles what is held: so many units are kept. Without a time it happens now. */
@@ -84,22 +78,27 @@ abstract class HeldDecision implements Decision {
 
 /** The reservation that limiters make. Its verbs may be passed on as bare callbacks. */
 export class HeldReservation extends HeldDecision implements Reservation<false> {
-  readonly commit = (actualCost: number): MaybePromise<void> => this.#commit(actualCost);
-  readonly commitAt = (actualCost: number, time: AtTime): MaybePromise<void> =>
-    this.#commit(actualCost, toTime(time));
-  readonly cancel = (): MaybePromise<void> => this.settleOnce(0);
-  readonly cancelAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
-
-  #commit(actualCost: number, nowMs?: number): MaybePromise<void> {
+  readonly commit = (actualCost: number, options?: TimeOptions): MaybePromise<void> => {
     const kept = toCost(actualCost);
+    const nowMs = timeOf(asTimed(options));
     if (!this.allowed) throw new SluiceError("SLUICE_NOT_ADMITTED", `commit of ${kept}`);
     if (this.isSettled) throw new SluiceError("SLUICE_ALREADY_SETTLED", `commit of ${kept}`);
     return this.settleOnce(kept, nowMs);
-  }
+  };
+  readonly cancel = (options?: TimeOptions): MaybePromise<void> =>
+    this.settleOnce(0, callbackTimeOf(options));
 }
 
 /** The permit that limiters make. Its verbs may be passed on as bare callbacks. */
 export class HeldPermit extends HeldDecision implements Permit<false> {
-  readonly release = (): MaybePromise<void> => this.settleOnce(0);
-  readonly releaseAt = (time: AtTime): MaybePromise<void> => this.settleOnce(0, toTime(time));
+  readonly release = (options?: TimeOptions): MaybePromise<void> =>
+    this.settleOnce(0, callbackTimeOf(options));
+}
+
+/**
+ * The time that was passed to a verb which may be a listener of events. Events pass arguments of their own, such as
+ * `hadError` of a socket's close; they are ignored, or the place would never be given back.
+ */
+function callbackTimeOf(argument: unknown): number | undefined {
+  return typeof argument === "object" && argument !== null ? timeOf(argument) : undefined;
 }

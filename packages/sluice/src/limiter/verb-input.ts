@@ -1,6 +1,7 @@
 // What callers pass with each request, checked once at the edge. A value that can't be used is an
 // error that says what was seen, thrown before any state is touched.
 
+import type { TimeOptions } from "../base/clock.js";
 import { SluiceError, show } from "../base/errors.js";
 import { nameHint } from "../base/nearest-name.js";
 import { asGiven } from "../base/option-checks.js";
@@ -21,18 +22,28 @@ function refuseKey(key: unknown): never {
 }
 
 /** What a request may say of itself, and when it happens. */
-const REQUEST_OPTIONS = ["cost", "requestId", "caller", "nowMs"];
+const REQUEST_OPTIONS: readonly string[] = ["cost", "requestId", "caller", "nowMs"];
+const TIME_OPTIONS: readonly string[] = ["nowMs"];
 
 /** The options of a verb. Unknown names are errors: a misspelt `cost` would otherwise silently be 1. */
 export function asRequest<T extends object>(options: T): T {
+  return asNamed(options, REQUEST_OPTIONS);
+}
+
+/** The options of a verb that takes nothing but the time. */
+export function asTimed(options: TimeOptions | undefined): TimeOptions | undefined {
+  return options === undefined ? undefined : asNamed(options, TIME_OPTIONS);
+}
+
+function asNamed<T extends object>(options: T, known: readonly string[]): T {
   const given = asGiven(options);
   // Not Object.keys, which makes an array for each request.
-  for (const name in given) if (!REQUEST_OPTIONS.includes(name)) refuseName(name);
+  for (const name in given) if (!known.includes(name)) refuseName(name, known);
   return given;
 }
 
-function refuseName(name: string): never {
-  const seen = `unknown option ${show(name)}${nameHint(name, REQUEST_OPTIONS)}`;
+function refuseName(name: string, known: readonly string[]): never {
+  const seen = `unknown option ${show(name)}${nameHint(name, known)}`;
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 

@@ -373,7 +373,7 @@ describe("wait", () => {
   it("rejects immediately if the limiter is closed while the store is asked", async () => {
     const store = new HeldStore(memoryStore());
     const { limiter, clock } = setUpOver(store);
-    limiter.checkAt("key", { nowMs: 1_000 });
+    limiter.check("key", { nowMs: 1_000 });
     await store.answer();
     const waiting = limiter.wait("key");
     await settle();

@@ -15,8 +15,8 @@ import { isSignal, Waiter, type WaitSignal } from "./waiter.js";
 
 export type { WaitSignal } from "./waiter.js";
 
-/** What `wait` takes beside what every request may say of itself. */
-export interface WaitOptions extends RequestOptions {
+/** What `wait` takes beside what every request may say of itself. Its time is that of the clock. */
+export interface WaitOptions extends Omit<RequestOptions, "nowMs"> {
   /** The longest wait, a whole number of milliseconds from 0; default Infinity. */
   timeoutMs?: number;
   /** Ends the wait: the promise is rejected with the signal's reason, and nothing stays charged. */
@@ -146,7 +146,7 @@ export class WaitingLines {
       return andThen(this.#verbs.check(key, request), (decision) => ({ decision, refund }));
     }
     return andThen(this.#verbs.reserve(key, request), (reservation) => {
-      const { commit, commitAt: _commitAt, cancel, cancelAt: _cancelAt, ...decision } = reservation;
+      const { commit, cancel, ...decision } = reservation;
       return { decision, refund: cancel, keep: () => commit(cost) };
     });
   }

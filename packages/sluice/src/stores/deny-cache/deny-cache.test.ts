@@ -248,7 +248,7 @@ describe("an answer of the cache", () => {
 
   it("is not given at a time before the refusal, nor to one that is past it by its own time", () => {
     const { limiter, inner } = setUp(tokenBucket({ capacity: 1, refillPerSecond: 2 }));
-    const at = (nowMs: number) => limiter.checkAt("key", { nowMs });
+    const at = (nowMs: number) => limiter.check("key", { nowMs });
     at(START_MS);
     at(START_MS);
     expect(at(START_MS)).toMatchObject({ source: "deny-cache" });
