@@ -113,7 +113,7 @@ function toConfig(port: number, limit: number, body: "problem" | "minimal"): Con
     decision: undefined,
     envoy: undefined,
     admin: { listen: LOOPBACK, token: undefined },
-    upstreams: new Map([["app", { ...UPSTREAM, targets: [`http://${LOOPBACK.host}:${port}`] }]]),
+    upstreams: new Map([["app", { ...UPSTREAM, backends: [`http://${LOOPBACK.host}:${port}`] }]]),
     routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
     store: { kind: "memory", onStoreFailure: "local", keysMax: 1_000_000 },
     identity: {},

@@ -75,7 +75,7 @@ function toFile({ workers, listener, limit, upstreamPort, rules }: Served): obje
   return {
     ...common,
     gateway: { listen: LISTEN },
-    upstreams: { app: { targets: [`http://127.0.0.1:${upstreamPort}`] } },
+    upstreams: { app: { backends: [`http://127.0.0.1:${upstreamPort}`] } },
     routes: [{ path: "/*", upstream: "app" }],
     rules: rules === undefined ? { version: 1, rules: [rule] } : { file: RULES_FILE },
   };

@@ -114,7 +114,7 @@ const GATEWAY: GatewayConfig = {
   rateLimitPath: "/rate_limit",
 };
 
-const UPSTREAM: Omit<UpstreamConfig, "targets"> = {
+const UPSTREAM: Omit<UpstreamConfig, "backends"> = {
   name: "main",
   balance: "round-robin",
   connectTimeoutMs: 2_000,
@@ -134,12 +134,12 @@ const ROUTES: readonly RouteConfig[] = [
 /** Starts both. Close the stand when done. */
 export async function startStand(options: StandOptions = {}): Promise<GatewayStand> {
   const upstream = new StandUpstream(options.answer, options.upstreamServer);
-  const target = await upstream.listen();
+  const backend = await upstream.listen();
   const rules = { version: 1, rules: options.rules ?? [] };
   const core = createCore(
     toTestConfig({
       gateway: { ...GATEWAY, ...options.gateway },
-      upstreams: new Map([["main", { ...UPSTREAM, targets: [target], ...options.upstream }]]),
+      upstreams: new Map([["main", { ...UPSTREAM, backends: [backend], ...options.upstream }]]),
       routes: options.routes ?? ROUTES,
       rules: { inline: rules as never },
       ...options.config,

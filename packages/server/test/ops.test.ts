@@ -26,7 +26,7 @@ describe("ops/sluice.yaml", () => {
     const env = { UPSTREAM_URL: "nonsense" };
     const { code, err } = await sluice(["serve", "--check", "--config", file], { env });
     expect(code).toBe(1);
-    expect(err).toContain("upstreams.app.targets");
+    expect(err).toContain("upstreams.app.backends");
   });
 });
 

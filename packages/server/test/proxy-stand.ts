@@ -32,12 +32,12 @@ export interface GatewayStand {
 
 /** The upstream of {@link startGateway}, as a file without further values has it. */
 export function toUpstream(
-  targets: readonly string[],
+  backends: readonly string[],
   changes: Partial<UpstreamConfig> = {},
 ): UpstreamConfig {
   return {
     name: "app",
-    targets,
+    backends,
     balance: "round-robin",
     connectTimeoutMs: 2_000,
     responseTimeoutMs: 30_000,
@@ -51,12 +51,12 @@ export function toUpstream(
   };
 }
 
-/** Starts a gateway in front of targets; without rules nothing is limited. */
+/** Starts a gateway in front of backends; without rules nothing is limited. */
 export async function startGateway(
-  targets: string | readonly string[],
+  backends: string | readonly string[],
   { gateway, upstream, config, rules = [], core: coreOptions }: StandOptions = {},
 ): Promise<GatewayStand> {
-  const app = toUpstream(typeof targets === "string" ? [targets] : targets, upstream);
+  const app = toUpstream(typeof backends === "string" ? [backends] : backends, upstream);
   const core = createCore(
     toTestConfig({
       gateway: { ...GATEWAY, ...gateway },

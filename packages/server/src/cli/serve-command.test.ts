@@ -22,7 +22,7 @@ const GATEWAY = `gateway:
 admin:
   listen: 127.0.0.1:0
 upstreams:
-  app: { targets: ["http://127.0.0.1:3000"] }
+  app: { backends: ["http://127.0.0.1:3000"] }
 routes:
   - { path: /*, upstream: app }
 rules: { file: rules.yaml }

@@ -22,7 +22,7 @@ function writeConfig(store: string): string {
     "sluice.yaml",
     `gateway: { listen: 127.0.0.1:0 }
 admin: { listen: 127.0.0.1:0 }
-upstreams: { app: { targets: ["http://127.0.0.1:9"] } }
+upstreams: { app: { backends: ["http://127.0.0.1:9"] } }
 routes: [{ path: /*, upstream: app }]
 store: ${store}
 rules: { file: rules.yaml }

@@ -18,10 +18,10 @@ gateway:
 admin:
   listen: 127.0.0.1:9090
 
-# Your API. Several targets share its requests.
+# Your API. Several backends share its requests.
 upstreams:
   api:
-    targets: [http://127.0.0.1:3000]
+    backends: [http://127.0.0.1:3000]
 
 # Which requests go where.
 routes:

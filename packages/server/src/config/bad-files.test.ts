@@ -36,7 +36,7 @@ describe("a file with several mistakes", () => {
   it("tells all of them, in the order of the file, those of the environment last", () => {
     const text = `server: { workers: ten }
 gatway: {}
-upstreams: { app: { targets: [ftp://a], retriesMax: many } }
+upstreams: { app: { backends: [ftp://a], retriesMax: many } }
 routes: [{ path: /*, upstream: other }]
 admin: { listen: ":9090" }
 decision: {}
@@ -45,7 +45,7 @@ decision: {}
       'sluice.yaml:1: server.workers must be a whole number from 1 to 256, got "ten"',
       "sluice.yaml:1: rules is missing: decision needs { file: rules.yaml }, or rules written here",
       "sluice.yaml:2: gatway is not known; did you mean gateway?",
-      `sluice.yaml:3: upstreams.app.targets[0] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "ftp://a"`,
+      `sluice.yaml:3: upstreams.app.backends[0] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "ftp://a"`,
       'sluice.yaml:3: upstreams.app.retriesMax must be a whole number from 0 to 10, got "many"',
       'sluice.yaml:4: routes[0].upstream "other" is not in upstreams; there are app',
       "sluice.yaml:5: admin.token is missing: 0.0.0.0:9090 is open to other machines",
@@ -56,7 +56,7 @@ decision: {}
 
   it("tells of one address for two listeners beside what else is wrong with them", () => {
     const text = `gateway: { listen: "127.0.0.1:8080", nonsense: 1 }
-upstreams: { app: { targets: ["http://127.0.0.1:3000"] } }
+upstreams: { app: { backends: ["http://127.0.0.1:3000"] } }
 routes: [{ path: /*, upstream: app }]
 decision: { listen: "127.0.0.1:8080", tokens: [short] }
 admin: { listen: "0.0.0.0:8080" }
@@ -203,9 +203,9 @@ describe("files that are named", () => {
     ["certFile: a.crt, keyFile: b.key", [/tls can't be used: .*key values mismatch/]],
     ["serverName: 127.0.0.1", [/tls\.serverName must be a name such as api\.example\.com/]],
   ])("of an https upstream are checked: %s", (tls, problems) => {
-    const targets = `targets: [https://127.0.0.1], tls: { ${tls} }`;
-    const text = goodFile.replace(/targets: \[[^\]]*\]/, targets);
-    expect(text).toContain(targets);
+    const backends = `backends: [https://127.0.0.1], tls: { ${tls} }`;
+    const text = goodFile.replace(/backends: \[[^\]]*\]/, backends);
+    expect(text).toContain(backends);
     expect(read(text)).toEqual(problems.map((problem) => expect.stringMatching(problem)));
   });
 
@@ -223,10 +223,10 @@ describe("files that are named", () => {
     expect(read(text)).toEqual(problems.map((problem) => expect.stringMatching(problem)));
   });
 
-  it("of TLS go with https:// targets", () => {
-    const text = goodFile.replace(/targets: \[[^\]]*\]/, "$&, tls: { caFile: a.crt }");
+  it("of TLS go with https:// backends", () => {
+    const text = goodFile.replace(/backends: \[[^\]]*\]/, "$&, tls: { caFile: a.crt }");
     expect(read(text)).toEqual([
-      expect.stringContaining("tls goes with https:// targets, but there is none"),
+      expect.stringContaining("tls goes with https:// backends, but there is none"),
     ]);
   });
 

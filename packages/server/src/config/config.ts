@@ -118,11 +118,11 @@ export interface AdminConfig {
   readonly token: string | undefined;
 }
 
-/** TLS to the `https` targets of an upstream. */
+/** TLS to the `https` backends of an upstream. */
 export interface UpstreamTlsConfig {
   /** The authorities that are trusted; undefined: those that Node comes with. */
   readonly caFile: string | undefined;
-  /** The name that the certificate has to be for; undefined: the target's host. */
+  /** The name that the certificate has to be for; undefined: the backend's host. */
   readonly serverName: string | undefined;
   /** The certificate that the gateway shows; undefined: none. */
   readonly certFile: string | undefined;
@@ -135,8 +135,8 @@ export interface UpstreamTlsConfig {
 export interface UpstreamConfig {
   readonly name: string;
   /** `http://host:port` or `https://host:port`, at least one. */
-  readonly targets: readonly string[];
-  /** For `https` targets; undefined: verified as browsers do, without a certificate of our own. */
+  readonly backends: readonly string[];
+  /** For `https` backends; undefined: verified as browsers do, without a certificate of our own. */
   readonly tls?: UpstreamTlsConfig | undefined;
   readonly balance: "round-robin" | "least-connections";
   /** Default 2,000. */
@@ -145,13 +145,13 @@ export interface UpstreamConfig {
   readonly responseTimeoutMs: number;
   /** Between two pieces of a body, either way; 0 is no bound. Default 60,000. */
   readonly idleTimeoutMs: number;
-  /** Other targets tried for an idempotent request whose response has not begun. Default 1. */
+  /** Other backends tried for an idempotent request whose response has not begun. Default 1. */
   readonly retriesMax: number;
-  /** Failures in a row after which a target is ejected. Default 5. */
+  /** Failures in a row after which a backend is ejected. Default 5. */
   readonly failuresMax: number;
   /** For how long. Default 10,000. */
   readonly ejectMs: number;
-  /** Connections to each target. Default 256. */
+  /** Connections to each backend. Default 256. */
   readonly connectionsMax: number;
   /** Requests that wait for a connection; beyond it 503. Default 1,024. */
   readonly waitingMax: number;
@@ -164,7 +164,7 @@ export interface RouteConfig {
   /** Lower case, without port; undefined: any. */
   readonly host: string | undefined;
   readonly upstream: string;
-  /** Whether the Host of the client is passed on, instead of the target's. Default true. */
+  /** Whether the Host of the client is passed on, instead of the backend's. Default true. */
   readonly preserveHost: boolean;
 }
 

@@ -4,7 +4,7 @@ import { listVariables, toVariable } from "./variable-names.js";
 
 const input = {
   gateway: { listen: "127.0.0.1:0", headersMax: 50 },
-  upstreams: { "my-app": { targets: ["http://127.0.0.1:3000"] } },
+  upstreams: { "my-app": { backends: ["http://127.0.0.1:3000"] } },
   routes: [{ path: "/*", upstream: "my-app" }],
   rules: { version: 1, rules: [] },
 };
@@ -23,7 +23,9 @@ function messageOf(env: NodeJS.ProcessEnv): string {
 describe("a variable of the environment", () => {
   it("is named SLUICE_ and the way to its value, in capitals, with _ between words", () => {
     expect(toVariable(["gateway", "headerBytesMax"])).toBe("SLUICE_GATEWAY_HEADER_BYTES_MAX");
-    expect(toVariable(["upstreams", "my-app", "targets"])).toBe("SLUICE_UPSTREAMS_MY_APP_TARGETS");
+    expect(toVariable(["upstreams", "my-app", "backends"])).toBe(
+      "SLUICE_UPSTREAMS_MY_APP_BACKENDS",
+    );
     expect(toVariable(["responses", "retryAfterJitterMs"])).toBe(
       "SLUICE_RESPONSES_RETRY_AFTER_JITTER_MS",
     );
@@ -72,13 +74,13 @@ describe("a variable of the environment", () => {
 
   it("finds an upstream by its name, and makes one that is not there", () => {
     const { upstreams } = read({
-      SLUICE_UPSTREAMS_MY_APP_TARGETS: "http://127.0.0.1:4000,http://127.0.0.1:4001",
+      SLUICE_UPSTREAMS_MY_APP_BACKENDS: "http://127.0.0.1:4000,http://127.0.0.1:4001",
       SLUICE_UPSTREAMS_MY_APP_CONNECT_TIMEOUT_MS: "1s",
-      SLUICE_UPSTREAMS_OTHER_ONE_TARGETS: "http://127.0.0.1:5000",
+      SLUICE_UPSTREAMS_OTHER_ONE_BACKENDS: "http://127.0.0.1:5000",
     });
     expect([...upstreams.keys()]).toEqual(["my-app", "other_one"]);
     expect(upstreams.get("my-app")).toMatchObject({
-      targets: ["http://127.0.0.1:4000", "http://127.0.0.1:4001"],
+      backends: ["http://127.0.0.1:4000", "http://127.0.0.1:4001"],
       connectTimeoutMs: 1_000,
     });
   });
@@ -89,7 +91,7 @@ describe("a variable of the environment", () => {
       {
         env: {
           SLUICE_GATEWAY_LISTEN: "127.0.0.1:0",
-          SLUICE_UPSTREAMS_APP_TARGETS: "http://127.0.0.1:3000",
+          SLUICE_UPSTREAMS_APP_BACKENDS: "http://127.0.0.1:3000",
           SLUICE_ROUTES: '[{"path":"/*","upstream":"app"}]',
           SLUICE_RULES: "{ version: 1, rules: [{ id: a, limit: 5/minute }] }",
         },
@@ -120,8 +122,8 @@ describe("a variable of the environment", () => {
     ],
     [
       "of an upstream that is misspelt",
-      { SLUICE_UPSTREAMS_MY_APP_TARGET: "1" },
-      "the variable SLUICE_UPSTREAMS_MY_APP_TARGET names no value of the configuration; did you mean SLUICE_UPSTREAMS_MY_APP_TARGETS?",
+      { SLUICE_UPSTREAMS_MY_APP_BACKEND: "1" },
+      "the variable SLUICE_UPSTREAMS_MY_APP_BACKEND names no value of the configuration; did you mean SLUICE_UPSTREAMS_MY_APP_BACKENDS?",
     ],
     [
       "of a whole section",
@@ -145,8 +147,8 @@ describe("a variable of the environment", () => {
     ],
     [
       "with a bad entry in its list",
-      { SLUICE_UPSTREAMS_MY_APP_TARGETS: "http://127.0.0.1, b" },
-      'SLUICE_UPSTREAMS_MY_APP_TARGETS: upstreams.my-app.targets[1] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "b"',
+      { SLUICE_UPSTREAMS_MY_APP_BACKENDS: "http://127.0.0.1, b" },
+      'SLUICE_UPSTREAMS_MY_APP_BACKENDS: upstreams.my-app.backends[1] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "b"',
     ],
     [
       "that says again what another says",
@@ -163,10 +165,10 @@ describe("a variable of the environment", () => {
   });
 
   it("that two entries of the file could be meant by is an error that names them", () => {
-    const upstreams = { ...input.upstreams, my_app: { targets: ["http://127.0.0.1:1"] } };
-    const env = { SLUICE_UPSTREAMS_MY_APP_TARGETS: "http://127.0.0.1:4000" };
+    const upstreams = { ...input.upstreams, my_app: { backends: ["http://127.0.0.1:1"] } };
+    const env = { SLUICE_UPSTREAMS_MY_APP_BACKENDS: "http://127.0.0.1:4000" };
     expect(() => toConfig({ ...input, upstreams }, { env })).toThrow(
-      "the variable SLUICE_UPSTREAMS_MY_APP_TARGETS could mean upstreams.my-app or upstreams.my_app",
+      "the variable SLUICE_UPSTREAMS_MY_APP_BACKENDS could mean upstreams.my-app or upstreams.my_app",
     );
   });
 

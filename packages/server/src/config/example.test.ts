@@ -53,7 +53,7 @@ describe("examples/service/sluice.yaml", () => {
       rules: { file: join(file, "../rules.yaml") },
       telemetry: { region: "local" },
     });
-    expect(config.upstreams.get("api")?.targets).toEqual([
+    expect(config.upstreams.get("api")?.backends).toEqual([
       "http://127.0.0.1:3000",
       "http://127.0.0.1:3001",
     ]);

@@ -8,7 +8,7 @@ describe("toConfig", () => {
   it("fills in every default", () => {
     const config = toConfig({
       gateway: { listen: "127.0.0.1:0" },
-      upstreams: { app: { targets: ["http://127.0.0.1:3000"] } },
+      upstreams: { app: { backends: ["http://127.0.0.1:3000"] } },
       routes: [{ path: "/*", upstream: "app" }],
       rules: { version: 1, rules: [] },
     });
@@ -37,7 +37,7 @@ describe("toConfig", () => {
           "app",
           {
             name: "app",
-            targets: ["http://127.0.0.1:3000"],
+            backends: ["http://127.0.0.1:3000"],
             balance: "round-robin",
             connectTimeoutMs: 2_000,
             responseTimeoutMs: 30_000,
@@ -125,7 +125,7 @@ describe("a place to listen at", () => {
   ])("%j is %s and port %i", (listen, host, port) => {
     const { gateway } = toConfig({
       gateway: { listen },
-      upstreams: { app: { targets: ["http://127.0.0.1:3000/"] } },
+      upstreams: { app: { backends: ["http://127.0.0.1:3000/"] } },
       routes: [{ path: "/*", upstream: "app" }],
       rules: { version: 1, rules: [] },
     });
@@ -170,12 +170,12 @@ describe("a file", () => {
   it("may say the same thing once, by anchors and merge keys", () => {
     const text = goodFile.replace(
       /^ {2}app:.*$/m,
-      `  app: &base { targets: ["http://127.0.0.1:3000"], retriesMax: 3 }
-  other: { <<: *base, targets: ["http://127.0.0.1:4000"] }`,
+      `  app: &base { backends: ["http://127.0.0.1:3000"], retriesMax: 3 }
+  other: { <<: *base, backends: ["http://127.0.0.1:4000"] }`,
     );
     const { upstreams } = parseConfig(text);
     expect(upstreams.get("other")).toMatchObject({
-      targets: ["http://127.0.0.1:4000"],
+      backends: ["http://127.0.0.1:4000"],
       retriesMax: 3,
     });
   });

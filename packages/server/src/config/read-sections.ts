@@ -114,13 +114,16 @@ function toHint(path: Path, value: unknown): string {
   return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }
 
+/** Names that values had before, which a file may still use. */
+const FORMER_NAMES: ReadonlyMap<string, string> = new Map([["targets", "backends"]]);
+
 function tellUnknown(path: Path, names: readonly string[], problems: Problems): void {
   const schema = schemaAt(fileSection, path);
   const node = schema === undefined ? undefined : toNode(schema);
   const known = node?.kind === "section" ? Object.keys(node.fields) : [];
   for (const name of names) {
     if (known.includes(name)) continue;
-    const nearest = nearestName(name, known);
+    const nearest = nearestName(FORMER_NAMES.get(name) ?? name, known);
     const hint =
       nearest === undefined ? `known here: ${known.join(", ")}` : `did you mean ${nearest}?`;
     problems.add([...path, name], `is not known; ${hint}`);

@@ -1,5 +1,5 @@
 // Which route serves a request: the first whose path and host fit. Paths are compared in the canonical form
-// of target.ts, which is also the form that is forwarded.
+// of `readRequestTarget`, in which they are also forwarded.
 
 import { readRequestTarget } from "sluice-http1";
 import { ServerError, show } from "../base/errors.js";

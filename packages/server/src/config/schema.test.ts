@@ -47,7 +47,7 @@ describe("the JSON Schema", () => {
     "a duration that is too long",
     "a port that is none",
     "an address of IPv6 that is none",
-    "a target whose port is none",
+    "a backend whose port is none",
     "a route that no request can have",
   ];
 

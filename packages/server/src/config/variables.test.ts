@@ -7,7 +7,7 @@ import { ConfigError, parseConfig, toConfig } from "./load.js";
 const $ = "$";
 const goodFile = (region: string) => `
 gateway: { listen: "127.0.0.1:8080" }
-upstreams: { app: { targets: [http://127.0.0.1:3000] } }
+upstreams: { app: { backends: [http://127.0.0.1:3000] } }
 routes: [{ path: /*, upstream: app }]
 rules: { version: 1, rules: [] }
 telemetry: { region: "${region}" }
@@ -79,7 +79,7 @@ describe("secrets", () => {
     ["beside a wrong database", `store: { kind: redis, url: "redis://:${SECRET}@h:6379/a" }`, {}],
     ["with a bare slash", `store: { kind: redis, url: "redis://:p@s/${SECRET}@h:6379" }`, {}],
     ["with a bare percent", `store: { kind: redis, url: "redis://:%zz${SECRET}@h:6379" }`, {}],
-    ["in a target", `upstreams: { app: { targets: ["http://a:${SECRET}@127.0.0.1"] } }`, {}],
+    ["in a backend", `upstreams: { app: { backends: ["http://a:${SECRET}@127.0.0.1"] } }`, {}],
     ["under an unknown name", `admin: { pasword: ${SECRET} }`, {}],
     ["in a broken text", `admin: { token: "a" ${SECRET} }`, {}],
     ["behind a bracket too many", `admin: { token: a }\n${SECRET}`, {}],

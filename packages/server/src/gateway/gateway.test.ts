@@ -43,7 +43,7 @@ describe("the gateway", () => {
     });
   });
 
-  it("tells of a target that is ejected", async () => {
+  it("reports a backend that is ejected", async () => {
     const telemetry = silentTelemetry();
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const gone = await closedUrl();

@@ -74,7 +74,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
       const made = new Upstream(
         upstream,
         () => clock.now(),
-        (outcome, target) => telemetry.upstream(name, outcome, target),
+        (outcome, backend) => telemetry.upstream(name, outcome, backend),
         toReloadLog(telemetry.log, `of upstream ${name}`),
       );
       if (upstream.tls?.verify === false) {

@@ -86,14 +86,14 @@ function toTls(changes: Partial<UpstreamTlsConfig> = {}): UpstreamTlsConfig {
 }
 
 async function stand(
-  targets: string | readonly string[],
+  backends: string | readonly string[],
   tls: UpstreamTlsConfig | undefined,
   upstream: Partial<UpstreamConfig> = {},
 ) {
   const telemetry = silentTelemetry();
   const problems = vi.spyOn(telemetry, "problem");
   const warnings = vi.spyOn(telemetry.log, "warn");
-  const gateway = await startGateway(targets, {
+  const gateway = await startGateway(backends, {
     upstream: { ...upstream, tls },
     core: { telemetry },
   });
@@ -186,12 +186,12 @@ describe("a certificate that does not verify", () => {
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain("certificate");
     expect(seen.requests).toBe(0);
-    const target = new URL(seen.url).host;
+    const backend = new URL(seen.url).host;
     expect(problems.mock.calls).toEqual([
       [
         "upstream app failed: tls",
         undefined,
-        { upstream: "app", target, kind: "tls", detail: expect.stringMatching(reason) },
+        { upstream: "app", backend, kind: "tls", detail: expect.stringMatching(reason) },
       ],
     ]);
   });
@@ -205,7 +205,7 @@ describe("a certificate that does not verify", () => {
     ]);
   });
 
-  it("sends a request to another target, also one that may not be repeated", async () => {
+  it("sends a request to another backend, also one that may not be repeated", async () => {
     const bad = await startHttps({
       cert: readFileSync(client.certFile),
       key: readFileSync(client.keyFile),
@@ -280,7 +280,7 @@ describe("connections to an https upstream", () => {
   });
 });
 
-describe("a target without TLS behind https://", () => {
+describe("a backend without TLS behind https://", () => {
   it.each<[string, Partial<UpstreamConfig>, number, string, RegExp]>([
     ["that answers plain HTTP", {}, 502, "tls", /wrong version number|packet length/i],
     ["that closes", {}, 502, "tls", /closed|disconnected|ECONNRESET/],

@@ -83,14 +83,14 @@ const ONE_PLACE = { concurrency: { limit: 1, permitMs: 3_600_000 } };
 async function start(
   limit: object = TEN,
   options: StandOptions = {},
-  targets?: string | readonly string[],
+  backends?: string | readonly string[],
 ) {
   const upstream = await startUpstream();
   const telemetry = silentTelemetry();
   const problems = vi.spyOn(telemetry, "problem");
   const errors = vi.spyOn(telemetry.log, "error");
   const routes = [{ path: "/*", host: "example.com", upstream: "app", preserveHost: true }];
-  const { url, core } = await startGateway(targets ?? upstream.url, {
+  const { url, core } = await startGateway(backends ?? upstream.url, {
     rules: [{ id: "all", key: "global", limit }],
     core: { telemetry },
     config: { routes },
@@ -260,7 +260,7 @@ describe("an upgrade to a WebSocket", () => {
     expect(gone.problems).toHaveBeenCalledTimes(1);
   });
 
-  it("goes to a target that is there", async () => {
+  it("goes to a backend that is there", async () => {
     const { url: there } = await startUpstream();
     const { url } = await start(TEN, {}, [await closedUrl(), there]);
     await (await open(url)).send(ask("/a")).until((text) => text.endsWith("hello "));

@@ -6,7 +6,7 @@ import { changesForRestart } from "./config-changes.js";
 
 const file = {
   gateway: { listen: "127.0.0.1:8080" },
-  upstreams: { app: { targets: ["http://127.0.0.1:3000"] } },
+  upstreams: { app: { backends: ["http://127.0.0.1:3000"] } },
   routes: [{ path: "/*", upstream: "app" }],
   identity: {
     jwt: { secret: "0123456789abcdef0123456789abcdef", algorithms: ["HS256"] },
@@ -34,7 +34,7 @@ describe("changesForRestart", () => {
       ["server.workers", "server.drainDelayMs", "server.drainMs"],
     ],
     ["a listener that comes", { decision: { listen: "127.0.0.1:8082" } }, ["decision"]],
-    ["an upstream", { upstreams: { app: { targets: ["http://127.0.0.1:3001"] } } }, ["upstreams"]],
+    ["an upstream", { upstreams: { app: { backends: ["http://127.0.0.1:3001"] } } }, ["upstreams"]],
     ["the store", { store: { keysMax: 2_000 } }, ["store.keysMax"]],
     ["who callers are", { identity: { trustedProxies: ["10.0.0.0/8"] } }, ["identity"]],
   ])("names %s", (_, changes, names) => {

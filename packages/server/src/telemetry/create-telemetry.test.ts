@@ -392,7 +392,7 @@ describe("metrics of the service", () => {
     expect(JSON.stringify(lines[0])).toContain("sluice.yaml:14");
   });
 
-  it("count targets that are ejected and that are back, each with a line in the log", async () => {
+  it("count backends that are ejected and that are back, each with a line in the log", async () => {
     const { telemetry, lines } = loud();
     telemetry.upstream("api", "failed", "127.0.0.1:8081");
     telemetry.upstream("api", "ejected", "127.0.0.1:8081");
@@ -402,7 +402,7 @@ describe("metrics of the service", () => {
       'upstream="api",outcome="ejected"': 1,
       'upstream="api",outcome="returned"': 1,
     });
-    const about = { upstream: "api", target: "127.0.0.1:8081" };
+    const about = { upstream: "api", backend: "127.0.0.1:8081" };
     expect(lines).toMatchObject([
       { ...about, level: 40 },
       { ...about, level: 30 },

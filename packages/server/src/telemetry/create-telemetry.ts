@@ -201,11 +201,11 @@ class ServiceTelemetry implements Telemetry {
     } else this.#fileProblems.report(what, error);
   }
 
-  upstream(name: string, outcome: UpstreamOutcome, target?: string): void {
+  upstream(name: string, outcome: UpstreamOutcome, backend?: string): void {
     this.#upstreams.add(name, outcome);
-    const line = { upstream: name, target };
-    if (outcome === "ejected") this.log.warn(line, "a target fails and is ejected for a while");
-    else if (outcome === "returned") this.log.info(line, "a target answers again");
+    const line = { upstream: name, backend };
+    if (outcome === "ejected") this.log.warn(line, "a backend fails and is ejected for a while");
+    else if (outcome === "returned") this.log.info(line, "a backend answers again");
   }
 
   workerEnded(): void {

@@ -148,7 +148,7 @@ export const METRICS = {
   ),
   upstream: counter(
     "rate_limiter_upstream_requests_total",
-    "Requests that the gateway sent on, by how they went, and what became of targets.",
+    "Requests that the gateway sent on, by how they went, and what became of backends.",
     ["upstream", "outcome"],
   ),
   workersEnded: counter(

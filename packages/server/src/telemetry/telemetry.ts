@@ -32,7 +32,7 @@ export interface LimitVerdict {
 }
 
 /**
- * How a request to an upstream went. Beside it come `retried`, and of a target `ejected` when it begins to
+ * How a request to an upstream went. Beside it come `retried`, and of a backend `ejected` when it begins to
  * be ejected and `returned` when it answers again after that.
  */
 export type UpstreamOutcome =
@@ -94,10 +94,10 @@ export interface Telemetry {
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
   /**
-   * A request that the gateway sent on, and how it went. A target that is `ejected` or has `returned` also
-   * has a line in the log, with `target`: its host and port.
+   * A request that the gateway sent on, and how it went. A backend that is `ejected` or has `returned` also
+   * has a line in the log, with `backend`: its host and port.
    */
-  upstream(name: string, outcome: UpstreamOutcome, target?: string): void;
+  upstream(name: string, outcome: UpstreamOutcome, backend?: string): void;
   /** A worker process ended that nobody asked to. */
   workerEnded(): void;
   /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */

@@ -4,14 +4,14 @@
 export const goodFile = `version: 1
 gateway: { listen: "127.0.0.1:8080" }
 upstreams:
-  app: { targets: [http://127.0.0.1:3000] }
+  app: { backends: [http://127.0.0.1:3000] }
 routes: [{ path: /*, upstream: app }]
 rules: { version: 1, rules: [] }
 `;
 
 const OPEN = "${";
 const address = "an address such as 127.0.0.1:8080, [::1]:8080 or :8080, or a port from 0 to 65535";
-const target =
+const backend =
   "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path";
 
 type Case = readonly [what: string, text: string, problem: string];
@@ -306,33 +306,38 @@ const whole: readonly Case[] = [
     "sluice.yaml:1: rules is missing: gateway needs { file: rules.yaml }, or rules written here",
   ],
   [
-    "a target by ftp",
+    "a backend by ftp",
     goodFile.replace("http:", "ftp:"),
-    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "ftp://127.0.0.1:3000"`,
+    `sluice.yaml:4: upstreams.app.backends[0] must be ${backend}, got "ftp://127.0.0.1:3000"`,
   ],
   [
-    "a target with a path",
+    "a backend with a path",
     goodFile.replace(":3000", ":3000/api"),
-    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "http://127.0.0.1:3000/api"`,
+    `sluice.yaml:4: upstreams.app.backends[0] must be ${backend}, got "http://127.0.0.1:3000/api"`,
   ],
   [
-    "a target whose port is none",
+    "a backend whose port is none",
     goodFile.replace(":3000", ":99999"),
-    `sluice.yaml:4: upstreams.app.targets[0] must be ${target}, got "http://127.0.0.1:99999"`,
+    `sluice.yaml:4: upstreams.app.backends[0] must be ${backend}, got "http://127.0.0.1:99999"`,
   ],
   [
-    "no target",
+    "no backend",
     goodFile.replace(/\[http.*\]/, "[]"),
-    "sluice.yaml:4: upstreams.app.targets must be a list of 1 to 1000 entries, got an empty list",
+    "sluice.yaml:4: upstreams.app.backends must be a list of 1 to 1000 entries, got an empty list",
+  ],
+  [
+    "backends by the name that they had before",
+    goodFile.replace("backends: [http://127.0.0.1:3000]", "targets: [], backends: [http://a]"),
+    "sluice.yaml:4: upstreams.app.targets is not known; did you mean backends?",
   ],
   [
     "an upstream that says nothing",
-    goodFile.replace(/\{ targets.*\}/, "{}"),
-    "sluice.yaml:4: upstreams.app.targets is missing; it must be a list of 1 to 1000 entries",
+    goodFile.replace(/\{ backends.*\}/, "{}"),
+    "sluice.yaml:4: upstreams.app.backends is missing; it must be a list of 1 to 1000 entries",
   ],
   [
     "a name of an upstream that is none",
-    goodFile.replace("  app:", "  a.b: { targets: [http://a] }\n  app:"),
+    goodFile.replace("  app:", "  a.b: { backends: [http://a] }\n  app:"),
     'sluice.yaml:4: upstreams["a.b"] can\'t be a name: it must have 1 to 64 letters, digits, _ or -',
   ],
   [

@@ -38,7 +38,7 @@ describe("close", () => {
       const listen = "127.0.0.1:0";
       const service = await startService(toConfig({
         gateway: { listen }, admin: { listen }, decision: { listen },
-        upstreams: { app: { targets: ["http://127.0.0.1:9"] } },
+        upstreams: { app: { backends: ["http://127.0.0.1:9"] } },
         routes: [{ path: "/*", upstream: "app" }],
         store: { kind: "redis", url: "redis://127.0.0.1:9" },
         rules: { version: 1, rules: [{ id: "all", key: "global", limit: "5/minute" }] },

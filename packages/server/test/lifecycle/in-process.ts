@@ -8,12 +8,12 @@ import { toConfig } from "../../src/config/load.js";
 import { silentTelemetry } from "../../src/telemetry/silent-telemetry.js";
 import type { Telemetry } from "../../src/telemetry/telemetry.js";
 
-/** A configuration with a gateway in front of `target`, and the rest as a file without it has. */
-export function toGatewayConfig(target: string, rules: object, extra: object = {}): Config {
+/** A configuration with a gateway in front of `backend`, and the rest as a file without it has. */
+export function toGatewayConfig(backend: string, rules: object, extra: object = {}): Config {
   return toConfig({
     gateway: { listen: "127.0.0.1:0" },
     admin: { listen: "127.0.0.1:0" },
-    upstreams: { app: { targets: [target] } },
+    upstreams: { app: { backends: [backend] } },
     routes: [{ path: "/*", upstream: "app" }],
     telemetry: { logLevel: "silent", decisionLogShare: 0 },
     rules,

@@ -33,7 +33,7 @@ describe("a reload", () => {
 describe("a drain under load", () => {
   it("fails no request: those under way end, later ones are refused a connection", async () => {
     const slow = await startUpstream(30);
-    const served = serve(2, rulesOf(1_000_000), { upstreams: { app: { targets: [slow.url] } } });
+    const served = serve(2, rulesOf(1_000_000), { upstreams: { app: { backends: [slow.url] } } });
     const gateway = await served.url("gateway");
     const endsWith = (failure: string) => failure === "ECONNREFUSED";
     const load = startLoad(gateway, { clients: 12, endsWith });

@@ -80,7 +80,7 @@ describe("two workers", () => {
     const slow = await startUpstream(() => released);
     const permits = { concurrency: { limit: 3, permitMs: 60_000 } };
     const rules = { version: 1, rules: [{ id: "slots", key: "global", limit: permits }] };
-    const served = serve(2, rules, { upstreams: { app: { targets: [slow.url] } } });
+    const served = serve(2, rules, { upstreams: { app: { backends: [slow.url] } } });
     const gateway = await served.url("gateway");
     for (let round = 0; round < 2; round++) {
       released = new Promise((resolve) => {

@@ -71,7 +71,7 @@ describe("a worker that dies with permits", () => {
     });
     const slots = { concurrency: { limit: 4, permitMs: 600_000 } };
     const rules = { version: 1, rules: [{ id: "slots", key: "global", limit: slots }] };
-    const served = serve(2, rules, { upstreams: { app: { targets: [upstream.url] } } });
+    const served = serve(2, rules, { upstreams: { app: { backends: [upstream.url] } } });
     const gateway = await served.url("gateway");
     const seen: (number | string)[] = [];
     const askOnce = async () => seen.push(await ask(gateway));

@@ -31,7 +31,7 @@ export function useServe() {
     server: { workers },
     gateway: { listen: "127.0.0.1:0" },
     admin: { listen: "127.0.0.1:0" },
-    upstreams: { app: { targets: [upstream.url] } },
+    upstreams: { app: { backends: [upstream.url] } },
     routes: [{ path: "/*", upstream: "app" }],
     telemetry: { decisionLogShare: 0 },
     rules,

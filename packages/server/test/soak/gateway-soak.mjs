@@ -26,8 +26,8 @@ const told = (kind) =>
     load.on("message", look).once("exit", () => reject(new Error("the load ended early")));
   });
 
-const { target } = await told("upstream");
-const core = createCore(toConfig(target));
+const { backend } = await told("upstream");
+const core = createCore(toConfig(backend));
 const gateway = await openGateway(core);
 
 const warm = await run(warmUp);
@@ -64,7 +64,7 @@ async function measure() {
   return { heapUsed, external, arrayBuffers, rss, places };
 }
 
-function toConfig(target) {
+function toConfig(backend) {
   const loopback = { host: "127.0.0.1", port: 0 };
   const perMinute = (limit) => ({ fixedWindow: { limit, windowMs: 60_000 } });
   return {
@@ -92,7 +92,7 @@ function toConfig(target) {
         "main",
         {
           name: "main",
-          targets: [target],
+          backends: [backend],
           balance: "round-robin",
           connectTimeoutMs: 2_000,
           responseTimeoutMs: 30_000,

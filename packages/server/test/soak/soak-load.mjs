@@ -114,5 +114,5 @@ function breakOff(url) {
 process.on("message", run);
 process.on("disconnect", () => process.exit());
 upstream.listen(0, "127.0.0.1", () => {
-  process.send({ kind: "upstream", target: `http://127.0.0.1:${upstream.address().port}` });
+  process.send({ kind: "upstream", backend: `http://127.0.0.1:${upstream.address().port}` });
 });

@@ -28,7 +28,7 @@ admin:
   listen: 127.0.0.1:9090
 upstreams:
   demo:
-    targets: [${upstreamUrl}]
+    backends: [${upstreamUrl}]
 routes:
   - path: /*
     upstream: demo

@@ -29,7 +29,7 @@ describe("the configuration of the demo", () => {
     );
     expect(gateway?.listen).toEqual({ host: "127.0.0.1", port: 8080 });
     expect(admin.listen).toEqual({ host: "127.0.0.1", port: 9090 });
-    expect(upstreams.get("demo")?.targets).toEqual(["http://127.0.0.1:3000"]);
+    expect(upstreams.get("demo")?.backends).toEqual(["http://127.0.0.1:3000"]);
     expect(store.kind).toBe("memory");
   });
 

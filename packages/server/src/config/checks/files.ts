@@ -22,11 +22,11 @@ function checkGatewayTls({ values, problems }: Reading, at: ResolvePath): void {
 }
 
 function checkUpstreamTls({ values, problems }: Reading, at: ResolvePath): void {
-  for (const [name, { targets, tls }] of Object.entries(values.upstreams ?? {})) {
+  for (const [name, { backends, tls }] of Object.entries(values.upstreams ?? {})) {
     if (tls === undefined) continue;
     const path = ["upstreams", name, "tls"];
-    if (!targets.some((url) => url.startsWith("https:"))) {
-      problems.add(path, "goes with https:// targets, but there is none");
+    if (!backends.some((url) => url.startsWith("https:"))) {
+      problems.add(path, "goes with https:// backends, but there is none");
     }
     const [one, other] = tls.certFile === undefined ? KEY_FIRST : CERT_FIRST;
     if (tls[one] !== undefined && tls[other] === undefined) {

@@ -1,5 +1,5 @@
 // Kinds of values that are texts with a grammar of their own: names, paths of files, secrets, addresses to
-// listen at, targets.
+// listen at, backends.
 
 import { isIP, isIPv6 } from "node:net";
 import type { z } from "zod";
@@ -141,8 +141,8 @@ export function serverName(): z.ZodType<string> {
   });
 }
 
-/** Where an upstream is: `http://host:port` or `https://host:port`, without a path. */
-export function target(): z.ZodType<string> {
+/** Where a backend is: `http://host:port` or `https://host:port`, without a path. */
+export function backendUrl(): z.ZodType<string> {
   return text({
     what: "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path",
     pattern: /^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?\/?$/,

@@ -2,7 +2,7 @@
 
 import { byDefault, listOf, optional, required, section } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
-import { filePath, hostName, routePath, serverName, target, text } from "./strings.js";
+import { backendUrl, filePath, hostName, routePath, serverName, text } from "./strings.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -13,7 +13,7 @@ const tlsSection = section({
   ),
   serverName: optional(
     serverName(),
-    "The name that is asked for and that the certificate has to be for; without it the target's host.",
+    "The name that is asked for and that the certificate has to be for; without it the backend's host.",
   ),
   certFile: optional(filePath(), "The client certificate that the gateway shows, as PEM."),
   keyFile: optional(filePath(), "The private key of the client certificate, as PEM."),
@@ -26,15 +26,15 @@ const tlsSection = section({
 
 /** Where requests go. */
 export const upstreamSection = section({
-  targets: required(
-    listOf(target(), { min: 1, max: 1_000 }),
+  backends: required(
+    listOf(backendUrl(), { min: 1, max: 1_000 }),
     "Where it is, http://host:port or https://host:port, once or several times.",
   ),
-  tls: optional(tlsSection, "How https targets are verified, and the certificate shown to them."),
+  tls: optional(tlsSection, "How https backends are verified, and the certificate shown to them."),
   balance: byDefault(
     oneOf(["round-robin", "least-connections"]),
     "round-robin",
-    "Which target is next: the one after the last, or the one with the fewest requests under way.",
+    "Which backend is next: the one after the last, or the one with the fewest requests under way.",
   ),
   connectTimeoutMs: byDefault(
     duration({ min: 1, max: HOUR_MS }),
@@ -54,18 +54,18 @@ export const upstreamSection = section({
   retriesMax: byDefault(
     whole({ min: 0, max: 10 }),
     1,
-    "Other targets tried for an idempotent request whose response has not begun.",
+    "Other backends tried for an idempotent request whose response has not begun.",
   ),
   failuresMax: byDefault(
     whole({ min: 1, max: 1_000 }),
     5,
-    "Failures in a row after which a target is ejected.",
+    "Failures in a row after which a backend is ejected.",
   ),
   ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is ejected."),
   connectionsMax: byDefault(
     whole({ min: 1, max: 65_535 }),
     256,
-    "Connections to each target, those of WebSockets included.",
+    "Connections to each backend, those of WebSockets included.",
   ),
   waitingMax: byDefault(
     whole({ min: 0, max: 1_000_000 }),
@@ -88,6 +88,6 @@ export const routeSection = section({
   preserveHost: byDefault(
     flag(),
     true,
-    "Whether the Host of the client is passed on, instead of the target's.",
+    "Whether the Host of the client is passed on, instead of the backend's.",
   ),
 });

@@ -29,8 +29,8 @@ export function isRepeatable({ method, body }: Exchange): boolean {
 }
 
 /**
- * Whether another target may be tried: with anything that was not sent, and with what is repeatable if no
- * byte of a response came back. A target that is slow is not helped by a second request, so that one isn't.
+ * Whether another backend may be tried: with anything that was not sent, and with what is repeatable if no
+ * byte of a response came back. A backend that is slow is not helped by a second request, so that one isn't.
  */
 export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchange): boolean {
   if (hasResponse) return false;

@@ -173,7 +173,7 @@ describe("an upstream that fails", () => {
 });
 
 describe("a client that is too slow with its body", () => {
-  it("is told so, and the target is not blamed", async () => {
+  it("is told so, and the backend is not blamed", async () => {
     const { url: upstream, seen } = await startCounted((socket, count) => {
       if (count > 1) socket.write(OK);
     });
@@ -187,7 +187,7 @@ describe("a client that is too slow with its body", () => {
 });
 
 describe("a request", () => {
-  it("that was never sent goes to another target, whatever its method", async () => {
+  it("that was never sent goes to another backend, whatever its method", async () => {
     const good = await startUpstream((asked, response) => void asked.pipe(response));
     const { url } = await startGateway([await closedUrl(), good], {
       upstream: { failuresMax: 1_000 },
@@ -198,7 +198,7 @@ describe("a request", () => {
     }
   });
 
-  it("that is idempotent goes to another target if no byte came back", async () => {
+  it("that is idempotent goes to another backend if no byte came back", async () => {
     const bad = await startCounted((socket) => socket.destroy());
     const good = await startCounted((socket) => socket.write(OK));
     const { url } = await startGateway([bad.url, good.url], { upstream: { failuresMax: 1_000 } });
@@ -228,10 +228,12 @@ describe("a request", () => {
 
   it("is retried as often as configured, and no more", async () => {
     const bad = await startCounted((socket) => socket.destroy());
-    const targets = [bad.url, bad.url, bad.url, bad.url, bad.url];
+    const backends = [bad.url, bad.url, bad.url, bad.url, bad.url];
     for (const retriesMax of [0, 1, 3]) {
       bad.seen.requests = 0;
-      const { url } = await startGateway(targets, { upstream: { retriesMax, failuresMax: 1_000 } });
+      const { url } = await startGateway(backends, {
+        upstream: { retriesMax, failuresMax: 1_000 },
+      });
       expect((await fetch(url)).status).toBe(502);
       expect(bad.seen.requests).toBe(1 + retriesMax);
     }
@@ -254,7 +256,7 @@ describe("a request", () => {
   });
 });
 
-describe("a target", () => {
+describe("a backend", () => {
   it("that fails so often in a row is ejected, then tried once, then used again", async () => {
     const clock = new ManualClock(1_000_000);
     let isWell = false;

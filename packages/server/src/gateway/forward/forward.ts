@@ -1,4 +1,4 @@
-// One admitted request on its way: to a target of its upstream, to another if that is safe, and back to the
+// One admitted request on its way: to a backend of its upstream, to another if that is safe, and back to the
 // client, piece by piece and no faster than the client reads. Whatever happens, what the handled request holds is
 // finished exactly once, and a response that was cut short never looks whole.
 
@@ -8,7 +8,7 @@ import type { Asked, Exchange, ExchangeWatcher, RefusalStatus, ResponseHead } fr
 import type { RouteConfig } from "../../config/config.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
-import type { Target } from "../upstream/backend.js";
+import type { Backend } from "../upstream/backend.js";
 import type { Connection } from "../upstream/connection.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { Caller, Failure } from "../upstream/upstream-caller.js";
@@ -39,7 +39,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   readonly #handled: HandledRequest;
   #route: RouteConfig | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
-  #target: Target | undefined = undefined;
+  #backend: Backend | undefined = undefined;
   #connection: Connection | undefined = undefined;
   #body: ForwardedBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
@@ -77,15 +77,15 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   onExchangeOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#target?.pool.leave(this);
+    this.#backend?.pool.leave(this);
     if (this.#isSwitched) this.#connection?.end();
     else this.#letGo();
-    if (this.#head === undefined) this.#target?.ended();
+    if (this.#head === undefined) this.#backend?.ended();
     if (this.#handled.isHeld) void this.#handled.finish(this.#toEnd());
   }
 
   onBodyBroken(status: RefusalStatus): void {
-    this.#target?.ended();
+    this.#backend?.ended();
     this.#letGo();
     this.#reply(status, true);
   }
@@ -102,7 +102,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     const head = toUpstreamHead(
       this.#exchange,
       this.#route as RouteConfig,
-      (this.#target as Target).authority,
+      (this.#backend as Backend).authority,
       this.#host,
     );
     connection.send(head, this, body === undefined, askedOf(this.#exchange));
@@ -115,7 +115,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   onHead(head: ResponseHead, hasMore: boolean): void {
     if (this.#isOver) return;
     this.#head = head;
-    this.#target?.succeeded();
+    this.#backend?.succeeded();
     this.#tell("answered");
     // Goes out with the first of its body. Until then the client can be told that there is none.
     this.#isHeadKept = true;
@@ -175,7 +175,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   onBodyTooLarge(): void {
     const exchange = this.#exchange;
     if (exchange.isEnded) return;
-    this.#target?.ended();
+    this.#backend?.ended();
     this.#letGo();
     if (exchange.isAnswered) exchange.breakOff();
     else this.#reply(413, true);
@@ -233,10 +233,10 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     }
   }
 
-  #attempt(target: Target): void {
-    this.#target = target;
-    const free = target.pool.take();
-    if (free === undefined) target.pool.wait(this);
+  #attempt(backend: Backend): void {
+    this.#backend = backend;
+    const free = backend.pool.take();
+    if (free === undefined) backend.pool.wait(this);
     else this.onConnection(free);
   }
 
@@ -245,44 +245,44 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     return kind === "idle-timeout" && (this.#isPaused || this.#body?.isAwaited === true);
   }
 
-  /** Blames the target, if it is to blame. */
+  /** Blames the backend, if it is to blame. */
   #judge(failure: Failure): void {
     const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
-    if (!isBlamed) this.#target?.ended();
-    else this.#upstream?.failed(this.#target as Target);
+    if (!isBlamed) this.#backend?.ended();
+    else this.#upstream?.failed(this.#backend as Backend);
   }
 
-  /** A connection that had gone stale says nothing of its target: once, a fresh one is tried. */
+  /** A connection that had gone stale says nothing of its backend: once, a fresh one is tried. */
   #mayRefresh({ isStale }: Failure): boolean {
     return isStale && !this.#isRefreshed && isRepeatable(this.#exchange);
   }
 
   #refresh(): void {
     this.#isRefreshed = true;
-    this.#target?.begin();
-    this.#target?.pool.wait(this);
+    this.#backend?.begin();
+    this.#backend?.pool.wait(this);
   }
 
   #mayRetry(failure: Failure): boolean {
-    const { retriesMax, targets } = this.#upstream as Upstream;
-    if (this.#retries >= retriesMax || targets.length < 2) return false;
+    const { retriesMax, backends } = this.#upstream as Upstream;
+    if (this.#retries >= retriesMax || backends.length < 2) return false;
     return mayGoElsewhere(failure, this.#exchange);
   }
 
   #retry(): void {
     this.#retries++;
     this.#tell("retried");
-    this.#attempt((this.#upstream as Upstream).choose(this.#target));
+    this.#attempt((this.#upstream as Upstream).choose(this.#backend));
   }
 
   #fail(failure: Failure): void {
     const { kind, detail } = failure;
     const status = statusOf(failure, this.#isClients(failure));
     this.#tell(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
-    const { authority: target } = this.#target as Target;
+    const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;
     // Apart for each kind and upstream, so that none hides another.
-    const fields = { upstream, target, kind, detail };
+    const fields = { upstream, backend, kind, detail };
     this.#host.telemetry.problem(`upstream ${upstream} failed: ${kind}`, undefined, fields);
     this.#reply(status, false);
   }

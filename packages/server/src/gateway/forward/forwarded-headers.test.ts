@@ -126,7 +126,7 @@ describe("the head of a request to an upstream", () => {
     expect(head([], { protocol: "https" })).toContain("X-Forwarded-Proto: https");
   });
 
-  it("names the target as Host if the route says so, and the client's host beside it", () => {
+  it("names the backend as Host if the route says so, and the client's host beside it", () => {
     const lines = head([], { route: { ...ROUTE, preserveHost: false } });
     expect(lines).toContain("Host: 127.0.0.1:3000");
     expect(lines).toContain("X-Forwarded-Host: example.com");

@@ -1,5 +1,5 @@
 // The head of a request on its way to the upstream. What a client sends again and again is put together
-// once: for its fields as they were read, and for the target that they went to last.
+// once: for its fields as they were read, and for the backend that they went to last.
 
 import type { Exchange } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
@@ -12,7 +12,7 @@ export interface ClientTrust {
   isPeerTrusted(peer: string | undefined): boolean;
 }
 
-/** The fields of an exchange, for one target. */
+/** The fields of an exchange, for one backend. */
 interface Known {
   readonly route: RouteConfig;
   readonly targetHost: string;

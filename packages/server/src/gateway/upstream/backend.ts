@@ -1,4 +1,4 @@
-// One target of an upstream: its connections and its health. Health is passive: a target that fails several
+// One backend of an upstream: its connections and its health. Health is passive: a backend that fails several
 // times in a row is ejected for a while, then gets one request on trial.
 
 import type { UpstreamConfig } from "../../config/config.js";
@@ -7,11 +7,11 @@ import { Pool } from "./connection-pool.js";
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** Told when a target is ejected, and when it answers again after that. */
+/** Told when a backend is ejected, and when it answers again after that. */
 export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
 
-/** A target. */
-export class Target {
+/** A backend. */
+export class Backend {
   /** Host and port, as a Host field has them. */
   readonly authority: string;
   readonly host: string;
@@ -68,7 +68,7 @@ export class Target {
     if (this.#failures === this.#failuresMax) this.#onHealth?.("ejected", this.authority);
   }
 
-  /** The request ended before it could show whether the target is well. */
+  /** The request ended before it could show whether the backend is well. */
   ended(): void {
     this.#isOnTrial = false;
   }

@@ -1,4 +1,4 @@
-// TLS to the targets of one upstream: which authorities are trusted, which name a certificate has to be for, and
+// TLS to the backends of one upstream: which authorities are trusted, which name a certificate has to be for, and
 // the certificate that the gateway shows itself.
 
 import { isIP } from "node:net";
@@ -6,7 +6,7 @@ import type { ConnectionOptions } from "node:tls";
 import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
 import type { UpstreamTlsConfig } from "../../config/config.js";
 
-/** What connections to targets of one upstream have in common. */
+/** What connections to backends of one upstream have in common. */
 export class ClientTls {
   readonly #config: UpstreamTlsConfig;
   readonly #watched: WatchedTls;

@@ -1,4 +1,4 @@
-// The connections to one target: kept alive and used again, the latest first so that those too many grow old
+// The connections to one backend: kept alive and used again, the latest first so that those too many grow old
 // and close; never more than a bound, and whoever finds none free waits in a line that has a bound too.
 
 import { BoundedMap } from "sluice";
@@ -19,7 +19,7 @@ export type PoolConfig = Pick<
   "connectTimeoutMs" | "responseTimeoutMs" | "idleTimeoutMs" | "connectionsMax" | "waitingMax"
 >;
 
-/** The connections to one target. */
+/** The connections to one backend. */
 export class Pool implements ConnectionHost {
   readonly host: string;
   readonly port: number;

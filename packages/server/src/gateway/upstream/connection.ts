@@ -1,4 +1,4 @@
-// A kept-alive connection to one target, without the layers of http.request: a request goes out as one text,
+// A kept-alive connection to one backend, without the layers of http.request: a request goes out as one text,
 // its response comes through the parser, and the bytes on the way are lent, not wrapped in streams. It
 // belongs to a pool, which keeps time for it by counting ticks.
 

@@ -18,11 +18,11 @@ afterEach(stopAll);
 
 const THREE = ["http://a.example.com:1", "http://b.example.com:2", "http://c.example.com:3"];
 
-function make(targets: readonly string[], changes: Partial<UpstreamConfig> = {}) {
+function make(backends: readonly string[], changes: Partial<UpstreamConfig> = {}) {
   const time = { nowMs: 0 };
-  const upstream = new Upstream(toUpstream(targets, changes), () => time.nowMs);
+  const upstream = new Upstream(toUpstream(backends, changes), () => time.nowMs);
   onStop(() => upstream.close());
-  const [first] = upstream.targets;
+  const [first] = upstream.backends;
   const choose = () => upstream.choose().authority;
   return { upstream, time, first, choose };
 }
@@ -55,7 +55,7 @@ class Told implements Caller {
   }
 }
 
-describe("a choice of targets", () => {
+describe("a choice of backends", () => {
   it("goes round", () => {
     const { choose } = make(THREE);
     const chosen = Array.from({ length: 6 }, choose);
@@ -65,21 +65,21 @@ describe("a choice of targets", () => {
 
   it("leaves out the one that was tried, and gives nobody its turn twice for that", () => {
     const { upstream } = make(THREE);
-    const [a, b, c] = upstream.targets;
+    const [a, b, c] = upstream.backends;
     expect(upstream.choose()).toBe(a);
     expect(upstream.choose(a)).toBe(b);
     expect(upstream.choose()).toBe(b);
     expect(upstream.choose()).toBe(c);
   });
 
-  it("lets one request at a time try a target that was ejected", () => {
+  it("lets one request at a time try a backend that was ejected", () => {
     const { upstream, time, first } = make(THREE, { failuresMax: 1, ejectMs: 100 });
     upstream.failed(first);
     time.nowMs = 99;
     expect(Array.from({ length: 9 }, () => upstream.choose())).not.toContain(first);
     time.nowMs = 100;
     const chosen = Array.from({ length: 9 }, () => upstream.choose());
-    expect(chosen.filter((target) => target === first)).toHaveLength(1);
+    expect(chosen.filter((backend) => backend === first)).toHaveLength(1);
     upstream.failed(first);
     expect(Array.from({ length: 9 }, () => upstream.choose())).not.toContain(first);
     time.nowMs = 200;
@@ -89,7 +89,7 @@ describe("a choice of targets", () => {
     expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
     first.succeeded();
     const after = Array.from({ length: 9 }, () => upstream.choose());
-    expect(after.filter((target) => target === first)).toHaveLength(3);
+    expect(after.filter((backend) => backend === first)).toHaveLength(3);
   });
 
   it("counts failures in a row only", () => {
@@ -101,13 +101,13 @@ describe("a choice of targets", () => {
     expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
   });
 
-  it("tells once when a target is ejected, and once when it is back", () => {
+  it("tells once when a backend is ejected, and once when it is back", () => {
     const told: string[] = [];
-    const listener = (outcome: string, target: string) => told.push(`${outcome} ${target}`);
+    const listener = (outcome: string, backend: string) => told.push(`${outcome} ${backend}`);
     const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });
     const upstream = new Upstream(config, () => 0, listener);
     onStop(() => upstream.close());
-    const [first] = upstream.targets;
+    const [first] = upstream.backends;
     upstream.failed(first);
     first.succeeded();
     expect(told).toEqual([]);
@@ -118,7 +118,7 @@ describe("a choice of targets", () => {
     expect(told).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
   });
 
-  it("tells nothing of an only target, which is used however it is", () => {
+  it("tells nothing of an only backend, which is used however it is", () => {
     const told: string[] = [];
     const config = toUpstream(THREE.slice(0, 1), { failuresMax: 1 });
     const upstream = new Upstream(
@@ -127,14 +127,14 @@ describe("a choice of targets", () => {
       (outcome) => told.push(outcome),
     );
     onStop(() => upstream.close());
-    upstream.failed(upstream.targets[0]);
-    upstream.targets[0].succeeded();
+    upstream.failed(upstream.backends[0]);
+    upstream.backends[0].succeeded();
     expect(told).toEqual([]);
   });
 
   it("reads hosts, ports and addresses of version 6", () => {
     const { upstream } = make(["http://[::1]:8080", "http://a.example.com"]);
-    const [six, plain] = upstream.targets;
+    const [six, plain] = upstream.backends;
     expect([six.host, six.port, six.authority]).toEqual(["::1", 8080, "[::1]:8080"]);
     expect([plain.host, plain.port, plain.authority]).toEqual([
       "a.example.com",
