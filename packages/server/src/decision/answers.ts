@@ -3,8 +3,8 @@
 
 import type { Decision } from "sluice";
 import type { PolicyDecision, RuleResult } from "sluice/rules";
+import type { JsonSchema } from "sluice/shapes";
 import { AnswerTexts, bindingOf, numberFieldsOf } from "./answer-json.js";
-import type { JsonSchema } from "./shape.js";
 
 // Apart, as answers under limits and under rules take turns.
 const answers = new AnswerTexts();

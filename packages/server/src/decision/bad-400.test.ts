@@ -26,7 +26,7 @@ const bad: [string, string, unknown, string, string | undefined][] = [
     "an unknown field",
     "/v1/check",
     { facts, costs: 2 },
-    "costs is unknown; known: facts, cost",
+    "costs is unknown, did you mean cost? known: facts, cost",
     "costs",
   ],
   [
@@ -41,7 +41,7 @@ const bad: [string, string, unknown, string, string | undefined][] = [
     "a user that is no text",
     "/v1/check",
     { facts: { ...facts, user: 42 } },
-    "facts.user must be a text of 1 to 4096 characters, got 42",
+    "facts.user must be a string of 1 to 4096 characters, got 42",
     "facts.user",
   ],
   [

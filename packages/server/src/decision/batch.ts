@@ -2,11 +2,11 @@
 // and fails no other.
 
 import type { MaybePromise } from "sluice";
+import type { JsonSchema } from "sluice/shapes";
 import type { Problem } from "../base/http/problem.js";
 import { isThenable } from "../base/maybe.js";
 import { toToldProblem } from "./decision-reply.js";
 import { InputError } from "./input-error.js";
-import type { JsonSchema } from "./shape.js";
 
 /**
  * The answers to a batch as JSON: at once if all of them are.

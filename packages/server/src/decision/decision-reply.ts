@@ -2,11 +2,11 @@
 // the field they are about; what went wrong inside is logged and not told.
 
 import { SluiceError } from "sluice";
+import type { JsonSchema } from "sluice/shapes";
 import type { Exchange } from "sluice-http1";
 import { ServerError } from "../base/errors.js";
 import { PROBLEM_LINES, type Problem } from "../base/http/problem.js";
 import { FieldError, InputError } from "./input-error.js";
-import type { JsonSchema } from "./shape.js";
 
 /**
  * Sends an answer in one piece.

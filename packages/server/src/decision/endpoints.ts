@@ -2,10 +2,11 @@
 // document are made of this one list.
 
 import type { MaybePromise } from "sluice";
+import type { Shape } from "sluice/shapes";
 import { parseJson } from "../base/http/json.js";
 import { answerBatch } from "./batch.js";
 import { AlikeRequests } from "./fast-json/alike.js";
-import type { Shape } from "./shape.js";
+import { readInput } from "./input-error.js";
 import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./verb-inputs.js";
 import type { Call, Verbs } from "./verbs.js";
 
@@ -143,11 +144,11 @@ function oneOrMany(
     return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
   const runUnlike = (body: Buffer, call: Call): MaybePromise<string> => {
-    const read = input.read(parseJson(body));
+    const read = readInput(input, parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
     // Each is read when its turn comes: a bad one fails alone.
-    return runMany(requests.length, (place) => shape.read(requests[place]), call);
+    return runMany(requests.length, (place) => readInput(shape, requests[place]), call);
   };
   const runMany = (
     count: number,
@@ -177,7 +178,7 @@ function endpoint<T>(
     input,
     answer,
     examples,
-    run: (body, call) => run(input.read(parseJson(body)), call),
+    run: (body, call) => run(readInput(input, parseJson(body)), call),
   };
 }
 

@@ -3,69 +3,74 @@
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";
-import { object, optional, record, required, type Shape, text, textOrNumber } from "./shape.js";
+import {
+  anyName,
+  anyString,
+  anything,
+  as,
+  objectInPlace,
+  optional,
+  recordOf,
+  required,
+  type Shape,
+} from "sluice/shapes";
 
 const HEADERS_MAX = 200;
 const COOKIES_MAX = 200;
 const ATTRIBUTES_MAX = 100;
 const BODY_FIELDS_MAX = 100;
 const FACT_LENGTH_MAX = 4_096;
+const ATTRIBUTE_LENGTH_MAX = 65_536;
+
+const fact = anyString(FACT_LENGTH_MAX);
+const fieldValue = anyString(16_384, 0);
+const lowerCaseName = as(anyName, (name) => name.toLowerCase());
 
 /** What may stand in a field of a body that a rule counts by. */
-const bodyValue: Shape<unknown> = {
-  schema: { type: ["string", "number", "boolean", "null", "array", "object"] },
-  read: (value) => value,
+const bodyValue = anything({ type: ["string", "number", "boolean", "null", "array", "object"] });
+
+const attribute: Shape<string | number> = {
+  what: `a string of at most ${ATTRIBUTE_LENGTH_MAX} characters or a number`,
+  schema: { type: ["string", "number"], maxLength: ATTRIBUTE_LENGTH_MAX },
+  read: (value, spot) => {
+    if (typeof value === "number") return value;
+    if (typeof value === "string" && value.length <= ATTRIBUTE_LENGTH_MAX) return value;
+    return spot.refuse(attribute.what, value);
+  },
 };
-
-function apiKey(keySecret: string | undefined): Shape<string> {
-  const plain = text({
-    lengthMax: FACT_LENGTH_MAX,
-    description: "The key itself; it is hashed at once.",
-  });
-  return { schema: plain.schema, read: (value) => hashSecret(plain.read(value), keySecret) };
-}
-
-function fact(description: string): Shape<string> {
-  return text({ lengthMax: FACT_LENGTH_MAX, description });
-}
 
 /** The shape of facts. */
 export function toFactsShape(keySecret: string | undefined): Shape<Facts> {
-  return object(
+  return objectInPlace(
     {
-      method: required(text({ lengthMax: 64, description: "`GET`, in any case." })),
-      path: required(
-        text({ lengthMax: 16_384, description: "As it was sent, with or without its query." }),
+      method: required(anyString(64), "`GET`, in any case."),
+      path: required(anyString(16_384), "As it was sent, with or without its query."),
+      host: optional(fact, "The host that was asked for."),
+      ip: optional(fact, "The client's address, already found behind proxies."),
+      user: optional(fact, "Who the user is."),
+      apiKey: optional(
+        as(fact, (key) => hashSecret(key, keySecret)),
+        "The key itself; it is hashed immediately.",
       ),
-      host: optional(fact("The host that was asked for.")),
-      ip: optional(fact("The client's address, already found behind proxies.")),
-      user: optional(fact("Who the user is.")),
-      apiKey: optional(apiKey(keySecret)),
-      tenant: optional(fact("Which tenant the user belongs to.")),
-      tier: optional(fact("Which of a rule's tiers holds.")),
+      tenant: optional(fact, "Which tenant the user belongs to."),
+      tier: optional(fact, "Which of a rule's tiers applies."),
       headers: optional(
-        record(text({ lengthMin: 0, lengthMax: 16_384 }), {
-          countMax: HEADERS_MAX,
-          isLowerCase: true,
-          description: "By name, in any case.",
-        }),
+        recordOf(lowerCaseName, fieldValue, { countMin: 0, countMax: HEADERS_MAX }),
+        "By name, in any case.",
       ),
       cookies: optional(
-        record(text({ lengthMin: 0, lengthMax: 16_384 }), {
-          countMax: COOKIES_MAX,
-          description: "By name. Values are secrets and are hashed before they are counted by.",
-        }),
+        recordOf(anyName, fieldValue, { countMin: 0, countMax: COOKIES_MAX }),
+        "By name. Values are secrets and are hashed before they are counted by.",
       ),
       body: optional(
-        record(bodyValue, {
-          countMax: BODY_FIELDS_MAX,
-          description: "Top-level fields of the body.",
-        }),
+        recordOf(anyName, bodyValue, { countMin: 0, countMax: BODY_FIELDS_MAX }),
+        "Top-level fields of the body.",
       ),
       attributes: optional(
-        record(textOrNumber, { countMax: ATTRIBUTES_MAX, description: "Anything else, by name." }),
+        recordOf(anyName, attribute, { countMin: 0, countMax: ATTRIBUTES_MAX }),
+        "Anything else, by name.",
       ),
     },
-    "What is known of a request.",
+    { schema: { description: "What is known about a request." } },
   );
 }

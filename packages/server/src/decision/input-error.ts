@@ -1,7 +1,8 @@
 // What is wrong with a request's body: the field, as a path from the body's root, and what was seen there.
 // The way to the field is put together while the error travels up, so that good input pays nothing for it.
 
-import { ServerError } from "../base/errors.js";
+import { type Path, Reading, type Shape, Spot } from "sluice/shapes";
+import { ServerError, show } from "../base/errors.js";
 
 /** A value that can't be used. */
 export class InputError extends Error {
@@ -44,3 +45,26 @@ export class FieldError extends ServerError {
     this.field = field;
   }
 }
+
+/** Reads input by a shape. @throws InputError for the first thing that is wrong. */
+export function readInput<T>(shape: Shape<T>, value: unknown): T {
+  return shape.read(value, ROOT) as T;
+}
+
+/** A reading that ends at the first problem, so that it keeps nothing between two inputs. */
+class InputReading extends Reading {
+  readonly problemCount = 0;
+
+  report(path: Path, problem: string): never {
+    const error = new InputError(problem);
+    for (let i = path.length - 1; i >= 0; i--) error.within(path[i]);
+    throw error;
+  }
+
+  /** Of maps and lists no more than that they are. */
+  override show(value: unknown): string {
+    return show(value);
+  }
+}
+
+const ROOT = new Spot(new InputReading());

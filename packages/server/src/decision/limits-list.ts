@@ -2,8 +2,8 @@
 
 import type { Limit } from "sluice";
 import { describeKey, type Policy, type Rule } from "sluice/rules";
+import type { JsonSchema } from "sluice/shapes";
 import { numbersOf } from "../base/limit-numbers.js";
-import type { JsonSchema } from "./shape.js";
 
 /** Tells the rules of a policy; the text is kept until they change. */
 export class LimitsList {

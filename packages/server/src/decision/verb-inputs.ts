@@ -2,27 +2,27 @@
 // rules, or a limit and a key of its own; which of the two is told by the fields that it has.
 
 import { type Facts, toJsonSchema } from "sluice/rules";
-import { show } from "../base/errors.js";
-import { toFactsShape } from "./facts-input.js";
-import { InputError } from "./input-error.js";
 import {
+  anyString,
   anything,
   flag,
   isRecord,
   type JsonSchema,
-  object,
+  objectInPlace,
   optional,
   orNull,
   required,
   type Shape,
-  text,
-  whole,
-} from "./shape.js";
+  wholeNumber,
+} from "sluice/shapes";
+import { show } from "../base/errors.js";
+import { toFactsShape } from "./facts-input.js";
 
 /** Requests in one batch. */
 export const BATCH_MAX = 1_000;
 
 const UNITS_MAX = Number.MAX_SAFE_INTEGER;
+const KEY_LENGTH_MAX = 65_536;
 const NAME_LENGTH_MAX = 128;
 const ID_LENGTH_MAX = 64;
 
@@ -67,36 +67,28 @@ export function isBatch(request: object): request is Batch {
   return "requests" in request;
 }
 
-const cost = optional(
-  whole({ min: 0, max: UNITS_MAX, description: "Units; default 1, or what the rules say." }),
-);
-const key = required(text({ description: "Who is counted: `user:42`." }));
+const units = wholeNumber({ min: 0, max: UNITS_MAX });
+const anyKey = anyString(KEY_LENGTH_MAX);
+const cost = optional(units, "Units; default 1, or what the rules say.");
 const ownLimit = {
   limit: required(anything({ $ref: "#/components/schemas/limits" })),
   name: optional(
-    text({
-      lengthMax: NAME_LENGTH_MAX,
-      description:
-        "Limits of one name share their counters, and take over what was used if the numbers change. " +
-        "Default: limits without a name are counted apart by their numbers.",
-    }),
+    anyString(NAME_LENGTH_MAX),
+    "Limits of one name share their counters, and take over what was used if the numbers change. " +
+      "Default: limits without a name are counted apart by their numbers.",
   ),
-  key,
+  key: required(anyKey, "Who is counted: `user:42`."),
 };
 const ruleTarget = {
-  rule: required(text({ lengthMax: NAME_LENGTH_MAX, description: "The id of a rule." })),
-  key: required(text({ description: "As the rule counts it: `user:42`, `ip:203.0.113.10`." })),
+  rule: required(anyString(NAME_LENGTH_MAX), "The id of a rule."),
+  key: required(anyKey, "As the rule counts it: `user:42`, `ip:203.0.113.10`."),
 };
-const forMs = required(
-  orNull(
-    whole({ min: 1, max: UNITS_MAX }),
-    "For how many milliseconds; null: until it is unblocked.",
-  ),
+const forMs = required<number | null>(
+  orNull(wholeNumber({ min: 1, max: UNITS_MAX })),
+  "For how many milliseconds; null: until it is unblocked.",
 );
-const grant = optional(whole({ min: 0, max: UNITS_MAX, description: "Units; default 1." }));
-const id = required(
-  text({ lengthMax: ID_LENGTH_MAX, description: "As `reserve` or `acquire` answered." }),
-);
+const grant = optional(units, "Units; default 1.");
+const id = required(anyString(ID_LENGTH_MAX), "As `reserve` or `acquire` answered.");
 
 /** The shapes of all bodies. */
 export type Inputs = ReturnType<typeof toInputs>;
@@ -108,10 +100,10 @@ export type Inputs = ReturnType<typeof toInputs>;
  */
 export function toInputs(keySecret: string | undefined) {
   const facts = required(toFactsShape(keySecret));
-  const results = optional(flag("Whether the answer says what each rule said. Default false."));
-  const byLimit = object({ ...ownLimit, cost }) satisfies Shape<LimitRequest>;
+  const results = optional(flag, "Whether the answer says what each rule said. Default false.");
+  const byLimit = objectInPlace({ ...ownLimit, cost }) satisfies Shape<LimitRequest>;
   const request = eitherOf<FactsRequest, LimitRequest>(
-    ["facts", object({ facts, cost, results })],
+    ["facts", objectInPlace({ facts, cost, results })],
     ["limit", byLimit],
   );
   return {
@@ -122,27 +114,27 @@ export function toInputs(keySecret: string | undefined) {
     ),
     reserve: request,
     acquire: byLimit,
-    settle: object({
+    settle: objectInPlace({
       id,
-      cost: required(whole({ min: 0, max: UNITS_MAX, description: "What it really cost." })),
+      cost: required(units, "What it really cost."),
     }),
-    held: object({ id }),
+    held: objectInPlace({ id }),
     refund: eitherOf<RuleTarget & { cost?: number | undefined }, LimitRequest>(
-      ["rule", object({ ...ruleTarget, cost: grant })],
-      ["limit", object({ ...ownLimit, cost: grant })],
+      ["rule", objectInPlace({ ...ruleTarget, cost: grant })],
+      ["limit", objectInPlace({ ...ownLimit, cost: grant })],
     ),
     block: eitherOf<RuleTarget & { forMs: number | null }, LimitRequest & { forMs: number | null }>(
-      ["rule", object({ ...ruleTarget, forMs })],
-      ["limit", object({ ...ownLimit, forMs })],
+      ["rule", objectInPlace({ ...ruleTarget, forMs })],
+      ["limit", objectInPlace({ ...ownLimit, forMs })],
     ),
     target: eitherOf<RuleTarget, LimitRequest>(
-      ["rule", object(ruleTarget)],
-      ["limit", object(ownLimit)],
+      ["rule", objectInPlace(ruleTarget)],
+      ["limit", objectInPlace(ownLimit)],
     ),
-    explain: object({
+    explain: objectInPlace({
       facts,
       cost,
-      all: optional(flag("Whether rules that don't match are told of too. Default false.")),
+      all: optional(flag, "Whether rules that don't match are listed too. Default false."),
     }),
   };
 }
@@ -165,32 +157,30 @@ function eitherOf<A extends object, B extends object>(
 ): Shape<A | B> {
   const [other, another = other] = second.split(" or ");
   return {
+    what: "an object",
     schema: { anyOf: [a.schema, b.schema] },
-    read: (value) => {
-      if (!isRecord(value)) throw new InputError(`must be an object, got ${show(value)}`);
-      if (value[first] !== undefined) return a.read(value);
-      if (value[other] !== undefined || value[another] !== undefined) return b.read(value);
-      throw new InputError(`needs ${first} or ${second}, got ${seenFields(value)}`);
+    read: (value, spot) => {
+      if (!isRecord(value)) return spot.refuse("an object", value);
+      if (value[first] !== undefined) return a.read(value, spot);
+      if (value[other] !== undefined || value[another] !== undefined) return b.read(value, spot);
+      return spot.say(`needs ${first} or ${second}, got ${seenFields(value)}`);
     },
-    fieldOf: (name, value) => {
-      const isFirst = isRecord(value) && value[first] !== undefined;
-      return isFirst ? a.fieldOf?.(name, value) : b.fieldOf?.(name, value);
-    },
+    formOf: (value) => (isRecord(value) && value[first] !== undefined ? a : b),
   };
 }
 
 /** The requests are described, and each is read when its turn comes: a bad one fails alone. */
 function batchOf(request: Shape<unknown>): Shape<Batch> {
-  const what = `must be a list of 1 to ${BATCH_MAX} requests`;
   const list: Shape<readonly unknown[]> = {
+    what: `a list of 1 to ${BATCH_MAX} requests`,
     schema: { type: "array", items: request.schema, minItems: 1, maxItems: BATCH_MAX },
-    read: (value) => {
-      if (!Array.isArray(value)) throw new InputError(`${what}, got ${show(value)}`);
+    read: (value, spot) => {
+      if (!Array.isArray(value)) return spot.refuse(list.what, value);
       if (value.length >= 1 && value.length <= BATCH_MAX) return value;
-      throw new InputError(`${what}, got ${value.length}`);
+      return spot.say(`must be ${list.what}, got ${value.length}`);
     },
   };
-  return object({ requests: required(list) });
+  return objectInPlace({ requests: required(list) });
 }
 
 function seenFields(value: object): string {

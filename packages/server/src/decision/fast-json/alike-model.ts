@@ -1,8 +1,8 @@
 // The request that others are compared with: its bytes, where in them texts stand that may differ, and what was
 // read of it.
 
-import { InputError } from "../input-error.js";
-import type { Shape } from "../shape.js";
+import type { Fields, Shape } from "sluice/shapes";
+import { InputError, readInput } from "../input-error.js";
 import * as json from "./json-bytes.js";
 
 /** Longer requests are not compared with. */
@@ -47,7 +47,7 @@ export function toModel<T>(
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
     const holes = scan.texts.flatMap((text) => toHole(text, value, shape));
-    const request = shape.read(value);
+    const request = readInput(shape, value);
     return { bytes: json.viewOf(bytes), length: bytes.length, holes, request };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;
@@ -121,9 +121,18 @@ class Scan {
 /** The text as a hole, if its field is read by itself: what stands in a record or in a limit is not. */
 function toHole({ start, end, path }: FoundText, value: unknown, shape: Shape<unknown>): Hole[] {
   if (path.length > DEPTH_MAX) return [];
-  let found: Shape<unknown> | undefined = shape;
-  for (const name of path) found = found?.fieldOf?.(name, value);
+  let found = formOf(shape, value);
+  for (const name of path) {
+    const fields: Fields = found?.fields ?? {};
+    found = Object.hasOwn(fields, name) ? fields[name].shape : undefined;
+  }
   if (found === undefined) return [];
   const [outer, name] = path.length === 1 ? [undefined, path[0]] : path;
   return [{ start, end, name, outer, shape: found }];
+}
+
+/** Of a shape with several forms the one that the value has, whose own forms are looked at too. */
+function formOf(shape: Shape<unknown>, value: unknown): Shape<unknown> | undefined {
+  const form = shape.formOf?.(value);
+  return form === undefined ? shape : formOf(form, value);
 }

@@ -4,6 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../base/http/json.js";
+import { readInput } from "../input-error.js";
 import { BATCH_MAX, isBatch, toInputs } from "../verb-inputs.js";
 import { AlikeRequests } from "./alike.js";
 
@@ -24,8 +25,8 @@ function like(request: string): AlikeRequests<object> {
 /** What is read in the usual way; undefined if anything is wrong with it. */
 function readUsually(body: Buffer): object | readonly object[] | undefined {
   try {
-    const read = inputs.requestOrBatch.read(parseJson(body));
-    return isBatch(read) ? read.requests.map((one) => inputs.request.read(one)) : read;
+    const read = readInput(inputs.requestOrBatch, parseJson(body));
+    return isBatch(read) ? read.requests.map((one) => readInput(inputs.request, one)) : read;
   } catch {
     return undefined;
   }

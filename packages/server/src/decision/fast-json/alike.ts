@@ -3,8 +3,8 @@
 // parse JSON and look at every field is most of what a decision in a batch costs (bench service/batch). Whatever
 // is written in another way is left to those who do that.
 
-import { InputError } from "../input-error.js";
-import type { Shape } from "../shape.js";
+import type { Shape } from "sluice/shapes";
+import { InputError, readInput } from "../input-error.js";
 import { BATCH_MAX } from "../verb-inputs.js";
 import { type Hole, MODEL_BYTES_MAX, type Model, toModel } from "./alike-model.js";
 import * as json from "./json-bytes.js";
@@ -137,7 +137,7 @@ function withText<T extends object>(
 /** Undefined if it can't be used, which is told by who reads it in the usual way. */
 function readText(shape: Shape<unknown>, text: string): unknown {
   try {
-    return shape.read(text);
+    return readInput(shape, text);
   } catch (error) {
     if (error instanceof InputError) return undefined;
     throw error;

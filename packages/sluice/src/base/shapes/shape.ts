@@ -120,8 +120,8 @@ export function constant<const C extends string | number | boolean>(only: C): Sh
 }
 
 /** Any value at all; others look at it. `schema` says what they take. */
-export function anything(schema: JsonSchema = {}): Shape<unknown> {
-  return { what: "a value", schema, read: (value) => value };
+export function anything(schema: JsonSchema = {}): Shape<NonNullable<unknown> | null> {
+  return { what: "a value", schema, read: (value) => value as NonNullable<unknown> | null };
 }
 
 /** What a string has to be. */
