@@ -1,5 +1,5 @@
-// An adapter of one's own, for a server that has none: a request handler decides, the adapter moves things. Here it
-// stands in front of a protocol of lines: `GET /path` in, a status and the RateLimit fields out.
+// An adapter of your own, for a server without one: the request handler decides, the adapter moves requests and
+// responses. Here the server speaks a protocol of lines: `GET /path` in, a status and the RateLimit fields out.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -18,8 +18,8 @@ const server = createServer((socket) => {
   createInterface(socket).on("line", async (line) => {
     const [method, target] = line.split(" ");
     const peer = socket.remoteAddress;
-    const view = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
-    const handled = await requestHandler.enter(view);
+    const request = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
+    const handled = await requestHandler.handle(request);
     const status = handled.refusal?.status ?? 200;
     socket.write(`${status} ${handled.lines}`);
     await handled.finish({ status }); // Settles what is held, once; nothing here is.

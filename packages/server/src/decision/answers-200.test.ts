@@ -69,7 +69,7 @@ describe("check by facts", () => {
     const gateway = createRequestHandler(keyed.core.policy, { identity });
     const headers = { "x-api-key": "secret-key" };
     const request = { method: "GET", url: "/", headers, socket: { remoteAddress: "203.0.113.9" } };
-    await gateway.enter(new NodeHttpRequest(request as never));
+    await gateway.handle(new NodeHttpRequest(request as never));
     const { body } = await keyed.post("/v1/check", {
       facts: { method: "GET", path: "/", apiKey: "secret-key" },
     });

@@ -17,7 +17,7 @@ import { ServerError, show } from "../base/errors.js";
 import { isLoopback } from "../base/http/loopback.js";
 import { type Problem, toProblemBody, toRawProblem } from "../base/http/problem.js";
 import { sendReply } from "../base/http/send-reply.js";
-import { TrustedPeers } from "../base/http/trusted-peers.js";
+import { TrustedProxies } from "../base/http/trusted-proxies.js";
 import { isUpstreamHost } from "../base/http/web-page.js";
 import type { Core } from "../core/core.js";
 import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
@@ -49,7 +49,7 @@ export function toRawAnswer(problem: Problem, variant: Variant): string {
 export class ForwardAuth {
   readonly #core: Core;
   readonly #requestHandlers: Readonly<Record<Variant, RequestHandler>>;
-  readonly #trusted: TrustedPeers;
+  readonly #trusted: TrustedProxies;
   readonly #clientAddress: IdentityOptions["clientAddress"];
   #hasWarned = false;
 
@@ -64,7 +64,7 @@ export class ForwardAuth {
         onError,
       });
     this.#requestHandlers = { forwarded: openFor("forwarded"), nginx: openFor("nginx") };
-    this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
+    this.#trusted = new TrustedProxies(identity.trustedProxies ?? []);
     this.#clientAddress = identity.clientAddress;
   }
 
@@ -73,14 +73,14 @@ export class ForwardAuth {
     const startMs = readMs();
     const finish = (handled: HandledRequest) => {
       const ms = readMs() - startMs;
-      this.#send(exchange, view as ForwardedRequest, variant, handled, ms);
+      this.#send(exchange, request as ForwardedRequest, variant, handled, ms);
     };
-    let view: ForwardedRequest | undefined;
+    let request: ForwardedRequest | undefined;
     try {
       this.#mustBeTrusted(exchange.peer);
       this.#mustBeAProxy(exchange);
-      view = new ForwardedRequest(exchange, variant, this.#clientAddress);
-      const passed = this.#requestHandlers[variant].enter(view);
+      request = new ForwardedRequest(exchange, variant, this.#clientAddress);
+      const passed = this.#requestHandlers[variant].handle(request);
       if (passed instanceof HandledRequest) finish(passed);
       else passed.then(finish).catch((error) => this.#fail(exchange, error, variant));
     } catch (error) {

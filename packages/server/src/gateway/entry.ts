@@ -52,16 +52,16 @@ export class Entry {
 
   #decide(exchange: Exchange, path: string): void {
     const startMs = readMs();
-    let entered: HandledRequest | Promise<HandledRequest>;
+    let handling: HandledRequest | Promise<HandledRequest>;
     try {
-      entered = this.#host.requestHandler.enter(new GatewayHttpRequest(exchange, this.#host));
+      handling = this.#host.requestHandler.handle(new GatewayHttpRequest(exchange, this.#host));
     } catch (error) {
       this.#fail(exchange, error);
       return;
     }
-    if (entered instanceof HandledRequest) this.#goOn(exchange, path, entered, startMs);
+    if (handling instanceof HandledRequest) this.#goOn(exchange, path, handling, startMs);
     else {
-      entered.then(
+      handling.then(
         (handled) => this.#goOn(exchange, path, handled, startMs),
         (error) => this.#fail(exchange, error),
       );

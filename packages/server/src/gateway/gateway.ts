@@ -11,7 +11,7 @@ import {
 import { type CancelTimer, every } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
-import { TrustedPeers } from "../base/http/trusted-peers.js";
+import { TrustedProxies } from "../base/http/trusted-proxies.js";
 import { toReloadLog } from "../base/tls-files.js";
 import { createTlsServer, type TlsServer } from "../base/tls-server.js";
 import type { GatewayConfig, RouteConfig } from "../config/config.js";
@@ -50,7 +50,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   readonly #listen: GatewayConfig["listen"];
   readonly #routes: Routes;
   readonly #upstreams = new Map<string, Upstream>();
-  readonly #trusted: TrustedPeers;
+  readonly #trusted: TrustedProxies;
   readonly #server: Http1Server;
   readonly #tls: TlsServer | undefined;
   readonly #entry: Entry;
@@ -82,7 +82,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
       }
       this.#upstreams.set(name, made);
     }
-    this.#trusted = new TrustedPeers(identity.trustedProxies ?? []);
+    this.#trusted = new TrustedProxies(identity.trustedProxies ?? []);
     this.#entry = new Entry(this);
     this.#tls = toTlsServer(gateway, telemetry);
     this.#server = new Http1Server(toBounds(gateway), this, this.#tls?.server);

@@ -154,7 +154,7 @@ describe("in the library", () => {
   const behindForwarded = createRequestHandler(policy, { identity: FORWARDED });
 
   async function ask({ path = "/", fields = {}, body }: Sent): Promise<void> {
-    const view: HttpRequest = {
+    const request: HttpRequest = {
       method: "POST",
       target: path,
       headers: fields,
@@ -162,7 +162,7 @@ describe("in the library", () => {
       raw: {},
       readBody: () => (body === undefined ? undefined : { username: readUsername(body) }),
     };
-    await (fields.forwarded === undefined ? listener : behindForwarded).enter(view);
+    await (fields.forwarded === undefined ? listener : behindForwarded).handle(request);
   }
 
   function readUsername(body: string): unknown {

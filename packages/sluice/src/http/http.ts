@@ -6,7 +6,7 @@
  */
 
 export type * from "./adapter-types.js";
-export { NodeHttpRequest, sendReply } from "./adapters/node/node-exchange.js";
+export { NodeHttpRequest, sendNodeReply } from "./adapters/node/node-exchange.js";
 export { joinHead } from "./adapters/node/response-head.js";
 export { HandledRequest } from "./handler/handled-request.js";
 export type { RequestHandler } from "./handler/handler.js";

@@ -1,6 +1,6 @@
-// Request handlers to fixed windows, as express-rate-limit and @fastify/rate-limit have them: so many requests in
-// each window. Where a function chooses the numbers for each request, each pair of numbers is a rule of
-// its own: one caller under two of them has two counters, and neither clips what the other one counted.
+// Request handlers with fixed windows, as in express-rate-limit and @fastify/rate-limit: so many requests in each
+// window. If a function chooses the numbers for each request, each pair of numbers is a rule of its own: a caller
+// under two of them has two counters, and neither clips what the other one counted.
 
 import { UNITS_MAX } from "../../algorithms/numbers.js";
 import { BoundedMap } from "../../base/bounded-map.js";
@@ -19,10 +19,10 @@ export interface WindowSize {
   readonly windowMs: number;
 }
 
-/** Everything that a request handler is told, but the limit. */
+/** The options of a request handler without its limit. */
 export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
-/** A limit holds at least one unit; where 0 is asked for, each request costs two. */
+/** A limit holds at least one unit; to refuse every request, each costs two. */
 const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
 
 /** A request handler with these numbers. The window of a key starts with its first request. */
@@ -36,49 +36,47 @@ export function toWindowHandler<Raw>(
   return toRequestHandler(site, { ...options, ...(limit === 0 ? REFUSE_ALL : {}), limit: window });
 }
 
-/** Other limiters know Infinity as "no limit": more than can be counted is as many as can be. */
+/** In other limiters Infinity means "no limit": here it is the largest number that can be counted. */
 function toLimit(site: OptionSite, limit: number): number {
   const isCount = Number.isInteger(limit) || limit === Number.POSITIVE_INFINITY;
   if (isCount && limit >= 0) return Math.min(limit, UNITS_MAX);
   refuse(site, `a limit must be a whole number from 0, got ${show(limit)}`);
 }
 
-/** So many pairs of numbers are kept ready; beyond it the one that was made first is made anew. */
-const DOORS_MAX = 1_000;
+/** How many request handlers are kept. Beyond that, the oldest is dropped and made again when it is needed. */
+const HANDLERS_MAX = 1_000;
 
 /** The request handlers of one limiter, made when their numbers are first asked for. */
 export class WindowHandlers<Raw> {
   readonly #site: OptionSite;
   readonly #options: WindowOptions<Raw>;
-  readonly #requestHandlers = new BoundedMap<string, RequestHandler>(DOORS_MAX);
+  readonly #handlers = new BoundedMap<string, RequestHandler>(HANDLERS_MAX);
 
   constructor(site: OptionSite, options: WindowOptions<Raw>) {
     this.#site = site;
-    // One store for all: a request handler that is made anew finds what it has counted.
+    // One store for all, so that a request handler that is made again finds its counters.
     this.#options = { ...options, store: options.store ?? memoryStore() };
   }
 
-  /** The request handler of these numbers. Throws if they are no limit. */
+  /** The request handler of these numbers. Throws if they are not a valid limit. */
   of(size: WindowSize): RequestHandler {
     const limit = toLimit(this.#site, size.limit);
     const numbers = `${limit}-${size.windowMs}`;
-    const known = this.#requestHandlers.get(numbers);
+    const known = this.#handlers.get(numbers);
     if (known !== undefined) return known;
     const name = toRuleId(`${this.#options.name ?? "default"}-${numbers}`);
     const requestHandler = toWindowHandler(this.#site, { ...this.#options, name }, size);
-    this.#requestHandlers.set(numbers, requestHandler);
+    this.#handlers.set(numbers, requestHandler);
     return requestHandler;
   }
 
-  /** Those that were asked for lately. */
+  /** Those that are kept. */
   all(): RequestHandler[] {
-    return [...this.#requestHandlers].map(([, requestHandler]) => requestHandler);
+    return [...this.#handlers].map(([, requestHandler]) => requestHandler);
   }
 
-  /** Lets go of all request handlers. */
+  /** Closes all request handlers. */
   async close(): Promise<void> {
-    await Promise.all(
-      [...this.#requestHandlers].map(([, requestHandler]) => requestHandler.close()),
-    );
+    await Promise.all([...this.#handlers].map(([, requestHandler]) => requestHandler.close()));
   }
 }

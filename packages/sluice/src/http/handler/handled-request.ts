@@ -1,5 +1,5 @@
-// A handled request: what a request handler answered to one request, and the request's way on from there: waiting, going
-// on, ending. Handlers see it as the info on their request.
+// A handled request: what was decided about one request, and what follows: waiting, going on, ending. Handlers of
+// the application see it as the info on their request.
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
@@ -9,7 +9,7 @@ import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
 import type { Wait } from "./delays.js";
 
-/** What a handler can learn and say about the limits of its request. */
+/** What a handler of the application can read and say about the limits of its request. */
 export interface RateLimitInfo {
   readonly decision: PolicyDecision;
   /** Of the limit that binds; Infinity if no rule matched. */
@@ -32,9 +32,9 @@ export interface HandledRequestHost {
   isRefused(request: unknown): boolean;
 }
 
-/** What a request handler answers to a request. */
+/** A request that a request handler decided. */
 export class HandledRequest implements RateLimitInfo {
-  /** The RateLimit fields, for every response: a line for each, with its end. */
+  /** The RateLimit headers of the response: one line for each, each ending in CRLF. */
   readonly lines: string;
   /** The response to send instead of going on; undefined if the request may go on. */
   readonly refusal: Refusal | undefined;
@@ -61,7 +61,7 @@ export class HandledRequest implements RateLimitInfo {
     this.#cost = undefined;
   }
 
-  /** Made when somebody asks for it, of a request that went the short way. */
+  /** Made on demand for a request that took the short path. */
   get decision(): PolicyDecision {
     const decided = this.#decided;
     if (decided instanceof PolicyDecision) return decided;
@@ -95,17 +95,16 @@ export class HandledRequest implements RateLimitInfo {
   }
 
   /**
-   * Waits for the request's slot. True when it may go on, at once if it need not wait; false if
-   * `finish` was called before: its client is gone. Never rejects.
+   * Waits for the delay. True when the request may go on, immediately if there is no delay; false if
+   * `finish` was called meanwhile, because the client is gone. Never rejects.
    */
   waited(): MaybePromise<boolean> {
     return this.#wait === undefined ? true : this.#wait.over;
   }
 
   /**
-   * Ends the request: settles what it holds, or gives it back if it never went on because its client
-   * left while it waited or another request handler refused it. Once, later calls do nothing. Never throws or
-   * rejects.
+   * Ends the request: settles what it holds, or gives it back if the request never went on, because its client
+   * left while it waited or another request handler refused it. Later calls do nothing. Never throws or rejects.
    */
   finish(end: RequestEnd): MaybePromise<void> {
     const cost = this.#cost;
@@ -115,7 +114,7 @@ export class HandledRequest implements RateLimitInfo {
   #end(end: RequestEnd, cost: number | undefined): MaybePromise<void> {
     const hasLeft = this.#wait?.stop() === true;
     if (hasLeft || this.#host.isRefused(this.#request)) {
-      // Who came after one that waited was told its turn by that one's slot.
+      // Requests after one that waited were given their delays in line behind it.
       return this.#wait === undefined ? this.decision.cancel() : this.decision.abandon();
     }
     if (cost === undefined) return this.decision.finish(end);

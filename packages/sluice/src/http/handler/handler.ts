@@ -1,5 +1,5 @@
-// A request handler: where requests come in, whatever the framework. It reads the facts, asks the policy and says
-// what the response carries; the adapter only moves these between its framework and here.
+// The request handler decides one HTTP request, whatever the framework. It reads the facts, asks the policy and says
+// what the response carries; an adapter only moves these between its framework and here.
 
 import { wallMsOf } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
@@ -25,9 +25,9 @@ import type { HttpSetup } from "./http-options.js";
 import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
 import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
 
-// Requests that hold something of a request handler, and those of them that another request handler of this process refused: what
-// the first counts by the response must not count the other's. Nothing else is remembered: entries of a weak
-// set cost more than a refusal does (bench service/reject).
+// Requests that hold something of one request handler, and those of them that another one in this process refused:
+// if the first counts by the response, it must not count the other's refusal. Nothing else is remembered, because
+// an entry of a weak set costs more than a refusal does (bench service/reject).
 const heldRequests = new WeakSet<object>();
 const refusedRequests = new WeakSet<object>();
 
@@ -39,14 +39,14 @@ export class RequestHandler implements HandledRequestHost {
   readonly #prepare: Prepare | undefined;
   readonly #fields: FieldWriter;
   readonly #refusals: RefusalWriter;
-  readonly #room: WaitingRoom;
+  readonly #waiting: WaitingRoom;
   readonly #endpoint: RateLimitEndpoint;
   /** Present if the policy is the request handler's own. */
   readonly #release: (() => void) | undefined;
-  /** Whether a function in code says by what requests are counted: nothing else has to be found out. */
+  /** Whether a function in code returns the key: nothing else has to be identified. */
   readonly #isKeyed: boolean;
 
-  /** @param simple - Of the simple case: what functions in code are asked first. The policy is the request handler's own. */
+  /** @param simple - For limits in code: the functions to call first. The policy then belongs to the request handler. */
   constructor(policy: Policy, setup: HttpSetup, simple?: Omit<SimplePolicy, "policy">) {
     this.policy = policy;
     this.#setup = setup;
@@ -59,7 +59,7 @@ export class RequestHandler implements HandledRequestHost {
       partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
     this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
     this.#refusals = new RefusalWriter(setup.body, (error) => this.onError(error));
-    this.#room = new WaitingRoom(clock, setup.delayedMax);
+    this.#waiting = new WaitingRoom(clock, setup.delayedMax);
     const { retryAfterJitterMs: jitterMsMax, random } = setup;
     this.#endpoint = new RateLimitEndpoint(clock, { jitterMsMax, random });
   }
@@ -68,31 +68,33 @@ export class RequestHandler implements HandledRequestHost {
    * Decides a request. Throws or rejects with what the framework's error handling has to see: an error
    * of a store under `onStoreFailure: "throw"`, or of a function in code.
    */
-  enter(view: HttpRequest): MaybePromise<HandledRequest> {
+  handle(request: HttpRequest): MaybePromise<HandledRequest> {
     const prepare = this.#prepare;
-    if (prepare === undefined) return this.#admit(view, undefined);
-    return andThen(prepare(view.raw, view.context), (attributes) =>
-      attributes === undefined ? this.#passUncounted(view) : this.#admit(view, attributes),
+    if (prepare === undefined) return this.#admit(request, undefined);
+    return andThen(prepare(request.raw, request.context), (attributes) =>
+      attributes === undefined ? this.#passUncounted(request) : this.#admit(request, attributes),
     );
   }
 
   /**
    * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
-   * rule; fails as `enter` does.
+   * rule; fails as `handle` does.
    */
-  status(view: HttpRequest): MaybePromise<Reply> {
+  status(request: HttpRequest): MaybePromise<Reply> {
     const prepare = this.#prepare;
-    if (prepare === undefined) return this.#toStatus(view, undefined);
-    return andThen(prepare(view.raw, view.context), (attributes) =>
-      attributes === undefined ? toStatusReply([]) : this.#toStatus(view, attributes),
+    if (prepare === undefined) return this.#toStatus(request, undefined);
+    return andThen(prepare(request.raw, request.context), (attributes) =>
+      attributes === undefined ? toStatusReply([]) : this.#toStatus(request, attributes),
     );
   }
 
-  /** What a request would be answered. Charges nothing; fails as `enter` does. */
-  peek(view: HttpRequest): MaybePromise<PolicyDecision> {
-    const shown = this.#identity.read(view);
-    return andThen(this.#prepare?.(view.raw, view.context), (attributes) =>
-      andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => this.policy.peek(facts)),
+  /** What a request would be answered. Charges nothing; fails as `handle` does. */
+  peek(request: HttpRequest): MaybePromise<PolicyDecision> {
+    const shown = this.#identity.read(request);
+    return andThen(this.#prepare?.(request.raw, request.context), (attributes) =>
+      andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) =>
+        this.policy.peek(facts),
+      ),
     );
   }
 
@@ -111,13 +113,13 @@ export class RequestHandler implements HandledRequestHost {
     });
   }
 
-  #toStatus(view: HttpRequest, attributes: Attributes | undefined): MaybePromise<Reply> {
-    const shown = this.#identity.read(view);
+  #toStatus(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<Reply> {
+    const shown = this.#identity.read(request);
     // Before a token is verified, where possible, so that a refusal is cheap.
     const caller = keyOf(attributes) ?? this.#addressOf(shown);
     const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
     if (refused !== undefined) return refused;
-    return andThen(this.#identify(view, shown, attributes, NO_BODY), (facts) => {
+    return andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) => {
       const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
       return late ?? andThen(this.policy.state(facts), toStatusReply);
     });
@@ -128,7 +130,7 @@ export class RequestHandler implements HandledRequestHost {
     return ip === undefined ? undefined : toClientAddress(ip, this.policy.rules);
   }
 
-  /** Lets go of the policy, if the request handler made it. */
+  /** Closes the policy, if it belongs to the request handler. */
   async close(): Promise<void> {
     if (this.#release === undefined) return;
     this.#release();
@@ -143,39 +145,40 @@ export class RequestHandler implements HandledRequestHost {
     return isObject(request) && refusedRequests.has(request);
   }
 
-  /** Tells the user of an error that no request waits for. What is thrown there is dropped. */
+  /** Reports an error that no request waits for. What the callback throws is dropped. */
   onError(error: unknown): void {
     tell(() => this.#setup.onError?.(error));
   }
 
-  #admit(view: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
-    const short = attributes === undefined ? this.#admitShortly(view) : undefined;
+  #admit(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
+    const short = attributes === undefined ? this.#admitShortly(request) : undefined;
     if (short !== undefined) return short;
-    const shown = this.#identity.read(view);
-    const options = this.#toOptions(view, shown, attributes);
+    const shown = this.#identity.read(request);
+    const options = this.#toOptions(request, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
-    if (decided instanceof PolicyDecision) return this.#toHandledRequest(view, decided);
-    return decided.then((decision) => this.#toHandledRequest(view, decision));
+    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided);
+    return decided.then((decision) => this.#toHandledRequest(request, decision));
   }
 
   /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
-  #admitShortly(view: HttpRequest): MaybePromise<HandledRequest> | undefined {
+  #admitShortly(request: HttpRequest): MaybePromise<HandledRequest> | undefined {
     const way = shortWayOf(this.policy);
     if (way === undefined || this.#setup.requestId !== undefined) return undefined;
-    const ip = this.#identity.addressOf(view);
+    const ip = this.#identity.addressOf(request);
     const answer = ip === undefined ? undefined : way.decide(ip);
     if (answer === undefined) return undefined;
-    if (answer instanceof SingleRuleAnswer) return this.#toShortHandled(view, answer);
-    return answer.then((late) => this.#toShortHandled(view, late));
+    if (answer instanceof SingleRuleAnswer) return this.#toShortHandled(request, answer);
+    return answer.then((late) => this.#toShortHandled(request, late));
   }
 
-  #toShortHandled(view: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
+  #toShortHandled(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
     // A fallback knows less about the limit than the short form of the fields shows.
-    if (!allowed || source === "fallback") return this.#toHandledRequest(view, answer.toDecision());
+    if (!allowed || source === "fallback")
+      return this.#toHandledRequest(request, answer.toDecision());
     return new HandledRequest(
       this,
-      view.raw,
+      request.raw,
       answer,
       this.#fields.writeOne(answer),
       undefined,
@@ -185,72 +188,76 @@ export class RequestHandler implements HandledRequestHost {
 
   /** None, and so nothing made, for requests that are decided by what they show. */
   #toOptions(
-    view: HttpRequest,
+    request: HttpRequest,
     shown: RequestFacts,
     attributes: Attributes | undefined,
   ): AdmitOptions | undefined {
     const identify =
       this.#isKeyed || !this.policy.needsIdentity
         ? undefined
-        : (needs: RequestNeeds) => this.#identify(view, shown, attributes, needs);
+        : (needs: RequestNeeds) => this.#identify(request, shown, attributes, needs);
     const { requestId: idOf } = this.#setup;
-    const requestId = idOf === undefined ? undefined : toRequestId(idOf(view.raw));
+    const requestId = idOf === undefined ? undefined : toRequestId(idOf(request.raw));
     if (identify === undefined && requestId === undefined) return undefined;
     return { identify, requestId };
   }
 
   #identify(
-    view: HttpRequest,
+    request: HttpRequest,
     shown: RequestFacts,
     attributes: Attributes | undefined,
     needs: RequestNeeds,
   ): MaybePromise<Facts> {
-    return andThen(this.#identity.identify(view, shown, needs), (known) =>
+    return andThen(this.#identity.identify(request, shown, needs), (known) =>
       withAttributes(known, attributes),
     );
   }
 
-  #toHandledRequest(view: HttpRequest, decision: PolicyDecision): HandledRequest {
-    if (decision.allowed && decision.delayMs === 0) return this.#passNow(view, decision);
-    if (!decision.allowed) return this.#refuse(view, decision, decision.waitMs);
-    const wait = this.#room.enter(decision.delayMs);
-    if (wait === undefined) return this.#turnAway(view, decision);
-    return this.#passNow(view, decision, wait);
+  #toHandledRequest(request: HttpRequest, decision: PolicyDecision): HandledRequest {
+    if (decision.allowed && decision.delayMs === 0) return this.#passNow(request, decision);
+    if (!decision.allowed) return this.#refuse(request, decision, decision.waitMs);
+    const wait = this.#waiting.enter(decision.delayMs);
+    if (wait === undefined) return this.#turnAway(request, decision);
+    return this.#passNow(request, decision, wait);
   }
 
-  #passNow(view: HttpRequest, decision: PolicyDecision, wait?: Wait): HandledRequest {
+  #passNow(request: HttpRequest, decision: PolicyDecision, wait?: Wait): HandledRequest {
     const lines = this.#fields.write(decision, undefined);
-    const handled = new HandledRequest(this, view.raw, decision, lines, undefined, wait);
-    if (handled.isHeld && isObject(view.raw)) heldRequests.add(view.raw);
+    const handled = new HandledRequest(this, request.raw, decision, lines, undefined, wait);
+    if (handled.isHeld && isObject(request.raw)) heldRequests.add(request.raw);
     return handled;
   }
 
-  #passUncounted(view: HttpRequest): HandledRequest {
+  #passUncounted(request: HttpRequest): HandledRequest {
     const decision = new PolicyDecision(this.policy.version, [], undefined);
-    return new HandledRequest(this, view.raw, decision, "", undefined, undefined);
+    return new HandledRequest(this, request.raw, decision, "", undefined, undefined);
   }
 
-  /** No room to wait in: the slot that the request would have had tells it when to come back. */
-  #turnAway(view: HttpRequest, decision: PolicyDecision): HandledRequest {
+  /** Too many requests wait already: this one is refused, with its delay as the time to retry. */
+  #turnAway(request: HttpRequest, decision: PolicyDecision): HandledRequest {
     const { delayMs } = decision;
     decision.cancel();
     for (const charge of chargesOf(decision)) refuseIfDelayed(charge);
-    return this.#refuse(view, decision, delayMs);
+    return this.#refuse(request, decision, delayMs);
   }
 
-  #refuse(view: HttpRequest, decision: PolicyDecision, waitMs: number | undefined): HandledRequest {
-    const { raw } = view;
+  #refuse(
+    request: HttpRequest,
+    decision: PolicyDecision,
+    waitMs: number | undefined,
+  ): HandledRequest {
+    const { raw } = request;
     const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
     const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
     const lines = this.#fields.write(decision, retry);
-    const refusal = this.#refusals.write(decision, retry, view, this.#missingOf(decision));
+    const refusal = this.#refusals.write(decision, retry, request, this.#missingOf(decision));
     const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined);
     if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
-    this.#tellRefused(handled, raw);
+    this.#notifyRefused(handled, raw);
     return handled;
   }
 
-  /** What the request lacks; undefined if that is not why it is refused, or the rule is not to be named. */
+  /** What the request lacks; undefined if that is not why it is refused, or if the rule is hidden. */
   #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
     if (reason !== "identity" || ruleId === undefined || this.#isKeyed) return undefined;
     const rule = this.policy.ruleOf(ruleId);
@@ -258,7 +265,7 @@ export class RequestHandler implements HandledRequestHost {
     return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }
 
-  #tellRefused(handled: HandledRequest, raw: unknown): void {
+  #notifyRefused(handled: HandledRequest, raw: unknown): void {
     const { onRefused } = this.#setup;
     if (onRefused === undefined) return;
     tell(
@@ -272,19 +279,19 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Who asks, if no address is known. Callers without any name share one limit. */
+/** The caller, if no address is known. Callers without any identity share one limit. */
 function namedCaller({ user, apiKey, tenant }: Facts): string {
   return user ?? apiKey ?? tenant ?? "";
 }
 
-/** Who asks how it stands sends no body. */
+/** A request for the status has no body to read. */
 const NO_BODY: RequestNeeds = { body: false };
 
-/** Anything else would be the same id for all requests, of which only the first would count. */
+/** Any other value could be the same id for all requests, of which only the first would count. */
 function toRequestId(answer: unknown): string | undefined {
   if (answer === undefined || (typeof answer === "string" && answer !== "")) return answer;
   drop(answer);
-  const seen = `requestId must return a text or undefined, at once, got ${show(answer)}`;
+  const seen = `requestId must return a string or undefined, not a promise; got ${show(answer)}`;
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 

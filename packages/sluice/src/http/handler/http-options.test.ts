@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { requestHandlerOf, SITE } from "../../../test/door-stand.js";
+import { requestHandlerOf, SITE } from "../../../test/handler-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { type HttpOptions, toRequestHandler } from "./http-options.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestHandlerOf, START_MS, viewOf } from "../../../test/door-stand.js";
+import { requestHandlerOf, requestOf, START_MS } from "../../../test/handler-stand.js";
 import { RemoteStore } from "../../../test/remote-store.js";
 import {
   concurrency,
@@ -75,7 +75,7 @@ describe("the short way of one rule by address", () => {
     expect(shortWayOf(long.requestHandler.policy)).toBeUndefined();
     for (let i = 0; i < 60; i++) {
       const peer = PEERS[(i * 7) % PEERS.length];
-      expect(seen(short.enter({ peer }))).toEqual(seen(long.enter({ peer })));
+      expect(seen(short.handle({ peer }))).toEqual(seen(long.handle({ peer })));
       short.clock.advance(130 * (i % 5));
       long.clock.advance(130 * (i % 5));
     }
@@ -98,9 +98,9 @@ describe("the short way of one rule by address", () => {
       expect(shortWayOf(short.requestHandler.policy)).toBeDefined();
       for (let i = 0; i < 120; i++) {
         if (i === 60) for (const store of [shortStore, longStore]) store.failing.add("decide");
-        const view = viewOf({ peer: PEERS[(i * 7) % PEERS.length] });
-        expect(seen(await short.requestHandler.enter(view))).toEqual(
-          seen(await long.requestHandler.enter(view)),
+        const request = requestOf({ peer: PEERS[(i * 7) % PEERS.length] });
+        expect(seen(await short.requestHandler.handle(request))).toEqual(
+          seen(await long.requestHandler.handle(request)),
         );
         short.clock.advance(230 * (i % 7));
         long.clock.advance(230 * (i % 7));
@@ -115,7 +115,7 @@ describe("the short way of one rule by address", () => {
     const rules = [{ id: "r", limit: three, onStoreFailure: "throw" }];
     const { requestHandler } = requestHandlerOf(rules, {}, { store });
     expect(shortWayOf(requestHandler.policy)).toBeDefined();
-    await expect((async () => requestHandler.enter(viewOf()))()).rejects.toThrow();
+    await expect((async () => requestHandler.handle(requestOf()))()).rejects.toThrow();
   });
 
   it("leaves to the long one what an address does not decide", () => {
@@ -160,43 +160,43 @@ describe("the short way of one rule by address", () => {
 
   it("goes by the rules in force, and ends with the policy", async () => {
     const store = memoryStore();
-    const { requestHandler, enter } = requestHandlerOf([{ id: "r", limit: three }], {}, { store });
+    const { requestHandler, handle } = requestHandlerOf([{ id: "r", limit: three }], {}, { store });
     const { policy } = requestHandler;
-    expect(enter().remaining).toBe(2);
+    expect(handle().remaining).toBe(2);
     policy.disable("r");
-    expect(enter().limit).toBe(Number.POSITIVE_INFINITY);
+    expect(handle().limit).toBe(Number.POSITIVE_INFINITY);
     policy.enable("r");
-    expect(enter().remaining).toBe(1);
+    expect(handle().remaining).toBe(1);
     policy.replace(parseRules({ version: 1, rules: [{ id: "r", limit: "5/minute" }] }));
-    expect(enter().limit).toBe(5);
+    expect(handle().limit).toBe(5);
     await policy.block("r", "ip:203.0.113.10", 10_000);
-    expect(enter().refusal?.status).toBe(429);
+    expect(handle().refusal?.status).toBe(429);
     await policy.close();
-    expect(() => enter()).toThrow("used after it was closed: this policy");
+    expect(() => handle()).toThrow("used after it was closed: this policy");
   });
 
   it("charges a request once where its decision is looked at twice", () => {
-    const { enter } = requestHandlerOf([{ id: "r", limit: three }]);
-    const handled = enter();
+    const { handle } = requestHandlerOf([{ id: "r", limit: three }]);
+    const handled = handle();
     expect(handled.decision).toBe(handled.decision);
     expect(handled.decision.remaining).toBe(2);
-    expect(enter().remaining).toBe(1);
+    expect(handle().remaining).toBe(1);
   });
 
   it("makes a request count once where it has an id", () => {
-    const { enter } = requestHandlerOf([{ id: "r", limit: three }], {
+    const { handle } = requestHandlerOf([{ id: "r", limit: three }], {
       requestId: () => "the same",
     });
-    expect([enter().remaining, enter().remaining]).toEqual([2, 2]);
+    expect([handle().remaining, handle().remaining]).toEqual([2, 2]);
   });
 
   it("tells of keys that never come back", () => {
     const kinds: string[] = [];
     const onEvent = ({ kind }: { kind: string }) => void kinds.push(kind);
     const limit = fixedWindow({ limit: 3, windowMs: 1_000 });
-    const { enter, clock } = requestHandlerOf([{ id: "r", limit }], {}, { onEvent });
+    const { handle, clock } = requestHandlerOf([{ id: "r", limit }], {}, { onEvent });
     for (let i = 0; i < 40_000; i++) {
-      enter({ peer: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` });
+      handle({ peer: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` });
       if (i % 10 === 0) clock.advance(1);
     }
     expect(kinds).toEqual(["useless-rule"]);

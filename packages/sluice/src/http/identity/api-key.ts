@@ -19,13 +19,14 @@ export interface ApiKeyPlaces {
  */
 export function readApiKey(
   places: ApiKeyPlaces | undefined,
-  view: HttpRequest,
+  request: HttpRequest,
 ): string | undefined {
   if (places === undefined) return undefined;
   const keys = new Set<string>();
-  if (places.header !== undefined) addLines(keys, view.headers[places.header]);
-  if (places.scheme !== undefined) addCredentials(keys, view.headers.authorization, places.scheme);
-  if (places.query !== undefined) addQuery(keys, view.target, places.query);
+  if (places.header !== undefined) addLines(keys, request.headers[places.header]);
+  if (places.scheme !== undefined)
+    addCredentials(keys, request.headers.authorization, places.scheme);
+  if (places.query !== undefined) addQuery(keys, request.target, places.query);
   if (keys.size !== 1) return undefined;
   const [key] = keys;
   return hashSecret(key, places.keySecret);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { viewOf } from "../../../test/http/view.js";
+import { requestOf } from "../../../test/http/http-request.js";
 import { HOPS_MAX } from "./client-address.js";
 import type { HttpRequest } from "./http-request.js";
 import { type IdentityOptions, toIdentity } from "./identity.js";
@@ -13,7 +13,7 @@ function ipOf(
   options: IdentityOptions = PROXIES,
   from: string | undefined = peer,
 ): string | undefined {
-  return toIdentity(options).read(viewOf({ headers, peer: from })).ip;
+  return toIdentity(options).read(requestOf({ headers, peer: from })).ip;
 }
 
 describe("the client's address by X-Forwarded-For", () => {
@@ -76,7 +76,7 @@ describe("the client's address by X-Forwarded-For", () => {
     const identity = toIdentity(PROXIES);
     const headers = { "x-forwarded-for": "203.0.113.7" };
     const peers = [peer, "198.51.100.9", peer, "198.51.100.9", "198.51.100.9", "127.0.0.1"];
-    const clients = peers.map((from) => identity.read(viewOf({ headers, peer: from })).ip);
+    const clients = peers.map((from) => identity.read(requestOf({ headers, peer: from })).ip);
     const real = "203.0.113.7";
     expect(clients).toEqual([real, "198.51.100.9", real, "198.51.100.9", "198.51.100.9", real]);
   });
@@ -194,23 +194,23 @@ describe("the client's address by other means", () => {
     ["null", () => null],
   ])("is refused if a function says %s", (_what, clientAddress) => {
     const identity = toIdentity({ clientAddress: clientAddress as never });
-    expect(() => identity.read(viewOf({})).ip).toThrow(
+    expect(() => identity.read(requestOf({})).ip).toThrow(
       "clientAddress must return a text or undefined, at once",
     );
   });
 
   it("is what a function says of the framework's own request", () => {
     const options: IdentityOptions<{ ip: string }> = { clientAddress: (raw) => raw.ip };
-    const view = viewOf({ peer, raw: { ip: "203.0.113.7" } });
-    expect(toIdentity(options).read(view).ip).toBe("203.0.113.7");
+    const request = requestOf({ peer, raw: { ip: "203.0.113.7" } });
+    expect(toIdentity(options).read(request).ip).toBe("203.0.113.7");
   });
 
   it("is found behind a peer without an address only if that is trusted", () => {
     const headers = { "x-forwarded-for": "203.0.113.7" };
     const trusting = { trustedProxies: ["unaddressed"] };
-    expect(toIdentity(trusting).read(viewOf({ headers })).ip).toBe("203.0.113.7");
-    expect(toIdentity(trusting).read(viewOf({})).ip).toBeUndefined();
-    expect(toIdentity(PROXIES).read(viewOf({ headers })).ip).toBeUndefined();
+    expect(toIdentity(trusting).read(requestOf({ headers })).ip).toBe("203.0.113.7");
+    expect(toIdentity(trusting).read(requestOf({})).ip).toBeUndefined();
+    expect(toIdentity(PROXIES).read(requestOf({ headers })).ip).toBeUndefined();
   });
 });
 
@@ -226,7 +226,7 @@ describe("a proxy that nobody named", () => {
     try {
       const identity = toIdentity(options);
       for (let i = 0; i < 3; i++) {
-        expect(identity.read(viewOf({ peer, headers: forwarded })).ip).toBe(peer);
+        expect(identity.read(requestOf({ peer, headers: forwarded })).ip).toBe(peer);
       }
       expect(warned).toHaveBeenCalledTimes(times);
     } finally {
@@ -238,15 +238,15 @@ describe("a proxy that nobody named", () => {
 describe("the headers of requests from peers that are not trusted", () => {
   it("are read for the first thousand of them and left alone then", () => {
     let reads = 0;
-    const view: HttpRequest = {
-      ...viewOf({ peer: "198.51.100.1" }),
+    const request: HttpRequest = {
+      ...requestOf({ peer: "198.51.100.1" }),
       get headers() {
         reads += 1;
         return {};
       },
     };
     const identity = toIdentity({});
-    for (let i = 0; i < 3_000; i++) expect(identity.read(view).ip).toBe("198.51.100.1");
+    for (let i = 0; i < 3_000; i++) expect(identity.read(request).ip).toBe("198.51.100.1");
     expect(reads).toBe(1_000);
   });
 });

@@ -20,7 +20,7 @@ export type ClientAddressSource<Raw = unknown> =
   | ((raw: Raw) => string | undefined);
 
 /** Which peers are trusted to say for whom they ask. */
-export interface TrustedPeers {
+export interface ProxyTrust {
   /** Undefined: none. */
   readonly proxies: CidrList | undefined;
   /** Whether anything was said of proxies at all. */
@@ -40,7 +40,7 @@ export const HOPS_MAX = 32;
 
 /** Finds the addresses of clients. */
 export class ClientAddresses {
-  readonly #peers: TrustedPeers;
+  readonly #peers: ProxyTrust;
   readonly #source: ClientAddressSource;
   // Most requests come from the peer of the one before them.
   #latestPeer = "";
@@ -48,7 +48,7 @@ export class ClientAddresses {
   /** In how many requests more a proxy that nobody named would be news. */
   #looksLeft: number;
 
-  constructor(peers: TrustedPeers, source: ClientAddressSource) {
+  constructor(peers: ProxyTrust, source: ClientAddressSource) {
     this.#peers = peers;
     this.#source = source;
     this.#looksLeft = peers.isSaid ? 0 : LOOKS_MAX;
@@ -72,15 +72,15 @@ export class ClientAddresses {
    * the address before it, which is the peer's if there is none. Undefined only if the peer has no
    * address and nothing else is known.
    */
-  of(view: HttpRequest): string | undefined {
+  of(request: HttpRequest): string | undefined {
     const source = this.#source;
-    if (typeof source === "function") return toAnswered(source(view.raw));
-    const { peer } = view;
+    if (typeof source === "function") return toAnswered(source(request.raw));
+    const { peer } = request;
     if (!this.isTrusted(peer)) {
-      if (this.#looksLeft > 0) this.#look(peer, view);
+      if (this.#looksLeft > 0) this.#look(peer, request);
       return peer;
     }
-    const headers = receivedBy(view);
+    const headers = receivedBy(request);
     if (source === "x-forwarded-for") {
       return this.#walk(peer, joined(headers[source]), readListed);
     }
@@ -89,9 +89,9 @@ export class ClientAddresses {
   }
 
   /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
-  #look(peer: string | undefined, view: HttpRequest): void {
+  #look(peer: string | undefined, request: HttpRequest): void {
     this.#looksLeft--;
-    if (peer === undefined || receivedBy(view)["x-forwarded-for"] === undefined) return;
+    if (peer === undefined || receivedBy(request)["x-forwarded-for"] === undefined) return;
     if (!NEIGHBOURS.has(peer)) return;
     this.#looksLeft = 0;
     warn("SLUICE_PROXY_UNTRUSTED", `${peer} sends X-Forwarded-For; see identity.trustedProxies`);
@@ -138,8 +138,8 @@ function toAnswered(answer: unknown): string | undefined {
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
-function receivedBy(view: HttpRequest): HttpRequest["headers"] {
-  return view.received ?? view.headers;
+function receivedBy(request: HttpRequest): HttpRequest["headers"] {
+  return request.received ?? request.headers;
 }
 
 /** All lines of a field as one. Reading only the first of them would read what a client wrote. */

@@ -20,7 +20,7 @@ interface Caller {
 /** Facts of a request, read on demand. */
 export class RequestFacts implements Facts {
   readonly #setup: IdentitySetup;
-  readonly #view: HttpRequest;
+  readonly #request: HttpRequest;
   // Undefined is not yet read; null is read and not there.
   #ip: string | null | undefined = undefined;
   #host: string | null | undefined = undefined;
@@ -29,46 +29,47 @@ export class RequestFacts implements Facts {
   #caller: Caller | undefined = undefined;
   #body: Facts["body"] = undefined;
 
-  constructor(setup: IdentitySetup, view: HttpRequest) {
+  constructor(setup: IdentitySetup, request: HttpRequest) {
     this.#setup = setup;
-    this.#view = view;
+    this.#request = request;
   }
 
   get method(): string {
     const { methodOverride } = this.#setup;
-    const { method } = this.#view;
+    const { method } = this.#request;
     if (methodOverride === undefined || method !== "POST") return method;
-    const meant = readFirst(this.#view, methodOverride.header)?.toUpperCase();
+    const meant = readFirst(this.#request, methodOverride.header)?.toUpperCase();
     return meant !== undefined && methodOverride.methods.includes(meant) ? meant : method;
   }
 
   get path(): string {
-    return this.#view.target;
+    return this.#request.target;
   }
 
   get headers(): Facts["headers"] {
-    return this.#view.headers;
+    return this.#request.headers;
   }
 
   get ip(): string | undefined {
-    if (this.#ip === undefined) this.#ip = this.#setup.clients.of(this.#view) ?? null;
+    if (this.#ip === undefined) this.#ip = this.#setup.clients.of(this.#request) ?? null;
     return this.#ip ?? undefined;
   }
 
   get host(): string | undefined {
-    if (this.#host === undefined) this.#host = readHost(this.#view, this.#believesHost()) ?? null;
+    if (this.#host === undefined)
+      this.#host = readHost(this.#request, this.#believesHost()) ?? null;
     return this.#host ?? undefined;
   }
 
   get apiKey(): string | undefined {
     if (this.#apiKey === undefined)
-      this.#apiKey = readApiKey(this.#setup.apiKey, this.#view) ?? null;
+      this.#apiKey = readApiKey(this.#setup.apiKey, this.#request) ?? null;
     return this.#apiKey ?? undefined;
   }
 
   get cookies(): Facts["cookies"] {
     if (this.#cookies === undefined) {
-      this.#cookies = parseCookies(this.#view.headers.cookie) ?? null;
+      this.#cookies = parseCookies(this.#request.headers.cookie) ?? null;
     }
     return this.#cookies ?? undefined;
   }
@@ -106,7 +107,7 @@ export class RequestFacts implements Facts {
   }
 
   #believesHost(): boolean {
-    return this.#setup.isHostForwarded && this.#setup.clients.isTrusted(this.#view.peer);
+    return this.#setup.isHostForwarded && this.#setup.clients.isTrusted(this.#request.peer);
   }
 
   #known(): Caller {
@@ -114,8 +115,8 @@ export class RequestFacts implements Facts {
     const attributes = Object.create(null);
     this.#caller = { user: undefined, tenant: undefined, tier: undefined, attributes };
     for (const source of this.#setup.headerSources) {
-      if (source.isForAnyone || this.#setup.clients.isTrusted(this.#view.peer)) {
-        this.learn(source, readSingle(this.#view, source.header));
+      if (source.isForAnyone || this.#setup.clients.isTrusted(this.#request.peer)) {
+        this.learn(source, readSingle(this.#request, source.header));
       }
     }
     return this.#caller;

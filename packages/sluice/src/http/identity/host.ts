@@ -7,13 +7,13 @@ import type { HttpRequest } from "./http-request.js";
  * that is a whole URL. If `isForwarded`, the last value of `X-Forwarded-Host` comes first: the one
  * that the nearest proxy wrote, where earlier ones may be a client's.
  */
-export function readHost(view: HttpRequest, isForwarded: boolean): string | undefined {
-  const forwarded = isForwarded ? lastOf(view.headers["x-forwarded-host"]) : undefined;
+export function readHost(request: HttpRequest, isForwarded: boolean): string | undefined {
+  const forwarded = isForwarded ? lastOf(request.headers["x-forwarded-host"]) : undefined;
   const text =
     forwarded ??
-    lastOf(view.headers[":authority"]) ??
-    lastOf(view.headers.host) ??
-    authorityOf(view.target);
+    lastOf(request.headers[":authority"]) ??
+    lastOf(request.headers.host) ??
+    authorityOf(request.target);
   return text === undefined ? undefined : withoutPort(text.toLowerCase());
 }
 

@@ -62,7 +62,7 @@ export interface TokenVerifier {
   /** The name of the field that it reads, in lower case. */
   readonly header: string | undefined;
   /** The claims of the request's token; undefined if it has none that can be believed. */
-  claimsOf(view: HttpRequest): MaybePromise<Claims | undefined>;
+  claimsOf(request: HttpRequest): MaybePromise<Claims | undefined>;
 }
 
 /** Where a fact goes to. */

@@ -14,7 +14,7 @@ import {
 } from "../../base/option-checks.js";
 import { toCidrList } from "../../rules/identity-keys/cidr.js";
 import type { ApiKeyPlaces } from "./api-key.js";
-import { ClientAddresses, type ClientAddressSource, type TrustedPeers } from "./client-address.js";
+import { ClientAddresses, type ClientAddressSource, type ProxyTrust } from "./client-address.js";
 import type {
   IdentityOptions,
   IdentitySetup,
@@ -72,7 +72,7 @@ export function toIdentitySetup<Raw>(
   };
 }
 
-function toPeers(given: unknown): TrustedPeers {
+function toPeers(given: unknown): ProxyTrust {
   if (given === undefined)
     return { proxies: undefined, isUnaddressedTrusted: false, isSaid: false };
   if (!Array.isArray(given)) refuse(SITE, `trustedProxies must be a list, got ${show(given)}`);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { viewOf } from "../../../test/http/view.js";
+import { requestOf } from "../../../test/http/http-request.js";
 import type { Facts } from "../../rules/facts.js";
 import type { HttpRequest } from "./http-request.js";
 import { type IdentityOptions, type TokenVerifier, toIdentity } from "./identity.js";
@@ -8,8 +8,8 @@ import { type IdentityOptions, type TokenVerifier, toIdentity } from "./identity
 const peer = "10.0.0.1";
 const trustedProxies = ["10.0.0.0/8"];
 
-function read(options: IdentityOptions, view: Partial<HttpRequest>): Facts {
-  return toIdentity(options).read(viewOf({ peer, ...view }));
+function read(options: IdentityOptions, request: Partial<HttpRequest>): Facts {
+  return toIdentity(options).read(requestOf({ peer, ...request }));
 }
 
 function verifierOf(claims: Record<string, unknown> | undefined): TokenVerifier {
@@ -86,10 +86,10 @@ describe("claims", () => {
   ])("%j of %j is %j", (claim, claims, user) => {
     const jwt = verifierOf(claims as Record<string, unknown> | undefined);
     const identity = toIdentity({ jwt, user: { claim } });
-    const view = viewOf({});
-    const facts = identity.read(view);
+    const request = requestOf({});
+    const facts = identity.read(request);
     expect(facts.user).toBeUndefined();
-    expect(identity.identify(view, facts, ALL)).toBe(facts);
+    expect(identity.identify(request, facts, ALL)).toBe(facts);
     expect(facts.user).toBe(user);
   });
 
@@ -103,11 +103,11 @@ describe("claims", () => {
       },
     };
     const identity = toIdentity({ jwt, user: { claim: "sub" } });
-    const view = viewOf({});
-    const facts = identity.read(view);
+    const request = requestOf({});
+    const facts = identity.read(request);
     void [facts.user, facts.ip, facts.attributes];
     expect(asked).toBe(0);
-    identity.identify(view, facts, ALL);
+    identity.identify(request, facts, ALL);
     void [facts.user, facts.user];
     expect(asked).toBe(1);
   });
@@ -125,17 +125,17 @@ describe("functions in code", () => {
       attributes: { asn: () => 64_496, none: () => undefined, empty: () => "" },
     };
     const identity = toIdentity(options);
-    const view = viewOf({ raw: { session: "s1" } });
-    const facts = await identity.identify(view, identity.read(view), ALL);
+    const request = requestOf({ raw: { session: "s1" } });
+    const facts = await identity.identify(request, identity.read(request), ALL);
     expect([facts.user, facts.tenant]).toEqual(["s1", "tenant of s1"]);
     expect({ ...facts.attributes }).toEqual({ asn: "64496", none: undefined, empty: undefined });
   });
 
   it("stay synchronous if they are", () => {
     const identity = toIdentity({ user: () => "42" });
-    const view = viewOf({});
-    const facts = identity.read(view);
-    expect(identity.identify(view, facts, ALL)).toBe(facts);
+    const request = requestOf({});
+    const facts = identity.read(request);
+    expect(identity.identify(request, facts, ALL)).toBe(facts);
     expect(facts.user).toBe("42");
   });
 
@@ -149,16 +149,18 @@ describe("functions in code", () => {
       },
       tier: () => Promise.reject(new Error("third")),
     });
-    const view = viewOf({});
-    await expect(identity.identify(view, identity.read(view), ALL)).rejects.toThrow(/first|second/);
+    const request = requestOf({});
+    await expect(identity.identify(request, identity.read(request), ALL)).rejects.toThrow(
+      /first|second/,
+    );
   });
 
   it("may answer with text only, and errors don't show what they answered", async () => {
     const identity = toIdentity({ user: () => ({ password: "hunter2" }) as unknown as string });
-    const view = viewOf({});
-    const failure = await Promise.resolve(identity.identify(view, identity.read(view), ALL)).catch(
-      String,
-    );
+    const request = requestOf({});
+    const failure = await Promise.resolve(
+      identity.identify(request, identity.read(request), ALL),
+    ).catch(String);
     expect(failure).toContain(
       "identity.user: the function must return text or nothing, got object",
     );
@@ -169,31 +171,31 @@ describe("functions in code", () => {
 describe("identify", () => {
   it("reads the body only if a rule needs it", () => {
     let reads = 0;
-    const view = viewOf({
+    const request = requestOf({
       readBody: () => {
         reads++;
         return { account: "ann" };
       },
     });
     const identity = toIdentity(undefined);
-    const facts = identity.read(view);
-    identity.identify(view, facts, { body: false });
+    const facts = identity.read(request);
+    identity.identify(request, facts, { body: false });
     expect([reads, facts.body]).toEqual([0, undefined]);
-    identity.identify(view, facts, { body: true });
+    identity.identify(request, facts, { body: true });
     expect([reads, facts.body]).toEqual([1, { account: "ann" }]);
   });
 
   it("passes the bounds of a body on", () => {
     const seen: unknown[] = [];
-    const view = viewOf({ readBody: (...bounds: unknown[]) => void seen.push(...bounds) });
+    const request = requestOf({ readBody: (...bounds: unknown[]) => void seen.push(...bounds) });
     const identity = toIdentity({ bodyBytesMax: 100, bodyMsMax: 20 });
-    identity.identify(view, identity.read(view), ALL);
+    identity.identify(request, identity.read(request), ALL);
     expect(seen).toEqual([expect.objectContaining({ bytesMax: 100, arrivalMsMax: 20 })]);
   });
 
-  it("knows a request by its view too, if its facts were wrapped", () => {
+  it("knows a request by its request too, if its facts were wrapped", () => {
     const identity = toIdentity({ user: () => "42" });
-    const facts = identity.identify(viewOf({}), { method: "GET", path: "/" }, ALL) as Facts;
+    const facts = identity.identify(requestOf({}), { method: "GET", path: "/" }, ALL) as Facts;
     expect(facts.user).toBe("42");
   });
 });
@@ -207,7 +209,7 @@ describe("API keys", () => {
 
   it("have one hash of 22 characters wherever they stand", () => {
     const apiKey = { header: "x-api-key", query: "api_key", scheme: "ApiKey" };
-    const views: Partial<HttpRequest>[] = [
+    const requests: Partial<HttpRequest>[] = [
       { headers: { "x-api-key": KEY } },
       { target: `/a?b=1&api_key=${KEY}&c=2` },
       { target: `/a?api%5Fkey=${encodeURIComponent(KEY)}#x` },
@@ -215,7 +217,7 @@ describe("API keys", () => {
       { headers: { authorization: `apikey ${KEY}` } },
       { headers: { "x-api-key": [KEY, KEY] }, target: `/?api_key=${KEY}` },
     ];
-    const hashes = new Set(views.map((view) => read({ apiKey }, view).apiKey));
+    const hashes = new Set(requests.map((request) => read({ apiKey }, request).apiKey));
     expect(hashes).toEqual(new Set(["RYEYQpNfj3p03X0apaK28A"]));
   });
 
@@ -237,9 +239,9 @@ describe("API keys", () => {
     ["two lines that came as one", { headers: { "x-api-key": "a, b" } }],
     ["two parameters", { target: "/?api_key=a&api_key=b" }],
     ["another one in the query", { headers: { "x-api-key": "a" }, target: "/?api_key=b" }],
-  ])("are missing where there is %s", (_, view) => {
+  ])("are missing where there is %s", (_, request) => {
     expect(
-      read({ apiKey: { header: "x-api-key", query: "api_key" } }, view).apiKey,
+      read({ apiKey: { header: "x-api-key", query: "api_key" } }, request).apiKey,
     ).toBeUndefined();
   });
 
@@ -296,8 +298,8 @@ describe("the host", () => {
       { headers: { host: "a", "x-forwarded-host": "b" }, peer: "203.0.113.7" },
       "a",
     ],
-  ])("of %s", (_, options, view, host) => {
-    expect(read(options, view).host).toBe(host);
+  ])("of %s", (_, options, request, host) => {
+    expect(read(options, request).host).toBe(host);
   });
 });
 
@@ -314,15 +316,15 @@ describe("the method", () => {
     const first = { "x-http-method-override": "PATCH, GET" };
     expect(read({ methodOverride }, { method: "POST", headers: first }).method).toBe("PATCH");
     const own = { header: "x-method", methods: ["GET"] };
-    const view = { method: "POST", headers: { "x-method": "get" } };
-    expect(read({ methodOverride: own }, view).method).toBe("GET");
+    const request = { method: "POST", headers: { "x-method": "get" } };
+    expect(read({ methodOverride: own }, request).method).toBe("GET");
   });
 
   it.each([["GET"], ["TRACE"], [""], ["constructor"]])(
     "is still POST if it asks for %j",
     (asked) => {
-      const view = { method: "POST", headers: { "x-http-method-override": asked } };
-      expect(read({ methodOverride }, view).method).toBe("POST");
+      const request = { method: "POST", headers: { "x-http-method-override": asked } };
+      expect(read({ methodOverride }, request).method).toBe("POST");
     },
   );
 
@@ -334,14 +336,14 @@ describe("the method", () => {
 describe("facts", () => {
   it("are read once, and only if somebody asks", () => {
     let reads = 0;
-    const view = viewOf({ peer });
-    Object.defineProperty(view, "headers", {
+    const request = requestOf({ peer });
+    Object.defineProperty(request, "headers", {
       get: () => {
         reads++;
         return { cookie: "a=1", host: "a.example", "x-forwarded-for": "203.0.113.7" };
       },
     });
-    const facts = toIdentity({ trustedProxies, apiKey: {} }).read(view);
+    const facts = toIdentity({ trustedProxies, apiKey: {} }).read(request);
     void [facts.method, facts.path, facts.body];
     expect(reads).toBe(0);
     for (const name of ["ip", "host", "cookies", "apiKey"] as const) {
@@ -365,7 +367,7 @@ describe("facts", () => {
     const fields = fc.record(Object.fromEntries(names.map((name) => [name, value])));
     fc.assert(
       fc.property(fields, fc.string(), fc.string(), (headers, target, method) => {
-        const facts = identity.read(viewOf({ headers, target, method, peer }));
+        const facts = identity.read(requestOf({ headers, target, method, peer }));
         for (const name of ["ip", "host", "apiKey", "cookies", "user", "method"] as const) {
           void facts[name];
         }

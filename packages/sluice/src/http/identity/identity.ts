@@ -49,13 +49,13 @@ export class Identity {
   }
 
   /** The address of the client alone, as `read` has it; undefined if there is none. */
-  addressOf(view: HttpRequest): string | undefined {
-    return this.#setup.clients.of(view);
+  addressOf(request: HttpRequest): string | undefined {
+    return this.#setup.clients.of(request);
   }
 
   /** What the request shows. Each fact is read when it is asked for. */
-  read(view: HttpRequest): RequestFacts {
-    return new RequestFacts(this.#setup, view);
+  read(request: HttpRequest): RequestFacts {
+    return new RequestFacts(this.#setup, request);
   }
 
   /**
@@ -63,22 +63,22 @@ export class Identity {
    * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
    * be waited for. Rejects with what a function in code threw.
    */
-  identify(view: HttpRequest, known: Facts, needs: RequestNeeds): MaybePromise<Facts> {
-    const facts = known instanceof RequestFacts ? known : this.read(view);
+  identify(request: HttpRequest, known: Facts, needs: RequestNeeds): MaybePromise<Facts> {
+    const facts = known instanceof RequestFacts ? known : this.read(request);
     const { claimSources, jwt, functions, body } = this.#setup;
     const tasks: MaybePromise<void>[] = [];
     for (const source of functions) {
-      const ask = () => askFunction(source.name, source.ask, view);
+      const ask = () => askFunction(source.name, source.ask, request);
       tasks.push(learnFrom(ask, (value) => facts.learn(source, value)));
     }
     if (jwt !== undefined && claimSources.length > 0) {
       const learn = (claims: Claims | undefined) => {
         for (const source of claimSources) facts.learn(source, readClaim(claims, source.path));
       };
-      tasks.push(learnFrom(() => jwt.claimsOf(view), learn));
+      tasks.push(learnFrom(() => jwt.claimsOf(request), learn));
     }
     if (needs.body) {
-      const read = () => view.readBody(body);
+      const read = () => request.readBody(body);
       tasks.push(learnFrom(read, (fields) => facts.learnBody(fields)));
     }
     return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;

@@ -29,8 +29,8 @@ export type FactSource<Raw = unknown> = HeaderSource | ClaimSource | FactFunctio
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** The one value of a field; undefined if it is missing, blank, or has several. */
-export function readSingle(view: HttpRequest, header: string): string | undefined {
-  const lines = view.headers[header];
+export function readSingle(request: HttpRequest, header: string): string | undefined {
+  const lines = request.headers[header];
   const text = typeof lines === "string" ? lines : lines?.length === 1 ? lines[0] : undefined;
   // Several lines of a field arrive joined by commas: a proxy added its own to a client's.
   if (text === undefined || text.includes(",")) return undefined;
@@ -54,9 +54,9 @@ export function readClaim(claims: Claims | undefined, path: readonly string[]): 
 export function askFunction(
   name: string,
   ask: FactFunction,
-  view: HttpRequest,
+  request: HttpRequest,
 ): MaybePromise<string | undefined> {
-  return andThen(ask(view.raw), (answer: unknown) => {
+  return andThen(ask(request.raw), (answer: unknown) => {
     if (answer === undefined || answer === null || answer === "") return undefined;
     if (typeof answer === "string") return answer;
     if (typeof answer === "number" && Number.isFinite(answer)) return String(answer);

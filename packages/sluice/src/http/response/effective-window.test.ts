@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { parseList } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { byName, requestHandlerOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf } from "../../../test/handler-stand.js";
 import {
   fixedWindow,
   type Limit,
@@ -56,7 +56,7 @@ function shownBy(fields: readonly string[]): Shown {
 function leftAfter(seconds: number, stand: ReturnType<typeof requestHandlerOf>): number {
   stand.clock.advance(seconds * 1_000);
   let left = 0;
-  while (left <= 50 && stand.enter().refusal === undefined) left++;
+  while (left <= 50 && stand.handle().refusal === undefined) left++;
   return left;
 }
 
@@ -73,7 +73,7 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
         let shown: Shown | undefined;
         for (const waitMs of waits) {
           stand.clock.advance(waitMs);
-          const { fields, refusal } = stand.enter();
+          const { fields, refusal } = stand.handle();
           shown = shownBy(fields);
           expect(shown.t).toBeLessThanOrEqual(shown.w ?? 1);
           const retryAfter = byName(refusal?.fields ?? [])["retry-after"];
@@ -93,16 +93,16 @@ describe.each(Object.entries(kinds))("t of %s", (kind, limits) => {
 
 it("t of a bucket that was emptied is the time of the next unit, before and after it refuses", () => {
   const limit = tokenBucket({ capacity: 10, refillPerSecond: 0.5 });
-  const { enter } = requestHandlerOf([{ id: "r", limit }]);
-  for (let i = 0; i < 9; i++) enter();
-  expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
-  expect(shownBy(enter().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
+  const { handle } = requestHandlerOf([{ id: "r", limit }]);
+  for (let i = 0; i < 9; i++) handle();
+  expect(shownBy(handle().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
+  expect(shownBy(handle().fields)).toEqual({ q: 10, w: 20, r: 0, t: 2 });
 });
 
 it("X-RateLimit-Reset stays the time until the full quota is back", () => {
   const limit = slidingWindowCounter({ limit: 3, windowMs: 60_000 });
-  const { enter } = requestHandlerOf([{ id: "r", limit }], { legacyHeaders: "delta" });
-  const fields = byName(enter().fields);
+  const { handle } = requestHandlerOf([{ id: "r", limit }], { legacyHeaders: "delta" });
+  const fields = byName(handle().fields);
   expect(fields.ratelimit).toBe('"r";r=2;t=60');
   expect(fields["x-ratelimit-reset"]).toBe("120");
 });

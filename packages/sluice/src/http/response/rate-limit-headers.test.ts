@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type InnerList, type Item, parseList } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { byName, requestHandlerOf, START_MS, viewOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf, requestOf, START_MS } from "../../../test/handler-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import {
   concurrency,
@@ -28,7 +28,7 @@ function itemsOf(text: string): [string, Record<string, unknown>][] {
 }
 
 function fieldsOf(limit: Limit | readonly Limit[], http?: HttpOptions, rule: object = {}) {
-  return byName(requestHandlerOf([{ id: "r", limit, ...rule }], http).enter().fields);
+  return byName(requestHandlerOf([{ id: "r", limit, ...rule }], http).handle().fields);
 }
 
 describe("RateLimit and RateLimit-Policy, draft-11", () => {
@@ -104,11 +104,11 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("list every limit under a name of its own, which no rule can have", () => {
     const day = quota({ limit: 1_000, period: "day" });
-    const { enter } = requestHandlerOf([
+    const { handle } = requestHandlerOf([
       { id: "login", limit: [three, day] },
       { id: "all", key: "global", limit: day },
     ]);
-    const fields = byName(enter().fields);
+    const fields = byName(handle().fields);
     expect(itemsOf(fields["ratelimit-policy"]).map(([name]) => name)).toEqual([
       "login",
       "login/2",
@@ -130,15 +130,15 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("leave out a hidden rule beside others, also where it binds", () => {
     const tight = fixedWindow({ limit: 2, windowMs: 1_000 });
-    const { enter } = requestHandlerOf([
+    const { handle } = requestHandlerOf([
       { id: "open", limit: three },
       { id: "hidden", limit: tight, expose: false },
     ]);
-    const fields = byName(enter().fields);
+    const fields = byName(handle().fields);
     expect(JSON.stringify(fields)).not.toContain("hidden");
     expect(fields["x-ratelimit-limit"]).toBe("3");
-    enter();
-    const refused = enter();
+    handle();
+    const refused = handle();
     expect(byName(refused.refusal?.fields ?? [])["retry-after"]).toBe("1");
     expect(refused.refusal?.body).toContain('"violated-policies":[]');
     expect(JSON.stringify([refused.fields, refused.refusal?.body])).not.toContain("hidden");
@@ -153,7 +153,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
         {},
         { store },
       );
-      const fields = byName((await requestHandler.enter(viewOf())).fields);
+      const fields = byName((await requestHandler.handle(requestOf())).fields);
       expect(Object.keys(fields)).toEqual(["ratelimit-policy"]);
     }
   });
@@ -169,8 +169,8 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
       {},
       { store: new MoodyStore(memoryStore()) },
     );
-    for (let i = 0; i < 2; i++) await requestHandler.enter(viewOf());
-    const { decision, fields } = await requestHandler.enter(viewOf());
+    for (let i = 0; i < 2; i++) await requestHandler.handle(requestOf());
+    const { decision, fields } = await requestHandler.handle(requestOf());
     expect(decision.source).toBe("deny-cache");
     const named = byName(fields);
     expect(itemsOf(named["ratelimit-policy"]).map(([name]) => name)).toEqual(["wide", "tight"]);
@@ -180,9 +180,9 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
 
   it("carry a partition key that tells counters apart and nothing else", () => {
     const secret = "a secret of the fleet";
-    const { enter } = requestHandlerOf([{ id: "r", limit: three }], { partitionKey: { secret } });
+    const { handle } = requestHandlerOf([{ id: "r", limit: three }], { partitionKey: { secret } });
     const pkOf = (peer: string) => {
-      const fields = byName(enter({ peer }).fields);
+      const fields = byName(handle({ peer }).fields);
       const [policy] = itemsOf(fields["ratelimit-policy"]);
       const [state] = itemsOf(fields.ratelimit);
       expect(policy[1].pk).toBeInstanceOf(ArrayBuffer);
@@ -195,7 +195,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     const other = requestHandlerOf([{ id: "r", limit: three }], {
       partitionKey: { secret: "a secret of another" },
     });
-    expect(other.enter({ peer: "203.0.113.1" }).fields.join()).not.toContain(pkOf("203.0.113.1"));
+    expect(other.handle({ peer: "203.0.113.1" }).fields.join()).not.toContain(pkOf("203.0.113.1"));
   });
 
   it("can be read by any client, whatever the numbers", () => {
@@ -218,16 +218,16 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
         (limit, share, more) => {
           if (limit === undefined) return;
           const cost = Math.max(1, Math.floor(share * limit.limit));
-          const { enter, clock } = requestHandlerOf(
+          const { handle, clock } = requestHandlerOf(
             [{ id: "r", limit, cost }],
             {},
             { store: memoryStore({ keysMax: 8 }) },
           );
           for (let i = 0; i < more; i++) {
-            enter();
+            handle();
             clock.advance(7);
           }
-          const { fields, refusal } = enter();
+          const { fields, refusal } = handle();
           const named = byName(fields);
           const [[, policy]] = itemsOf(named["ratelimit-policy"]);
           const [[, state]] = itemsOf(named.ratelimit);
@@ -292,9 +292,12 @@ describe("older forms", () => {
     "X-RateLimit-Reset of %s that ends on a whole second is that second",
     (_, limit, endSeconds) => {
       for (const lateMs of [0, 1, 500, 999]) {
-        const { enter, clock } = requestHandlerOf([{ id: "r", limit }]);
+        const { handle, clock } = requestHandlerOf([{ id: "r", limit }]);
         clock.advance(lateMs);
-        const resets = Array.from({ length: 4 }, () => byName(enter().fields)["x-ratelimit-reset"]);
+        const resets = Array.from(
+          { length: 4 },
+          () => byName(handle().fields)["x-ratelimit-reset"],
+        );
         expect(resets).toEqual(Array(4).fill(String(START_MS / 1000 + endSeconds)));
       }
     },
@@ -303,8 +306,8 @@ describe("older forms", () => {
   it("X-RateLimit-Reset of a window is that second by a wall clock which differs by a moment", () => {
     const now = START_MS + 1;
     const clock = { now: () => now, wall: () => now + 1 };
-    const { enter } = requestHandlerOf([{ id: "r", limit: three }], {}, { clock });
-    expect(byName(enter().fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 60));
+    const { handle } = requestHandlerOf([{ id: "r", limit: three }], {}, { clock });
+    expect(byName(handle().fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 60));
   });
 });
 
@@ -312,28 +315,28 @@ describe("the fields of a refusal", () => {
   const bucket = tokenBucket({ capacity: 1, refillPerSecond: 0.4 });
 
   it("agree on when to come back, which is then and not before", () => {
-    const { enter, clock } = requestHandlerOf([{ id: "r", limit: bucket }]);
-    enter();
-    const { fields, refusal } = enter();
+    const { handle, clock } = requestHandlerOf([{ id: "r", limit: bucket }]);
+    handle();
+    const { fields, refusal } = handle();
     const named = byName([...fields, ...(refusal?.fields ?? [])]);
     expect(named["retry-after"]).toBe("3");
     expect(itemsOf(named.ratelimit)).toEqual([["r", { r: 0, t: 3 }]]);
     expect(named["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 3));
     clock.advance(2_499);
-    expect(enter().refusal).toBeDefined();
+    expect(handle().refusal).toBeDefined();
     clock.advance(1);
-    expect(enter().refusal).toBeUndefined();
+    expect(handle().refusal).toBeUndefined();
   });
 
   it("take the longest wait of all that refuse", () => {
     const slow = tokenBucket({ capacity: 1, refillPerSecond: 0.1 });
-    const { enter } = requestHandlerOf([
+    const { handle } = requestHandlerOf([
       { id: "quick", limit: bucket },
       { id: "slow", limit: slow },
       { id: "least", limit: bucket },
     ]);
-    enter();
-    const { fields, refusal } = enter();
+    handle();
+    const { fields, refusal } = handle();
     expect(byName(fields)["x-ratelimit-reset"]).toBe(String(START_MS / 1000 + 10));
     expect(byName(refusal?.fields ?? [])["retry-after"]).toBe("10");
     expect(itemsOf(byName(fields).ratelimit)).toEqual([
@@ -347,11 +350,11 @@ describe("the fields of a refusal", () => {
 
   it("are never earlier for jitter, later by at most so much, and still agree", () => {
     const retryAfterJitterMs = 10_000;
-    const { enter } = requestHandlerOf([{ id: "r", limit: bucket }], { retryAfterJitterMs });
-    enter();
+    const { handle } = requestHandlerOf([{ id: "r", limit: bucket }], { retryAfterJitterMs });
+    handle();
     const seen = new Set<number>();
     for (let i = 0; i < 200; i++) {
-      const { fields, refusal } = enter();
+      const { fields, refusal } = handle();
       const named = byName([...fields, ...(refusal?.fields ?? [])]);
       const seconds = Number(named["retry-after"]);
       expect(seconds).toBeGreaterThanOrEqual(3);
@@ -365,12 +368,12 @@ describe("the fields of a refusal", () => {
   });
 
   it("don't say when where waiting does not help, and the body says so", () => {
-    const { enter } = requestHandlerOf(
+    const { handle } = requestHandlerOf(
       [{ id: "r", limit: three, cost: { function: "four" } }],
       {},
       costs,
     );
-    const { fields, refusal } = enter();
+    const { fields, refusal } = handle();
     const named = byName([...fields, ...(refusal?.fields ?? [])]);
     expect(named).not.toHaveProperty("retry-after");
     expect(named).not.toHaveProperty("x-ratelimit-reset");

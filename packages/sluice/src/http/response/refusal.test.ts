@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byName, requestHandlerOf, viewOf } from "../../../test/door-stand.js";
+import { byName, requestHandlerOf, requestOf } from "../../../test/handler-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
@@ -10,9 +10,9 @@ const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 
 /** The refusal of the second request under a limit of one. */
 function refusalOf(http: HttpOptions, raw: unknown = {}): Refusal {
-  const { enter } = requestHandlerOf([{ id: "login", limit: one }], http);
-  enter();
-  const { refusal } = enter({ raw });
+  const { handle } = requestHandlerOf([{ id: "login", limit: one }], http);
+  handle();
+  const { refusal } = handle({ raw });
   if (refusal === undefined) throw new Error("it was to be refused");
   return refusal;
 }
@@ -39,9 +39,9 @@ describe("a refusal", () => {
   });
 
   it("says that the client is blocked, with the same code, where that is why", () => {
-    const { requestHandler, enter } = requestHandlerOf([{ id: "login", key: "ip", limit: one }]);
+    const { requestHandler, handle } = requestHandlerOf([{ id: "login", key: "ip", limit: one }]);
     requestHandler.policy.block("login", "ip:203.0.113.10", 90_000);
-    const { refusal } = enter();
+    const { refusal } = handle();
     expect(refusal).toMatchObject({ status: 429, reason: "blocked" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       code: "RATE_LIMIT_EXCEEDED",
@@ -54,7 +54,7 @@ describe("a refusal", () => {
     store.mood = "failing";
     const rule = { id: "login", limit: one, onStoreFailure: "closed" };
     const { requestHandler } = requestHandlerOf([rule], {}, { store });
-    const { refusal } = await requestHandler.enter(viewOf());
+    const { refusal } = await requestHandler.handle(requestOf());
     expect(refusal).toMatchObject({ status: 503, reason: "store" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
@@ -69,7 +69,7 @@ describe("a refusal", () => {
 
   it("is a 403 without a wait where the request does not say by what it is counted", () => {
     const rule = { id: "keyed", key: ["ip", "header:x-id"], onMissing: "refuse", limit: one };
-    const { refusal } = requestHandlerOf([rule]).enter();
+    const { refusal } = requestHandlerOf([rule]).handle();
     expect(refusal).toMatchObject({ status: 403, reason: "identity" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       type: "about:blank",
@@ -105,11 +105,13 @@ describe("a refusal", () => {
       { id: "keyed", match: { path: "/" }, key, onMissing: "refuse", limit: one },
       { id: "other", match: { path: "/other" }, key: "tenant", onMissing: "refuse", limit: one },
     ];
-    const { requestHandler, enter } = requestHandlerOf(rules, { identity: { apiKey } });
+    const { requestHandler, handle } = requestHandlerOf(rules, { identity: { apiKey } });
     const detailOf = (body: string | undefined) => JSON.parse(body ?? "").detail;
-    expect(detailOf(enter().refusal?.body)).toBe(`The request has ${said}.`);
+    expect(detailOf(handle().refusal?.body)).toBe(`The request has ${said}.`);
     // One after the other: what was written for one rule must not answer for another.
-    const other = requestHandler.enter(viewOf({ target: "/other" })) as ReturnType<typeof enter>;
+    const other = requestHandler.handle(requestOf({ target: "/other" })) as ReturnType<
+      typeof handle
+    >;
     expect(detailOf(other.refusal?.body)).toBe("The request has no tenant.");
   });
 
@@ -121,7 +123,7 @@ describe("a refusal", () => {
       expose: false,
       limit: one,
     };
-    const { refusal } = requestHandlerOf([rule]).enter();
+    const { refusal } = requestHandlerOf([rule]).handle();
     expect(refusal?.body).toContain("does not say by whom it is counted");
     expect(refusal?.body).not.toMatch(/x-id/i);
   });

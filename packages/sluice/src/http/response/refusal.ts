@@ -57,7 +57,7 @@ export type RefusalBody<Raw = unknown> =
 type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
 
 /** The request that is refused. */
-type Asked = Pick<HttpRequest, "raw" | "context">;
+type RefusedRequest = Pick<HttpRequest, "raw" | "context">;
 
 /** What of a refusal is sent. */
 interface Written {
@@ -82,7 +82,12 @@ export class RefusalWriter {
   }
 
   /** @param missing - What the request lacks, as a sentence without its full stop, if that is why. */
-  write(decision: PolicyDecision, retry: Retry, view: Asked, missing?: string): Refusal {
+  write(
+    decision: PolicyDecision,
+    retry: Retry,
+    request: RefusedRequest,
+    missing?: string,
+  ): Refusal {
     const reason = decision.reason ?? "limit";
     const { status } = PROBLEMS[reason];
     const rules = namesOf(decision);
@@ -91,7 +96,7 @@ export class RefusalWriter {
       this.#latest !== undefined &&
       isAlike(this.#latest, reason, rules, retry)
         ? this.#latest
-        : this.#write(decision, reason, rules, retry, view, missing);
+        : this.#write(decision, reason, rules, retry, request, missing);
     return { status, fields, body, reason, retryAfterMs: retry.toldMs };
   }
 
@@ -100,10 +105,10 @@ export class RefusalWriter {
     reason: RefusalReason,
     rules: readonly string[],
     retry: Retry,
-    view: Asked,
+    request: RefusedRequest,
     missing: string | undefined,
   ): Written {
-    const { type, text: body } = this.#toBody(decision, reason, rules, retry, view, missing);
+    const { type, text: body } = this.#toBody(decision, reason, rules, retry, request, missing);
     const fields = ["Cache-Control", "no-store"];
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
@@ -120,7 +125,7 @@ export class RefusalWriter {
     reason: RefusalReason,
     rules: readonly string[],
     retry: Retry,
-    view: Asked,
+    request: RefusedRequest,
     missing: string | undefined,
   ): WrittenBody {
     const kind = PROBLEMS[reason];
@@ -131,8 +136,9 @@ export class RefusalWriter {
     }
     if (typeof body === "function") {
       const { status } = kind;
-      const { raw: request, context } = view;
-      const refusal = { status, reason, rules, retryAfterMs: retry.toldMs, decision, request };
+      const { raw, context } = request;
+      const retryAfterMs = retry.toldMs;
+      const refusal = { status, reason, rules, retryAfterMs, decision, request: raw };
       try {
         return toWritten((body as WriteBody)(refusal, context));
       } catch (error) {

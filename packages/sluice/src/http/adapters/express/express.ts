@@ -19,7 +19,7 @@ import { HandledRequest, type RateLimitInfo } from "../../handler/handled-reques
 import type { RequestHandler } from "../../handler/handler.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { toStatusReply } from "../../handler/rate-limit-endpoint.js";
-import { passNode, sendReply } from "../node/node-exchange.js";
+import { handleNodeRequest, sendNodeReply } from "../node/node-exchange.js";
 import { ExpressHttpRequest } from "./express-request.js";
 
 export type * from "../../adapter-types.js";
@@ -28,7 +28,7 @@ export type {
   RefusalHandler,
   ValueOf,
 } from "../../compat/express-rate-limit/express-options.js";
-export { ipKeyGenerator } from "../../compat/express-rate-limit/ip-key-generator.js";
+export { ipKeyGenerator } from "../../compat/express-rate-limit/express-setup.js";
 export type { KeyHits } from "../../compat/express-rate-limit/key-methods.js";
 
 /** A middleware of Express. Handlers find what was decided in `request.rateLimit`. */
@@ -66,7 +66,7 @@ export function rateLimit(
       ? toPolicySetup(SITE, first, second)
       : toExpressSetup(SITE, first, second);
   return Object.assign(withHandler(setup, handle), {
-    ...toKeyMethods(setup.requestHandlers),
+    ...toKeyMethods(setup.handlers),
     status: withHandler(setup, sendStatus),
     policy: setup.policy,
     close: () => setup.close(),
@@ -86,7 +86,7 @@ type Task = (
 function withHandler(setup: ExpressSetup, task: Task) {
   return (request: Request, response: Response, next: NextFunction): void => {
     try {
-      const found = setup.requestHandlerOf(request);
+      const found = setup.handlerOf(request);
       const done = isThenable(found)
         ? found.then((requestHandler) => task(setup, requestHandler, request, response, next))
         : task(setup, found, request, response, next);
@@ -110,8 +110,8 @@ function handle(
   const httpRequest = new ExpressHttpRequest(request, response, setup.knowsProxies);
   const passed =
     answer === undefined
-      ? passNode(requestHandler, httpRequest, response)
-      : passNode(requestHandler, httpRequest, response, (handled) => {
+      ? handleNodeRequest(requestHandler, httpRequest, response)
+      : handleNodeRequest(requestHandler, httpRequest, response, (handled) => {
           setup.info.set(request, handled);
           answer(handled, request, response, next);
         });
@@ -147,7 +147,7 @@ function sendStatus(
   const reply =
     requestHandler?.status(new ExpressHttpRequest(request, response, knowsProxies)) ??
     toStatusReply([]);
-  return andThen(reply, (found) => sendReply(response, found));
+  return andThen(reply, (found) => sendNodeReply(response, found));
 }
 
 export default rateLimit;

@@ -1,31 +1,31 @@
-// Where handlers find what was decided: `request.rateLimit`, or the name that the options say. Requests of
-// Express inherit it and have it in their notes: a property of their own would cost as much as all the
-// rest of our work (adapters/node/request-notes.ts).
+// Where handlers find what was decided: `request.rateLimit`, or the name that the options give. Requests of
+// Express inherit an accessor that reads it from the request's data: a property on each request would cost as
+// much as the rest of the middleware (adapters/node/request-data.ts).
 
 import { IncomingMessage } from "node:http";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import { notesOn, sharedBelow } from "../node/request-notes.js";
+import { dataOf, sharedBelow } from "../node/request-data.js";
 
-/** Notes on a request. */
-type Notes = Record<symbol, unknown>;
+/** The data of a request, by symbol. */
+type RequestData = Record<symbol, unknown>;
 
 /** A property of requests. */
 export class InfoProperty {
   readonly #name: string;
-  readonly #note: symbol;
+  readonly #symbol: symbol;
   /** What the latest request inherits from, where the property is inherited. */
   #latestKind: unknown;
 
   constructor(name: string) {
     this.#name = name;
-    this.#note = Symbol.for(`sluice.info.${name}`);
+    this.#symbol = Symbol.for(`sluice.info.${name}`);
   }
 
   /** Shows handlers of a request what was decided. */
   set(request: object, info: RateLimitInfo): void {
     const kind: unknown = Object.getPrototypeOf(request);
     if (kind === this.#latestKind || this.#isInherited(request)) {
-      (notesOn(request) as Notes)[this.#note] = info;
+      (dataOf(request) as RequestData)[this.#symbol] = info;
       this.#latestKind = kind;
     } else {
       (request as Record<string, unknown>)[this.#name] = info;
@@ -36,21 +36,22 @@ export class InfoProperty {
   #isInherited(request: object): boolean {
     const shared = sharedBelow(request, IncomingMessage.prototype);
     if (shared === undefined || Object.hasOwn(request, this.#name)) return false;
-    if (!(this.#name in shared)) Object.defineProperty(shared, this.#name, toAccessor(this.#note));
+    if (!(this.#name in shared))
+      Object.defineProperty(shared, this.#name, toAccessor(this.#symbol));
     const known = Object.getOwnPropertyDescriptor(shared, this.#name)?.get;
-    return known !== undefined && Object.hasOwn(known, this.#note);
+    return known !== undefined && Object.hasOwn(known, this.#symbol);
   }
 }
 
-/** Reads and writes a note. The getter is marked with it: one of that name may be somebody else's. */
-function toAccessor(note: symbol): PropertyDescriptor {
+/** An accessor of one entry. The getter is marked with its symbol, since another library may define the same name. */
+function toAccessor(symbol: symbol): PropertyDescriptor {
   function get(this: object): unknown {
-    return (notesOn(this) as Notes)[note];
+    return (dataOf(this) as RequestData)[symbol];
   }
   return {
-    get: Object.assign(get, { [note]: true }),
+    get: Object.assign(get, { [symbol]: true }),
     set(this: object, value: unknown) {
-      (notesOn(this) as Notes)[note] = value;
+      (dataOf(this) as RequestData)[symbol] = value;
     },
     configurable: true,
     enumerable: true,

@@ -1,10 +1,10 @@
-// The way of a Fastify request through a request handler: fields put on its response, refusals answered, delays waited
-// for, and what is held settled when the response is out or the client is gone.
+// A Fastify request and its reply: sets headers, answers refusals, waits for delays, and settles what the request
+// holds when the response is out or the client is gone.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { showWait } from "../../compat/fastify-rate-limit/fastify-refusals.js";
-import { tellWithKey } from "../../compat/fastify-rate-limit/request-key.js";
+import { notifyWithKey } from "../../compat/fastify-rate-limit/request-key.js";
 import type { FastifyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
 import { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
@@ -21,7 +21,7 @@ import { isGone } from "../node/pipelined-socket.js";
 import { joinHead } from "../node/response-head.js";
 import { FastifyHttpRequest } from "./fastify-request.js";
 
-/** A request on its way through a limit. */
+/** A request and its reply, under a limit. */
 export interface FastifyExchange {
   readonly limit: FastifyLimit;
   readonly request: FastifyRequest;
@@ -30,7 +30,7 @@ export interface FastifyExchange {
   readonly done: (error?: Error) => void;
 }
 
-/** Takes a request through a limit. `done` is called unless it was answered or its client is gone. */
+/** Applies a limit to a request. Calls `done` unless the request was answered or its client is gone. */
 export function applyLimit(exchange: FastifyExchange): void {
   const { limit, request, reply, done } = exchange;
   if (limit.foreign !== undefined) {
@@ -38,26 +38,28 @@ export function applyLimit(exchange: FastifyExchange): void {
     return;
   }
   try {
-    const found = limit.requestHandlerOf(request);
-    const went = isThenable(found)
-      ? found.then((requestHandler) => enter(exchange, requestHandler))
-      : enter(exchange, found);
-    if (isThenable(went)) went.catch(done);
+    const found = limit.handlerOf(request);
+    const handled = isThenable(found)
+      ? found.then((requestHandler) => handle(exchange, requestHandler))
+      : handle(exchange, found);
+    if (isThenable(handled)) handled.catch(done);
   } catch (error) {
     done(error as Error);
   }
 }
 
-/** Makes no closure for what is decided at once. */
-function enter(
+/** Makes no closure for a request that is decided immediately. */
+function handle(
   exchange: FastifyExchange,
   requestHandler: RequestHandler | undefined,
 ): MaybePromise<void> {
   if (requestHandler === undefined) return exchange.done();
   const { limit, request, reply } = exchange;
-  const entered = requestHandler.enter(new FastifyHttpRequest(request, reply, limit.knowsProxies));
-  if (entered instanceof HandledRequest) return goOn(exchange, requestHandler, entered);
-  return entered.then((handled) => {
+  const handling = requestHandler.handle(
+    new FastifyHttpRequest(request, reply, limit.knowsProxies),
+  );
+  if (handling instanceof HandledRequest) return goOn(exchange, requestHandler, handling);
+  return handling.then((handled) => {
     if (!isGone(reply.raw)) return goOn(exchange, requestHandler, handled);
     handled.finish({});
     return undefined;
@@ -74,7 +76,7 @@ function goOn(
   request.rateLimit = handled;
   if (refusal !== undefined) return refuse(exchange, requestHandler, handled, refusal);
   joinHead(reply.raw, shownLines(handled, limit.hidden.passed));
-  if (limit.onPassed !== undefined) tellWithKey(limit.onPassed, request, requestHandler);
+  if (limit.onPassed !== undefined) notifyWithKey(limit.onPassed, request, requestHandler);
   if (!handled.isHeld) return done();
   finishWithResponse(handled, reply.raw);
   return andThen(handled.waited(), (mayGoOn) => {
@@ -123,7 +125,7 @@ export function sendStatus(
   request: FastifyRequest,
   reply: FastifyReply,
 ): MaybePromise<void> {
-  return andThen(limit.requestHandlerOf(request), (requestHandler) => {
+  return andThen(limit.handlerOf(request), (requestHandler) => {
     if (requestHandler === undefined) return void reply.code(204).send();
     return andThen(
       requestHandler.status(new FastifyHttpRequest(request, reply, limit.knowsProxies)),

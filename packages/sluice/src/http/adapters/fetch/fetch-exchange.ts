@@ -1,6 +1,6 @@
-// The way of a `Request` through a request handler, for all frameworks that are built on it: fields added, refusals
-// made into responses, delays waited for, and what is held settled when the response is out or the
-// client is gone.
+// A `Request` and its `Response`, for all frameworks that are built on them: adds headers, turns refusals into
+// responses, waits for delays, and settles what the request holds when the response is out or the client is
+// gone.
 
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
@@ -10,8 +10,8 @@ import type { Reply } from "../../response/refusal.js";
 import { eachField, type Fields } from "../../response/response-headers.js";
 import { whenSent } from "./response-end.js";
 
-/** What a limiter says to a request. */
-export interface FetchHandled {
+/** A request that was decided. */
+export interface HandledFetchRequest {
   /** What the handler can learn and say about the limits of its request. */
   readonly info: RateLimitInfo;
   /** The response to send without asking the handler; undefined if the request may go on. */
@@ -27,39 +27,39 @@ export interface FetchHandled {
   fail(): void;
 }
 
-/** A client that hung up before its turn sees no response; the status is what logs know this by. */
+/** A client that hung up while it waited sees no response; logs know this status for it. */
 const GONE_STATUS = 499;
 
-/** Takes a request through a request handler. */
-export function passFetch(
+/** Has a request handler decide a request. */
+export function handleFetchRequest(
   requestHandler: RequestHandler,
-  view: HttpRequest,
+  httpRequest: HttpRequest,
   request: Request,
-): MaybePromise<FetchHandled> {
-  const entered = requestHandler.enter(view);
-  if (entered instanceof HandledRequest) return goOn(entered, request);
-  // Asked for now: Node's adapter does not tell a signal of what was before somebody wanted it.
+): MaybePromise<HandledFetchRequest> {
+  const handling = requestHandler.handle(httpRequest);
+  if (handling instanceof HandledRequest) return goOn(handling, request);
+  // Read now: Node's adapter does not report an abort that happened before the signal was first read.
   const { signal } = request;
-  return entered.then((handled) => {
+  return handling.then((handled) => {
     if (!signal.aborted) return goOn(handled, request);
     handled.finish({});
     return toGone(handled, request);
   });
 }
 
-function goOn(handled: HandledRequest, request: Request): MaybePromise<FetchHandled> {
+function goOn(handled: HandledRequest, request: Request): MaybePromise<HandledFetchRequest> {
   const { refusal } = handled;
   if (refusal !== undefined) {
-    return new HandledFetch(request, handled, toResponse(refusal, handled));
+    return new FetchExchange(request, handled, toResponse(refusal, handled));
   }
-  const found = new HandledFetch(request, handled, undefined);
+  const found = new FetchExchange(request, handled, undefined);
   if (!handled.isHeld) return found;
   found.watch();
   return andThen(handled.waited(), (mayGoOn) => (mayGoOn ? found : toGone(handled, request)));
 }
 
-function toGone(handled: HandledRequest, request: Request): FetchHandled {
-  return new HandledFetch(request, handled, new Response(null, { status: GONE_STATUS }));
+function toGone(handled: HandledRequest, request: Request): HandledFetchRequest {
+  return new FetchExchange(request, handled, new Response(null, { status: GONE_STATUS }));
 }
 
 /** A whole response of ours: its own fields after those of every response. */
@@ -73,7 +73,7 @@ export function toResponse(
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-class HandledFetch implements FetchHandled {
+class FetchExchange implements HandledFetchRequest {
   readonly response: Response | undefined;
   readonly #request: Request;
   readonly #handled: HandledRequest;

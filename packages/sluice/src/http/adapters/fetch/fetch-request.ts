@@ -1,4 +1,4 @@
-// A `Request` as request handlers see it. Nothing is read off it before a rule asks.
+// A `Request` as request handlers see it. Nothing is read before a rule asks for it.
 
 import { warn } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
@@ -7,7 +7,7 @@ import { readFetchBody } from "../../identity/body/fetch-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
 import type { PeerOf } from "./peer-address.js";
 
-/** Where views find the other end of a connection, and what they say once if they don't. */
+/** Finds the address of the other end of a connection. Warns once if it is not known. */
 export class PeerFinder {
   readonly #peerOf: PeerOf;
   #hasWarned = false;
@@ -31,7 +31,7 @@ export class PeerFinder {
   }
 }
 
-/** A view of a `Request`. */
+/** A `Request` as request handlers see it. */
 export class FetchHttpRequest implements HttpRequest {
   readonly raw: unknown;
   readonly request: Request;

@@ -14,12 +14,12 @@ import {
   type RateLimitOptions,
   toRequestHandler,
 } from "../../handler/http-options.js";
-import { type FetchHandled, passFetch, toResponse } from "./fetch-exchange.js";
+import { type HandledFetchRequest, handleFetchRequest, toResponse } from "./fetch-exchange.js";
 import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
 import { FetchHttpRequest, PeerFinder } from "./fetch-request.js";
 
 export type * from "../../adapter-types.js";
-export type { FetchHandled } from "./fetch-exchange.js";
+export type { HandledFetchRequest } from "./fetch-exchange.js";
 export type { PeerOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./peer-address.js";
 
@@ -32,7 +32,7 @@ export type FetchHandler<Rest extends readonly unknown[]> = (
 /** A limiter of requests. */
 export interface FetchRateLimit {
   /** Decides a request. Pass along what the runtime passed: it may show the client's address. */
-  (request: Request, ...rest: readonly unknown[]): MaybePromise<FetchHandled>;
+  (request: Request, ...rest: readonly unknown[]): MaybePromise<HandledFetchRequest>;
   /** A handler that asks this one only what may go on, and adds the fields to what it answers. */
   wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest>;
   /** What a handler behind `wrap` can learn and say about its request; undefined if it did not pass. */
@@ -40,7 +40,7 @@ export interface FetchRateLimit {
   /** Answers `GET /rate_limit`: the caller's state under every rule, without counting. */
   status(request: Request, ...rest: readonly unknown[]): MaybePromise<Response>;
   readonly policy: Policy;
-  /** Lets go of a policy that was made for this limiter; one that was given stays open. */
+  /** Closes a policy that was made for this limiter; one that was passed in stays open. */
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function rateLimit(
   const toHttpRequest = (request: Request, rest: readonly unknown[]) =>
     new FetchHttpRequest(request, request, peers, rest);
   const limit = (request: Request, ...rest: readonly unknown[]) =>
-    passFetch(requestHandler, toHttpRequest(request, rest), request);
+    handleFetchRequest(requestHandler, toHttpRequest(request, rest), request);
   return Object.assign(limit, {
     wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest> {
       return (request, ...rest) =>
@@ -84,7 +84,7 @@ export function rateLimit(
 
 /** The handler's response, on its way out. What it throws is the runtime's to answer. */
 function answer(
-  handled: FetchHandled,
+  handled: HandledFetchRequest,
   handle: () => MaybePromise<Response>,
 ): MaybePromise<Response> {
   const fail = (error: unknown): never => {

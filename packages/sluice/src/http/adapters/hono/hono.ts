@@ -8,13 +8,13 @@ import type { Context, MiddlewareHandler, Next } from "hono";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/option-checks.js";
 import { Policy } from "../../../rules/policy/policy.js";
+import { toFixedChoice } from "../../compat/handler-choice.js";
 import type { HonoOptions } from "../../compat/hono-rate-limiter/hono-options.js";
 import {
   type HonoSetup,
   INFO_NAME,
   toHonoSetup,
 } from "../../compat/hono-rate-limiter/hono-setup.js";
-import { toOneRequestHandler } from "../../compat/window-entrance.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import {
@@ -29,7 +29,11 @@ import {
   parseBody,
   toBodyForm,
 } from "../../identity/body/body.js";
-import { type FetchHandled, passFetch, toResponse } from "../fetch/fetch-exchange.js";
+import {
+  type HandledFetchRequest,
+  handleFetchRequest,
+  toResponse,
+} from "../fetch/fetch-exchange.js";
 import { type PeerOptions, splitPeerOptions } from "../fetch/fetch-options.js";
 import { FetchHttpRequest, PeerFinder } from "../fetch/fetch-request.js";
 
@@ -53,7 +57,7 @@ export interface HonoRateLimit extends MiddlewareHandler<RateLimitEnv> {
   status(c: Context): MaybePromise<Response>;
   /** Undefined if a function chooses `limit`: each number that it returns has a policy of its own. */
   readonly policy: Policy | undefined;
-  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  /** Closes a policy that was made for this middleware; one that was passed in stays open. */
   close(): Promise<void>;
 }
 
@@ -74,13 +78,13 @@ export function rateLimit(
   const setup = toSetup(...args);
   const peers = new PeerFinder(peerOf);
   const middleware = (c: Context, next: Next) =>
-    andThen(setup.requestHandlerOf(c), (requestHandler) =>
+    andThen(setup.handlerOf(c), (requestHandler) =>
       requestHandler === undefined
         ? next()
         : pass(setup, requestHandler, new HonoHttpRequest(c, peers), c, next),
     );
   const status = (c: Context) =>
-    andThen(setup.requestHandlerOf(c), (requestHandler) => {
+    andThen(setup.handlerOf(c), (requestHandler) => {
       const reply = requestHandler?.status(new HonoHttpRequest(c, peers)) ?? toStatusReply([]);
       return andThen(reply, (found) => toResponse(found));
     });
@@ -99,8 +103,8 @@ function toSetup(
   second?: HttpOptions<Context>,
 ): HonoSetup {
   if (first instanceof Policy || second !== undefined || typeof first !== "object") {
-    const entrance = toOneRequestHandler(SITE, first, second);
-    return { ...entrance, answer: undefined, isCounted: undefined, infoName: INFO_NAME };
+    const choice = toFixedChoice(SITE, first, second);
+    return { ...choice, answer: undefined, isCounted: undefined, infoName: INFO_NAME };
   }
   refuseRequest(SITE, first);
   return toHonoSetup(SITE, first);
@@ -109,24 +113,27 @@ function toSetup(
 function pass(
   setup: HonoSetup,
   requestHandler: RequestHandler,
-  view: HonoHttpRequest,
+  httpRequest: HonoHttpRequest,
   c: Context,
   next: Next,
 ): unknown {
-  return andThen<FetchHandled, unknown>(passFetch(requestHandler, view, c.req.raw), (handled) => {
-    const { response } = handled;
-    if (response === undefined) return goOn(setup, c, next, handled);
-    if (setup.answer === undefined || !handled.isRefused) return response;
-    c.set(setup.infoName, handled.info);
-    return setup.answer(c, next, response);
-  });
+  return andThen<HandledFetchRequest, unknown>(
+    handleFetchRequest(requestHandler, httpRequest, c.req.raw),
+    (handled) => {
+      const { response } = handled;
+      if (response === undefined) return goOn(setup, c, next, handled);
+      if (setup.answer === undefined || !handled.isRefused) return response;
+      c.set(setup.infoName, handled.info);
+      return setup.answer(c, next, response);
+    },
+  );
 }
 
 async function goOn(
   { infoName, isCounted }: HonoSetup,
   c: Context,
   next: Next,
-  handled: FetchHandled,
+  handled: HandledFetchRequest,
 ): Promise<undefined> {
   c.set(infoName, handled.info);
   try {

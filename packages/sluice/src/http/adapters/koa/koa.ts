@@ -17,7 +17,7 @@ import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField } from "../../response/response-headers.js";
-import { passNode } from "../node/node-exchange.js";
+import { handleNodeRequest } from "../node/node-exchange.js";
 
 export type * from "../../adapter-types.js";
 export type {
@@ -36,7 +36,7 @@ export interface KoaRateLimit extends Middleware {
   /** Answers `GET /rate_limit`: the caller's state under every rule, without counting. */
   status(ctx: Context): MaybePromise<void>;
   readonly policy: Policy;
-  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  /** Closes a policy that was made for this middleware; one that was passed in stays open. */
   close(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> 
     else setup.answer(ctx, handled);
   };
   return andThen(
-    passNode(setup.requestHandler, new KoaHttpRequest(ctx), ctx.res, refuse),
+    handleNodeRequest(setup.requestHandler, new KoaHttpRequest(ctx), ctx.res, refuse),
     (handled) => {
       if (handled === undefined) return undefined;
       setup.setFields?.(ctx, handled);
@@ -90,7 +90,7 @@ function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> 
   );
 }
 
-/** Koa sends it, after the middleware that stands before this one has seen it. */
+/** Koa sends it, after the middleware before this one has seen it. */
 function answer(ctx: Context, reply: Reply | undefined): void {
   if (reply === undefined) return;
   const { status, fields, body } = reply;
@@ -99,7 +99,7 @@ function answer(ctx: Context, reply: Reply | undefined): void {
   eachField(fields, (name, value) => ctx.set(name, value));
 }
 
-/** A request of Koa. Its own idea of the client's address is not asked: it believes any proxy or none. */
+/** A request of Koa. Koa's own client address is not used: Koa trusts any proxy or none. */
 class KoaHttpRequest implements HttpRequest {
   readonly raw: Context;
 

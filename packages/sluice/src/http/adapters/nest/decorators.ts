@@ -5,23 +5,23 @@ import { SetMetadata } from "@nestjs/common";
 import type { OptionSite } from "../../../base/option-checks.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { toRuleId } from "../../handler/rule-id.js";
-import { Place } from "./limit-scope.js";
+import { LimitScope } from "./limit-scope.js";
 import { toLimits } from "./module-limits.js";
 import type { NestOptions } from "./nest-options.js";
 
-/** What a place says of itself: limits of its own. */
+/** The limits that a controller or handler declares. */
 export interface OwnLimit {
   readonly options: NestOptions;
   /** The rule's id if the options give none: `CatsController.findAll`. */
   readonly name: string;
 }
 
-/** What {@link SkipRateLimit} says: of all limits, or by name. */
+/** What {@link SkipRateLimit} takes: one value for all limits, or one for each name. */
 export type Skipped = boolean | Readonly<Record<string, boolean>>;
 
 /** Where {@link RateLimit} writes an {@link OwnLimit}. */
 export const OWN_LIMIT = "sluice:own-limit";
-/** Where {@link SkipRateLimit} writes what. */
+/** Where {@link SkipRateLimit} writes a {@link Skipped}. */
 export const SKIPPED = "sluice:skipped";
 
 const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
@@ -33,10 +33,10 @@ const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
  * unless `key` has `"handler"`; a handler's decorator goes before its controller's.
  */
 export function RateLimit(options: NestOptions): ClassDecorator & MethodDecorator {
-  // What can't be used is reported where it is written, not when the first request comes.
+  // Invalid options are reported where they are written, not with the first request.
   const limits = toLimits(SITE, options);
   if (options.limits === undefined || limits.every(({ limit }) => limit !== undefined)) {
-    new Place(SITE, { ...options, store: memoryStore({ keysMax: 1 }) }, limits);
+    new LimitScope(SITE, { ...options, store: memoryStore({ keysMax: 1 }) }, limits);
   }
   return (target: object, key?: string | symbol, descriptor?: PropertyDescriptor) => {
     const own: OwnLimit = { options, name: toName(target, key) };

@@ -1,4 +1,4 @@
-// The guard of a NestJS application: takes requests through the request handler of the place that they are for.
+// The guard of a NestJS application: decides each request under the limits of its scope.
 
 import type { ServerResponse } from "node:http";
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from "@nestjs/common";
@@ -8,7 +8,7 @@ import type { HandledRequest, RateLimitInfo } from "../../handler/handled-reques
 import type { RequestHandler } from "../../handler/handler.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, withoutFields } from "../../response/response-headers.js";
-import { passNode, setFields } from "../node/node-exchange.js";
+import { handleNodeRequest, setFields } from "../node/node-exchange.js";
 import { OWN_LIMIT, type OwnLimit, SKIPPED, type Skipped } from "./decorators.js";
 import type { NestCall } from "./limit-scope.js";
 import { NestLimits } from "./module-limits.js";
@@ -29,7 +29,7 @@ export interface LimitedRequest {
 
 /**
  * Guards routes: `@UseGuards(RateLimitGuard)`, or all of them as `APP_GUARD`. Handlers find what was
- * decided in `request.rateLimit`. What does not come by HTTP passes.
+ * decided in `request.rateLimit`. Calls that are not HTTP pass.
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits;
@@ -47,7 +47,7 @@ export class RateLimitGuard implements CanActivate {
     );
   }
 
-  /** Lets requests pass uncounted. To be overridden; default: none. */
+  /** Lets requests pass uncounted. Override it; default: none. */
   protected shouldSkip(_context: ExecutionContext): MaybePromise<boolean> {
     return false;
   }
@@ -64,8 +64,8 @@ export class RateLimitGuard implements CanActivate {
   }
 
   /**
-   * Holds a request to all its limits, in one call: true if it may go on. To be overridden for what does
-   * not come by HTTP, with a limiter of one's own.
+   * Decides a request under all its limits, in one call: true if it may go on. Override it to limit calls
+   * that are not HTTP, with a limiter of your own.
    */
   protected handleRequest(context: ExecutionContext): boolean | Promise<boolean> {
     const exchange = this.getRequestResponse(context);
@@ -74,7 +74,7 @@ export class RateLimitGuard implements CanActivate {
     return andThen(
       found,
       (requestHandler) =>
-        requestHandler === undefined || this.#pass(requestHandler, context, exchange),
+        requestHandler === undefined || this.#handle(requestHandler, context, exchange),
     );
   }
 
@@ -86,7 +86,7 @@ export class RateLimitGuard implements CanActivate {
     throw exception;
   }
 
-  /** Where a request is found; undefined lets it pass. To be overridden for GraphQL and the like. */
+  /** Where a request is found; undefined lets it pass. Override it for GraphQL and the like. */
   protected getRequestResponse(context: ExecutionContext): NestExchange | undefined {
     if (context.getType() !== "http") return undefined;
     const http = context.switchToHttp();
@@ -99,13 +99,13 @@ export class RateLimitGuard implements CanActivate {
     request: object,
   ): MaybePromise<RequestHandler | undefined> {
     const handler = context.getHandler();
-    const places = [handler, context.getClass()];
-    const skipped = places.map((place) => this.#reflector.get<Skipped | undefined>(SKIPPED, place));
-    const own = this.#reflector.getAllAndOverride<OwnLimit | undefined>(OWN_LIMIT, places);
-    const place = this.#limits.placeOf(own);
-    if (place === undefined)
+    const scopes = [handler, context.getClass()];
+    const skipped = scopes.map((scope) => this.#reflector.get<Skipped | undefined>(SKIPPED, scope));
+    const own = this.#reflector.getAllAndOverride<OwnLimit | undefined>(OWN_LIMIT, scopes);
+    const scope = this.#limits.scopeOf(own);
+    if (scope === undefined)
       return isSkippedAt(skipped, "") ? undefined : this.#limits.requestHandler;
-    return place.enter((label) => isSkippedAt(skipped, label), request, this.#toCall(context));
+    return scope.handlerFor((label) => isSkippedAt(skipped, label), request, this.#toCall(context));
   }
 
   #toCall(context: ExecutionContext): NestCall {
@@ -114,15 +114,15 @@ export class RateLimitGuard implements CanActivate {
     return { context, trackerOf: isTracked ? trackerOf : undefined };
   }
 
-  #pass(
+  #handle(
     requestHandler: RequestHandler,
     context: ExecutionContext,
     { req, res }: NestExchange,
   ): MaybePromise<boolean> {
     const response = toRaw<ServerResponse>(res);
-    const view = new NestHttpRequest(req, response, this.#toCall(context));
+    const httpRequest = new NestHttpRequest(req, response, this.#toCall(context));
     let exception: RateLimitException | undefined;
-    const passed = passNode(requestHandler, view, response, (handled) => {
+    const passed = handleNodeRequest(requestHandler, httpRequest, response, (handled) => {
       exception = toException(handled, response);
     });
     return andThen(passed, (handled) => {

@@ -1,6 +1,6 @@
-// A place of a NestJS application: the module, a controller or a handler, with the limits that hold there.
-// For each request, those that are not skipped are decided together, by one request handler. Limits are rules with a name,
-// so the request handlers of a place, and of several places, share their counters.
+// A scope of a NestJS application: the module, a controller or a handler, with the limits that apply there.
+// For each request, the limits that are not skipped are decided together, by one request handler. Limits are
+// rules with a name, so the request handlers of one scope, and of several, share their counters.
 
 import type { ExecutionContext } from "@nestjs/common";
 import { show } from "../../../base/errors.js";
@@ -22,15 +22,15 @@ import {
 import type { Attributes } from "../../identity/attributed-facts.js";
 import type { NestLimit, NestOptions } from "./nest-options.js";
 
-/** A request on its way through a guard: the second argument of functions, until they are called. */
+/** What a guard knows about the call that it guards: the second argument of functions in code. */
 export interface NestCall {
   readonly context: ExecutionContext;
   /** Finds the caller, if a guard overrides `getTracker`. */
   readonly trackerOf: ((request: object) => MaybePromise<string | undefined>) | undefined;
 }
 
-/** A limit of a place. */
-export interface PlacedLimit extends NestLimit {
+/** A limit of a scope. */
+export interface ScopedLimit extends NestLimit {
   /** By which decorators refer to it. */
   readonly label: string;
   /** The rule's id. */
@@ -40,35 +40,35 @@ export interface PlacedLimit extends NestLimit {
 /** Which limits a request leaves out, by label. */
 export type IsSkipped = (label: string) => boolean;
 
-/** A place has one request handler for each combination of limits that requests come to: at most 2^8, twice if callers are tracked. */
+/** A scope has one request handler for each combination of limits in use: at most 2^8, twice that if callers are tracked. */
 const LIMITS_MAX = 8;
 const HANDLER = "handler";
 const TRACKER = "tracker";
 
-/** The limits of a place. */
-export class Place {
+/** The limits of a scope. */
+export class LimitScope {
   readonly #site: OptionSite;
   readonly #shared: NestOptions;
-  readonly #requestHandlers = new Map<string, RequestHandler>();
-  readonly limits: readonly PlacedLimit[];
+  readonly #handlers = new Map<string, RequestHandler>();
+  readonly limits: readonly ScopedLimit[];
 
   /** Throws the site's error if something can't be used. */
-  constructor(site: OptionSite, shared: NestOptions, limits: readonly PlacedLimit[]) {
+  constructor(site: OptionSite, shared: NestOptions, limits: readonly ScopedLimit[]) {
     checkLimits(site, limits);
     asOptions(site, shared, [...RATE_LIMIT_OPTIONS, "limits"]);
     this.#site = site;
     this.#shared = shared;
     this.limits = limits;
-    this.requestHandlerOf(limits, false);
+    this.handlerOf(limits, false);
   }
 
-  /** The request handler for a request; undefined if none of the limits holds for it. */
-  enter(
+  /** The request handler for a request; undefined if none of the limits applies to it. */
+  handlerFor(
     isSkipped: IsSkipped,
     request: object,
     call: NestCall,
   ): MaybePromise<RequestHandler | undefined> {
-    let held: MaybePromise<PlacedLimit[]> = [];
+    let held: MaybePromise<ScopedLimit[]> = [];
     for (const limit of this.limits) {
       if (isSkipped(limit.label)) continue;
       held = andThen(held, (before) =>
@@ -78,25 +78,25 @@ export class Place {
       );
     }
     return andThen(held, (limits) =>
-      limits.length === 0 ? undefined : this.requestHandlerOf(limits, call.trackerOf !== undefined),
+      limits.length === 0 ? undefined : this.handlerOf(limits, call.trackerOf !== undefined),
     );
   }
 
   /** The request handler of some of the limits. `isTracked`: a guard's `getTracker` says who the caller is. */
-  requestHandlerOf(limits: readonly PlacedLimit[], isTracked: boolean): RequestHandler {
+  handlerOf(limits: readonly ScopedLimit[], isTracked: boolean): RequestHandler {
     const id = `${isTracked} ${limits.map(({ name }) => name).join(" ")}`;
-    const known = this.#requestHandlers.get(id);
+    const known = this.#handlers.get(id);
     if (known !== undefined) return known;
     const requestHandler = this.#toRequestHandler(limits, isTracked);
-    this.#requestHandlers.set(id, requestHandler);
+    this.#handlers.set(id, requestHandler);
     return requestHandler;
   }
 
   async close(): Promise<void> {
-    for (const requestHandler of this.#requestHandlers.values()) await requestHandler.close();
+    for (const requestHandler of this.#handlers.values()) await requestHandler.close();
   }
 
-  #toRequestHandler(limits: readonly PlacedLimit[], isTracked: boolean): RequestHandler {
+  #toRequestHandler(limits: readonly ScopedLimit[], isTracked: boolean): RequestHandler {
     const common = inherited(this.#shared);
     const named = limits.map((one) => toNamed({ ...common, ...one }, isTracked));
     const { skip, body, ...shared } = this.#shared;
@@ -110,7 +110,7 @@ export class Place {
   }
 }
 
-function checkLimits(site: OptionSite, limits: readonly PlacedLimit[]): void {
+function checkLimits(site: OptionSite, limits: readonly ScopedLimit[]): void {
   if (limits.length === 0 || limits.length > LIMITS_MAX) {
     refuse(site, `limits must be a list of 1 to ${LIMITS_MAX} limits, got ${limits.length}`);
   }
@@ -145,7 +145,7 @@ const BY_TRACKER = `attribute:${TRACKER}`;
 
 /** A limit in the names of rules. The caller that a guard found replaces every dimension but the handler. */
 function toNamed(
-  { label: _label, skip: _skip, ...limit }: PlacedLimit,
+  { label: _label, skip: _skip, ...limit }: ScopedLimit,
   isTracked: boolean,
 ): NamedLimit<object> {
   const { key = "ip" } = limit;

@@ -1,4 +1,4 @@
-// The places of a NestJS application: the module with its limits or its policy, and each controller or
+// The scopes of a NestJS application: the module with its limits or its policy, and each controller or
 // handler that has limits of its own.
 
 import { show } from "../../../base/errors.js";
@@ -11,7 +11,7 @@ import { type HttpOptions, toRequestHandler } from "../../handler/http-options.j
 import { SIMPLE_OPTIONS } from "../../handler/limits-in-code.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import type { OwnLimit } from "./decorators.js";
-import { Place, type PlacedLimit } from "./limit-scope.js";
+import { LimitScope, type ScopedLimit } from "./limit-scope.js";
 import type { NestLimit, NestOptions } from "./nest-options.js";
 
 /** What `RateLimitModule` is given: a policy, with HTTP options if at all, or the options of its limits. */
@@ -23,15 +23,15 @@ const LIMIT_OPTIONS = SIMPLE_OPTIONS.filter(
   (name) => !["store", "clock", "onStoreFailure"].includes(name),
 );
 
-/** All places of an application. Injected into the guard. */
+/** All scopes of an application. Injected into the guard. */
 export class NestLimits {
   /** The module's own. */
   readonly requestHandler: RequestHandler;
   /** The module's limits; undefined if it has a policy, which the request handler holds. */
-  readonly root: Place | undefined;
+  readonly root: LimitScope | undefined;
   readonly #shared: NestOptions;
   /** One for each decorator in the source. */
-  readonly #places = new Map<OwnLimit, Place>();
+  readonly #scopes = new Map<OwnLimit, LimitScope>();
   #ownStore: Store | undefined;
 
   constructor([first, second]: NestArguments) {
@@ -47,29 +47,29 @@ export class NestLimits {
       );
     }
     this.#shared = this.#withStore(first);
-    this.root = new Place(SITE, this.#shared, toLimits(SITE, first));
-    this.requestHandler = this.root.requestHandlerOf(this.root.limits, false);
+    this.root = new LimitScope(SITE, this.#shared, toLimits(SITE, first));
+    this.requestHandler = this.root.handlerOf(this.root.limits, false);
   }
 
-  /** The place of a decorator, or the module's; undefined is the module with a policy. */
-  placeOf(own: OwnLimit | undefined): Place | undefined {
+  /** The scope of a decorator, or the module's; undefined is the module with a policy. */
+  scopeOf(own: OwnLimit | undefined): LimitScope | undefined {
     if (own === undefined) return this.root;
-    const known = this.#places.get(own);
+    const known = this.#scopes.get(own);
     if (known !== undefined) return known;
     const shared = this.#withStore({ ...this.#shared, ...own.options });
-    const place = new Place(SITE, shared, mergeLimits(this.root?.limits ?? [], own));
-    this.#places.set(own, place);
-    return place;
+    const scope = new LimitScope(SITE, shared, mergeLimits(this.root?.limits ?? [], own));
+    this.#scopes.set(own, scope);
+    return scope;
   }
 
   /** Closes the policies that were made here, and the store if it was made here too. */
   async close(): Promise<void> {
     await this.requestHandler.close();
-    for (const place of [this.root, ...this.#places.values()]) await place?.close();
+    for (const scope of [this.root, ...this.#scopes.values()]) await scope?.close();
     await this.#ownStore?.close();
   }
 
-  /** One table of counters serves all places, however many have limits of their own. */
+  /** One table of counters serves all scopes, however many have limits of their own. */
   #withStore(options: NestOptions): NestOptions {
     if (typeof options !== "object" || options === null || options.store !== undefined) {
       return options;
@@ -80,7 +80,7 @@ export class NestLimits {
 }
 
 /** The limits that options give. */
-export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] {
+export function toLimits(site: OptionSite, options: NestOptions): ScopedLimit[] {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     refuse(site, `needs an object of options, got ${show(options)}`);
   }
@@ -97,7 +97,7 @@ export function toLimits(site: OptionSite, options: NestOptions): PlacedLimit[] 
 }
 
 /** A decorator's `limit` replaces all limits of the module; of its `limits` each replaces that of its name. */
-function mergeLimits(module: readonly PlacedLimit[], { options, name }: OwnLimit): PlacedLimit[] {
+function mergeLimits(module: readonly ScopedLimit[], { options, name }: OwnLimit): ScopedLimit[] {
   const own = toLimits(SITE, options);
   if (options.limits === undefined) {
     const [only] = own;

@@ -180,7 +180,7 @@ describe.each([
   afterEach(async () => {
     await Promise.all(running.splice(0).map((server) => server.close()));
   });
-  const window = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });
+  const window = (limit: number) => fixedWindow({ limit, windowMs: 60_000, align: "first" });
   const guard = { provide: APP_GUARD, useClass: RateLimitGuard };
   const start = async (metadata: object, prepare?: (app: INestApplication) => void) => {
     const server = await serve(metadata, platform.toAdapter(), prepare);

@@ -1,6 +1,5 @@
-// The way of a `node:http` request through a request handler, for all frameworks that are built on it: fields set,
-// refusals answered, delays waited for, and what is held settled when the response is out or the
-// client is gone.
+// A request and response of `node:http`, for all frameworks that are built on it: sets headers, answers refusals,
+// waits for delays, and settles what the request holds when the response is out or the client is gone.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SluiceError } from "../../../base/errors.js";
@@ -19,7 +18,7 @@ import { keepTickShape } from "./tick-shape.js";
 
 keepTickShape();
 
-/** A request that came through, with what was decided of it. */
+/** A request that was allowed, with what was decided. */
 export type LimitedRequest = IncomingMessage & { rateLimit: RateLimitInfo };
 
 /** A `node:http` request as request handlers see it. */
@@ -58,21 +57,21 @@ export class NodeHttpRequest implements HttpRequest {
 type Refuse = (handled: HandledRequest, response: ServerResponse) => void;
 
 /**
- * Takes a request through a request handler. The handled request if the request may go on, now that its fields are set and
- * its wait is over; undefined if it may not: it was answered by `refuse`, or its client is gone. Throws
- * or rejects with what the framework's error handling has to see.
+ * Has a request handler decide a request. Returns the handled request if it may go on: its headers are set and
+ * its wait is over. Returns undefined if it may not: `refuse` answered it, or its client is gone. Throws or
+ * rejects with what the framework's error handling has to see.
  *
  * @param refuse - Default: {@link sendRefusal}.
  */
-export function passNode(
+export function handleNodeRequest(
   requestHandler: RequestHandler,
-  view: HttpRequest,
+  request: HttpRequest,
   response: ServerResponse,
   refuse: Refuse = sendRefusal,
 ): MaybePromise<HandledRequest | undefined> {
-  const entered = requestHandler.enter(view);
-  if (entered instanceof HandledRequest) return goOn(entered, response, refuse);
-  return entered.then((handled) => {
+  const handling = requestHandler.handle(request);
+  if (handling instanceof HandledRequest) return goOn(handling, response, refuse);
+  return handling.then((handled) => {
     if (!isGone(response)) return goOn(handled, response, refuse);
     handled.finish({});
     return undefined;
@@ -104,11 +103,11 @@ export function setFields(response: ServerResponse, fields: Fields): void {
 
 /** Answers with the request handler's refusal. */
 function sendRefusal({ refusal }: HandledRequest, response: ServerResponse): void {
-  if (refusal !== undefined) sendReply(response, refusal);
+  if (refusal !== undefined) sendNodeReply(response, refusal);
 }
 
 /** Sends a whole response. */
-export function sendReply(response: ServerResponse, { status, fields, body }: Reply): void {
+export function sendNodeReply(response: ServerResponse, { status, fields, body }: Reply): void {
   // By name: middleware that wraps writeHead may not know flat lists.
   const named: Record<string, string> = {};
   eachField(fields, (name, value) => {
@@ -118,15 +117,15 @@ export function sendReply(response: ServerResponse, { status, fields, body }: Re
   response.end(body);
 }
 
-/** The response to an error, where no framework answers it: nobody is let in, and nothing is told. */
+/** The response to an error, if no framework answers it: the request is not let through, and nothing is disclosed. */
 export function toErrorReply(error: unknown): Reply {
   const status = error instanceof SluiceError && error.status >= 500 ? error.status : 500;
   return { status, fields: ["Cache-Control", "no-store", "Content-Length", "0"], body: "" };
 }
 
 /**
- * Goes on with what `start` answers, now or later, or with its error. What `next` throws is not ours:
- * it stays what it would be without us.
+ * Calls `next` with what `start` returns, now or later, or `fail` with its error. What `next` throws is not
+ * caught.
  */
 export function goOnWith<T>(
   start: () => MaybePromise<T>,

@@ -18,13 +18,13 @@ import {
 } from "../../handler/http-options.js";
 import {
   goOnWith,
+  handleNodeRequest,
   type LimitedRequest,
   NodeHttpRequest,
-  passNode,
-  sendReply,
+  sendNodeReply,
   toErrorReply,
 } from "./node-exchange.js";
-import { passUpgrade } from "./upgrade.js";
+import { handleUpgrade } from "./upgrade.js";
 
 export type * from "../../adapter-types.js";
 export type { LimitedRequest } from "./node-exchange.js";
@@ -47,7 +47,7 @@ export interface NodeRateLimit {
   /** A handler for `GET /rate_limit`: the caller's state as JSON, without counting the question. */
   status(request: IncomingMessage, response: ServerResponse): void;
   readonly policy: Policy;
-  /** Lets go of a policy that was made for this middleware; one that was given stays open. */
+  /** Closes a policy that was made for this middleware; one that was passed in stays open. */
   close(): Promise<void>;
 }
 
@@ -67,21 +67,21 @@ export function rateLimit(
     request: IncomingMessage,
     response: ServerResponse,
     next: (error?: unknown) => void,
-  ) => passOn(requestHandler, request, response, callNext, next, next);
+  ) => handle(requestHandler, request, response, callNext, next, next);
   return Object.assign(middleware, {
     status: (request: IncomingMessage, response: ServerResponse) =>
       goOnWith(
         () => requestHandler.status(new NodeHttpRequest(request)),
-        (reply) => sendReply(response, reply),
+        (reply) => sendNodeReply(response, reply),
         (error) => sendFailure(error, response),
       ),
     policy: requestHandler.policy,
     close: () => requestHandler.close(),
     wrap: (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) =>
-      passOn(requestHandler, request, response, handler, sendFailure, undefined),
+      handle(requestHandler, request, response, handler, sendFailure, undefined),
     wrapUpgrade:
       (handler: UpgradeHandler) => (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-        passUpgrade(requestHandler, request, socket, () =>
+        handleUpgrade(requestHandler, request, socket, () =>
           handler(request as LimitedRequest, socket, head),
         ),
   });
@@ -95,8 +95,8 @@ function callNext(...[, , next]: Parameters<GoOn>): void {
   next?.();
 }
 
-/** Makes no closure for what is decided at once (bench http/node). */
-function passOn(
+/** Makes no closure for a request that is decided immediately (bench http/node). */
+function handle(
   requestHandler: RequestHandler,
   request: IncomingMessage,
   response: ServerResponse,
@@ -106,7 +106,7 @@ function passOn(
 ): void {
   let passed: MaybePromise<HandledRequest | undefined>;
   try {
-    passed = passNode(requestHandler, new NodeHttpRequest(request, response), response);
+    passed = handleNodeRequest(requestHandler, new NodeHttpRequest(request, response), response);
   } catch (error) {
     fail(error, response);
     return;
@@ -114,7 +114,7 @@ function passOn(
   if (passed === undefined) return;
   if (passed instanceof HandledRequest) goOn(passed, request, response, handler, next);
   else {
-    // What the handler throws is not ours: it stays what it would be without us.
+    // What the handler throws is not caught: it is not an error of the limits.
     passed.then(
       (handled) => handled !== undefined && goOn(handled, request, response, handler, next),
       (error) => fail(error, response),
@@ -137,5 +137,5 @@ function goOn(
 function sendError(requestHandler: RequestHandler, response: ServerResponse, error: unknown): void {
   requestHandler.onError(error);
   if (response.headersSent) response.destroy();
-  else sendReply(response, toErrorReply(error));
+  else sendNodeReply(response, toErrorReply(error));
 }

@@ -10,7 +10,7 @@ import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { toLines } from "../../response/response-headers.js";
-import { sendReply } from "./node-exchange.js";
+import { sendNodeReply } from "./node-exchange.js";
 import { joinHead, readField, watchHead } from "./response-head.js";
 
 const OURS = ["RateLimit", '"r";r=2;t=60', "X-RateLimit-Limit", "3"];
@@ -324,7 +324,7 @@ describe("beside middleware that wraps writeHead", () => {
     const { response, of } = await call((response) => {
       wrap(response);
       join(response);
-      sendReply(response, { status: 429, fields: ["Retry-After", "7"], body: "no" });
+      sendNodeReply(response, { status: 429, fields: ["Retry-After", "7"], body: "no" });
     });
     expect(response.statusCode).toBe(429);
     expect(of("retry-after")).toEqual(["7"]);

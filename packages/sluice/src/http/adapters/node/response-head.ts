@@ -5,7 +5,7 @@
 
 import { ServerResponse } from "node:http";
 import { eachField, type Fields, joinLines, toFields } from "../../response/response-headers.js";
-import { notesBehind, sharedBelow } from "./request-notes.js";
+import { dataBehind, sharedBelow } from "./request-data.js";
 
 /** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
@@ -27,7 +27,7 @@ interface Head {
 
 const HEAD = Symbol("sluice.head");
 
-/** What keeps a head: the notes on a request. */
+/** Keeps a head: the data of a request. */
 interface Keeper {
   [HEAD]?: Head;
 }
@@ -72,7 +72,7 @@ export function readField(response: ServerResponse, name: string): string | unde
 // One function for all responses, here and below: a closure for each costs three times as much, most
 // of it in the garbage collector.
 function headOf(response: Carrier): Head {
-  const keeper: Keeper = notesBehind(response);
+  const keeper: Keeper = dataBehind(response);
   const known = keeper[HEAD];
   if (known !== undefined && known.response === response) return known;
   const head: Head = { response, lines: "", given: undefined, writeHead: wrapped(response) };
@@ -81,7 +81,7 @@ function headOf(response: Carrier): Head {
 }
 
 function knownHead(response: Carrier): Head | undefined {
-  const head = (notesBehind(response) as Keeper)[HEAD];
+  const head = (dataBehind(response) as Keeper)[HEAD];
   return head !== undefined && head.response === response ? head : undefined;
 }
 

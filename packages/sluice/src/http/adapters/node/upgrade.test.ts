@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { START_MS } from "../../../../test/door-stand.js";
+import { START_MS } from "../../../../test/handler-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../../../limits/limits.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { type LimitedRequest, type RateLimitOptions, rateLimit } from "./node.js";

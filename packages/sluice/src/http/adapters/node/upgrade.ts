@@ -1,5 +1,5 @@
-// Upgrades, as of WebSockets, through a request handler. There is no response object yet: a refusal is written to
-// the socket as it is. What an upgraded connection holds it holds until its socket closes.
+// Upgrades, such as those of WebSockets. There is no response object yet: a refusal is written to the socket
+// itself. What an upgraded connection holds is held until its socket closes.
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,14 +10,14 @@ import type { Reply } from "../../response/refusal.js";
 import { toLines } from "../../response/response-headers.js";
 import { goOnWith, type LimitedRequest, NodeHttpRequest, toErrorReply } from "./node-exchange.js";
 
-/** Takes an upgrade through a request handler: calls `goOn` if it may go on, else answers and ends the socket. */
-export function passUpgrade(
+/** Has a request handler decide an upgrade: calls `goOn` if it is allowed, else answers and ends the socket. */
+export function handleUpgrade(
   requestHandler: RequestHandler,
   request: IncomingMessage,
   socket: Duplex,
   goOn: () => unknown,
 ): void {
-  // Until a handler takes over nobody else listens, and an error without a listener ends the process.
+  // Until a handler takes over there is no other listener, and an error without a listener ends the process.
   socket.on("error", ignore);
   const go = (handled: HandledRequest) => {
     socket.off("error", ignore);
@@ -29,7 +29,7 @@ export function passUpgrade(
     endSocket(socket, toErrorReply(error), "");
   };
   goOnWith(
-    () => requestHandler.enter(new NodeHttpRequest(request)),
+    () => requestHandler.handle(new NodeHttpRequest(request)),
     (handled) => answer(handled, socket, go),
     fail,
   );
@@ -57,7 +57,7 @@ function answer(
   });
 }
 
-/** Closes a socket whose client leaves. One that nobody reads would not tell; no byte is taken from it. */
+/** Closes a socket whose client leaves. A socket that is not read would not notice; no byte is taken from it. */
 function watchEnd(socket: Duplex): () => void {
   const look = () => {
     if (socket.readableLength === 0) socket.read(0);

@@ -4,7 +4,7 @@
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { type OptionSite, whole } from "../../../base/option-checks.js";
-import { sendReply, setFields } from "../../adapters/node/node-exchange.js";
+import { sendNodeReply, setFields } from "../../adapters/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response-headers.js";
@@ -44,7 +44,7 @@ export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | un
       const told = isRetryAfter(seconds) ? seconds : undefined;
       const fields = withoutFields(toFields(refusal, told, send !== undefined), hidden);
       if (send === undefined) {
-        return sendReply(response, {
+        return sendNodeReply(response, {
           status: statusCode ?? refusal.status,
           fields,
           body: refusal.body,

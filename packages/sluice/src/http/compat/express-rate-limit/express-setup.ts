@@ -13,6 +13,7 @@ import {
   stringOf,
   whole,
 } from "../../../base/option-checks.js";
+import { toClientAddress } from "../../../rules/identity-keys/address.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { InfoProperty } from "../../adapters/express/rate-limit-info.js";
 import {
@@ -30,19 +31,18 @@ import {
   toIsCounted,
 } from "../express-like-options.js";
 import {
-  type Entrance,
+  type HandlerChoice,
   type LimitOrNumber,
-  toEntrance,
+  toFixedChoice,
+  toHandlerChoice,
   toKey,
-  toOneRequestHandler,
-} from "../window-entrance.js";
+} from "../handler-choice.js";
 import type { ExpressOptions, ValueOf } from "./express-options.js";
 import { type Answer, toAnswer } from "./express-refusal.js";
-import { ipKeyGenerator } from "./ip-key-generator.js";
 import { type SettleByResponse, toSettleByResponse } from "./settle-by-response.js";
 
 /** Options, validated and said in ours. */
-export interface ExpressSetup extends Entrance<Request> {
+export interface ExpressSetup extends HandlerChoice<Request> {
   /** Answers refused requests; undefined: as the request handler says. */
   readonly answer: Answer | undefined;
   /** Settles requests by their response; undefined: the rule does. */
@@ -119,16 +119,13 @@ export function toExpressSetup(
   const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName);
   checkStore(site, options.store);
   const { skip, ...own } = toOwn(site, options);
-  const entrance = toEntrance(site, own, toLimit(options), {
+  const choice = toHandlerChoice(site, own, toLimit(options), {
     windowMs: options.windowMs,
     windowMsDefault: WINDOW_MS_DEFAULT,
   });
   return {
-    ...entrance,
-    requestHandlerOf:
-      skip === undefined
-        ? entrance.requestHandlerOf
-        : unlessSkipped(skip, entrance.requestHandlerOf),
+    ...choice,
+    handlerOf: skip === undefined ? choice.handlerOf : unlessSkipped(skip, choice.handlerOf),
     answer: toAnswer(site, options),
     settle: toSettleByResponse(options),
     info: new InfoProperty(infoName ?? INFO_NAME),
@@ -144,7 +141,7 @@ export function toPolicySetup(
   options: HttpOptions<Request> = {},
 ): ExpressSetup {
   return {
-    ...toOneRequestHandler(site, policy, options),
+    ...toFixedChoice(site, policy, options),
     answer: undefined,
     settle: undefined,
     info: new InfoProperty(INFO_NAME),
@@ -214,10 +211,10 @@ function toNumber<T>(limit: T): T | number {
 /** A request that is not counted has no request handler, no limit to choose and no `request.rateLimit`. */
 function unlessSkipped(
   skip: NonNullable<RateLimitOptions<Request>["skip"]>,
-  requestHandlerOf: ExpressSetup["requestHandlerOf"],
-): ExpressSetup["requestHandlerOf"] {
+  handlerOf: ExpressSetup["handlerOf"],
+): ExpressSetup["handlerOf"] {
   return (request) =>
-    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : requestHandlerOf(request)));
+    andThen(skip(request), (isSkipped) => (isSkipped ? undefined : handlerOf(request)));
 }
 
 /** The response of a request, which Express keeps there. */
@@ -236,6 +233,19 @@ function byNetwork(ipv6Subnet: ValueOf<number | false>) {
     andThen(ipv6Subnet(request, responseOf(request)), (bits) =>
       ipKeyGenerator(request.ip ?? "", bits),
     );
+}
+
+const IPV6_PREFIX = 56;
+
+/**
+ * The key of a client's address: IPv4 as it is, IPv6 by its network, `2001:db8:1:2::/56`, because a client
+ * has all addresses of one. For a `keyGenerator` of your own.
+ *
+ * @param ipv6Subnet - The bits of an IPv6 address that are one client, 1 to 128, or `false` for all;
+ * default 56.
+ */
+export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = IPV6_PREFIX): string {
+  return toClientAddress(ip, { ipv6Prefix: ipv6Subnet || 128 }) ?? ip;
 }
 
 function checkStore(site: OptionSite, store: unknown): void {

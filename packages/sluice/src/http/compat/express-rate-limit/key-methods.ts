@@ -17,22 +17,22 @@ export interface KeyMethods {
 }
 
 /** The methods over all request handlers of a middleware. */
-export function toKeyMethods(requestHandlers: () => readonly RequestHandler[]): KeyMethods {
+export function toKeyMethods(handlers: () => readonly RequestHandler[]): KeyMethods {
   return {
     resetKey: async (key) => {
-      await Promise.all(requestHandlers().map((handler) => handler.resetKey(String(key))));
+      await Promise.all(handlers().map((handler) => handler.resetKey(String(key))));
     },
-    getKey: (key) => hitsOf(requestHandlers(), String(key)),
+    getKey: (key) => hitsOf(handlers(), String(key)),
   };
 }
 
 /** If a function chooses the limit, the hits under the limit of which the key has used most. */
 async function hitsOf(
-  requestHandlers: readonly RequestHandler[],
+  handlers: readonly RequestHandler[],
   key: string,
 ): Promise<KeyHits | undefined> {
   let most: KeyHits | undefined;
-  for (const requestHandler of requestHandlers) {
+  for (const requestHandler of handlers) {
     const { limit, remaining, resetMs } = await requestHandler.peekKey(key);
     const totalHits = limit - remaining;
     if (resetMs === 0 || totalHits < (most?.totalHits ?? 0)) continue;

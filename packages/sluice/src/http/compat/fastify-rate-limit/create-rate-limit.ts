@@ -48,12 +48,14 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
     if (limit.foreign !== undefined) {
       return limit.foreign.check(request, options?.increment === false);
     }
-    const requestHandler = await limit.requestHandlerOf(request);
+    const requestHandler = await limit.handlerOf(request);
     const key = keyIn(request);
     if (requestHandler === undefined) return { isAllowed: true, key };
-    const view = new FastifyHttpRequest(request, undefined, limit.knowsProxies);
+    const httpRequest = new FastifyHttpRequest(request, undefined, limit.knowsProxies);
     const isRead = options?.increment === false;
-    const decision = isRead ? await requestHandler.peek(view) : await count(requestHandler, view);
+    const decision = isRead
+      ? await requestHandler.peek(httpRequest)
+      : await count(requestHandler, httpRequest);
     const hits = await hitsOf(limit, decision, isRead);
     const [charge] = chargesOf(decision);
     const ttl = hits?.ttlMs ?? (decision.allowed ? decision.resetMs : decision.retryAfterMs);
@@ -74,9 +76,9 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
 /** What is held of the request stays charged: nothing of its response is awaited here. */
 async function count(
   requestHandler: RequestHandler,
-  view: FastifyHttpRequest,
+  httpRequest: FastifyHttpRequest,
 ): Promise<PolicyDecision> {
-  const handled = await requestHandler.enter(view);
+  const handled = await requestHandler.handle(httpRequest);
   handled.finish({});
   return handled.decision;
 }

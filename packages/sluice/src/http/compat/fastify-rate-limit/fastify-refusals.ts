@@ -9,7 +9,7 @@ import type { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
 import { HitCounter, type Hits } from "./refused-hits.js";
-import { tellWithKey } from "./request-key.js";
+import { notifyWithKey } from "./request-key.js";
 import { formatTimeWindow } from "./time-window.js";
 
 const BANNED_STATUS = 403;
@@ -61,11 +61,11 @@ export class FastifyRefusals {
     requestHandler: RequestHandler,
   ): MaybePromise<RefusalError | undefined> {
     const { onExceeded, onBanReach } = this.#options;
-    tellWithKey(onExceeded, request, requestHandler);
+    notifyWithKey(onExceeded, request, requestHandler);
     if (this.#hits === undefined) return this.#build(handled, request, undefined, false);
     return andThen(this.#hits.count(handled.decision), (hits) => {
       const isBanned = this.isBanned(hits);
-      if (isBanned) tellWithKey(onBanReach, request, requestHandler);
+      if (isBanned) notifyWithKey(onBanReach, request, requestHandler);
       return this.#build(handled, request, hits.ttlMs, isBanned);
     });
   }

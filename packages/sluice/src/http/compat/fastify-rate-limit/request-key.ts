@@ -5,7 +5,7 @@ import type { FastifyRequest } from "fastify";
 import { tell } from "../../../base/maybe-promise.js";
 import { normalizeIP } from "../../adapters/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { toKey } from "../window-entrance.js";
+import { toKey } from "../handler-choice.js";
 
 const KEY: unique symbol = Symbol("sluice.key");
 
@@ -32,7 +32,7 @@ export function countedKeyIn(request: FastifyRequest): string {
 }
 
 /** Calls a callback with a request and its key. What it throws goes to `onError` and changes nothing else. */
-export function tellWithKey(
+export function notifyWithKey(
   callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
   request: FastifyRequest,
   requestHandler: RequestHandler,

@@ -40,7 +40,7 @@ import { toTimeWindow, toWindowMs } from "./time-window.js";
 export interface FastifyLimit {
   readonly hook: FastifyHook;
   /** Where a request enters; undefined if it is not to be counted. */
-  readonly requestHandlerOf: (request: FastifyRequest) => MaybePromise<RequestHandler | undefined>;
+  readonly handlerOf: (request: FastifyRequest) => MaybePromise<RequestHandler | undefined>;
   /** Undefined if functions choose among several. */
   readonly policy: Policy | undefined;
   /** Undefined: a refusal is answered as the request handler says. */
@@ -127,7 +127,7 @@ export function toPolicyLimit(
   const requestHandler = toRequestHandler(site, policy, options);
   return {
     hook: toHook(site, hook),
-    requestHandlerOf: () => requestHandler,
+    handlerOf: () => requestHandler,
     policy,
     refusals: undefined,
     hits: undefined,
@@ -153,7 +153,7 @@ export function toFastifyLimit(
   }
   const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
   return {
-    ...toEntrance(site, options),
+    ...toHandlerChoice(site, options),
     hook: toHook(site, options.hook),
     refusals: FastifyRefusals.of(options),
     hits: options.limit === undefined ? new HitCounter(options) : undefined,
@@ -177,7 +177,7 @@ export function toForeignLimit(
   checkTypes(site, options);
   return {
     hook: toHook(site, options.hook),
-    requestHandlerOf: () => undefined,
+    handlerOf: () => undefined,
     policy: undefined,
     refusals: undefined,
     hits: undefined,
@@ -202,33 +202,31 @@ function toHook(site: OptionSite, hook: unknown): FastifyHook {
   return oneOf(site, "hook", hook || "onRequest", HOOKS);
 }
 
-type Entrance = Pick<FastifyLimit, "requestHandlerOf" | "policy" | "close">;
+type HandlerChoice = Pick<FastifyLimit, "handlerOf" | "policy" | "close">;
 
-function toEntrance(site: OptionSite, options: FastifyLimitOptions): Entrance {
+function toHandlerChoice(site: OptionSite, options: FastifyLimitOptions): HandlerChoice {
   const own = toOwn(options);
   const { limit, allowList } = options;
   const max = typeof options.max === "function" ? options.max : toMax(options.max);
   const windowMs = toTimeWindow(site, options.timeWindow);
   if (typeof max === "function" || typeof windowMs === "function") {
-    const requestHandlers = new WindowHandlers(site, own);
-    const requestHandlerOf = unlessAllowed(options, (request, key) =>
+    const handlers = new WindowHandlers(site, own);
+    const handlerOf = unlessAllowed(options, (request, key) =>
       andThen(numberFor(max, request, key), (size) =>
         andThen(numberFor(windowMs, request, key), (ms) =>
-          requestHandlers.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
+          handlers.of({ limit: toMax(size), windowMs: toWindowMs(ms) }),
         ),
       ),
     );
-    return { requestHandlerOf, policy: undefined, close: () => requestHandlers.close() };
+    return { handlerOf, policy: undefined, close: () => handlers.close() };
   }
   const requestHandler =
     limit === undefined
       ? toWindowHandler(site, own, { limit: max, windowMs })
       : toRequestHandler(site, { ...own, limit });
   const needsKey = options.keyGenerator !== undefined || allowList !== undefined;
-  const requestHandlerOf = needsKey
-    ? unlessAllowed(options, () => requestHandler)
-    : () => requestHandler;
-  return { requestHandlerOf, policy: requestHandler.policy, close: () => requestHandler.close() };
+  const handlerOf = needsKey ? unlessAllowed(options, () => requestHandler) : () => requestHandler;
+  return { handlerOf, policy: requestHandler.policy, close: () => requestHandler.close() };
 }
 
 /** Everything but the limit, in our own names. */
@@ -249,8 +247,8 @@ function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyReque
 /** Finds the key, and the request handler unless the key is on the list of those who are not counted. */
 function unlessAllowed(
   { keyGenerator, allowList }: FastifyLimitOptions,
-  requestHandlerOf: ValueByKey<RequestHandler>,
-): FastifyLimit["requestHandlerOf"] {
+  handlerOf: ValueByKey<RequestHandler>,
+): FastifyLimit["handlerOf"] {
   const allowed = Array.isArray(allowList) ? new Set<string>(allowList.map(String)) : undefined;
   const isAllowed =
     typeof allowList === "function"
@@ -261,7 +259,7 @@ function unlessAllowed(
       // A string by its type, as in @fastify/rate-limit; a number if `keyGenerator` returned one.
       const key = setKey(request, found) as string;
       return andThen(isAllowed(request, key), (isFree) =>
-        isFree ? undefined : requestHandlerOf(request, key),
+        isFree ? undefined : handlerOf(request, key),
       );
     });
 }

@@ -5,7 +5,7 @@ import type { Context, Next } from "hono";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { PeerOptions } from "../../adapters/fetch/fetch-options.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";
-import type { LimitOrNumber } from "../window-entrance.js";
+import type { LimitOrNumber } from "../handler-choice.js";
 
 /** A value that depends on the request. */
 export type OfContext<T> = (c: Context) => MaybePromise<T>;

@@ -20,11 +20,11 @@ import {
   toHeaderForm,
   toIsCounted,
 } from "../express-like-options.js";
-import { type Entrance, toEntrance, toKey } from "../window-entrance.js";
+import { type HandlerChoice, toHandlerChoice, toKey } from "../handler-choice.js";
 import type { HonoOptions } from "./hono-options.js";
 
 /** Options, validated and said in ours. */
-export interface HonoSetup extends Entrance<Context> {
+export interface HonoSetup extends HandlerChoice<Context> {
   /** Answers refused requests; undefined: as the response says. */
   readonly answer: Answer | undefined;
   /** Whether a response counts; undefined: the rule knows. */
@@ -73,7 +73,7 @@ export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">
   const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName) ?? INFO_NAME;
   const own = toOwn(site, options);
   return {
-    ...toEntrance(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
+    ...toHandlerChoice(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
     answer: toAnswer(site, options),
     isCounted: toIsCounted(options),
     infoName,

@@ -23,7 +23,7 @@ import {
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, eachField, withoutFields } from "../../response/response-headers.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
-import { toKey, toLimitHandler } from "../window-entrance.js";
+import { toKey, toLimitHandler } from "../handler-choice.js";
 import type { KoaFieldNames, KoaOptions } from "./koa-options.js";
 
 /** Options, validated and said in ours. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
 import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
-import { viewOf } from "../../../../test/http/view.js";
+import { requestOf } from "../../../../test/http/http-request.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { type JwtAlgorithm, type JwtOptions, jwtVerifier, type TokenRejection } from "./jwt.js";
 
@@ -310,7 +310,7 @@ describe("the place of a token", () => {
   const claimsOf = async (
     options: Partial<JwtOptions>,
     headers: Record<string, string | string[]>,
-  ) => (await stand(options).verifier.claimsOf(viewOf({ headers })))?.sub;
+  ) => (await stand(options).verifier.claimsOf(requestOf({ headers })))?.sub;
 
   it("is the Authorization field, with the scheme Bearer", async () => {
     const token = await signSecret({ sub: "42" });

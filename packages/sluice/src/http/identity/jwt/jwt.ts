@@ -93,13 +93,14 @@ export class JwtVerifier implements TokenVerifier {
     await this.#remote?.fetch();
   }
 
-  claimsOf(view: HttpRequest): MaybePromise<Claims | undefined> {
+  claimsOf(request: HttpRequest): MaybePromise<Claims | undefined> {
     const { header, cookie } = this.#setup;
-    const token = header === undefined ? undefined : toToken(view, header);
+    const token = header === undefined ? undefined : toToken(request, header);
     const claims = token === undefined ? undefined : this.verify(token);
     if (cookie === undefined) return claims;
     return andThen(claims, (found) => {
-      const other = found === undefined ? parseCookies(view.headers.cookie)?.[cookie] : undefined;
+      const other =
+        found === undefined ? parseCookies(request.headers.cookie)?.[cookie] : undefined;
       return other === undefined ? found : this.verify(other);
     });
   }

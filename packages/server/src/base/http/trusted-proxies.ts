@@ -6,7 +6,7 @@ import { type CidrList, toCidrList } from "sluice/rules";
 const UNADDRESSED = "unaddressed";
 
 /** The proxies that are trusted. */
-export class TrustedPeers {
+export class TrustedProxies {
   readonly #ranges: CidrList;
   readonly #isUnaddressedTrusted: boolean;
   // Most requests come from the peer of the one before them.

@@ -17,7 +17,7 @@ export const START_MS = Date.UTC(2026, 0, 1);
 export const SITE: OptionSite = { name: "rateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /** A request that no framework made. */
-export function viewOf(view: Partial<HttpRequest> = {}): HttpRequest {
+export function requestOf(request: Partial<HttpRequest> = {}): HttpRequest {
   return {
     method: "GET",
     target: "/",
@@ -25,7 +25,7 @@ export function viewOf(view: Partial<HttpRequest> = {}): HttpRequest {
     peer: "203.0.113.10",
     raw: {},
     readBody: () => undefined,
-    ...view,
+    ...request,
   };
 }
 
@@ -37,7 +37,7 @@ export function requestHandlerOf(
 ): {
   requestHandler: RequestHandler;
   clock: ManualClock;
-  enter(view?: Partial<HttpRequest>): HandledRequest;
+  handle(request?: Partial<HttpRequest>): HandledRequest;
 } {
   const clock = new ManualClock(START_MS);
   const parsed = parseRules({ version: 1, rules });
@@ -46,7 +46,11 @@ export function requestHandlerOf(
     createPolicy({ rules: parsed, clock, ...policy }),
     http,
   );
-  return { requestHandler, clock, enter: (view) => now(requestHandler.enter(viewOf(view))) };
+  return {
+    requestHandler,
+    clock,
+    handle: (request) => now(requestHandler.handle(requestOf(request))),
+  };
 }
 
 /** What is there at once. */

@@ -1,5 +1,5 @@
-// Where requests enter a middleware that also takes numbers, as other limiters do: one request handler for a limit, or
-// that of the number which a function chose. For frameworks whose functions get one context.
+// Which request handler decides a request, for a middleware whose limit may be a number as with other limiters: one
+// handler for all requests, or one for each number that a function chooses.
 
 import { SluiceError, show } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
@@ -14,12 +14,12 @@ import {
 } from "../handler/http-options.js";
 import { toWindowHandler, WindowHandlers } from "./window-handlers.js";
 
-/** Where requests enter. */
-export interface Entrance<Raw> {
+/** Chooses the request handler of each request. */
+export interface HandlerChoice<Raw> {
   /** The request handler of a request; undefined if it is not to be counted. */
-  readonly requestHandlerOf: (request: Raw) => MaybePromise<RequestHandler | undefined>;
-  /** All that there are. */
-  readonly requestHandlers: () => readonly RequestHandler[];
+  readonly handlerOf: (request: Raw) => MaybePromise<RequestHandler | undefined>;
+  /** All request handlers that are in use. */
+  readonly handlers: () => readonly RequestHandler[];
   /** Undefined if there is more than one. */
   readonly policy: Policy | undefined;
   close(): Promise<void>;
@@ -32,16 +32,16 @@ export type LimitOrNumber<Raw> =
   | number
   | ((request: Raw) => MaybePromise<number>);
 
-/** An entrance with one request handler. */
-export function toOneRequestHandler<Raw>(
+/** One request handler for all requests. */
+export function toFixedChoice<Raw>(
   site: OptionSite,
   first: Policy | RateLimitOptions<Raw>,
   second?: HttpOptions<Raw>,
-): Entrance<Raw> {
+): HandlerChoice<Raw> {
   return fromHandler(toRequestHandler(site, first, second));
 }
 
-/** How long a window is, where a limit is a number. */
+/** How long a window is if the limit is a number. */
 interface Window {
   readonly windowMs: number | undefined;
   readonly windowMsDefault: number;
@@ -68,15 +68,15 @@ export function toLimitHandler<Raw>(
   return toRequestHandler(site, { ...own, limit } as RateLimitOptions<Raw>);
 }
 
-/** The entrance of options in our own names, whose limit may be a number or a function that chooses it. */
-export function toEntrance<Raw>(
+/** The request handlers of options in our own names, whose limit may be a number or a function that chooses it. */
+export function toHandlerChoice<Raw>(
   site: OptionSite,
   own: Own<Raw>,
   limit: LimitOrNumber<Raw> | undefined,
   window: Window,
-): Entrance<Raw> {
+): HandlerChoice<Raw> {
   if (typeof limit !== "function") return fromHandler(toLimitHandler(site, own, limit, window));
-  return toRequestHandlers(
+  return chooseByNumber(
     site,
     own,
     limit,
@@ -84,37 +84,37 @@ export function toEntrance<Raw>(
   );
 }
 
-function fromHandler<Raw>(requestHandler: RequestHandler): Entrance<Raw> {
+function fromHandler<Raw>(requestHandler: RequestHandler): HandlerChoice<Raw> {
   return {
-    requestHandlerOf: () => requestHandler,
-    requestHandlers: () => [requestHandler],
+    handlerOf: () => requestHandler,
+    handlers: () => [requestHandler],
     policy: requestHandler.policy,
     close: () => requestHandler.close(),
   };
 }
 
-function toRequestHandlers<Raw>(
+function chooseByNumber<Raw>(
   site: OptionSite,
   { skip, ...own }: Omit<RateLimitOptions<Raw>, "limit">,
   choose: (request: Raw) => MaybePromise<number>,
   windowMs: number,
-): Entrance<Raw> {
-  const requestHandlers = new WindowHandlers(site, own);
-  const choice = (request: Raw) =>
-    andThen(choose(request), (limit) => requestHandlers.of({ limit, windowMs }));
+): HandlerChoice<Raw> {
+  const handlers = new WindowHandlers(site, own);
+  const chosen = (request: Raw) =>
+    andThen(choose(request), (limit) => handlers.of({ limit, windowMs }));
   // A request that is not counted has no limit to choose.
-  const requestHandlerOf = (request: Raw) =>
-    andThen(skip?.(request) ?? false, (isSkipped) => (isSkipped ? undefined : choice(request)));
+  const handlerOf = (request: Raw) =>
+    andThen(skip?.(request) ?? false, (isSkipped) => (isSkipped ? undefined : chosen(request)));
   return {
-    requestHandlerOf,
-    requestHandlers: () => requestHandlers.all(),
+    handlerOf,
+    handlers: () => handlers.all(),
     policy: undefined,
-    close: () => requestHandlers.close(),
+    close: () => handlers.close(),
   };
 }
 
 /**
- * What a function of the user returned, as a key.
+ * What a function in code returned, as a key.
  *
  * @param name - The option that the function was given as, for the error.
  * @throws SluiceError `SLUICE_KEY_INVALID` if it is empty, or neither a string nor a finite number.
