@@ -2,15 +2,12 @@
 // patience. A request that either limit refuses is charged to neither, and the answer tells the
 // longest wait of those that refuse.
 
-import { createLimiter, slidingWindowLog, tokenBucket } from "sluice";
+import { createLimiter, tokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";
 
 const clock = new ManualClock(); // Leave it out: here it makes the output the same each time.
 const limiter = createLimiter({
-  limit: [
-    tokenBucket({ capacity: 10, refillPerSecond: 10 }),
-    slidingWindowLog({ limit: 25, windowMs: 3_600_000 }),
-  ],
+  limit: [tokenBucket({ capacity: 10, refillPerSecond: 10 }), "25/hour"],
   clock,
 });
 

@@ -44,6 +44,7 @@ export {
   tokenBucket,
   type WindowOptions,
 } from "./limits/limits.js";
+export type { LimitOrRate, Rate } from "./limits/rate.js";
 export {
   type DenyCacheOptions,
   type DenyCacheStats,

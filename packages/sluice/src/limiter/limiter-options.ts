@@ -4,6 +4,7 @@ import { type Clock, toClock } from "../base/clock.js";
 import { show } from "../base/errors.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "../base/option-checks.js";
 import { isLimit, type Limit } from "../limits/limits.js";
+import { type LimitOrRate, toLimit } from "../limits/rate.js";
 import { toGuarded } from "../stores/guarded.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../stores/resilient/resilient-options.js";
@@ -12,8 +13,8 @@ import { claimName } from "./claimed-names.js";
 
 /** Options of `createLimiter`. */
 export interface LimiterOptions<S extends Store = Store> {
-  /** One limit, or several that are decided all or nothing. */
-  limit: Limit | readonly Limit[];
+  /** One limit, or several that are decided all or nothing. A limit may be a rate such as `"100/minute"`. */
+  limit: LimitOrRate | readonly LimitOrRate[];
   /** Where the counters are. Default: a memory store of its own. */
   store?: S;
   /** Default: monotonic time that started at the wall clock. */
@@ -99,12 +100,7 @@ function toName(name: unknown): string {
 function toLimits(limit: unknown): readonly Limit[] {
   const limits: readonly unknown[] = Array.isArray(limit) ? Array.from(limit) : [limit];
   if (limits.length === 0) refuse(SITE, "limit must be one limit or several, got []");
-  return limits.map(toLimit);
-}
-
-function toLimit(limit: unknown): Limit {
-  if (isLimit(limit)) return limit;
-  refuse(SITE, `limit must be made by tokenBucket(…) or another constructor, got ${show(limit)}`);
+  return limits.map((one) => toLimit(SITE, one));
 }
 
 const STORE_VERBS = [

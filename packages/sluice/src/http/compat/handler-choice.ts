@@ -4,7 +4,8 @@
 import { SluiceError, show } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { type OptionSite, refuse } from "../../base/option-checks.js";
-import { isLimit, type Limit } from "../../limits/limits.js";
+import { isLimit } from "../../limits/limits.js";
+import { type LimitOrRate, parseRate, rateHint } from "../../limits/rate.js";
 import type { Policy } from "../../rules/policy/policy.js";
 import type { RequestHandler } from "../handler/handler.js";
 import {
@@ -27,8 +28,8 @@ export interface HandlerChoice<Raw> {
 
 /** A limit of ours, or a number of requests in each window, or a function that chooses it. */
 export type LimitOrNumber<Raw> =
-  | Limit
-  | readonly Limit[]
+  | LimitOrRate
+  | readonly LimitOrRate[]
   | number
   | ((request: Raw) => MaybePromise<number>);
 
@@ -62,8 +63,12 @@ export function toLimitHandler<Raw>(
       windowMs: windowMs === undefined ? windowMsDefault : windowMs,
     });
   }
-  const isOurs = limit === undefined || isLimit(limit) || Array.isArray(limit);
-  if (!isOurs) refuse(site, `limit must be a number, a function or a limit, got ${show(limit)}`);
+  const isRate = typeof limit === "string" && parseRate(limit) !== undefined;
+  const isOurs = limit === undefined || isRate || isLimit(limit) || Array.isArray(limit);
+  if (!isOurs) {
+    const what = "limit must be a number, a function or a limit";
+    refuse(site, `${what}, got ${show(limit)}${rateHint(limit)}`);
+  }
   if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
   return toRequestHandler(site, { ...own, limit } as RateLimitOptions<Raw>);
 }

@@ -8,6 +8,7 @@ import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { functionOf, namesOf, type OptionSite, refuse } from "../../base/option-checks.js";
 import { claimName } from "../../limiter/claimed-names.js";
 import type { Limit } from "../../limits/limits.js";
+import { type LimitOrRate, toLimit } from "../../limits/rate.js";
 import type { Facts } from "../../rules/facts.js";
 import { parseRules } from "../../rules/parse/parse.js";
 import { createPolicy, type Policy } from "../../rules/policy/policy.js";
@@ -18,8 +19,8 @@ import type { Attributes } from "../identity/attributed-facts.js";
 
 /** One rule from code. Fields that rule files have too mean and default to the same. */
 export interface SimpleOptions<Raw = unknown> {
-  /** One limit or several that all hold. */
-  limit: Limit | readonly Limit[];
+  /** One limit or several that all hold. A limit may be a rate such as `"100/minute"`. */
+  limit: LimitOrRate | readonly LimitOrRate[];
   /**
    * What is counted by: dimensions as in rule files (`"ip"`, `["tenant", "user"]`, `"header:x-id"`;
    * default `"ip"`), or a function whose answer is the key. Undefined: the request is not counted.
@@ -183,14 +184,18 @@ function toPart<Raw>(
       "onMissing goes with dimensions; a key function that answers undefined leaves a request uncounted",
     );
   }
-  const rule: Record<string, unknown> & { id: string } = { id: name, limit };
+  const limits = [limit].flat().map((one) => (typeof one === "string" ? toLimit(site, one) : one));
+  const rule: Record<string, unknown> & { id: string } = {
+    id: name,
+    limit: Array.isArray(limit) ? limits : limits[0],
+  };
   for (const field of PASSED_ON) if (options[field] !== undefined) rule[field] = options[field];
   rule.key = typeof key === "function" ? `attribute:${names.key}` : key;
   if (typeof key === "function") rule.onMissing = "skip";
   rule.cost = typeof cost === "function" ? { function: names.cost } : cost;
   const keyOf = typeof key === "function" ? key : undefined;
   const costOf = typeof cost === "function" ? cost : undefined;
-  return { rule, limits: [limit].flat() as Limit[], names, keyOf, costOf };
+  return { rule, limits, names, keyOf, costOf };
 }
 
 function toPolicy<Raw>(

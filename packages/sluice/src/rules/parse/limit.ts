@@ -38,7 +38,8 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { duration, RATE_PATTERN, toMeantRate, toRatePer } from "./duration.js";
+import { parseRate, RATE_PATTERN, toMeantRate } from "../../limits/rate.js";
+import { duration } from "./duration.js";
 import { ruleReadingOf } from "./rule-reading.js";
 
 /** The most limits that one rule may have at a time. */
@@ -142,9 +143,6 @@ export const limitByName: ObjectShape<Fields> = object(
   { schema: { minProperties: 1, maxProperties: 1 } },
 );
 
-/** Up to here a rate is kept exactly; the estimate of two counters is coarse for small numbers. */
-const EXACT_RATE_MAX = 100;
-
 /** Instead of limits: none. */
 const UNLIMITED = "unlimited";
 const RATE = "a rate such as 100/minute or 100/5m";
@@ -153,12 +151,7 @@ const rate: Shape<Limit> = stringFor({
   pattern: RATE_PATTERN,
   lengthMax: 40,
   toMeant: (given) => toMeantRate(given) ?? nearestName(given, [UNLIMITED]),
-  toValue: (given) => {
-    const per = toRatePer(given);
-    const fits = per !== undefined && per.limit >= 1 && per.limit <= UNITS_MAX;
-    if (!fits || per.windowMs < 1 || per.windowMs > WINDOW_MS_MAX) return undefined;
-    return per.limit <= EXACT_RATE_MAX ? slidingWindowLog(per) : slidingWindowCounter(per);
-  },
+  toValue: parseRate,
 });
 
 const ONE_OF = `exactly one of ${ALGORITHMS.join(", ")}`;

@@ -634,8 +634,8 @@ describe("options", () => {
     [{ keysMax: 0 }, /denyCache: keysMax must be a whole number from 1 to 10000000, got 0/],
     [{ denyCacheMsMax: 1_001 }, /denyCacheMsMax must be a whole number from 1 to 1000, got 1001/],
     [{ denyCacheMsMax: "1s" }, /got "1s"/],
-    [{ clock: 5 }, /clock must have a function now\(\), and wall\(\) if at all, got 5/],
-    [{ clock: null }, /clock must have a function now\(\), and wall\(\) if at all, got null/],
+    [{ clock: 5 }, /clock must have a function now\(\), and optionally wall\(\), got 5/],
+    [{ clock: null }, /clock must have a function now\(\), and optionally wall\(\), got null/],
     [{ ttl: 5 }, /unknown option "ttl"/],
   ])("%j are refused by an error that says what was seen", (options, message) => {
     expect(() => denyCache(memoryStore(), options as DenyCacheOptions)).toThrow(message);

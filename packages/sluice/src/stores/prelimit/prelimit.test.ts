@@ -253,7 +253,7 @@ describe("options", () => {
     [
       "no limit",
       {},
-      /prelimit: limit must be made by tokenBucket\(…\) or another constructor, got undefined/,
+      /prelimit: limit must be made by tokenBucket\(…\) .* rate such as "100\/minute", got undefined/,
     ],
     ["a look-alike", { limit: { algorithm: "tokenBucket" } }, /limit must be made by/],
     ["permits", { limit: concurrency({ limit: 1, permitMs: 1 }) }, /hold nothing, got concurrency/],
@@ -271,7 +271,7 @@ describe("options", () => {
     [
       "no clock",
       { limit: coarse, clock: {} },
-      /clock must have a function now\(\), and wall\(\) if at all, got \{\}/,
+      /clock must have a function now\(\), and optionally wall\(\), got \{\}/,
     ],
     ["another option", { limit: coarse, max: 1 }, /unknown option "max"/],
     ["none", undefined, /needs an object of options, got undefined/],

@@ -4,10 +4,10 @@
 
 import { type Clock, countedMsOf, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
-import { show } from "../../base/errors.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
-import { isLimit, isShaper, type Limit } from "../../limits/limits.js";
+import { isShaper, type Limit } from "../../limits/limits.js";
+import { type LimitOrRate, toLimit } from "../../limits/rate.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
 import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
@@ -19,7 +19,7 @@ export interface PrelimitOptions {
    * The coarse limit: how many attempts may reach the store. Choose it well above honest use. Any
    * limit but `concurrency` and a `leakyBucket` that shapes, since nothing waits here.
    */
-  limit: Limit;
+  limit: LimitOrRate;
   /**
    * `"key"` (default) counts each key of a limiter apart; `"scope"` counts all keys of one limiter
    * together, against floods of ever new keys.
@@ -159,10 +159,8 @@ function isBeyond({ allowed, remaining }: Verdict): boolean {
   return !allowed && remaining === 0;
 }
 
-function toCoarseLimit(limit: unknown): Limit {
-  if (!isLimit(limit)) {
-    refuse(SITE, `limit must be made by tokenBucket(…) or another constructor, got ${show(limit)}`);
-  }
+function toCoarseLimit(given: unknown): Limit {
+  const limit = toLimit(SITE, given);
   const shapes = isShaper(limit);
   if (limit.algorithm === "concurrency" || shapes) {
     const seen = shapes ? 'a leakyBucket of mode "shape"' : "concurrency";

@@ -3,7 +3,7 @@
 
 import type { ExecutionContext } from "@nestjs/common";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import type { Limit } from "../../../limits/limits.js";
+import type { LimitOrRate } from "../../../limits/rate.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";
 import type { SimpleOptions } from "../../handler/limits-in-code.js";
 import type { RefusalBody, RefusalContext, WrittenBody } from "../../response/refusal.js";
@@ -39,7 +39,7 @@ export interface NestLimit extends OfOneLimit, NestFunctions {
   /** By which `@RateLimit` and `@SkipRateLimit` refer to it; also the rule's id. Default `"default"`. */
   name?: string;
   /** May be left out in `@RateLimit`, where the module has a limit of that name. */
-  limit?: Limit | readonly Limit[];
+  limit?: LimitOrRate | readonly LimitOrRate[];
 }
 
 /** The options of one limit or several. */
@@ -47,7 +47,7 @@ export interface NestOptions
   extends Omit<RateLimitOptions, keyof NestFunctions | "limit" | "body">,
     NestFunctions {
   /** One limit, or several that count by the same key and have no names. */
-  limit?: Limit | readonly Limit[];
+  limit?: LimitOrRate | readonly LimitOrRate[];
   /** Up to 8 limits with names, in place of `limit`. They are decided together. */
   limits?: readonly NestLimit[];
   /** The body of a refusal: `"problem"` (default), `"text"`, `"minimal"`, or a function that writes it. */

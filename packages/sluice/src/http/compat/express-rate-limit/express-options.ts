@@ -3,7 +3,7 @@
 
 import type { NextFunction, Request, Response } from "express";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import type { Limit } from "../../../limits/limits.js";
+import type { LimitOrRate } from "../../../limits/rate.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";
 import type { HeaderForm } from "../../response/rate-limit-headers.js";
 
@@ -24,10 +24,10 @@ export interface ExpressOptions
   /** The form of the RateLimit fields; default `"draft-11"`. As a boolean: `legacyHeaders`. */
   headers?: HeaderForm | boolean;
   /**
-   * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
+   * A limit such as `tokenBucket(…)` or `"100/minute"`, or several; or the number of requests in each `windowMs`, or a
    * function that chooses it. With 0 every request is refused. Numbers may be strings. Default 5.
    */
-  limit?: Limit | readonly Limit[] | number | string | ValueOf<number>;
+  limit?: LimitOrRate | readonly LimitOrRate[] | number | string | ValueOf<number>;
   /** The former name of `limit` as a number or a function; `limit` beside it holds. */
   max?: number | string | ValueOf<number>;
   /** How long a window is, where `limit` is a number; default 60,000. */

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest, preHandlerHookHandler } from "fastify";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import type { Limit } from "../../../limits/limits.js";
+import type { LimitOrRate } from "../../../limits/rate.js";
 import type { Store } from "../../../stores/store.js";
 import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import type { RefusalContext } from "../../response/refusal.js";
@@ -29,8 +29,8 @@ export interface ErrorResponseContext {
 
 /** Options of a limit, for all routes or in `config.rateLimit` of one. */
 export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyRequest>, "limit"> {
-  /** A limit such as `tokenBucket(…)`, or several, in place of `max` and `timeWindow`. */
-  limit?: Limit | readonly Limit[];
+  /** A limit such as `tokenBucket(…)` or `"100/minute"`, or several, in place of `max` and `timeWindow`. */
+  limit?: LimitOrRate | readonly LimitOrRate[];
   /** How many requests in each `timeWindow`; default 1,000. With 0 every request is refused. */
   max?: number | ValueByKey<number>;
   /** In milliseconds, or a string: `"1 minute"`, `"30s"`; default 60,000. */

@@ -16,7 +16,7 @@ export type HonoRefusalHandler = (c: Context, next: Next, options: HonoOptions) 
 /** Options of the Hono middleware without a policy. */
 export interface HonoOptions extends Omit<RateLimitOptions<Context>, "limit">, PeerOptions {
   /**
-   * A limit such as `tokenBucket(…)`, or several; or the number of requests in each `windowMs`, or a
+   * A limit such as `tokenBucket(…)` or `"100/minute"`, or several; or the number of requests in each `windowMs`, or a
    * function that chooses it. Default 5.
    */
   limit?: LimitOrNumber<Context>;

@@ -20,7 +20,7 @@ export interface KoaFieldNames {
 
 /** Options of the Koa middleware without a policy. */
 export interface KoaOptions extends Omit<RateLimitOptions<Context>, "limit" | "headers"> {
-  /** A limit such as `tokenBucket(…)`, or several, in place of `max` and `duration`. Default: 2,500 in an hour. */
+  /** A limit such as `tokenBucket(…)` or `"100/minute"`, or several, in place of `max` and `duration`. Default: 2,500 in an hour. */
   limit?: RateLimitOptions<Context>["limit"];
   /** How many requests in each `duration`; default 2,500. With 0 every request is refused. */
   max?: number;
