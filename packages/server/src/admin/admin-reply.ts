@@ -1,29 +1,29 @@
-// Answers of the admin port: JSON, text, and problem bodies that say what was seen.
+// Replies of the admin port: JSON, text, and problem bodies.
 
 import type { ServerResponse } from "node:http";
 import { SluiceError } from "sluice";
 import { ServerError } from "../base/errors.js";
 import { toProblemBody } from "../base/http/problem.js";
-import { ADMIN_FIELD } from "./answer-schemas.js";
+import { ADMIN_HEADER } from "./reply-schemas.js";
 
-/** What a route answers. */
-export interface Answer {
+/** The reply of a route. */
+export interface AdminReply {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** Besides those that every answer has. */
-  readonly fields?: Readonly<Record<string, string>>;
+  /** In addition to the headers of every reply. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const INTERNAL = {
   code: "SLUICE_FAULT",
   status: 500,
-  message: "the service failed; the log says why",
+  message: "internal error; the log has the details",
 };
 
-/** A method that a path does not answer. */
+/** A path does not support the request's method. */
 export class MethodError extends ServerError {
-  /** Those that it does: `GET, HEAD`. */
+  /** The methods that it supports: `GET, HEAD`. */
   readonly allowed: string;
 
   constructor(seen: string, allowed: string) {
@@ -32,46 +32,46 @@ export class MethodError extends ServerError {
   }
 }
 
-/** JSON; Infinity becomes null. */
-export function json(value: unknown, status = 200): Answer {
+/** A JSON reply. Infinity becomes null. */
+export function json(value: unknown, status = 200): AdminReply {
   return { status, type: "application/json", body: `${JSON.stringify(value)}\n` };
 }
 
-/** Plain text. */
-export function text(body: string, type = "text/plain; charset=utf-8"): Answer {
+/** A reply in plain text. */
+export function text(body: string, type = "text/plain; charset=utf-8"): AdminReply {
   return { status: 200, type, body };
 }
 
 /**
- * The answer that tells of an error. What is no error of ours says nothing of itself: it is in the log.
+ * The reply to an error. Errors that are not Sluice's are not described; the log has them.
  *
- * @param toStatus - Another status for an error of ours than it has.
+ * @param toStatus - Replaces the status of one of Sluice's errors.
  */
 export function problem(
   error: unknown,
   toStatus: (status: number) => number = (own) => own,
-): Answer {
+): AdminReply {
   const isOurs = error instanceof ServerError || error instanceof SluiceError;
   const { code, message } = isOurs ? error : INTERNAL;
   const status = isOurs ? toStatus(error.status) : INTERNAL.status;
-  const fields: Record<string, string> = {
+  const headers: Record<string, string> = {
     ...(error instanceof MethodError ? { Allow: error.allowed } : {}),
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
-    // The rest of the body is not waited for.
+    // The rest of the body is not read.
     ...(status === 413 ? { Connection: "close" } : {}),
   };
   return {
     status,
     type: "application/problem+json",
     body: `${toProblemBody({ status, code, detail: message })}\n`,
-    fields,
+    headers,
   };
 }
 
-/** Sends an answer with the version of Sluice in a header, by which the command knows the admin port. */
+/** Sends a reply. A header with Sluice's version identifies the admin port to the command. */
 export function send(
   response: ServerResponse,
-  { status, type, body, fields }: Answer,
+  { status, type, body, headers }: AdminReply,
   version: string,
 ): void {
   response.writeHead(status, {
@@ -79,8 +79,8 @@ export function send(
     "Content-Length": Buffer.byteLength(body),
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    [ADMIN_FIELD]: version,
-    ...fields,
+    [ADMIN_HEADER]: version,
+    ...headers,
   });
   response.end(body);
 }

@@ -31,7 +31,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((listener) => listener.close()));
 });
 
-interface Stand {
+interface Fixture {
   readonly core: Core;
   readonly url: string;
   readonly calls: string[];
@@ -39,10 +39,10 @@ interface Stand {
   post(path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }>;
 }
 
-async function stand(
+async function setUp(
   admin: Partial<Config["admin"]> = {},
   own: Partial<AdminControl> = {},
-): Promise<Stand> {
+): Promise<Fixture> {
   const clock = new ManualClock(1_000_000);
   const store = memoryStore();
   const telemetry = silentTelemetry();
@@ -101,16 +101,16 @@ const rawGet = (url: string, path: string, ...fields: string[]) =>
 
 describe("health", () => {
   it("/livez answers whoever asks, by whatever name, and touches nothing", async () => {
-    const { url } = await stand({ token: "secret-token" });
+    const { url } = await setUp({ token: "secret-token" });
     expect(await rawGet(url, "/livez", "Host: 10.1.2.3")).toContain("200 OK");
   });
 
   it("/readyz says 503 and why not, and the why only to operators", async () => {
     const why = { ready: false, reasons: ["draining"] };
-    const local = await stand({}, { isReady: () => why });
+    const local = await setUp({}, { isReady: () => why });
     const response = await local.ask("/readyz");
     expect([response.status, await response.json()]).toEqual([503, why]);
-    const guarded = await stand({ token: "secret-token" }, { isReady: () => why });
+    const guarded = await setUp({ token: "secret-token" }, { isReady: () => why });
     const text = await rawGet(guarded.url, "/readyz", "Host: a");
     expect(text).toContain("503");
     expect(text).not.toContain("draining");
@@ -119,24 +119,24 @@ describe("health", () => {
 
 describe("the listener of the admin port", () => {
   it("does not open to other machines without a token", async () => {
-    await expect(stand({ listen: { host: "0.0.0.0", port: 0 } })).rejects.toMatchObject({
+    await expect(setUp({ listen: { host: "0.0.0.0", port: 0 } })).rejects.toMatchObject({
       code: "SLUICE_CONFIG_INVALID",
       message: expect.stringContaining("0.0.0.0"),
     });
-    await expect(stand({ token: " " })).rejects.toMatchObject({ code: "SLUICE_CONFIG_INVALID" });
+    await expect(setUp({ token: " " })).rejects.toMatchObject({ code: "SLUICE_CONFIG_INVALID" });
   });
 
   it("says where it listens, and what is wrong if it can't", async () => {
-    const { url } = await stand();
+    const { url } = await setUp();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const port = Number(new URL(url).port);
-    await expect(stand({ listen: { host: "127.0.0.1", port } })).rejects.toMatchObject({
+    await expect(setUp({ listen: { host: "127.0.0.1", port } })).rejects.toMatchObject({
       code: "SLUICE_LISTEN_FAILED",
     });
   });
 
   it("with a token answers only those that bring it", async () => {
-    const { url, ask } = await stand({ token: "secret-token" });
+    const { url, ask } = await setUp({ token: "secret-token" });
     for (const path of ["/metrics", "/v1/rules", "/v1/top", "/nowhere"]) {
       const response = await fetch(url + path);
       expect([path, response.status]).toEqual([path, 401]);
@@ -150,7 +150,7 @@ describe("the listener of the admin port", () => {
   });
 
   it("without a token answers only names of this machine, so that no page can be led here", async () => {
-    const { url } = await stand();
+    const { url } = await setUp();
     for (const host of ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"]) {
       expect(await rawGet(url, "/v1/version", `Host: ${host}`)).toContain("200 OK");
     }
@@ -162,7 +162,7 @@ describe("the listener of the admin port", () => {
   });
 
   it("refuses what a page of another origin sends, and takes its own", async () => {
-    const { url, ask } = await stand();
+    const { url, ask } = await setUp();
     for (const origin of ["http://example.com", "null", "http://localhost:1"]) {
       expect((await ask("/v1/rules", { headers: { origin } })).status).toBe(403);
     }
@@ -172,7 +172,7 @@ describe("the listener of the admin port", () => {
   });
 
   it("takes only JSON, as no form of a page can send it", async () => {
-    const { ask, core } = await stand();
+    const { ask, core } = await setUp();
     for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
       const headers = { "content-type": type };
       const response = await ask("/v1/rules/disable", { method: "POST", headers, body: "{}" });
@@ -183,7 +183,7 @@ describe("the listener of the admin port", () => {
   });
 
   it("bounds a body, and says so before the connection ends", async () => {
-    const { ask } = await stand();
+    const { ask } = await setUp();
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ facts: { path: "x".repeat(100_000) } });
     const response = await ask("/v1/check", { method: "POST", headers, body });
@@ -194,7 +194,7 @@ describe("the listener of the admin port", () => {
   });
 
   it("tells errors as the decision API does: type, title of the status, status, code and detail", async () => {
-    const { ask, post } = await stand();
+    const { ask, post } = await setUp();
     const { headers, ...missing } = await ask("/v1/nothing").then(async (response) => ({
       headers: response.headers,
       body: (await response.json()) as object,
@@ -221,13 +221,13 @@ describe("the listener of the admin port", () => {
     ["POST", "/livez", "GET, HEAD"],
     ["PUT", "/readyz", "GET, HEAD"],
   ])("says of %s %s which methods it answers", async (method, path, allowed) => {
-    const { ask } = await stand();
+    const { ask } = await setUp();
     const response = await ask(path, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
   });
 
   it("says what was seen where nothing answers", async () => {
-    const { ask, post } = await stand();
+    const { ask, post } = await setUp();
     const missing = await ask("/v1/nothing");
     expect([missing.status, await missing.json()]).toEqual([
       404,
@@ -255,7 +255,7 @@ describe("the listener of the admin port", () => {
     const begun = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const { post, url } = await stand(
+    const { post, url } = await setUp(
       {},
       {
         reload: () => {
@@ -293,7 +293,7 @@ describe("the guide of operations", () => {
 
 describe("what operators see", () => {
   it("is the rule set in force, its version, and which rules are off", async () => {
-    const { ask, post, core } = await stand();
+    const { ask, post, core } = await setUp();
     await post("/v1/rules/login/disable");
     const view = (await (await ask("/v1/rules")).json()) as Record<string, unknown>;
     expect(view).toMatchObject({
@@ -308,7 +308,7 @@ describe("what operators see", () => {
   });
 
   it("is the version of the package and of the rules", async () => {
-    const { ask, core } = await stand();
+    const { ask, core } = await setUp();
     expect(await (await ask("/v1/version")).json()).toMatchObject({
       name: "sluice",
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -317,7 +317,7 @@ describe("what operators see", () => {
   });
 
   it("is figures of the store and of the policies", async () => {
-    const { ask, post } = await stand();
+    const { ask, post } = await setUp();
     await post("/v1/check", { facts: FACTS });
     expect(await (await ask("/v1/stats")).json()).toMatchObject({
       store: { keys: 2, evictions: 0 },
@@ -329,14 +329,14 @@ describe("what operators see", () => {
   });
 
   it("is metrics in the format of Prometheus, by its type", async () => {
-    const { ask } = await stand();
+    const { ask } = await setUp();
     const response = await ask("/metrics");
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
   it("is the busiest rules and keys, hashed unless an operator with a token asks", async () => {
-    const local = await stand();
+    const local = await setUp();
     for (let i = 0; i < 5; i++) await local.post("/v1/check", { facts: FACTS });
     const report = await (await local.ask("/v1/top?rule=login")).text();
     expect(JSON.parse(report)).toMatchObject({
@@ -353,7 +353,7 @@ describe("what operators see", () => {
     expect(await askClear(confirmed)).toBe(200);
     expect(await askClear({ ...confirmed, "sec-fetch-site": "same-origin" })).toBe(403);
     expect((await local.ask("/v1/top?keys=some")).status).toBe(400);
-    const guarded = await stand({ token: "secret-token" });
+    const guarded = await setUp({ token: "secret-token" });
     await guarded.post("/v1/check", { facts: FACTS });
     const clear = (await (await guarded.ask("/v1/top?keys=clear")).json()) as {
       hottest: { key: string }[];
@@ -364,7 +364,7 @@ describe("what operators see", () => {
 
 describe("what operators do", () => {
   it("check charges, peek and explain don't", async () => {
-    const { post } = await stand();
+    const { post } = await setUp();
     const charged = await post("/v1/check", { facts: FACTS, cost: 2 });
     expect(charged.body).toMatchObject({ allowed: true, rule: "login", remaining: 1 });
     const looked = await post("/v1/peek", { facts: FACTS });
@@ -381,7 +381,7 @@ describe("what operators do", () => {
   });
 
   it("reset, refund, block and unblock act on the key of a rule, at every listener", async () => {
-    const { post, core } = await stand();
+    const { post, core } = await setUp();
     const target = { rule: "login", key: KEY };
     const isAllowed = async () => (await core.policy.peek(FACTS)).allowed;
     await post("/v1/check", { facts: FACTS, cost: 3 });
@@ -402,7 +402,7 @@ describe("what operators do", () => {
   });
 
   it("finds the key of a request by its facts", async () => {
-    const { post, core } = await stand();
+    const { post, core } = await setUp();
     const blocked = await post("/v1/block", { rule: "login", facts: FACTS, forMs: 60_000 });
     expect(blocked.body).toMatchObject({ rule: "login", key: KEY, blocked: true });
     expect((await core.policy.peek(FACTS)).allowed).toBe(false);
@@ -418,7 +418,7 @@ describe("what operators do", () => {
   });
 
   it("says which rule or key is unknown", async () => {
-    const { post } = await stand();
+    const { post } = await setUp();
     const noRule = await post("/v1/reset", { rule: "lo\ngin", key: KEY });
     expect([noRule.status, noRule.body.code]).toEqual([404, "SLUICE_RULE_UNKNOWN"]);
     const noKey = await post("/v1/reset", { rule: "login", key: "user:42" });
@@ -431,7 +431,7 @@ describe("what operators do", () => {
   });
 
   it("switches a rule or all of them off and on at once, in both policies", async () => {
-    const { post, core } = await stand();
+    const { post, core } = await setUp();
     await post("/v1/check", { facts: FACTS, cost: 3 });
     const outcomes = async () =>
       Promise.all(
@@ -450,7 +450,7 @@ describe("what operators do", () => {
 
   it("lets whoever runs several processes switch rules in all of them", async () => {
     const switched: unknown[] = [];
-    const { post } = await stand(
+    const { post } = await setUp(
       {},
       { switchRule: (rule, isOn) => void switched.push([rule, isOn]) },
     );
@@ -463,17 +463,17 @@ describe("what operators do", () => {
   });
 
   it("reloads, and says what is wrong if that fails; what is no error of ours stays in the log", async () => {
-    const fine = await stand();
+    const fine = await setUp();
     expect((await fine.post("/v1/reload")).body).toMatchObject({ reloaded: true });
     expect(fine.calls).toEqual(["reload"]);
-    const broken = await stand(
+    const broken = await setUp(
       {},
       { reload: () => Promise.reject(new Error("a secret of the heap")) },
     );
     const { status, body } = await broken.post("/v1/reload");
     expect(status).toBe(500);
     expect(JSON.stringify(body)).not.toContain("secret");
-    const bad = await stand({}, { reload: async () => void parseRules("rules: 7") });
+    const bad = await setUp({}, { reload: async () => void parseRules("rules: 7") });
     const refused = await bad.post("/v1/reload");
     expect([refused.status, refused.body.code]).toEqual([422, "SLUICE_RULES_INVALID"]);
     expect(refused.body.detail).toContain("rules");

@@ -8,7 +8,7 @@ import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
 import type { Core, Listener } from "../core/core.js";
-import { type Answer, json, problem, send } from "./admin-reply.js";
+import { type AdminReply, json, problem, send } from "./admin-reply.js";
 import { ClearKeys } from "./clear-keys.js";
 import { Guard } from "./guard.js";
 import { type AdminContext, route } from "./routes.js";
@@ -64,7 +64,7 @@ async function answerSafely(
   context: AdminContext,
   guard: Guard,
   message: IncomingMessage,
-): Promise<Answer> {
+): Promise<AdminReply> {
   try {
     return await answer(context, guard, message);
   } catch (error) {
@@ -78,7 +78,7 @@ async function answer(
   { control, ...context }: AdminContext,
   guard: Guard,
   message: IncomingMessage,
-): Promise<Answer> {
+): Promise<AdminReply> {
   const url = toUrl(message);
   const isGet = message.method === "GET" || message.method === "HEAD";
   // Probes come with whatever address they have, and have no token.
@@ -89,7 +89,11 @@ async function answer(
 }
 
 /** Why it is not ready is for operators only. */
-function toReadiness(control: AdminControl, guard: Guard, { headers }: IncomingMessage): Answer {
+function toReadiness(
+  control: AdminControl,
+  guard: Guard,
+  { headers }: IncomingMessage,
+): AdminReply {
   const { ready, reasons } = control.isReady();
   return json(guard.isKnown(headers) ? { ready, reasons } : { ready }, ready ? 200 : 503);
 }

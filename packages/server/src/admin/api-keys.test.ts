@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { onStop, startGateway, startUpstream, stopAll } from "../../test/proxy-stand.js";
+import { onStop, startGateway, startUpstream, stopAll } from "../../test/proxy-fixture.js";
 import { openAdmin } from "./admin.js";
 
 afterEach(stopAll);
@@ -13,7 +13,7 @@ const RULE = {
 const FACTS = { method: "GET", path: "/api/x" };
 
 /** A gateway with keys in x-api-key, and the admin port of the same core. */
-async function stand(keySecret?: string) {
+async function setUp(keySecret?: string) {
   const upstream = await startUpstream((_request, response) => void response.end("ok"));
   const identity = { apiKey: {}, ...(keySecret === undefined ? {} : { keySecret }) };
   const admin = { listen: { host: "127.0.0.1", port: 0 }, token: "operator" };
@@ -43,7 +43,7 @@ async function stand(keySecret?: string) {
 it.each([undefined, "a secret of the configuration"])(
   "blocks at the gateway whom a key in clear names, with the secret %j",
   async (keySecret) => {
-    const { post, statusOf, top } = await stand(keySecret);
+    const { post, statusOf, top } = await setUp(keySecret);
     const facts = { ...FACTS, apiKey: " k77 " };
     const blocked = await post("/v1/block", { rule: "api", facts, forMs: null });
     expect(blocked.body.key).toMatch(/^apiKeyHash:[\w-]{22}$/);
@@ -64,7 +64,7 @@ it.each([undefined, "a secret of the configuration"])(
 );
 
 it("refuses what claims to be a hash and is none, without repeating it", async () => {
-  const { post } = await stand();
+  const { post } = await setUp();
   for (const body of [
     { rule: "api", key: "apiKeyHash:k9-in-clear" },
     { rule: "api", key: "apiKeyHash: k9-in-clear" },

@@ -9,7 +9,7 @@ import { isLoopback } from "../base/http/loopback.js";
 import { isOfPage } from "../base/http/web-page.js";
 
 /** The header field by which a caller without a token confirms, with the value `clear-keys`. */
-export const CONFIRM_FIELD = "sluice-confirm";
+export const CONFIRM_HEADER = "sluice-confirm";
 export const CONFIRM_CLEAR_KEYS = "clear-keys";
 
 /** A live view asks every second: one line a minute is enough. */
@@ -30,7 +30,7 @@ export class ClearKeys {
   /** @throws ServerError `SLUICE_FORBIDDEN` if the port has no token and the caller did not confirm. */
   admit(headers: IncomingHttpHeaders): void {
     if (!this.#hasToken && !isConfirmed(headers)) {
-      const how = `${CONFIRM_FIELD}: ${CONFIRM_CLEAR_KEYS}`;
+      const how = `${CONFIRM_HEADER}: ${CONFIRM_CLEAR_KEYS}`;
       const seen = `keys are shown where admin.token is set, or on this machine with the header ${how}`;
       throw new ServerError("SLUICE_FORBIDDEN", seen);
     }
@@ -45,5 +45,5 @@ export class ClearKeys {
 function isConfirmed(headers: IncomingHttpHeaders): boolean {
   const url = `http://${headers.host ?? ""}`;
   const host = URL.canParse(url) ? new URL(url).hostname.replaceAll(/[[\]]/g, "") : "";
-  return headers[CONFIRM_FIELD] === CONFIRM_CLEAR_KEYS && isLoopback(host) && !isOfPage(headers);
+  return headers[CONFIRM_HEADER] === CONFIRM_CLEAR_KEYS && isLoopback(host) && !isOfPage(headers);
 }

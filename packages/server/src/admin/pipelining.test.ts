@@ -1,6 +1,6 @@
 import { connectTo } from "sluice-test-servers";
 import { afterEach, expect, it } from "vitest";
-import { eventually, onStop, stopAll } from "../../test/proxy-stand.js";
+import { eventually, onStop, stopAll } from "../../test/proxy-fixture.js";
 import { toTestConfig } from "../../test/test-config.js";
 import { createCore } from "../core/create-core.js";
 import { openAdmin } from "./admin.js";
@@ -11,7 +11,7 @@ const REQUEST =
   "POST /v1/reload HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
 /** An admin port whose reloads end when the test says so. */
-async function stand() {
+async function setUp() {
   const core = createCore(toTestConfig());
   const waiting: (() => void)[] = [];
   let begun = 0;
@@ -31,7 +31,7 @@ async function stand() {
 }
 
 it("takes the requests of a connection one after the other, also if they come at once", async () => {
-  const { url, begun, endOne } = await stand();
+  const { url, begun, endOne } = await setUp();
   const client = await connectTo(url);
   onStop(() => client.end());
   client.send(REQUEST.repeat(3));

@@ -5,7 +5,7 @@ import { readMs } from "../base/clock.js";
 import { ServerError, show } from "../base/errors.js";
 import type { Core } from "../core/core.js";
 import { type Input, readInput, type Verb } from "./admin-inputs.js";
-import { type Answer, json, MethodError, problem, text } from "./admin-reply.js";
+import { type AdminReply, json, MethodError, problem, text } from "./admin-reply.js";
 import type { ClearKeys } from "./clear-keys.js";
 import * as verbs from "./operator-verbs.js";
 import { toRulesView } from "./rules-view.js";
@@ -29,7 +29,7 @@ export interface AdminRequest {
   readonly ids: readonly string[];
 }
 
-type Handler = (context: AdminContext, request: AdminRequest) => Answer | Promise<Answer>;
+type Handler = (context: AdminContext, request: AdminRequest) => AdminReply | Promise<AdminReply>;
 
 interface Route {
   readonly method: "GET" | "POST";
@@ -77,7 +77,11 @@ export const ROUTE_NAMES: readonly string[] = ROUTES.map(({ method, name }) => `
  *
  * @throws ServerError if there is no such path, or it answers another method.
  */
-export function route(context: AdminContext, message: IncomingMessage, url: URL): Promise<Answer> {
+export function route(
+  context: AdminContext,
+  message: IncomingMessage,
+  url: URL,
+): Promise<AdminReply> {
   const fitting = ROUTES.filter(({ path }) => path.test(url.pathname));
   // HEAD is GET without its body, which Node leaves out by itself.
   const method = message.method === "HEAD" ? "GET" : message.method;
@@ -126,7 +130,7 @@ function verb<V extends Verb>(
 async function answerReload(
   { core, control }: AdminContext,
   { message }: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminReply> {
   await readInput("none", message);
   try {
     await control.reload();
@@ -142,7 +146,7 @@ async function answerSwitch(
   { core, control }: AdminContext,
   { ids: [ruleId], message }: AdminRequest,
   isOn: boolean,
-): Promise<Answer> {
+): Promise<AdminReply> {
   await readInput("none", message);
   return json(await verbs.switchRule(core, control, ruleId, isOn));
 }
@@ -151,7 +155,7 @@ async function answerSwitch(
 async function answerTop(
   { core, control, clearKeys }: AdminContext,
   { url, message }: AdminRequest,
-): Promise<Answer> {
+): Promise<AdminReply> {
   const keys = url.searchParams.get("keys") ?? "hashed";
   if (keys !== "hashed" && keys !== "clear") {
     throw new ServerError(

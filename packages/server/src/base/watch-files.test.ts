@@ -11,7 +11,7 @@ describe("watchFiles", () => {
   const pass = (looks: number) => vi.advanceTimersByTimeAsync(looks * POLL_MS);
 
   /** Files that look as the test says. */
-  async function stand(mark?: string) {
+  async function setUp(mark?: string) {
     const files = { mark: "as they were" };
     const onChange = vi.fn();
     const options = mark === undefined ? { onChange } : { mark, onChange };
@@ -21,7 +21,7 @@ describe("watchFiles", () => {
   }
 
   it("tells of a change once, when the files are at rest", async () => {
-    const { files, onChange } = await stand();
+    const { files, onChange } = await setUp();
     await pass(5);
     expect(onChange).toHaveBeenCalledTimes(0);
     files.mark = "changed";
@@ -34,7 +34,7 @@ describe("watchFiles", () => {
   });
 
   it("never tells of files that change from look to look", async () => {
-    const { files, onChange } = await stand();
+    const { files, onChange } = await setUp();
     for (let i = 0; i < 10; i++) {
       files.mark = `written up to ${i}`;
       await pass(1);
@@ -43,7 +43,7 @@ describe("watchFiles", () => {
   });
 
   it("tells nothing of files that are as they were before they changed", async () => {
-    const { files, onChange } = await stand();
+    const { files, onChange } = await setUp();
     files.mark = "changed";
     await pass(1);
     files.mark = "as they were";
@@ -52,13 +52,13 @@ describe("watchFiles", () => {
   });
 
   it("tells of what changed between the reading and the first look", async () => {
-    const { onChange } = await stand("as they were when they were read");
+    const { onChange } = await setUp("as they were when they were read");
     await pass(2);
     expect(onChange).toHaveBeenCalledTimes(1);
   });
 
   it("waits for a change to be dealt with before it looks again", async () => {
-    const { files, onChange } = await stand();
+    const { files, onChange } = await setUp();
     let end = () => {};
     onChange.mockImplementation(
       () =>

@@ -2,10 +2,10 @@
 // says what was asked where, and what to do about it.
 
 import type { z } from "zod";
-import { ADMIN_FIELD, type AnswerName, type AnswerOf, answers } from "../admin/answer-schemas.js";
+import { ADMIN_HEADER, answers, type ReplyName, type ReplyOf } from "../admin/reply-schemas.js";
 import { afterAlive } from "../base/clock.js";
-import { CommandError, EXIT, misuse } from "./exit.js";
-import { safe } from "./text/ink.js";
+import { CommandError, EXIT, usageError } from "./exit.js";
+import { safe } from "./text/colours.js";
 
 /** How long a service may take for an answer. */
 const ANSWER_MS_MAX = 10_000;
@@ -24,7 +24,7 @@ export interface AdminAddress {
 }
 
 /** The service knows nothing of that name: a rule, or a path. */
-export class NotThereError extends CommandError {
+export class NotFoundError extends CommandError {
   /** @param message - What is not there, in the service's words. */
   constructor(message: string) {
     super(EXIT.usage, message);
@@ -53,26 +53,26 @@ export class AdminClient {
    *
    * @param name - The schema that the answer has to fit.
    */
-  get<N extends AnswerName>(
+  get<N extends ReplyName>(
     name: N,
     path: string,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<AnswerOf<N>> {
+  ): Promise<ReplyOf<N>> {
     return this.#ask(name, { method: "GET", path, headers });
   }
 
   /** The answer to a POST of JSON. */
-  post<N extends AnswerName>(name: N, path: string, body: object): Promise<AnswerOf<N>> {
+  post<N extends ReplyName>(name: N, path: string, body: object): Promise<ReplyOf<N>> {
     return this.#ask(name, { method: "POST", path, body: JSON.stringify(body) });
   }
 
-  async #ask<N extends AnswerName>(name: N, question: Question): Promise<AnswerOf<N>> {
+  async #ask<N extends ReplyName>(name: N, question: Question): Promise<ReplyOf<N>> {
     await this.#identify();
     const { response, text } = await this.#fetch(question, this.#headers(question));
     this.#mustBeAdmin(response);
     const value = this.#read(response, text);
     const result = answers[name].safeParse(value);
-    if (result.success) return value as AnswerOf<N>;
+    if (result.success) return value as ReplyOf<N>;
     throw this.#toStranger(`an answer to ${question.path} that ${sayIssues(result.error)}`);
   }
 
@@ -85,7 +85,7 @@ export class AdminClient {
   }
 
   #mustBeAdmin({ status, headers }: Response): void {
-    if (headers.has(ADMIN_FIELD)) return;
+    if (headers.has(ADMIN_HEADER)) return;
     const server = headers.get("server");
     const parts = [`HTTP ${status}`, headers.get("content-type") ?? "no content type"];
     if (server !== null) parts.push(`Server: ${server}`);
@@ -138,8 +138,8 @@ export class AdminClient {
     if (status === 401) throw new CommandError(EXIT.unreachable, this.#sayToken());
     const said = toDetail(value);
     if (said !== undefined && isInvalid(value)) throw new CommandError(EXIT.no, said);
-    if (status === 404 && said !== undefined) throw new NotThereError(said);
-    if (status >= 400 && status < 500 && said !== undefined) throw misuse(said);
+    if (status === 404 && said !== undefined) throw new NotFoundError(said);
+    if (status >= 400 && status < 500 && said !== undefined) throw usageError(said);
     const seen = said ?? "an unexpected response";
     throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
   }

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { type AdminAddress, AdminClient } from "./admin-client.js";
-import { misuse } from "./exit.js";
+import { usageError } from "./exit.js";
 import type { Terminal } from "./terminal.js";
 
 /** Where a service listens for operators, unless it is told otherwise. */
@@ -34,7 +34,9 @@ export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
 function toUrl(text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
   if (!/^https?:/i.test(address) || !URL.canParse(address)) {
-    throw misuse(`--admin must be an address such as ${ADMIN_URL}, got ${JSON.stringify(text)}`);
+    throw usageError(
+      `--admin must be an address such as ${ADMIN_URL}, got ${JSON.stringify(text)}`,
+    );
   }
   return new URL(address);
 }
@@ -43,6 +45,6 @@ function toToken({ token }: AdminFlags, env: Terminal["env"]): AdminAddress["tok
   const given = token ?? env.SLUICE_ADMIN_TOKEN;
   if (given === undefined || given === "") return undefined;
   // A line end in a header would be refused in words that name no option.
-  if (!/^[\x21-\x7e]+$/.test(given)) throw misuse("the token has characters that no token has");
+  if (!/^[\x21-\x7e]+$/.test(given)) throw usageError("the token has characters that no token has");
   return given;
 }

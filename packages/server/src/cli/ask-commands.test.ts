@@ -2,18 +2,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
+import { type FakeService, sendJson, startFakeService } from "../../test/cli/fake-service.js";
 import { sluice } from "../../test/cli/fake-terminal.js";
-import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
 
 const folder = makeFolder("ask");
-let service: StandIn;
+let service: FakeService;
 afterEach(() => service.close());
 
 const allowed = { allowed: true, rule: "login", limit: 5, remaining: 4, retryAfterMs: 0 };
 const refused = { ...allowed, allowed: false, reason: "limit", remaining: 0, retryAfterMs: 1_000 };
 
 async function start(status: number, answer: unknown): Promise<string> {
-  service = await startStandIn((response) => sendJson(response, status, answer));
+  service = await startFakeService((response) => sendJson(response, status, answer));
   return service.url;
 }
 
@@ -122,7 +122,7 @@ describe("what goes wrong on the way to the service", () => {
   it("is told in one line with the address, and exits with 3, where nothing listens", async () => {
     const url = await start(200, allowed);
     await service.close();
-    service = await startStandIn(() => {});
+    service = await startFakeService(() => {});
     const { code, err } = await sluice(["check", "--admin", url]);
     expect(code).toBe(3);
     expect(err).toMatch(
@@ -131,7 +131,7 @@ describe("what goes wrong on the way to the service", () => {
   });
 
   it("exits with 3 where the connection is cut before the answer", async () => {
-    service = await startStandIn((response) => response.destroy());
+    service = await startFakeService((response) => response.destroy());
     const { code, err } = await sluice(["check", "--admin", service.url]);
     expect(code).toBe(3);
     expect(err).toMatch(/the connection was cut/);
@@ -173,7 +173,7 @@ describe("a rule that the service does not know", () => {
   const key = ["--key", "ip:1"];
 
   async function startWith(...ids: string[]): Promise<string> {
-    service = await startStandIn((response, { url }) => {
+    service = await startFakeService((response, { url }) => {
       if (url !== "/v1/rules") return sendJson(response, 404, { detail });
       const rule = { keyType: "ip", match: { paths: [], methods: [] }, limits: [], tiers: {} };
       const rules = ids.map((id) => ({ id, ...rule, onExceed: "reject", isOn: true }));
@@ -198,7 +198,7 @@ describe("a rule that the service does not know", () => {
   it("is told with those that there are, where none is near", async () => {
     const url = await startWith("api", "login");
     const { err } = await sluice(["rules", "disable", "nothing", "--admin", url]);
-    expect(err).toBe(`sluice: ${detail}; there are api, login\n`);
+    expect(err).toBe(`sluice: ${detail}; the rules are api, login\n`);
   });
 
   it("is told with no hint where it is not the rule that is missing", async () => {

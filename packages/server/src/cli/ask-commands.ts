@@ -8,9 +8,9 @@ import { EXIT } from "./exit.js";
 import { addFactsOptions, type FactsFlags, toFacts, toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { type DecisionAnswer, sayDecision } from "./text/decision-text.js";
-import { sayExplanation } from "./text/explanation.js";
-import { type Ink, inkFor } from "./text/ink.js";
+import { type Colours, coloursFor } from "./text/colours.js";
+import { type DecisionReply, formatDecision } from "./text/decision-text.js";
+import { formatExplanation } from "./text/explanation.js";
 
 interface Flags extends AdminFlags, FactsFlags {
   readonly cost?: string;
@@ -63,15 +63,17 @@ async function askService(
     ...toCost(flags),
     ...toAll(flags),
   });
-  const lines = flags.json ? [JSON.stringify(answer)] : sayAnswer(verb, answer, inkFor(terminal));
+  const lines = flags.json
+    ? [JSON.stringify(answer)]
+    : sayAnswer(verb, answer, coloursFor(terminal));
   for (const line of lines) writeLine(terminal, line);
   finish(answer.allowed ? EXIT.ok : EXIT.no);
 }
 
-function sayAnswer(verb: Verb, answer: unknown, ink: Ink): string[] {
+function sayAnswer(verb: Verb, answer: unknown, colours: Colours): string[] {
   return verb === "explain"
-    ? sayExplanation(answer as Explanation, ink)
-    : [sayDecision(answer as DecisionAnswer, ink)];
+    ? formatExplanation(answer as Explanation, colours)
+    : [formatDecision(answer as DecisionReply, colours)];
 }
 
 function toCost({ cost }: Flags): { readonly cost?: number } {

@@ -11,7 +11,7 @@ import { runDemo } from "./demo/demo.js";
 import { DEMO_RULES, demoConfiguration } from "./demo/demo-configuration.js";
 import { type DemoUpstream, startUpstream } from "./demo/demo-upstream.js";
 import { CommandError, EXIT } from "./exit.js";
-import { sayInvalid, sayPortTaken } from "./failures.js";
+import { describeInvalidFiles, describePortTaken } from "./failures.js";
 import type { Finish } from "./program.js";
 import type { Terminal } from "./terminal.js";
 
@@ -61,14 +61,15 @@ function configure({ url }: DemoUpstream, rulesFile: string, { env }: Terminal):
     return parseConfig(demoConfiguration(url, rulesFile), { env });
   } catch (error) {
     // Its text is ours: what can be wrong came from the environment.
-    const lines = sayInvalid(error, undefined);
+    const lines = describeInvalidFiles(error, undefined);
     throw lines === undefined ? error : new CommandError(EXIT.usage, lines.join("\n"));
   }
 }
 
 function toFailure(error: unknown, config: Config, terminal: Terminal): unknown {
   const line =
-    sayPortTaken(error, config, wordsOf(terminal).again) ?? sayInvalid(error, config)?.join("\n");
+    describePortTaken(error, config, wordsOf(terminal).again) ??
+    describeInvalidFiles(error, config)?.join("\n");
   return line === undefined ? error : new CommandError(EXIT.no, line);
 }
 

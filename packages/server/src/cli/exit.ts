@@ -26,7 +26,7 @@ export class CommandError extends Error {
   }
 }
 
-/** A misuse of the command. */
-export function misuse(message: string): CommandError {
+/** The command was used incorrectly. */
+export function usageError(message: string): CommandError {
   return new CommandError(EXIT.usage, message);
 }

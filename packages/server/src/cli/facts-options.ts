@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import type { Command } from "commander";
 import { type Facts, nearestMethod, nearestName } from "sluice/rules";
 import { facts as factsInput } from "../admin/admin-inputs.js";
-import { misuse } from "./exit.js";
+import { usageError } from "./exit.js";
 import { nameOf, readText } from "./files.js";
 import type { Terminal } from "./terminal.js";
 
@@ -69,14 +69,16 @@ export async function toFacts(flags: FactsFlags, terminal: Terminal): Promise<Fa
 /** Anything else would be counted as a client that there can't be. */
 function mustBeAddress(ip: unknown): void {
   if (ip === undefined || (typeof ip === "string" && isIP(ip) !== 0)) return;
-  throw misuse(`--ip must be an address such as 203.0.113.10, got ${JSON.stringify(ip)}`);
+  throw usageError(`--ip must be an address such as 203.0.113.10, got ${JSON.stringify(ip)}`);
 }
 
 /** Rules would not match a misspelt one, and what is explained would be about another request. */
 function mustBeMethod(method: unknown): void {
   const meant = typeof method === "string" ? nearestMethod(method) : undefined;
   if (meant === undefined) return;
-  throw misuse(`--method must be a method, got ${JSON.stringify(method)}; did you mean ${meant}?`);
+  throw usageError(
+    `--method must be a method, got ${JSON.stringify(method)}; did you mean ${meant}?`,
+  );
 }
 
 /** The facts that a file may have. */
@@ -86,14 +88,16 @@ function mustBeFact(name: string, file: string): void {
   if (FACTS.includes(name)) return;
   const nearest = nearestName(name, FACTS);
   const hint = nearest === undefined ? "" : `did you mean ${nearest}? `;
-  throw misuse(`${file}: unknown fact ${JSON.stringify(name)}; ${hint}known: ${FACTS.join(", ")}`);
+  throw usageError(
+    `${file}: unknown fact ${JSON.stringify(name)}; ${hint}known: ${FACTS.join(", ")}`,
+  );
 }
 
 async function readFacts(path: string, terminal: Terminal): Promise<Partial<Facts>> {
   const text = await readText(path, terminal);
   const value = parseJson(text, nameOf(path));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw misuse(`${nameOf(path)}: facts are an object such as {"method":"GET","path":"/"}`);
+    throw usageError(`${nameOf(path)}: facts are an object such as {"method":"GET","path":"/"}`);
   }
   for (const name of Object.keys(value)) mustBeFact(name, nameOf(path));
   return value;
@@ -103,7 +107,7 @@ function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw misuse(`${file}: ${(error as Error).message}`);
+    throw usageError(`${file}: ${(error as Error).message}`);
   }
 }
 
@@ -121,7 +125,7 @@ function join<Value>(
 
 function toPair(flag: string, text: string): readonly [string, string] {
   const at = text.indexOf("=");
-  if (at < 1) throw misuse(`${flag} must be name=value, got ${JSON.stringify(text)}`);
+  if (at < 1) throw usageError(`${flag} must be name=value, got ${JSON.stringify(text)}`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -132,5 +136,5 @@ function toPair(flag: string, text: string): readonly [string, string] {
  */
 export function toUnits(flag: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw misuse(`${flag} must be a whole number from 0, got ${JSON.stringify(text)}`);
+  throw usageError(`${flag} must be a whole number from 0, got ${JSON.stringify(text)}`);
 }

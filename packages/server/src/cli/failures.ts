@@ -1,19 +1,22 @@
-// Why a service can't start, in lines for people: what is wrong with its files, each problem with its
-// place, or which of its ports is taken and how to choose another.
+// Explains why a service can't start: the problems of its files, each with its place, or which port is taken and
+// how to choose another one.
 
 import { RulesError } from "sluice/rules";
 import { ServerError } from "../base/errors.js";
 import type { ListenAddress } from "../base/http/listen.js";
 import type { Config } from "../config/config.js";
 import { ConfigError } from "../config/problems.js";
-import { sayProblems } from "./text/rules.js";
+import { formatProblems } from "./text/rules.js";
 
-/** The lines that tell of an error of files; undefined if it is another kind of error. */
-export function sayInvalid(error: unknown, config: Config | undefined): string[] | undefined {
+/** The lines about an error in files; undefined if it is another kind of error. */
+export function describeInvalidFiles(
+  error: unknown,
+  config: Config | undefined,
+): string[] | undefined {
   if (error instanceof ConfigError) {
     return error.problems.map(({ place, message }) => (place ? `${place}: ${message}` : message));
   }
-  if (error instanceof RulesError) return sayProblems(rulesFileOf(config), error.problems);
+  if (error instanceof RulesError) return formatProblems(rulesFileOf(config), error.problems);
   if (error instanceof ServerError && error.code === "SLUICE_ENVOY_CONFIG_INVALID") {
     return toLines(error.message);
   }
@@ -21,7 +24,7 @@ export function sayInvalid(error: unknown, config: Config | undefined): string[]
   return undefined;
 }
 
-/** Of several problems the first line says only how many there are. */
+/** With several problems, the first line has only their number. */
 function toLines(message: string): string[] {
   const [first, ...others] = message.split("\n");
   return others.length === 0 ? [first] : others.map((line) => line.trim());
@@ -37,11 +40,15 @@ function isSluiceError(error: unknown): boolean {
 }
 
 /**
- * The line for an address that can't be listened at; undefined if it is another error.
+ * The line about an address that can't be listened on; undefined if it is another error.
  *
  * @param command - How the service was started: `npm start`, `sluice serve --config sluice.yaml`.
  */
-export function sayPortTaken(error: unknown, config: Config, command: string): string | undefined {
+export function describePortTaken(
+  error: unknown,
+  config: Config,
+  command: string,
+): string | undefined {
   const { code, port, address } = rootOf(error);
   const reason = code === undefined ? undefined : REASONS[code];
   if (reason === undefined || port === undefined) return undefined;
@@ -50,13 +57,13 @@ export function sayPortTaken(error: unknown, config: Config, command: string): s
   const line = `port ${port}${name} ${reason} (${address ?? "any address"})`;
   if (listener === undefined) return line;
   const other = toAddress(address ?? listener.listen?.host ?? "127.0.0.1", port + 1);
-  return `${line}: choose another one, as in ${listener.variable}=${other} ${command}`;
+  return `${line}; to use another one: ${listener.variable}=${other} ${command}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "is in use",
-  EACCES: "may not be listened at by this user",
-  EADDRNOTAVAIL: "is of an address that this machine does not have",
+  EACCES: "can't be opened by this user",
+  EADDRNOTAVAIL: "is on an address that this machine does not have",
 };
 
 interface ListenError {
@@ -66,20 +73,20 @@ interface ListenError {
   readonly cause?: unknown;
 }
 
-/** An error of the system may be the cause of one of ours. */
+/** A system error may be the cause of one of ours. */
 function rootOf(error: unknown): ListenError {
   const outer = (error ?? {}) as ListenError;
   const inner = (outer.cause ?? {}) as ListenError;
   return [inner, outer].find(({ port }) => port !== undefined) ?? {};
 }
 
-interface ListenerAddress {
+interface ConfiguredListener {
   readonly name: string;
   readonly variable: string;
   readonly listen: ListenAddress | undefined;
 }
 
-function listenersOf({ gateway, decision, envoy, admin }: Config): readonly ListenerAddress[] {
+function listenersOf({ gateway, decision, envoy, admin }: Config): readonly ConfiguredListener[] {
   return [
     { name: "the gateway", variable: "SLUICE_GATEWAY_LISTEN", listen: gateway?.listen },
     { name: "the decision API", variable: "SLUICE_DECISION_LISTEN", listen: decision?.listen },

@@ -1,7 +1,7 @@
 // Files that are named on the command line; `-` is the standard input.
 
 import { readFile, stat } from "node:fs/promises";
-import { misuse } from "./exit.js";
+import { usageError } from "./exit.js";
 import type { Terminal } from "./terminal.js";
 
 /** A file of rules may have 8 MiB; nothing that the command reads is larger. */
@@ -16,7 +16,7 @@ export async function readText(path: string, terminal: Terminal): Promise<string
   if (path === "-") return terminal.readInput();
   try {
     const { size } = await stat(path);
-    if (size > FILE_BYTES_MAX) throw misuse(`${path}: larger than ${FILE_BYTES_MAX} bytes`);
+    if (size > FILE_BYTES_MAX) throw usageError(`${path}: larger than ${FILE_BYTES_MAX} bytes`);
     return await readFile(path, "utf8");
   } catch (error) {
     throw toMisuse(path, error);
@@ -36,5 +36,5 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function toMisuse(path: string, error: unknown): unknown {
   const { code } = error as { code?: string };
-  return code === undefined ? error : misuse(`${path}: ${REASONS[code] ?? code}`);
+  return code === undefined ? error : usageError(`${path}: ${REASONS[code] ?? code}`);
 }

@@ -1,15 +1,15 @@
 // `sluice reset`, `refund`, `block` and `unblock`: what an operator does to one key of one rule.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answer-schemas.js";
+import type { ReplyOf } from "../admin/reply-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
-import { EXIT, misuse } from "./exit.js";
+import { EXIT, usageError } from "./exit.js";
 import { toUnits } from "./facts-options.js";
 import type { Finish } from "./program.js";
-import { askOfRule } from "./rule-hint.js";
+import { withRuleHint } from "./rule-hint.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { readDuration, sayDuration } from "./text/duration.js";
-import { safe } from "./text/ink.js";
+import { safe } from "./text/colours.js";
+import { formatDuration, parseDuration } from "./text/duration.js";
 import { count } from "./text/rules.js";
 
 interface Flags extends AdminFlags {
@@ -45,7 +45,9 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
       const forMs = toForMs(flags.for ?? BLOCK_FOR);
       // JSON has no Infinity: null is for good.
       await ask("block", { forMs: Number.isFinite(forMs) ? forMs : null }, flags, terminal);
-      const until = Number.isFinite(forMs) ? `for ${sayDuration(forMs)}` : "until it is unblocked";
+      const until = Number.isFinite(forMs)
+        ? `for ${formatDuration(forMs)}`
+        : "until it is unblocked";
       tell(flags, terminal, `${nameOf(flags)}: blocked ${until}`);
       finish(EXIT.ok);
     });
@@ -96,11 +98,11 @@ async function ask<V extends KeyVerb>(
   more: object,
   flags: Flags,
   terminal: Terminal,
-): Promise<AnswerOf<V>> {
+): Promise<ReplyOf<V>> {
   const { rule, key } = flags;
   const client = toClient(flags, terminal);
   const question = () => client.post(verb, `/v1/${verb}`, { rule, key, ...more });
-  const answer = await askOfRule(client, rule, question);
+  const answer = await withRuleHint(client, rule, question);
   if (flags.json) writeLine(terminal, JSON.stringify(answer));
   return answer;
 }
@@ -120,9 +122,11 @@ function nameOf({ rule, key }: Flags): string {
 }
 
 function toForMs(text: string): number {
-  const ms = readDuration(text);
+  const ms = parseDuration(text);
   if (ms === undefined) {
-    throw misuse(`--for must be 500ms, 90s, 10m, 2h, 1d or forever, got ${JSON.stringify(text)}`);
+    throw usageError(
+      `--for must be 500ms, 90s, 10m, 2h, 1d or forever, got ${JSON.stringify(text)}`,
+    );
   }
   return ms;
 }

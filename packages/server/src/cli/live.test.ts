@@ -206,8 +206,8 @@ describe("a port that is taken", () => {
     other.close();
     expect(code).toBe(1);
     expect(err).toBe(
-      `sluice: port ${port} for ${listener} is in use (127.0.0.1): choose another one, ` +
-        `as in ${variable}=127.0.0.1:${port + 1} npm start\n`,
+      `sluice: port ${port} for ${listener} is in use (127.0.0.1); ` +
+        `to use another one: ${variable}=127.0.0.1:${port + 1} npm start\n`,
     );
   });
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { type FakeService, sendJson, startFakeService } from "../../test/cli/fake-service.js";
 import { sluice } from "../../test/cli/fake-terminal.js";
-import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
 
-let server: StandIn;
+let server: FakeService;
 afterEach(() => server.close());
 
 const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
@@ -35,7 +35,7 @@ describe.each(COMMANDS.map((args) => [args.join(" "), args] as const))("sluice %
   ])(
     "exits with 3 and says what was found where another server answers %s, and sends it nothing but a probe",
     async (_answer, status, type, body) => {
-      server = await startStandIn(
+      server = await startFakeService(
         (response) => response.writeHead(status, { "content-type": type, server: "x" }).end(body),
         { isSluice: false },
       );
@@ -51,7 +51,7 @@ describe.each(COMMANDS.map((args) => [args.join(" "), args] as const))("sluice %
   it.each([{}, [], null, { version: 1 }, { allowed: "yes" }, { rules: [{}] }, { rules: "none" }])(
     "exits with 3 if the admin port answers %j, which does not fit the schema",
     async (answer) => {
-      server = await startStandIn((response) => sendJson(response, 200, answer));
+      server = await startFakeService((response) => sendJson(response, 200, answer));
       const { code, out, err } = await sluice([...args, "--admin", server.url]);
       expect({ code, out }).toEqual({ code: 3, out: "" });
       expect(err).toMatch(
@@ -62,7 +62,7 @@ describe.each(COMMANDS.map((args) => [args.join(" "), args] as const))("sluice %
 });
 
 it("does not follow a redirect, and says that there was one", async () => {
-  server = await startStandIn(
+  server = await startFakeService(
     (response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
     { isSluice: false },
   );
@@ -110,7 +110,7 @@ describe("answers with control characters in every string", () => {
     [["refund", ...key, "--cost", "1"], { ...target, refunded: 1 }],
     [["top", "--once"], top],
   ])("sluice %j prints none of them", async (args, answer) => {
-    server = await startStandIn((response) => sendJson(response, 200, answer));
+    server = await startFakeService((response) => sendJson(response, 200, answer));
     const { code, out, err } = await sluice([...args, "--admin", server.url]);
     expect(code).toBeLessThan(2);
     expect(err).toBe("");
@@ -119,7 +119,7 @@ describe("answers with control characters in every string", () => {
   });
 
   it.each([{}, { tokenBucket: { refill: null } }])("are refused with a limit %j", async (limit) => {
-    server = await startStandIn((response) =>
+    server = await startFakeService((response) =>
       sendJson(response, 200, { ...rules, rules: [{ ...listed, limits: [limit] }] }),
     );
     const { code, err } = await sluice(["rules", "list", "--admin", server.url]);

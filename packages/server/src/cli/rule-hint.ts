@@ -1,31 +1,31 @@
-// The rule that was probably meant, for questions about one that the service does not know.
+// Adds a hint to errors about an unknown rule: the rule that was probably meant.
 
 import { nearestName } from "sluice/rules";
-import { type AdminClient, NotThereError } from "./admin-client.js";
-import { safe } from "./text/ink.js";
+import { type AdminClient, NotFoundError } from "./admin-client.js";
+import { safe } from "./text/colours.js";
 
-/** How many rules are named where none is near. */
+/** How many rules are listed if none has a similar name. */
 const NAMES_MAX = 10;
 
 /**
- * Asks about a rule. If the service does not know it, the error names the one that was probably meant, or
- * those that there are.
+ * Makes a call about a rule. If the service does not have the rule, the error names the one that was probably
+ * meant, or lists the rules that exist.
  */
-export async function askOfRule<T>(
+export async function withRuleHint<T>(
   client: AdminClient,
   rule: string,
-  question: () => Promise<T>,
+  call: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await question();
+    return await call();
   } catch (error) {
-    if (!(error instanceof NotThereError)) throw error;
+    if (!(error instanceof NotFoundError)) throw error;
     const hint = await hintFor(client, rule);
-    throw hint === undefined ? error : new NotThereError(`${error.message}; ${hint}`);
+    throw hint === undefined ? error : new NotFoundError(`${error.message}; ${hint}`);
   }
 }
 
-/** Undefined if the service does not list its rules, or if it has this one and something else is missing. */
+/** Undefined if the service can't list its rules, or if it has this rule and something else is missing. */
 async function hintFor(client: AdminClient, rule: string): Promise<string | undefined> {
   const answer = await client.get("rules", "/v1/rules").catch(() => undefined);
   const ids = answer?.rules.map(({ id }) => id);
@@ -34,7 +34,7 @@ async function hintFor(client: AdminClient, rule: string): Promise<string | unde
   const nearest = nearestName(rule, ids);
   if (nearest !== undefined) return `did you mean ${safe(nearest)}?`;
   const more = ids.length > NAMES_MAX ? ` and ${ids.length - NAMES_MAX} more` : "";
-  return `there are ${ids
+  return `the rules are ${ids
     .slice(0, NAMES_MAX)
     .map((id) => safe(id))
     .join(", ")}${more}`;

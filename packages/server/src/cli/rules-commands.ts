@@ -8,8 +8,8 @@ import { nameOf, readText } from "./files.js";
 import type { Finish } from "./program.js";
 import { addSwitchCommands } from "./switch-commands.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { inkFor } from "./text/ink.js";
-import { isSame, sayDiff, sayProblems, sayRules } from "./text/rules.js";
+import { coloursFor } from "./text/colours.js";
+import { formatDiff, formatProblems, formatRules, isSame } from "./text/rules.js";
 
 /** Adds `rules` with its verbs. */
 export function addRulesCommands(program: Command, terminal: Terminal, finish: Finish): void {
@@ -68,7 +68,7 @@ async function validate(
     if (rules instanceof RulesError) worst = EXIT.no;
     if (isJson) writeLine(terminal, JSON.stringify(toJson(file, rules)));
     else if (rules instanceof RulesError) tellProblems(file, rules, terminal);
-    else writeLine(terminal, sayRules(file, rules));
+    else writeLine(terminal, formatRules(file, rules));
   }
   return worst;
 }
@@ -88,7 +88,9 @@ async function diff(
   const before = await parseOrFail(oldPath, terminal);
   const after = await parseOrFail(newPath, terminal);
   const difference = diffRules(before, after);
-  const lines = isJson ? [JSON.stringify(difference)] : sayDiff(difference, inkFor(terminal));
+  const lines = isJson
+    ? [JSON.stringify(difference)]
+    : formatDiff(difference, coloursFor(terminal));
   for (const line of lines) writeLine(terminal, line);
   return isSame(difference) ? EXIT.ok : EXIT.no;
 }
@@ -120,5 +122,5 @@ function sayConfiguration(file: string): string {
 }
 
 function tellProblems(file: string, { problems }: RulesError, terminal: Terminal): void {
-  for (const line of sayProblems(file, problems)) terminal.writeError(`${line}\n`);
+  for (const line of formatProblems(file, problems)) terminal.writeError(`${line}\n`);
 }

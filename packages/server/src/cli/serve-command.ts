@@ -12,11 +12,11 @@ import type { DescriptorConfig } from "../envoy/file/parse.js";
 import { prettyLog } from "../telemetry/pretty-log.js";
 import { runService } from "../workers/run.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
-import { sayInvalid, sayPortTaken } from "./failures.js";
+import { describeInvalidFiles, describePortTaken } from "./failures.js";
 import type { Finish } from "./program.js";
 import { type Terminal, writeLine } from "./terminal.js";
 import { count } from "./text/rules.js";
-import { logSummary, saySummary } from "./text/summary.js";
+import { formatSummary, logSummary } from "./text/summary.js";
 
 interface Flags {
   readonly config?: string;
@@ -60,7 +60,7 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
     const core = createCore(config, { store });
     const rules = count(core.policy.rules.rules.length, "rule");
     await core.close();
-    const listeners = await sayListeners(config, terminal);
+    const listeners = await describeListeners(config, terminal);
     writeLine(terminal, `${file}: ok (${[...listeners, rules].join(", ")})`);
     return EXIT.ok;
   } catch (error) {
@@ -70,18 +70,18 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   }
 }
 
-async function sayListeners(config: Config, terminal: Terminal): Promise<string[]> {
+async function describeListeners(config: Config, terminal: Terminal): Promise<string[]> {
   const { gateway, decision, envoy, upstreams } = config;
   return [
     ...(gateway === undefined ? [] : ["gateway", count(upstreams.size, "upstream")]),
     ...(decision === undefined ? [] : ["decision API"]),
-    ...(envoy === undefined ? [] : await sayEnvoy(envoy.files, terminal)),
+    ...(envoy === undefined ? [] : await describeEnvoy(envoy.files, terminal)),
     "admin",
   ];
 }
 
 /** Reads the files of Envoy too, and warns of what has no effect in them. */
-async function sayEnvoy(files: readonly string[], terminal: Terminal): Promise<string[]> {
+async function describeEnvoy(files: readonly string[], terminal: Terminal): Promise<string[]> {
   const { domains, warnings } = await loadFiles(files);
   for (const warning of warnings) terminal.writeError(`${warning}\n`);
   const limits = domains.reduce((sum, { descriptors }) => sum + countLimits(descriptors), 0);
@@ -105,13 +105,13 @@ async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
       loadConfig: () => loadConfig(file, terminal.env),
       destination: isTty ? prettyLog(terminal, { hasColour }) : undefined,
       onStarted: (service) => {
-        if (isTty) for (const line of saySummary(service, file)) writeLine(terminal, line);
+        if (isTty) for (const line of formatSummary(service, file)) writeLine(terminal, line);
         else logSummary(service, file);
       },
     });
     return code === 0 ? EXIT.ok : EXIT.no;
   } catch (error) {
-    const taken = sayPortTaken(error, config, `sluice serve --config ${file}`);
+    const taken = describePortTaken(error, config, `sluice serve --config ${file}`);
     if (taken !== undefined) throw new CommandError(EXIT.no, taken);
     throw toFailure(error, config, terminal);
   }
@@ -148,7 +148,7 @@ function toFailure(
   terminal: Terminal,
   file = config?.file ?? CONFIG_FILE,
 ): unknown {
-  const lines = sayInvalid(error, config);
+  const lines = describeInvalidFiles(error, config);
   if (lines === undefined) return error;
   for (const line of lines) terminal.writeError(`${line}\n`);
   return new CommandError(EXIT.no, `${file} can't be used: ${count(lines.length, "problem")}`);

@@ -2,17 +2,17 @@
 // again or switched off and on.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answer-schemas.js";
+import type { ReplyOf } from "../admin/reply-schemas.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
-import { EXIT, misuse } from "./exit.js";
+import { EXIT, usageError } from "./exit.js";
 import type { Finish } from "./program.js";
-import { askOfRule } from "./rule-hint.js";
+import { withRuleHint } from "./rule-hint.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { safe } from "./text/ink.js";
-import { sayRulesInForce } from "./text/rules.js";
+import { safe } from "./text/colours.js";
+import { formatRulesInForce } from "./text/rules.js";
 
-type RulesAnswer = AnswerOf<"rules">;
+type RulesAnswer = ReplyOf<"rules">;
 
 interface Flags extends AdminFlags {
   readonly all?: boolean;
@@ -43,7 +43,7 @@ Example:
 export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Finish): void {
   const ask = async (flags: Flags, question: (client: AdminClient) => Promise<RulesAnswer>) => {
     const answer = await question(toClient(flags, terminal));
-    const words = () => sayRulesInForce(answer);
+    const words = () => formatRulesInForce(answer);
     for (const line of flags.json ? [JSON.stringify(answer)] : words()) writeLine(terminal, line);
     finish(EXIT.ok);
   };
@@ -62,7 +62,7 @@ export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Fi
         ask(flags, (client) => {
           const question = () =>
             client.post("rules", `/v1/rules${toPart(rule, flags)}/${verb}`, {});
-          return rule === undefined ? question() : askOfRule(client, rule, question);
+          return rule === undefined ? question() : withRuleHint(client, rule, question);
         }),
       );
   }
@@ -87,6 +87,6 @@ Examples:
 }
 
 function toPart(rule: string | undefined, { all }: Flags): string {
-  if ((rule === undefined) === (all !== true)) throw misuse("name a rule, or say --all");
+  if ((rule === undefined) === (all !== true)) throw usageError("name a rule, or say --all");
   return rule === undefined ? "" : `/${encodeURIComponent(rule)}`;
 }

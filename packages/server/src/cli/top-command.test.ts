@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { type FakeService, sendJson, startFakeService } from "../../test/cli/fake-service.js";
 import { FakeTerminal, sluice } from "../../test/cli/fake-terminal.js";
-import { type StandIn, sendJson, startStandIn } from "../../test/cli/stand-in.js";
 import type { TopReport } from "../telemetry/top-report.js";
 import { runCommand } from "./program.js";
-import { plain } from "./text/ink.js";
+import { plain } from "./text/colours.js";
 import { drawTop } from "./text/top.js";
 
 const report: TopReport & { version: string } = {
@@ -78,10 +78,10 @@ describe("drawTop", () => {
 });
 
 describe("sluice top", () => {
-  let service: StandIn;
+  let service: FakeService;
   afterEach(() => service.close());
   const start = async () => {
-    service = await startStandIn((response) => sendJson(response, 200, report));
+    service = await startFakeService((response) => sendJson(response, 200, report));
     return service.url;
   };
 
@@ -112,7 +112,7 @@ describe("sluice top", () => {
   it("cuts no key where it prints to a file or a pipe, and fits into a terminal", async () => {
     const key = `user:${"long-name-".repeat(12)}end`;
     const long = { ...report, hottest: [{ ...report.hottest[0], key }], mostRefused: [] };
-    service = await startStandIn((response) => sendJson(response, 200, long));
+    service = await startFakeService((response) => sendJson(response, 200, long));
     const piped = await sluice(["top", "--once", "--admin", service.url]);
     expect(piped.out).toContain(key);
     const shown = await sluice(["top", "--once", "--admin", service.url], { isTty: true });
@@ -135,7 +135,7 @@ describe("sluice top", () => {
 
   it("goes on in a terminal while the service is away, and says so", async () => {
     let isAway = false;
-    service = await startStandIn((response) =>
+    service = await startFakeService((response) =>
       isAway ? response.destroy() : sendJson(response, 200, report),
     );
     const terminal = new FakeTerminal({ isTty: true });
@@ -152,7 +152,7 @@ describe("sluice top", () => {
 
   it("prints frames one after the other elsewhere, and exits with 3 once the service is away", async () => {
     let answers = 0;
-    service = await startStandIn((response) =>
+    service = await startFakeService((response) =>
       ++answers > 3 ? response.destroy() : sendJson(response, 200, report),
     );
     const { code, out, err } = await sluice(["top", "--every", "0.1", "--admin", service.url]);
@@ -173,7 +173,7 @@ describe("sluice top", () => {
   it("exits with 3 where it can't reach the service at all, and leaves the terminal alone", async () => {
     const url = await start();
     await service.close();
-    service = await startStandIn(() => {});
+    service = await startFakeService(() => {});
     const { code, out } = await sluice(["top", "--admin", url], { isTty: true });
     expect({ code, out }).toEqual({ code: 3, out: "" });
   });

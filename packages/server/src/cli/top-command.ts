@@ -1,19 +1,19 @@
 // `sluice top`: a live view of a running service, drawn again every second until the user ends it.
 
 import type { Command } from "commander";
-import type { AnswerOf } from "../admin/answer-schemas.js";
-import { CONFIRM_CLEAR_KEYS, CONFIRM_FIELD } from "../admin/clear-keys.js";
+import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../admin/clear-keys.js";
+import type { ReplyOf } from "../admin/reply-schemas.js";
 import { pause } from "../base/clock.js";
 import type { AdminClient } from "./admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "./admin-options.js";
-import { CommandError, EXIT, misuse } from "./exit.js";
+import { CommandError, EXIT, usageError } from "./exit.js";
 import type { Finish } from "./program.js";
 import { Screen } from "./screen.js";
 import { type Terminal, writeLine } from "./terminal.js";
-import { inkFor } from "./text/ink.js";
-import { drawTop, type Room, type TopView } from "./text/top.js";
+import { coloursFor } from "./text/colours.js";
+import { drawTop, type ScreenSize, type TopView } from "./text/top.js";
 
-type TopAnswer = AnswerOf<"top">;
+type TopAnswer = ReplyOf<"top">;
 
 interface Flags extends AdminFlags {
   readonly once?: boolean;
@@ -60,7 +60,7 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   const everyMs = toEveryMs(flags.every ?? EVERY_SECONDS);
   const path = toPath(flags);
   await mustBeMeant(flags, terminal);
-  const headers = flags.clearKeys ? { [CONFIRM_FIELD]: CONFIRM_CLEAR_KEYS } : {};
+  const headers = flags.clearKeys ? { [CONFIRM_HEADER]: CONFIRM_CLEAR_KEYS } : {};
   const ask = () => client.get("top", path, headers);
   const first = await ask();
   if (flags.once || flags.json) show(first, flags, client, terminal);
@@ -71,10 +71,10 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
 /** Keys in clear are addresses and names of users, so showing them needs a confirmation. */
 async function mustBeMeant({ clearKeys, yes }: Flags, terminal: Terminal): Promise<void> {
   if (!clearKeys || yes) return;
-  if (!terminal.isTty) throw misuse("--clear-keys asks in a terminal; elsewhere add --yes");
+  if (!terminal.isTty) throw usageError("--clear-keys asks in a terminal; elsewhere add --yes");
   const question =
     "Show keys as they are, such as addresses and users? The service logs it. [y/N] ";
-  if (!(await terminal.confirm(question))) throw misuse("not confirmed: no keys are shown");
+  if (!(await terminal.confirm(question))) throw usageError("not confirmed: no keys are shown");
 }
 
 function toPath({ rule, clearKeys }: Flags): string {
@@ -102,7 +102,7 @@ async function watch({ client, ask, flags, terminal, everyMs, first }: Watch): P
   let view = toView(first, client);
   try {
     while (!ended.signal.aborted) {
-      if (!flags.json) screen.draw(drawTop(view, roomOf(terminal), inkFor(terminal)));
+      if (!flags.json) screen.draw(drawTop(view, roomOf(terminal), coloursFor(terminal)));
       await pause(everyMs, ended.signal);
       if (ended.signal.aborted) break;
       view = await next(view, client, ask, terminal);
@@ -134,12 +134,12 @@ function show(answer: TopAnswer, flags: Flags, client: AdminClient, terminal: Te
   const room = { ...roomOf(terminal), rows: ROWS_MAX };
   const lines = flags.json
     ? [JSON.stringify(answer)]
-    : drawTop(toView(answer, client), room, inkFor(terminal));
+    : drawTop(toView(answer, client), room, coloursFor(terminal));
   for (const line of lines) writeLine(terminal, line);
 }
 
 /** Files and pipes have no width: nothing is cut there. */
-function roomOf(terminal: Terminal): Room {
+function roomOf(terminal: Terminal): ScreenSize {
   const { columns, rows } = terminal.size();
   return { columns: terminal.isTty ? columns : Number.POSITIVE_INFINITY, rows };
 }
@@ -151,7 +151,7 @@ function toView(report: TopAnswer, { name }: AdminClient): TopView {
 function toEveryMs(text: string): number {
   const seconds = Number(text);
   if (!(seconds >= 0.1 && seconds <= 3_600)) {
-    throw misuse(
+    throw usageError(
       `--every must be a number of seconds from 0.1 to 3600, got ${JSON.stringify(text)}`,
     );
   }

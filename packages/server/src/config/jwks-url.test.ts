@@ -4,7 +4,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import type { TokenVerifier } from "sluice/jwt";
 import { afterEach, expect, it } from "vitest";
 import { goodFile } from "../../test/config/bad-cases.js";
-import { startUpstream, stopAll } from "../../test/proxy-stand.js";
+import { startUpstream, stopAll } from "../../test/proxy-fixture.js";
 import { parseConfig } from "./load.js";
 
 afterEach(stopAll);

@@ -7,9 +7,9 @@ import { ServerError } from "../base/errors.js";
 import { crossCheck } from "./checks/sections.js";
 import type { Config } from "./config.js";
 import type { FileValues } from "./description/file.js";
-import { readSource } from "./read-sections.js";
-import { type Source, toCodeSource, toTextSource } from "./source.js";
-import { toResolver, toSettled } from "./to-config.js";
+import { readSections } from "./read-sections.js";
+import { type ConfigSource, toCodeSource, toTextSource } from "./source.js";
+import { buildConfig, toResolver } from "./to-config.js";
 
 export { ConfigError, type ConfigProblem } from "./problems.js";
 
@@ -44,14 +44,14 @@ export function toConfig(input: object, origin: ConfigOrigin = {}): Config {
   return toChecked(toCodeSource(input, origin.file), origin);
 }
 
-function toChecked(source: Source, { file, env = {} }: ConfigOrigin): Config {
-  const reading = readSource(source, env);
+function toChecked(source: ConfigSource, { file, env = {} }: ConfigOrigin): Config {
+  const sections = readSections(source, env);
   const at = toResolver(file);
-  const { identity } = crossCheck(reading, at);
-  reading.problems.throwIfAny();
+  const { identity } = crossCheck(sections, at);
+  sections.problems.throwIfAny();
   // Without problems every section is there, and so is identity.
-  const values = reading.values as FileValues;
-  return toSettled(values, { file, identity: identity as IdentityOptions, at });
+  const values = sections.values as FileValues;
+  return buildConfig(values, { file, identity: identity as IdentityOptions, at });
 }
 
 function readText(path: string): string {

@@ -64,7 +64,7 @@ export function toPathText(path: Path): string {
 export class Problems {
   readonly #problems: ConfigProblem[] = [];
   /** The paths that something was told of, and those above them. */
-  readonly #told = new Set<string>();
+  readonly #pathsWithProblems = new Set<string>();
   /** Where the value at a path comes from. */
   readonly placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">;
 
@@ -79,13 +79,14 @@ export class Problems {
 
   /** Tells one that says by itself what it is about, at another line if it knows better. */
   addMessage(path: Path, message: string, place?: Pick<ConfigProblem, "place" | "line">): void {
-    for (let i = 0; i <= path.length; i += 1) this.#told.add(toPathText(path.slice(0, i)));
+    for (let i = 0; i <= path.length; i += 1)
+      this.#pathsWithProblems.add(toPathText(path.slice(0, i)));
     this.#problems.push({ message, ...(place ?? this.placeOf(path)) });
   }
 
   /** Whether something was told of a value at this path or below it. */
-  isTold(path: Path): boolean {
-    return this.#told.has(toPathText(path));
+  hasProblem(path: Path): boolean {
+    return this.#pathsWithProblems.has(toPathText(path));
   }
 
   /** Tells one that is about a variable of the environment. */

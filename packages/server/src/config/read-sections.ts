@@ -9,15 +9,15 @@ import { type FileValues, fileSection } from "./description/file.js";
 import { schemaAt, toNode } from "./description/walk.js";
 import { applyEnvironment } from "./environment.js";
 import { type Path, Problems, toPathText, toPlace } from "./problems.js";
-import type { Source } from "./source.js";
+import type { ConfigSource } from "./source.js";
 import { replaceVariables } from "./variables.js";
 
 /** The name of a section. */
 export type SectionName = keyof FileValues;
 
 /** A configuration as far as it could be read. */
-export interface Reading {
-  readonly source: Source;
+export interface ConfigSections {
+  readonly source: ConfigSource;
   readonly problems: Problems;
   /** The sections that can be used. */
   readonly values: Partial<FileValues>;
@@ -29,8 +29,8 @@ export interface Reading {
   conceal(message: string, name: SectionName): string;
 }
 
-/** Reads a source. Problems are collected in the reading, except those that leave nothing to read. */
-export function readSource(source: Source, env: NodeJS.ProcessEnv): Reading {
+/** Reads a source. Problems are collected in the sections, except those that leave nothing to read. */
+export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): ConfigSections {
   let variables: ReadonlyMap<string, string> = new Map();
   const problems = new Problems((path) => {
     const variable = variableOf(path, variables);
@@ -43,18 +43,18 @@ export function readSource(source: Source, env: NodeJS.ProcessEnv): Reading {
   variables = applyEnvironment(raw, env, problems);
   const values: Partial<FileValues> = {};
   const seen = { raw, written };
-  tellUnknown([], Object.keys(raw), problems);
+  addUnknown([], Object.keys(raw), problems);
   for (const [name, schema] of Object.entries(fileSection.shape)) {
     const parsed = schema.safeParse(raw[name]);
     if (parsed.success) Object.assign(values, { [name]: parsed.data });
-    else for (const issue of parsed.error.issues) tellIssue(issue, name, seen, problems);
+    else for (const issue of parsed.error.issues) addIssue(issue, name, seen, problems);
   }
   return {
     source,
     problems,
     values,
     raw,
-    isGood: (...names) => names.every((name) => name in values && !problems.isTold([name])),
+    isGood: (...names) => names.every((name) => name in values && !problems.hasProblem([name])),
     conceal: (message, name) => concealIn(message, name, written),
   };
 }
@@ -83,11 +83,11 @@ interface Seen {
   readonly written: ReadonlyMap<string, string>;
 }
 
-function tellIssue(issue: z.core.$ZodIssue, name: string, seen: Seen, problems: Problems): void {
+function addIssue(issue: z.core.$ZodIssue, name: string, seen: Seen, problems: Problems): void {
   const path = [name, ...(issue.path as (string | number)[])];
-  if (issue.code === "unrecognized_keys") tellUnknown(path, issue.keys, problems);
+  if (issue.code === "unrecognized_keys") addUnknown(path, issue.keys, problems);
   // A variable that is missing was told before.
-  else if (!problems.isTold(path)) problems.add(path, toText(issue, path, seen));
+  else if (!problems.hasProblem(path)) problems.add(path, toText(issue, path, seen));
 }
 
 function toText(issue: z.core.$ZodIssue, path: Path, seen: Seen): string {
@@ -117,7 +117,7 @@ function toHint(path: Path, value: unknown): string {
 /** Names that values had before, which a file may still use. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([["targets", "backends"]]);
 
-function tellUnknown(path: Path, names: readonly string[], problems: Problems): void {
+function addUnknown(path: Path, names: readonly string[], problems: Problems): void {
   const schema = schemaAt(fileSection, path);
   const node = schema === undefined ? undefined : toNode(schema);
   const known = node?.kind === "section" ? Object.keys(node.fields) : [];

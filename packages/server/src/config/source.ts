@@ -4,7 +4,7 @@ import { readYaml, type YamlProblem } from "sluice/rules";
 import { ConfigError, type ConfigProblem, type Path, toPlace } from "./problems.js";
 
 /** What a configuration is read from. */
-export interface Source {
+export interface ConfigSource {
   /** Still unknown. */
   readonly value: unknown;
   /** The name of the file, if it has one. */
@@ -16,12 +16,12 @@ export interface Source {
 }
 
 /** A value from code, which has no lines. */
-export function toCodeSource(value: unknown, file: string | undefined): Source {
+export function toCodeSource(value: unknown, file: string | undefined): ConfigSource {
   return { value, file, lineOf: () => undefined, textAt: () => undefined };
 }
 
 /** Reads a text. Throws the problems of its YAML: of what is none the first, as what follows it is noise. */
-export function toTextSource(text: string, file: string | undefined): Source {
+export function toTextSource(text: string, file: string | undefined): ConfigSource {
   const { problems, value, positionOf, textAt } = readYaml(text);
   if (problems.length > 0) {
     const told = problems[0].isOfParser ? problems.slice(0, 1) : problems;

@@ -25,14 +25,14 @@ export function toResolver(file: string | undefined): ResolvePath {
 }
 
 /** What a configuration is made of besides its values. */
-export interface SettleOptions {
+export interface BuildOptions {
   readonly file: string | undefined;
   readonly identity: IdentityOptions;
   readonly at: ResolvePath;
 }
 
 /** The configuration, out of values that are known to be good. */
-export function toSettled(values: FileValues, { file, identity, at }: SettleOptions): Config {
+export function buildConfig(values: FileValues, { file, identity, at }: BuildOptions): Config {
   return {
     file,
     ...values.server,

@@ -3,7 +3,7 @@
 
 import { ConfigError, type Path, type Problems, toPathText } from "./problems.js";
 
-/** The most values of a configuration, those of aliases counted wherever they stand. */
+/** The most values of a configuration, those of aliases counted wherever they are. */
 export const VALUES_MAX = 500_000;
 /** How deep values may be nested. */
 export const DEPTH_MAX = 64;

@@ -2,7 +2,7 @@
 
 import { jwtVerifier } from "sluice/jwt";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { closedUrl, eventually } from "../../test/proxy-stand.js";
+import { closedUrl, eventually } from "../../test/proxy-fixture.js";
 import { toTestConfig } from "../../test/test-config.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { createCore, type OwnedCore } from "./create-core.js";

@@ -4,7 +4,7 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { Readiness, STORE_AWAY_MS_MAX } from "./readiness.js";
 
-function standOn(failsWithStore: boolean) {
+function setUpOn(failsWithStore: boolean) {
   const clock = new ManualClock(1_000_000);
   let awaySinceMs: number | undefined;
   const readiness = new Readiness({
@@ -24,7 +24,7 @@ function standOn(failsWithStore: boolean) {
 
 describe("readiness", () => {
   it("says why not while it starts and while it drains", () => {
-    const { readiness } = standOn(false);
+    const { readiness } = setUpOn(false);
     expect([readiness.isReady, readiness.reasons]).toEqual([false, ["starting"]]);
     readiness.open();
     expect([readiness.isReady, readiness.reasons]).toEqual([true, []]);
@@ -33,7 +33,7 @@ describe("readiness", () => {
   });
 
   it("fails after five minutes without a store, and not a millisecond before", () => {
-    const { clock, readiness, leave, comeBack } = standOn(true);
+    const { clock, readiness, leave, comeBack } = setUpOn(true);
     readiness.open();
     leave();
     clock.advance(STORE_AWAY_MS_MAX - 1);
@@ -45,7 +45,7 @@ describe("readiness", () => {
   });
 
   it("does not fail with the store unless it is told to", () => {
-    const { clock, readiness, leave } = standOn(false);
+    const { clock, readiness, leave } = setUpOn(false);
     readiness.open();
     leave();
     clock.advance(10 * STORE_AWAY_MS_MAX);

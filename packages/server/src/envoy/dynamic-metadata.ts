@@ -1,7 +1,7 @@
 // Dynamic metadata of an answer, for the filters of Envoy that come after: what was asked, and what the file says under
 // `metadata` of the limits that passed, by which a later filter can choose where to send the request.
 
-import type { Ask } from "./descriptor-requests.js";
+import type { DescriptorRequest } from "./descriptor-requests.js";
 import {
   CODE,
   type Descriptor,
@@ -15,10 +15,10 @@ import {
 /** The metadata of an answer with these statuses. */
 export function toDynamicMetadata(
   { domain, descriptors, hits }: RateLimitRequest,
-  asks: readonly Ask[],
+  requests: readonly DescriptorRequest[],
   statuses: readonly DescriptorStatus[],
 ): JsonObject {
-  const passed = asks.flatMap(({ rule }, i) =>
+  const passed = requests.flatMap(({ rule }, i) =>
     rule?.metadata === undefined || rule.kind === "unlimited" || statuses[i].code !== CODE.ok
       ? []
       : [rule.metadata],

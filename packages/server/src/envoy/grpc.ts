@@ -3,7 +3,7 @@
 import type { TlsWatchOptions } from "../base/tls-files.js";
 import type { EnvoyConfig } from "../config/config.js";
 import type { Decider } from "./decider.js";
-import { fail, reply, STATUS } from "./grpc/answers.js";
+import { fail, reply, STATUS } from "./grpc/replies.js";
 import { GrpcServer, type Method } from "./grpc/server.js";
 import { Health } from "./health.js";
 import { decodeRequest } from "./wire/request.js";

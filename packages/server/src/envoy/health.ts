@@ -1,7 +1,7 @@
 // The health service of gRPC: whether the rate limit service takes requests, asked once or watched.
 
 import type { ServerHttp2Stream } from "node:http2";
-import { begin, fail, reply, STATUS, send } from "./grpc/answers.js";
+import { begin, fail, reply, STATUS, send } from "./grpc/replies.js";
 import type { Method } from "./grpc/server.js";
 import { MalformedError, WIRE, WireReader } from "./wire/reader.js";
 

@@ -2,19 +2,19 @@
 // envoyproxy/ratelimit chooses.
 
 import type { LimitHeaderNames } from "../config/config.js";
-import type { Ask } from "./descriptor-requests.js";
+import type { DescriptorRequest } from "./descriptor-requests.js";
 import { CODE, type DescriptorStatus, type HeaderValue } from "./messages.js";
 
 /** The status that the headers describe; undefined if no limit applies. */
 export function findTightest(
-  asks: readonly Ask[],
+  requests: readonly DescriptorRequest[],
   statuses: readonly DescriptorStatus[],
 ): DescriptorStatus | undefined {
   let tightest: DescriptorStatus | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const [i, status] of statuses.entries()) {
     if (status.currentLimit === undefined) continue;
-    const isRefusing = status.code === CODE.overLimit && !asks[i].isQuota;
+    const isRefusing = status.code === CODE.overLimit && !requests[i].isQuota;
     if (!isRefusing && status.remaining >= least) continue;
     tightest = status;
     least = isRefusing ? 0 : status.remaining;

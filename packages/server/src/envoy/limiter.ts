@@ -6,16 +6,16 @@ import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from 
 import type { LimitVerdict } from "../telemetry/telemetry.js";
 import { checkRequest } from "./check-request.js";
 import {
-  type Ask,
+  type DescriptorRequest,
   isAnyRefused,
+  isCharged,
+  isChargedAsSpent,
   isCounted,
-  isLookedAt,
   isNever,
   isNoneOf,
-  isPlain,
+  isPeeked,
   isRefunded,
-  isTaken,
-  isTakenAsSpent,
+  isSimple,
   NOTHING,
   type Verdicts,
   withoutReplaced,
@@ -23,7 +23,7 @@ import {
 import { toDynamicMetadata } from "./dynamic-metadata.js";
 import type { RateLimitRequest, RateLimitResponse } from "./messages.js";
 import { NEVER, type ResponseStyle, toLimitVerdicts, toResponse } from "./rate-limit-response.js";
-import { isUnknown, Standings } from "./remaining.js";
+import { isUnknown, RemainingCache } from "./remaining.js";
 import type { EnvoyRules } from "./rules.js";
 
 /** More hits count as this many: no limit has room for them, and sums stay exact. */
@@ -41,7 +41,7 @@ export interface Modes {
 }
 
 const NO_MODES: Modes = { shadow: false, isQuota: false };
-const PLAIN_STYLE: ResponseStyle = {
+const DEFAULT_STYLE: ResponseStyle = {
   responseHeaders: undefined,
   requestHeaders: undefined,
   dynamicMetadata: false,
@@ -67,19 +67,19 @@ export class EnvoyLimiter {
   readonly #modes: Modes;
   readonly #style: ResponseStyle;
   /** What is asked about a descriptor that nothing limits. */
-  readonly #nothing: Ask;
-  readonly #standings: Standings;
+  readonly #nothing: DescriptorRequest;
+  readonly #remaining: RemainingCache;
   #rules: EnvoyRules;
 
   constructor(parts: LimiterParts) {
-    const { store, clock, rules, onDecided, modes = NO_MODES, style = PLAIN_STYLE } = parts;
+    const { store, clock, rules, onDecided, modes = NO_MODES, style = DEFAULT_STYLE } = parts;
     this.#store = store;
     this.#clock = clock;
     this.#onDecided = onDecided;
     this.#modes = modes;
     this.#style = style;
     this.#nothing = { ...NOTHING, isQuota: modes.isQuota };
-    this.#standings = new Standings(store);
+    this.#remaining = new RemainingCache(store);
     this.#rules = rules;
     this.#prepare();
   }
@@ -102,14 +102,16 @@ export class EnvoyLimiter {
    */
   decide(request: RateLimitRequest): MaybePromise<RateLimitResponse> {
     checkRequest(request);
-    const asks = this.#resolve(request);
+    const requests = this.#resolve(request);
     const nowMs = this.#clock.now();
-    const isAllPlain = asks.every(isPlain);
-    const decided = isAllPlain ? this.#decidePlain(asks, nowMs) : this.#decideMixed(asks, nowMs);
+    const isAllSimple = requests.every(isSimple);
+    const decided = isAllSimple
+      ? this.#decideTogether(requests, nowMs)
+      : this.#decideMixed(requests, nowMs);
     if (!this.#style.dynamicMetadata) return decided;
     return andThen(decided, (response) => ({
       ...response,
-      dynamicMetadata: toDynamicMetadata(request, asks, response.statuses),
+      dynamicMetadata: toDynamicMetadata(request, requests, response.statuses),
     }));
   }
 
@@ -117,8 +119,8 @@ export class EnvoyLimiter {
     for (const limit of this.#rules.limits) this.#store.prepare?.(limit);
   }
 
-  #resolve({ domain, descriptors, hits }: RateLimitRequest): readonly Ask[] {
-    const asks = descriptors.map((descriptor): Ask => {
+  #resolve({ domain, descriptors, hits }: RateLimitRequest): readonly DescriptorRequest[] {
+    const requests = descriptors.map((descriptor): DescriptorRequest => {
       const match = this.#rules.match(domain, descriptor);
       if (match === undefined) return this.#nothing;
       const { rule, key } = match;
@@ -132,102 +134,114 @@ export class EnvoyLimiter {
         isQuota: (rule.isQuota || this.#modes.isQuota) && rule.kind !== "unlimited",
       };
     });
-    return withoutReplaced(asks, this.#nothing);
+    return withoutReplaced(requests, this.#nothing);
   }
 
   /** Every limit is counted, and all must pass. */
-  #decidePlain(asks: readonly Ask[], nowMs: number): MaybePromise<RateLimitResponse> {
-    const charges = this.#toCharges(asks, nowMs);
-    if (charges.length === 0) return this.#finish(asks, [], false, nowMs);
+  #decideTogether(
+    requests: readonly DescriptorRequest[],
+    nowMs: number,
+  ): MaybePromise<RateLimitResponse> {
+    const charges = this.#toCharges(requests, nowMs);
+    if (charges.length === 0) return this.#finish(requests, [], false, nowMs);
     if (charges.length === 1 && this.#store.decideOne !== undefined) {
       const [{ counter, key, cost, nowMs: atMs }] = charges;
       return andThen(this.#store.decideOne(counter, key, cost, atMs, nowMs), (verdict) =>
-        this.#answer(asks, [verdict], nowMs),
+        this.#answer(requests, [verdict], nowMs),
       );
     }
     return andThen(this.#store.decide(charges, { blockNowMs: nowMs }), ({ verdicts }) =>
-      this.#answer(asks, verdicts, nowMs),
+      this.#answer(requests, verdicts, nowMs),
     );
   }
 
   #answer(
-    asks: readonly Ask[],
+    requests: readonly DescriptorRequest[],
     decided: readonly Verdict[],
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
-    const verdicts = spread(asks, decided, isCounted);
-    return this.#finish(asks, verdicts, isAnyRefused(asks, verdicts), nowMs);
+    const verdicts = spread(requests, decided, isCounted);
+    return this.#finish(requests, verdicts, isAnyRefused(requests, verdicts), nowMs);
   }
 
   /** The long way: first what is only read or refunded, then what is counted. */
-  async #decideMixed(asks: readonly Ask[], nowMs: number): Promise<RateLimitResponse> {
-    const verdicts: (Verdict | undefined)[] = asks.map((ask) => (isNever(ask) ? NEVER : undefined));
-    const fill = (kind: (ask: Ask) => boolean, decided: readonly Verdict[]) => {
-      for (const [i, verdict] of spread(asks, decided, kind).entries()) {
+  async #decideMixed(
+    requests: readonly DescriptorRequest[],
+    nowMs: number,
+  ): Promise<RateLimitResponse> {
+    const verdicts: (Verdict | undefined)[] = requests.map((request) =>
+      isNever(request) ? NEVER : undefined,
+    );
+    const fill = (kind: (request: DescriptorRequest) => boolean, decided: readonly Verdict[]) => {
+      for (const [i, verdict] of spread(requests, decided, kind).entries()) {
         verdicts[i] = verdict ?? verdicts[i];
       }
     };
-    fill(isRefunded, await this.#refund(asks.filter(isRefunded), nowMs));
-    fill(isLookedAt, await this.#peek(asks.filter(isLookedAt), nowMs));
-    const counted = asks.filter(isTaken);
-    if (isAnyRefused(asks, verdicts)) {
-      fill(isTaken, await this.#peek(counted, nowMs));
-      return this.#finish(asks, verdicts, true, nowMs);
+    fill(isRefunded, await this.#refund(requests.filter(isRefunded), nowMs));
+    fill(isPeeked, await this.#peek(requests.filter(isPeeked), nowMs));
+    const counted = requests.filter(isCharged);
+    if (isAnyRefused(requests, verdicts)) {
+      fill(isCharged, await this.#peek(counted, nowMs));
+      return this.#finish(requests, verdicts, true, nowMs);
     }
     const { decided, receipts } = await this.#take(counted, nowMs);
-    fill(isTaken, decided);
-    if (!isAnyRefused(asks, verdicts) && !isNoneOf(asks, verdicts)) {
-      return this.#finish(asks, verdicts, false, nowMs);
+    fill(isCharged, decided);
+    if (!isAnyRefused(requests, verdicts) && !isNoneOf(requests, verdicts)) {
+      return this.#finish(requests, verdicts, false, nowMs);
     }
     if (receipts.length > 0) {
       await this.#store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
-      fill(isTaken, await this.#peek(counted, nowMs));
+      fill(isCharged, await this.#peek(counted, nowMs));
     }
-    return this.#finish(asks, verdicts, true, nowMs);
+    return this.#finish(requests, verdicts, true, nowMs);
   }
 
   /** Charges all or nothing, with receipts to refund it immediately. */
   async #take(
-    asks: readonly Ask[],
+    requests: readonly DescriptorRequest[],
     nowMs: number,
   ): Promise<{ decided: readonly Verdict[]; receipts: readonly ChargeReceipt[] }> {
-    if (asks.length === 0) return { decided: [], receipts: [] };
+    if (requests.length === 0) return { decided: [], receipts: [] };
     const options = { blockNowMs: nowMs, hold: "briefly" } as const;
-    const charges = this.#toCharges(asks, nowMs);
+    const charges = this.#toCharges(requests, nowMs);
     const { verdicts: decided, receipts } = await this.#store.decide(charges, options);
     return { decided, receipts };
   }
 
   #finish(
-    asks: readonly Ask[],
+    requests: readonly DescriptorRequest[],
     verdicts: Verdicts,
     isRefused: boolean,
     nowMs: number,
   ): MaybePromise<RateLimitResponse> {
     // A flood is mostly of single descriptors, of which a refusal says all there is.
-    const isWhole = asks.length === 1 && !asks[0].isSpent;
-    if (!isRefused || isWhole) return this.#respond(asks, verdicts, isRefused, nowMs);
-    const refused = this.#spend(asks, this.#complete(asks, verdicts, nowMs), nowMs);
-    return andThen(refused, (whole) => this.#respond(asks, whole, true, nowMs));
+    const isWhole = requests.length === 1 && !requests[0].isSpent;
+    if (!isRefused || isWhole) return this.#respond(requests, verdicts, isRefused, nowMs);
+    const refused = this.#spend(requests, this.#complete(requests, verdicts, nowMs), nowMs);
+    return andThen(refused, (whole) => this.#respond(requests, whole, true, nowMs));
   }
 
   #respond(
-    asks: readonly Ask[],
+    requests: readonly DescriptorRequest[],
     verdicts: Verdicts,
     isRefused: boolean,
     nowMs: number,
   ): RateLimitResponse {
-    this.#onDecided?.(!isRefused, toLimitVerdicts(asks, verdicts));
-    return toResponse({ asks, verdicts, isRefused, nowMs }, this.#style);
+    this.#onDecided?.(!isRefused, toLimitVerdicts(requests, verdicts));
+    return toResponse({ requests, verdicts, isRefused, nowMs }, this.#style);
   }
 
   /** A refusal out of the deny cache says nothing of the descriptors that would pass: looks them up. */
-  #complete(asks: readonly Ask[], verdicts: Verdicts, nowMs: number): MaybePromise<Verdicts> {
+  #complete(
+    requests: readonly DescriptorRequest[],
+    verdicts: Verdicts,
+    nowMs: number,
+  ): MaybePromise<Verdicts> {
     if (!verdicts.some(isUnknown)) return verdicts;
-    const isUnknownAt = (_: Ask, i: number) => isUnknown(verdicts[i]);
-    const charges = this.#toCharges(asks.filter(isUnknownAt), nowMs);
-    const isFresh = asks.some(isTakenAsSpent);
-    return andThen(this.#standings.of(charges, { nowMs, isFresh }), (found) => {
+    const isUnknownAt = (_: DescriptorRequest, i: number) => isUnknown(verdicts[i]);
+    const charges = this.#toCharges(requests.filter(isUnknownAt), nowMs);
+    const isFresh = requests.some(isChargedAsSpent);
+    return andThen(this.#remaining.of(charges, { nowMs, isFresh }), (found) => {
       let next = 0;
       return verdicts.map((verdict) => (isUnknown(verdict) ? (found[next++] ?? verdict) : verdict));
     });
@@ -235,16 +249,16 @@ export class EnvoyLimiter {
 
   /** Hits that were already spent count all the same, as far as there is room: Envoy reports them only once. */
   #spend(
-    asks: readonly Ask[],
+    requests: readonly DescriptorRequest[],
     found: MaybePromise<Verdicts>,
     nowMs: number,
   ): MaybePromise<Verdicts> {
-    if (!asks.some(isTakenAsSpent)) return found;
+    if (!requests.some(isChargedAsSpent)) return found;
     return andThen(found, (verdicts) => {
-      const spent = asks.flatMap((ask, i): Ask[] => {
+      const spent = requests.flatMap((request, i): DescriptorRequest[] => {
         const left = verdicts[i]?.remaining ?? 0;
-        if (!isTakenAsSpent(ask) || left === 0) return [];
-        return [{ ...ask, hits: Math.min(ask.hits, left) }];
+        if (!isChargedAsSpent(request) || left === 0) return [];
+        return [{ ...request, hits: Math.min(request.hits, left) }];
       });
       if (spent.length === 0) return verdicts;
       // Each by itself, as a shadow is.
@@ -253,9 +267,12 @@ export class EnvoyLimiter {
     });
   }
 
-  async #refund(asks: readonly Ask[], nowMs: number): Promise<readonly Verdict[]> {
-    if (asks.length === 0) return [];
-    const charges = this.#toCharges(asks, nowMs);
+  async #refund(
+    requests: readonly DescriptorRequest[],
+    nowMs: number,
+  ): Promise<readonly Verdict[]> {
+    if (requests.length === 0) return [];
+    const charges = this.#toCharges(requests, nowMs);
     await this.#store.refund(charges);
     return this.#store.peek(
       charges.map((charge) => ({ ...charge, cost: 0 })),
@@ -263,14 +280,14 @@ export class EnvoyLimiter {
     );
   }
 
-  async #peek(asks: readonly Ask[], nowMs: number): Promise<readonly Verdict[]> {
-    if (asks.length === 0) return [];
-    return this.#store.peek(this.#toCharges(asks, nowMs), { blockNowMs: nowMs });
+  async #peek(requests: readonly DescriptorRequest[], nowMs: number): Promise<readonly Verdict[]> {
+    if (requests.length === 0) return [];
+    return this.#store.peek(this.#toCharges(requests, nowMs), { blockNowMs: nowMs });
   }
 
-  #toCharges(asks: readonly Ask[], nowMs: number): Charge[] {
+  #toCharges(requests: readonly DescriptorRequest[], nowMs: number): Charge[] {
     const charges: Charge[] = [];
-    for (const { rule, key, hits, shadow, isQuota } of asks) {
+    for (const { rule, key, hits, shadow, isQuota } of requests) {
       if (rule?.counter === undefined) continue;
       const { counter } = rule;
       const atMs = counter.limit.algorithm === "quota" ? this.#wallMs(nowMs) : nowMs;
@@ -286,14 +303,14 @@ export class EnvoyLimiter {
   }
 }
 
-/** Verdicts of some asks, at the places of these among all. */
+/** Verdicts of some requests, at the places of these among all. */
 function spread(
-  asks: readonly Ask[],
+  requests: readonly DescriptorRequest[],
   decided: readonly Verdict[],
-  isOne: (ask: Ask) => boolean,
+  isOne: (request: DescriptorRequest) => boolean,
 ): (Verdict | undefined)[] {
   let next = 0;
-  return asks.map((ask) => (isOne(ask) ? decided[next++] : undefined));
+  return requests.map((request) => (isOne(request) ? decided[next++] : undefined));
 }
 
 function andThen<T, U>(

@@ -3,7 +3,12 @@
 import type { Verdict } from "sluice";
 import type { LimitHeaderNames } from "../config/config.js";
 import type { LimitVerdict } from "../telemetry/telemetry.js";
-import { type Ask, isAnyOf, isEnforced, type Verdicts } from "./descriptor-requests.js";
+import {
+  type DescriptorRequest,
+  isAnyOf,
+  isEnforced,
+  type Verdicts,
+} from "./descriptor-requests.js";
 import { findTightest, toLimitHeaders } from "./limit-headers.js";
 import {
   CODE,
@@ -43,9 +48,9 @@ export interface ResponseStyle {
   readonly dynamicMetadata: boolean;
 }
 
-/** What was decided. `verdicts` are in the order of `asks`; undefined where nothing was counted. */
+/** What was decided. `verdicts` are in the order of `requests`; undefined where nothing was counted. */
 export interface Decided {
-  readonly asks: readonly Ask[];
+  readonly requests: readonly DescriptorRequest[];
   readonly verdicts: Verdicts;
   readonly isRefused: boolean;
   readonly nowMs: number;
@@ -53,23 +58,23 @@ export interface Decided {
 
 /** The response to a request. */
 export function toResponse(decided: Decided, style: ResponseStyle): RateLimitResponse {
-  const { asks, verdicts, isRefused, nowMs } = decided;
-  if (isRefused && asks.length === 1) return toRefusal(asks[0], verdicts[0], nowMs, style);
-  const statuses = asks.map((ask, i) => toStatus(ask, verdicts[i], nowMs));
+  const { requests, verdicts, isRefused, nowMs } = decided;
+  if (isRefused && requests.length === 1) return toRefusal(requests[0], verdicts[0], nowMs, style);
+  const statuses = requests.map((request, i) => toStatus(request, verdicts[i], nowMs));
   const response = isRefused
-    ? toOverLimit(statuses, toWaitMs(asks, verdicts))
+    ? toOverLimit(statuses, toWaitMs(requests, verdicts))
     : { overallCode: CODE.ok, statuses, responseHeaders: NO_HEADERS };
-  return withLimitHeaders(response, asks, style);
+  return withLimitHeaders(response, requests, style);
 }
 
 function withLimitHeaders(
   response: RateLimitResponse,
-  asks: readonly Ask[],
+  requests: readonly DescriptorRequest[],
   { responseHeaders: names, requestHeaders: upstreamNames }: ResponseStyle,
 ): RateLimitResponse {
   if (names === undefined && upstreamNames === undefined) return response;
   const { statuses, responseHeaders } = response;
-  const tightest = findTightest(asks, statuses);
+  const tightest = findTightest(requests, statuses);
   if (tightest === undefined) return response;
   const own = names === undefined ? [] : toLimitHeaders(names, tightest);
   return {
@@ -96,20 +101,20 @@ const refusals = new WeakMap<EnvoyRule, Refusal>();
  * object: a flood is answered with a response that is already made and encoded.
  */
 function toRefusal(
-  ask: Ask,
+  request: DescriptorRequest,
   verdict: Verdict | undefined,
   nowMs: number,
   style: ResponseStyle,
 ): RateLimitResponse {
-  const { rule } = ask;
-  const status = toStatus(ask, verdict, nowMs);
+  const { rule } = request;
+  const status = toStatus(request, verdict, nowMs);
   const { remaining, resetSeconds } = status;
-  const waitMs = toWholeSeconds(toWaitMs([ask], [verdict]));
+  const waitMs = toWholeSeconds(toWaitMs([request], [verdict]));
   const last = rule === undefined ? undefined : refusals.get(rule);
   const isSame =
     last?.remaining === remaining && last.resetSeconds === resetSeconds && last.waitMs === waitMs;
   if (isSame) return last.response;
-  const response = withLimitHeaders(toOverLimit([status], waitMs), [ask], style);
+  const response = withLimitHeaders(toOverLimit([status], waitMs), [request], style);
   if (rule !== undefined) refusals.set(rule, { remaining, resetSeconds, waitMs, response });
   return response;
 }
@@ -119,10 +124,13 @@ function toOverLimit(statuses: readonly DescriptorStatus[], waitMs: number): Rat
 }
 
 /** A decision for metrics. */
-export function toLimitVerdicts(asks: readonly Ask[], verdicts: Verdicts): readonly LimitVerdict[] {
+export function toLimitVerdicts(
+  requests: readonly DescriptorRequest[],
+  verdicts: Verdicts,
+): readonly LimitVerdict[] {
   const limitVerdicts: LimitVerdict[] = [];
-  for (let i = 0; i < asks.length; i++) {
-    const { rule, key, hits, shadow } = asks[i];
+  for (let i = 0; i < requests.length; i++) {
+    const { rule, key, hits, shadow } = requests[i];
     const verdict = verdicts[i];
     if (rule === undefined || verdict === undefined) continue;
     const { label, keyType } = rule;
@@ -131,7 +139,11 @@ export function toLimitVerdicts(asks: readonly Ask[], verdicts: Verdicts): reado
   return limitVerdicts;
 }
 
-function toStatus({ rule }: Ask, verdict: Verdict | undefined, nowMs: number): DescriptorStatus {
+function toStatus(
+  { rule }: DescriptorRequest,
+  verdict: Verdict | undefined,
+  nowMs: number,
+): DescriptorStatus {
   if (rule === undefined) return NO_LIMIT;
   if (rule.kind === "unlimited" || verdict === undefined) return UNLIMITED;
   return {
@@ -149,14 +161,14 @@ function toResetSeconds(unitMs: number, resetMs: number, nowMs: number): number 
 }
 
 /** When it would pass: the longest wait of those that all must pass, else the shortest of the others. */
-function toWaitMs(asks: readonly Ask[], verdicts: Verdicts): number {
+function toWaitMs(requests: readonly DescriptorRequest[], verdicts: Verdicts): number {
   let longestMs = 0;
   let shortestMs = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < asks.length; i++) {
+  for (let i = 0; i < requests.length; i++) {
     const verdict = verdicts[i];
     if (verdict === undefined || verdict.allowed) continue;
-    if (isEnforced(asks[i])) longestMs = Math.max(longestMs, verdict.retryAfterMs);
-    else if (isAnyOf(asks[i])) shortestMs = Math.min(shortestMs, verdict.retryAfterMs);
+    if (isEnforced(requests[i])) longestMs = Math.max(longestMs, verdict.retryAfterMs);
+    else if (isAnyOf(requests[i])) shortestMs = Math.min(shortestMs, verdict.retryAfterMs);
   }
   return longestMs > 0 ? longestMs : shortestMs;
 }

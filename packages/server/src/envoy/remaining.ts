@@ -1,4 +1,4 @@
-// What is left of counters that a refusal says nothing about. A deny cache that knows that one charge of a request is
+// The remaining units of counters that a refusal does not report. A deny cache that knows that one charge of a request is
 // refused does not ask the store about the others, but Envoy reports what is left of each. The store is asked, and its
 // answer is used for up to a second, so a flood of refused requests still does not reach the store.
 
@@ -11,36 +11,36 @@ import {
   type Verdict,
 } from "sluice";
 
-/** How long an answer is used: as long as a deny cache keeps a refusal. */
+/** How long an answer is used: as long as a deny cache remembers a denial. */
 const LIFE_MS_MAX = 1_000;
-/** Answers that are kept. */
-const STANDINGS_MAX = 10_000;
+/** The most answers that are kept. */
+const VERDICTS_MAX = 10_000;
 
-interface Standing {
+interface CachedVerdict {
   readonly counter: Counter;
   readonly cost: number;
   readonly verdict: Verdict;
   readonly atMs: number;
 }
 
-/** Whether a verdict says nothing: a deny cache only ever refuses, and what it lets pass it did not ask about. */
+/** Whether a verdict holds no information: a deny cache only denies, and did not ask about what it allows. */
 export function isUnknown(verdict: Verdict | undefined): boolean {
   return verdict?.source === "deny-cache" && verdict.allowed;
 }
 
-/** What is left of counters, as of at most a second ago. */
-export class Standings {
+/** The remaining units of counters, at most a second old. */
+export class RemainingCache {
   readonly #store: Store;
-  readonly #known = new BoundedMap<string, Standing>(STANDINGS_MAX);
+  readonly #known = new BoundedMap<string, CachedVerdict>(VERDICTS_MAX);
 
   constructor(store: Store) {
     this.#store = store;
   }
 
   /**
-   * What the store would answer to each of these charges; undefined where it does not answer.
+   * What the store would answer to each of these charges; undefined if it does not answer.
    *
-   * @param options.isFresh - Whether the store has to be asked now, whatever is known.
+   * @param options.isFresh - Whether to ask the store even if an answer is cached.
    */
   of(
     charges: readonly Charge[],
@@ -64,7 +64,7 @@ export class Standings {
     if (known?.counter !== counter || known.cost !== cost) return undefined;
     const { verdict, atMs } = known;
     const agedMs = nowMs - atMs;
-    // A counter that is reset meanwhile has more.
+    // Once a counter has reset, more remains.
     const lifeMs = verdict.resetMs > 0 ? Math.min(verdict.resetMs, LIFE_MS_MAX) : LIFE_MS_MAX;
     if (!(agedMs >= 0 && agedMs < lifeMs)) return undefined;
     return { ...verdict, resetMs: Math.max(0, verdict.resetMs - agedMs) };

@@ -11,7 +11,7 @@ import { GatewayHttpRequest } from "./gateway-request.js";
 /** What the entry needs of the gateway. */
 export interface EntryHost extends ForwardingHost {
   readonly requestHandler: RequestHandler;
-  /** Where callers learn how they stand; undefined: nowhere. */
+  /** Where callers can ask for their remaining limit; undefined if nowhere. */
   readonly rateLimitPath: string | undefined;
 }
 

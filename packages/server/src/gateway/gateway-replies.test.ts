@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { BrokenStore } from "../../test/decision-listener.js";
-import { closedUrl, startGateway, stopAll } from "../../test/proxy-stand.js";
+import { closedUrl, startGateway, stopAll } from "../../test/proxy-fixture.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);

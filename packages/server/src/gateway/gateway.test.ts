@@ -12,7 +12,7 @@ import {
   startServer,
   startUpstream,
   stopAll,
-} from "../../test/proxy-stand.js";
+} from "../../test/proxy-fixture.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);

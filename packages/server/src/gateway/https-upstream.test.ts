@@ -14,7 +14,7 @@ import {
   makeFolder,
 } from "sluice-test-servers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/proxy-stand.js";
+import { closedUrl, onStop, startGateway, startRaw, stopAll } from "../../test/proxy-fixture.js";
 import { ServerError } from "../base/errors.js";
 import type { UpstreamConfig, UpstreamTlsConfig } from "../config/config.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
@@ -85,7 +85,7 @@ function toTls(changes: Partial<UpstreamTlsConfig> = {}): UpstreamTlsConfig {
   return { caFile: app.certFile, verify: true, ...none, ...changes };
 }
 
-async function stand(
+async function setUp(
   backends: string | readonly string[],
   tls: UpstreamTlsConfig | undefined,
   upstream: Partial<UpstreamConfig> = {},
@@ -103,7 +103,7 @@ async function stand(
 describe("an https upstream", () => {
   it("is verified by the authorities of caFile, and its connections are kept", async () => {
     const seen = await startHttps();
-    const { url } = await stand(seen.url, toTls());
+    const { url } = await setUp(seen.url, toTls());
     for (let i = 0; i < 5; i++) {
       const response = await fetch(url, { method: "POST", body: "x".repeat(i) });
       expect(await response.text()).toBe(`${new URL(url).host} ${i} -`);
@@ -113,9 +113,9 @@ describe("an https upstream", () => {
 
   it("is asked for by its host, or by serverName", async () => {
     const seen = await startHttps();
-    const byName = await stand(seen.url.replace("127.0.0.1", "localhost"), toTls());
+    const byName = await setUp(seen.url.replace("127.0.0.1", "localhost"), toTls());
     expect((await fetch(byName.url)).status).toBe(200);
-    const byOption = await stand(seen.url, toTls({ serverName: "localhost" }));
+    const byOption = await setUp(seen.url, toTls({ serverName: "localhost" }));
     expect((await fetch(byOption.url)).status).toBe(200);
     expect(seen.serverNames).toEqual(["localhost", "localhost"]);
   });
@@ -123,9 +123,9 @@ describe("an https upstream", () => {
   it("sees the client certificate of the gateway, if it asks for one", async () => {
     const ca = readFileSync(client.certFile);
     const seen = await startHttps({ requestCert: true, rejectUnauthorized: true, ca });
-    const { url } = await stand(seen.url, toTls(client));
+    const { url } = await setUp(seen.url, toTls(client));
     expect(await (await fetch(url)).text()).toMatch(/ client\.example\.com$/);
-    const without = await stand(seen.url, toTls());
+    const without = await setUp(seen.url, toTls());
     expect((await fetch(without.url)).status).toBe(502);
     expect(seen.requests).toBe(1);
   });
@@ -133,7 +133,7 @@ describe("an https upstream", () => {
   it("carries large bodies to a client that reads slowly", async () => {
     const bytes = 8_000_000;
     const seen = await startHttps();
-    const { url } = await stand(seen.url, toTls());
+    const { url } = await setUp(seen.url, toTls());
     const response = await fetch(`${url}/?bytes=${bytes}`);
     // More than the buffers on the way hold is still to come.
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -145,7 +145,7 @@ describe("an https upstream", () => {
 
   it("takes WebSockets", async () => {
     const seen = await startHttps();
-    const { url } = await stand(seen.url, toTls());
+    const { url } = await setUp(seen.url, toTls());
     const socket = await connectTo(url);
     onStop(() => socket.end());
     socket.send(
@@ -159,7 +159,7 @@ describe("an https upstream", () => {
     const seen = await startHttps();
     const caFile = join(folder, "live-ca.crt");
     copyFileSync(client.certFile, caFile);
-    const { url, listener } = await stand(seen.url, toTls({ caFile }));
+    const { url, listener } = await setUp(seen.url, toTls({ caFile }));
     expect((await fetch(url)).status).toBe(502);
     copyFileSync(app.certFile, caFile);
     await listener.reload?.();
@@ -181,7 +181,7 @@ describe("a certificate that does not verify", () => {
     ],
   ])("%s is a 502, logged with the reason, and nothing is sent", async (_, tlsOf, reason) => {
     const seen = await startHttps();
-    const { url, problems } = await stand(seen.url, tlsOf());
+    const { url, problems } = await setUp(seen.url, tlsOf());
     const response = await fetch(url, { headers: { authorization: "secret" } });
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain("certificate");
@@ -198,7 +198,7 @@ describe("a certificate that does not verify", () => {
 
   it("is taken with verify: false, with a warning at the start", async () => {
     const seen = await startHttps();
-    const { url, warnings } = await stand(seen.url, toTls({ caFile: undefined, verify: false }));
+    const { url, warnings } = await setUp(seen.url, toTls({ caFile: undefined, verify: false }));
     expect((await fetch(url)).status).toBe(200);
     expect(warnings.mock.calls).toEqual([
       [{ upstream: "app" }, "tls.verify is false: certificates are not checked"],
@@ -211,7 +211,7 @@ describe("a certificate that does not verify", () => {
       key: readFileSync(client.keyFile),
     });
     const good = await startHttps();
-    const { url } = await stand([bad.url, good.url], toTls());
+    const { url } = await setUp([bad.url, good.url], toTls());
     expect((await fetch(url, { method: "POST", body: "one" })).status).toBe(200);
     expect([bad.requests, good.requests]).toEqual([0, 1]);
   });
@@ -220,7 +220,7 @@ describe("a certificate that does not verify", () => {
     const [cert, key] = [expired.certFile, expired.keyFile].map((file) => readFileSync(file));
     const seen = await startHttps({ cert, key });
     const tls = toTls({ caFile: expired.certFile });
-    const { url, problems } = await stand(seen.url, tls, { failuresMax: 1_000 });
+    const { url, problems } = await setUp(seen.url, tls, { failuresMax: 1_000 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
     expect(answers.every(({ status }) => status === 502)).toBe(true);
     expect(problems.mock.calls[0][2]).toMatchObject({
@@ -241,7 +241,7 @@ describe("an upstream that asks for a client certificate", () => {
     const ca = readFileSync(client.certFile);
     const asks = { requestCert: true, rejectUnauthorized: true, ca, maxVersion: version };
     const seen = await startHttps(asks);
-    const { url, problems } = await stand(seen.url, toTls(which === "none" ? {} : app));
+    const { url, problems } = await setUp(seen.url, toTls(which === "none" ? {} : app));
     expect((await fetch(url, { method: "POST", body: "one" })).status).toBe(502);
     expect(seen.requests).toBe(0);
     expect(problems.mock.calls).toHaveLength(1);
@@ -253,7 +253,7 @@ describe("an upstream that asks for a client certificate", () => {
 describe("connections to an https upstream", () => {
   it("are no more than connectionsMax, and all requests find one", async () => {
     const seen = await startHttps();
-    const { url } = await stand(seen.url, toTls(), { connectionsMax: 2 });
+    const { url } = await setUp(seen.url, toTls(), { connectionsMax: 2 });
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => fetch(url, { method: "POST", body: "x" })),
     );
@@ -270,7 +270,7 @@ describe("connections to an https upstream", () => {
       socket.once("data", () => socket.end(Buffer.from([22, 3, 3, 0, 122, 2, 0])));
     });
     const tls = { connectionsMax: 3, failuresMax: 1_000 };
-    const { url, problems } = await stand(raw.replace("http:", "https:"), toTls(), tls);
+    const { url, problems } = await setUp(raw.replace("http:", "https:"), toTls(), tls);
     const answers = await Promise.all(Array.from({ length: 20 }, () => fetch(url)));
     expect(answers.every(({ status }) => status === 502)).toBe(true);
     for (const [, , facts] of problems.mock.calls) {
@@ -292,7 +292,7 @@ describe("a backend without TLS behind https://", () => {
         else if (how.includes("closes")) socket.end();
       });
     });
-    const { url, problems } = await stand(raw.replace("http:", "https:"), toTls(), changes);
+    const { url, problems } = await setUp(raw.replace("http:", "https:"), toTls(), changes);
     expect((await fetch(url)).status).toBe(status);
     expect(problems.mock.calls[0][2]).toMatchObject({
       kind,
@@ -302,14 +302,14 @@ describe("a backend without TLS behind https://", () => {
 
   it("is reported as a failed connection if nothing listens there", async () => {
     const url = (await closedUrl()).replace("http:", "https:");
-    const gateway = await stand(url, toTls());
+    const gateway = await setUp(url, toTls());
     expect((await fetch(gateway.url)).status).toBe(502);
     expect(gateway.problems.mock.calls[0][2]).toMatchObject({ kind: "connect" });
   });
 });
 
 it("a gateway does not start with a file of authorities that holds none", async () => {
-  await expect(stand("https://127.0.0.1:1", toTls({ caFile: app.keyFile }))).rejects.toThrow(
+  await expect(setUp("https://127.0.0.1:1", toTls({ caFile: app.keyFile }))).rejects.toThrow(
     ServerError,
   );
 });

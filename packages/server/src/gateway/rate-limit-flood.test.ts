@@ -4,7 +4,7 @@
 import { connect } from "node:net";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../../test/gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../../test/gateway-fixture.js";
 import type { RedisStoreConfig } from "../config/config.js";
 
 const RULES = 100;
@@ -18,14 +18,14 @@ const rules = Array.from({ length: RULES }, (_, i) => ({
 }));
 
 let redis: RedisProcess;
-let stand: GatewayStand | undefined;
+let fixture: GatewayFixture | undefined;
 beforeAll(async () => {
   redis = await startRedis();
 });
-afterEach(() => stand?.close());
+afterEach(() => fixture?.close());
 afterAll(() => redis.stop());
 
-async function start(): Promise<GatewayStand> {
+async function start(): Promise<GatewayFixture> {
   const store: RedisStoreConfig = {
     kind: "redis",
     url: `redis://${redis.host}:${redis.port}`,
@@ -35,8 +35,8 @@ async function start(): Promise<GatewayStand> {
     timeoutMs: 250,
     failReadiness: false,
   };
-  stand = await startStand({ rules, config: { store } });
-  return stand;
+  fixture = await startFixture({ rules, config: { store } });
+  return fixture;
 }
 
 /** Statuses of so many requests that are sent in one piece over one connection. */

@@ -7,12 +7,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   closedUrl,
   eventually,
+  type FixtureOptions,
   onStop,
-  type StandOptions,
   startGateway,
   startServer,
   stopAll,
-} from "../../test/proxy-stand.js";
+} from "../../test/proxy-fixture.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
@@ -82,7 +82,7 @@ const ONE_PLACE = { concurrency: { limit: 1, permitMs: 3_600_000 } };
 
 async function start(
   limit: object = TEN,
-  options: StandOptions = {},
+  options: FixtureOptions = {},
   backends?: string | readonly string[],
 ) {
   const upstream = await startUpstream();

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, it, vi } from "vitest";
-import { eventually } from "../../test/proxy-stand.js";
+import { eventually } from "../../test/proxy-fixture.js";
 import { toTestConfig } from "../../test/test-config.js";
 import { POLL_MS } from "../base/watch-files.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";

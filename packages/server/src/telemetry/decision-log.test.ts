@@ -24,7 +24,7 @@ const RULES = {
 };
 const facts: Facts = { method: "GET", path: "/login?token=hush", user: "ann" };
 
-function stand(share: number, options: TelemetryOptions = {}, logLevel: "info" | "warn" = "info") {
+function setUp(share: number, options: TelemetryOptions = {}, logLevel: "info" | "warn" = "info") {
   const texts: string[] = [];
   const telemetry = createTelemetry(
     { logLevel, decisionLogShare: share, region: "eu-1", topKeysMax: 5 },
@@ -44,7 +44,7 @@ function stand(share: number, options: TelemetryOptions = {}, logLevel: "info" |
 
 describe("the decision log", () => {
   it("says rule, type of key, hashed key, endpoint, cost, outcome, code, region and source", async () => {
-    const { decide, lines, policy } = stand(1);
+    const { decide, lines, policy } = setUp(1);
     await decide(facts, 3);
     const line = {
       msg: "decision",
@@ -67,7 +67,7 @@ describe("the decision log", () => {
   });
 
   it("shows neither keys nor paths, and no line can be forged by one", async () => {
-    const { decide, texts, lines } = stand(1);
+    const { decide, texts, lines } = setUp(1);
     const forged = 'ann\n{"level":30,"msg":"decision","outcome":"allowed","rule":"forged"}\r\n';
     await decide({ ...facts, user: forged }, 3);
     await decide({ ...facts, path: '/other\n{"rule":"forged"}' });
@@ -81,7 +81,7 @@ describe("the decision log", () => {
   });
 
   it("tells a refusal for want of an identity, which has no key", async () => {
-    const { decide, lines } = stand(0.000_001, { chance: () => 0.5 });
+    const { decide, lines } = setUp(0.000_001, { chance: () => 0.5 });
     await decide({ method: "GET", path: "/mine" });
     expect(lines()).toMatchObject([
       { rule: "mine", key: null, outcome: "blocked", code: "IDENTITY_MISSING" },
@@ -90,7 +90,7 @@ describe("the decision log", () => {
 
   it("hashes by its secret: alike under the same, otherwise under another", async () => {
     const keyOf = async (keySecret: string | undefined) => {
-      const { decide, lines } = stand(1, keySecret === undefined ? {} : { keySecret });
+      const { decide, lines } = setUp(1, keySecret === undefined ? {} : { keySecret });
       await decide(facts);
       return lines()[0].key;
     };
@@ -100,7 +100,7 @@ describe("the decision log", () => {
   });
 
   it("takes the share of admitted requests that it was told, and every refusal", async () => {
-    const { decide, lines } = stand(0.25, { chance: createChance(7), readMs: () => 0 });
+    const { decide, lines } = setUp(0.25, { chance: createChance(7), readMs: () => 0 });
     for (let i = 0; i < 300; i++) await decide({ ...facts, user: `u${i}` });
     const sampled = lines().length;
     expect(sampled).toBeGreaterThan(45);
@@ -111,10 +111,10 @@ describe("the decision log", () => {
   });
 
   it("logs nothing at a share of 0, or at a level that hides it", async () => {
-    const off = stand(0);
+    const off = setUp(0);
     await off.decide(facts, 5);
     expect(off.texts).toEqual([]);
-    const hidden = stand(1, {}, "warn");
+    const hidden = setUp(1, {}, "warn");
     await hidden.decide(facts, 5);
     expect(hidden.texts).toEqual([]);
     hidden.telemetry.log.level = "info";
@@ -124,7 +124,7 @@ describe("the decision log", () => {
 
   it("bounds the lines of a second, counts those left out and says so in the next", async () => {
     let nowMs = 10_000;
-    const { decide, lines, telemetry } = stand(1, { readMs: () => nowMs });
+    const { decide, lines, telemetry } = setUp(1, { readMs: () => nowMs });
     const beyond = 40;
     await decide(facts, DECISION_LINES_PER_SECOND_MAX + beyond);
     expect(lines().length).toBe(DECISION_LINES_PER_SECOND_MAX);

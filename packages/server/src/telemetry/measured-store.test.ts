@@ -20,7 +20,7 @@ class FarStore extends ForwardingStore {
   }
 }
 
-function stand(lines: object[] = []) {
+function setUp(lines: object[] = []) {
   let nowMs = 0;
   const readMs = () => {
     nowMs += 3;
@@ -39,7 +39,7 @@ function stand(lines: object[] = []) {
 
 describe("a measured store", () => {
   it("answers as the one behind it, its calls timed", async () => {
-    const telemetry = stand();
+    const telemetry = setUp();
     const store = telemetry.measured(new FarStore());
     expect(store.isRemote).toBe(true);
     expect(await store.decide([charge])).toMatchObject({ isAdmitted: true });
@@ -55,7 +55,7 @@ describe("a measured store", () => {
 
   it("counts an error, has it logged and hands it on as it is", async () => {
     const lines: object[] = [];
-    const telemetry = stand(lines);
+    const telemetry = setUp(lines);
     const far = new FarStore();
     far.isBroken = true;
     const store = telemetry.measured(far);
@@ -76,6 +76,6 @@ describe("a measured store", () => {
 
   it("is the store itself where that answers in this process", () => {
     const store = memoryStore();
-    expect(stand().measured(store)).toBe(store);
+    expect(setUp().measured(store)).toBe(store);
   });
 });

@@ -13,7 +13,7 @@ interface Line {
 }
 
 /** Problems whose lines can be read and whose quiet ends by hand. */
-function stand() {
+function setUp() {
   const lines: Line[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
   let tasks: (() => void)[] = [];
@@ -32,7 +32,7 @@ function stand() {
 
 describe("problem", () => {
   it("of a kind is logged at once the first time, then in one line for ten seconds with how many were left out", () => {
-    const { problems, lines, endQuiet } = stand();
+    const { problems, lines, endQuiet } = setUp();
     problems.report("no answer", new Error("first"), { upstream: "app" });
     expect(lines).toMatchObject([
       { level: 40, msg: "no answer", err: { message: "first" }, upstream: "app" },
@@ -48,7 +48,7 @@ describe("problem", () => {
   });
 
   it("that stopped is said no more, and is the first again when it comes back", () => {
-    const { problems, lines, endQuiet } = stand();
+    const { problems, lines, endQuiet } = setUp();
     problems.report("no answer", new Error("first"));
     expect([endQuiet(), endQuiet()]).toEqual([1, 0]);
     expect(lines.length).toBe(1);
@@ -57,7 +57,7 @@ describe("problem", () => {
   });
 
   it(`of one kind hides no other, of at most ${PROBLEM_KINDS_MAX} at a time`, () => {
-    const { problems, lines, endQuiet } = stand();
+    const { problems, lines, endQuiet } = setUp();
     for (let i = 0; i < PROBLEM_KINDS_MAX + 50; i++) problems.report(`kind ${i}`, new Error("x"));
     expect(lines.length).toBe(PROBLEM_KINDS_MAX + 1);
     expect(lines.at(-1)?.msg).toBe("other problems");
@@ -66,7 +66,7 @@ describe("problem", () => {
   });
 
   it("says the error's message, code and cause, and nothing else that hangs on it", () => {
-    const { problems, lines } = stand();
+    const { problems, lines } = setUp();
     const cause = Object.assign(new Error("the reply"), { command: { args: ["ip:203.0.113.10"] } });
     const error = new Error("it failed", { cause });
     problems.report(

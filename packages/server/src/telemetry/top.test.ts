@@ -12,7 +12,7 @@ const RULES = {
   ],
 };
 
-function stand(keySecret = "shared") {
+function setUp(keySecret = "shared") {
   let nowMs = 0;
   const telemetry = createTelemetry(
     { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 3 },
@@ -31,7 +31,7 @@ function stand(keySecret = "shared") {
 
 describe("the top report", () => {
   it("ranks rules by their rate, and keys by requests and by refusals", async () => {
-    const { telemetry, decide, moveTo } = stand();
+    const { telemetry, decide, moveTo } = setUp();
     await decide("/login", "ann", 30);
     await decide("/api/x", "bob", 60);
     for (const user of ["c", "d", "e"]) await decide("/api/x", user, 1);
@@ -51,7 +51,7 @@ describe("the top report", () => {
   });
 
   it("is about one rule if asked, and hashes keys unless told not to", async () => {
-    const { telemetry, decide } = stand();
+    const { telemetry, decide } = setUp();
     await decide("/login", "ann", 1);
     await decide("/api/x", "ann", 1);
     const report = telemetry.top({ rule: "login" });
@@ -62,7 +62,7 @@ describe("the top report", () => {
   });
 
   it("tells of the last five to ten seconds only, and forgets when nobody comes", async () => {
-    const { telemetry, decide, moveTo } = stand();
+    const { telemetry, decide, moveTo } = setUp();
     await decide("/login", "ann", 10);
     moveTo(5_500);
     await decide("/login", "ann", 1);
@@ -77,7 +77,7 @@ describe("the top report", () => {
 
 describe("several processes as one", () => {
   it("add up rates and keys in the top report", async () => {
-    const [a, b] = [stand(), stand()];
+    const [a, b] = [setUp(), setUp()];
     await a.decide("/login", "ann", 4);
     await b.decide("/login", "ann", 5);
     await b.decide("/api/x", "bob", 6);
@@ -91,7 +91,7 @@ describe("several processes as one", () => {
   });
 
   it("add up counters and histograms, and tell states as one", async () => {
-    const [a, b] = [stand(), stand()];
+    const [a, b] = [setUp(), setUp()];
     for (const { telemetry, policy, decide } of [a, b]) {
       telemetry.watch(policy);
       await decide("/login", "ann", 4);

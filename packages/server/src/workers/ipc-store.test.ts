@@ -15,7 +15,7 @@ import { channelPair } from "../../test/channel-pair.js";
 import { ipcStore } from "./ipc-store.js";
 import { serveStore } from "./serve-store.js";
 
-function standOn(clock: Clock = new ManualClock(1_700_000_000_000), inner?: Store) {
+function setUpOn(clock: Clock = new ManualClock(1_700_000_000_000), inner?: Store) {
   const store = inner ?? memoryStore({ keysMax: 10_000 });
   const { worker, primary, counts, cut } = channelPair<string>();
   serveStore(store, primary, { clock });
@@ -30,20 +30,20 @@ const counter: Counter = {
 const charge: Charge = { counter, key: "k", cost: 1, nowMs: 0 };
 
 describe("keeps the contract of a store", () => {
-  const createStore = (clock: Clock) => standOn(clock).store;
+  const createStore = (clock: Clock) => setUpOn(clock).store;
   const cases = storeConformance({ createStore, traces: 20 });
   for (const { name, run } of cases) it(name, run);
 });
 
 describe("batches", () => {
   it("sends what is asked in one turn in one message, and its answers in one", async () => {
-    const { store, counts } = standOn();
+    const { store, counts } = setUpOn();
     await Promise.all(Array.from({ length: 50 }, () => store.decide([charge])));
     expect(counts).toEqual([1, 1]);
   });
 
   it("sends nothing for callers that have gone on", async () => {
-    const { store, inner } = standOn();
+    const { store, inner } = setUpOn();
     const decision = store.decide([charge], { isAbandoned: () => true });
     await expect(decision).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
     await store.peek([charge]);
@@ -55,7 +55,7 @@ describe("batches", () => {
 
 describe("a primary that is gone", () => {
   it("fails what waits and what is asked later, as a store that does not answer", async () => {
-    const { store, cut } = standOn();
+    const { store, cut } = setUpOn();
     const waiting = store.decide([charge]);
     cut();
     await expect(waiting).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
@@ -76,7 +76,7 @@ describe("a worker that is gone", () => {
   };
 
   it("holds no permits any more; what else it held stays spent", async () => {
-    const { store, inner, cut } = standOn();
+    const { store, inner, cut } = setUpOn();
     await store.decide([permit], { hold: true });
     const released = await store.decide([permit], { hold: true });
     await store.settle(released.receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
@@ -99,7 +99,7 @@ describe("a worker that is gone", () => {
       await gone;
       return decide(...args);
     }) as never);
-    const { store, cut } = standOn(undefined, inner);
+    const { store, cut } = setUpOn(undefined, inner);
     const deciding = store.decide([permit], { hold: true });
     await vi.waitUntil(() => asked.mock.calls.length > 0);
     cut();
@@ -113,7 +113,7 @@ describe("a worker that is gone", () => {
 describe("errors", () => {
   it("come over with their code and their words", async () => {
     const inner = memoryStore({ keysMax: 100 });
-    const { store } = standOn(undefined, inner);
+    const { store } = setUpOn(undefined, inner);
     inner.close();
     await expect(store.decide([charge])).rejects.toMatchObject({
       code: "SLUICE_CLOSED",
@@ -126,14 +126,14 @@ describe("errors", () => {
     vi.spyOn(inner, "decide").mockImplementation(() => {
       throw new TypeError("broken");
     });
-    const { store } = standOn(undefined, inner);
+    const { store } = setUpOn(undefined, inner);
     await expect(store.decide([charge])).rejects.toThrow("broken");
   });
 });
 
 describe("close", () => {
   it("fails what waits, and leaves the store of the primary open", async () => {
-    const { store, inner } = standOn();
+    const { store, inner } = setUpOn();
     const waiting = store.decide([charge]);
     store.close();
     await expect(waiting).rejects.toMatchObject({ code: "SLUICE_CLOSED" });

@@ -1,10 +1,10 @@
 // A primary and its workers, all within this process: what is told reaches all, what is asked is joined.
 
 import { afterEach, describe, expect, it } from "vitest";
+import { FakeWorker, fakeFork } from "../../test/fake-worker.js";
 import { RulesFile, reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
 import { ask } from "../../test/lifecycle/load.js";
 import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
-import { StandWorker, standFork } from "../../test/worker-stand.js";
 import type { Config } from "../config/config.js";
 import type { Service } from "../service/service.js";
 import { startPrimary } from "./primary.js";
@@ -15,12 +15,12 @@ afterEach(async () => {
   for (const each of closing.splice(0).reverse()) await each.close();
 });
 
-async function standOn(rules: object, extra: object = {}) {
+async function setUpOn(rules: object, extra: object = {}) {
   const upstream = await startUpstream();
   closing.push(upstream);
   const server = { workers: 2 };
   const config: Config = toGatewayConfig(upstream.url, rules, { server, ...extra });
-  const { fork, started } = standFork(config);
+  const { fork, started } = fakeFork(config);
   const { telemetry, reloads } = reloadsSeen();
   const service = await startPrimary(config, { fork, telemetry });
   closing.push(service);
@@ -34,7 +34,7 @@ const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: ten
 
 describe("a primary", () => {
   it("opens the listeners of workers and the admin port, and is ready", async () => {
-    const { service, started, urlOf } = await standOn(rules);
+    const { service, started, urlOf } = await setUpOn(rules);
     expect(started).toHaveLength(2);
     expect(service.listeners.map(({ name }) => name)).toEqual(["gateway", "admin"]);
     expect(await ask(urlOf("gateway"))).toBe(200);
@@ -42,13 +42,13 @@ describe("a primary", () => {
   });
 
   it("keeps the decision API: what one of its requests holds, another settles", async () => {
-    const { service } = await standOn(rules, { decision: { listen: "127.0.0.1:0" } });
+    const { service } = await setUpOn(rules, { decision: { listen: "127.0.0.1:0" } });
     expect(service.listeners.map(({ name }) => name)).toEqual(["gateway", "decision", "admin"]);
   });
 
   it("tells workers of rules that came into force, by file too", async () => {
     const file = new RulesFile(10);
-    const { service, urlOf, reloads } = await standOn({ file: file.path });
+    const { service, urlOf, reloads } = await setUpOn({ file: file.path });
     expect(await ask(urlOf("gateway"))).toBe(200);
     file.say(1);
     await service.reload();
@@ -58,7 +58,7 @@ describe("a primary", () => {
 
   it("keeps a bad file from its workers", async () => {
     const file = new RulesFile(10);
-    const { service, urlOf } = await standOn({ file: file.path });
+    const { service, urlOf } = await setUpOn({ file: file.path });
     file.write("version: 1\nrules:\n  - id: everybody\n    limit: ten\n");
     await expect(service.reload()).rejects.toThrow("rules.yaml:4");
     expect(await ask(urlOf("gateway"))).toBe(200);
@@ -67,7 +67,7 @@ describe("a primary", () => {
   it("switches rules off and on in every worker", async () => {
     const none = { fixedWindow: { limit: 1, windowMs: 3_600_000 } };
     const one = { version: 1, rules: [{ id: "everybody", key: "global", limit: none }] };
-    const { urlOf } = await standOn(one);
+    const { urlOf } = await setUpOn(one);
     expect(await ask(urlOf("gateway"))).toBe(200);
     expect(await ask(urlOf("gateway"))).toBe(429);
     const post = (path: string) =>
@@ -83,7 +83,7 @@ describe("a primary", () => {
   });
 
   it("adds up what workers count, and joins their top lists", async () => {
-    const { service, urlOf } = await standOn(rules);
+    const { service, urlOf } = await setUpOn(rules);
     for (let i = 0; i < 12; i++) await ask(urlOf("gateway"));
     // The primary decides by the same counters.
     const facts = { method: "GET", path: "/" };
@@ -107,7 +107,7 @@ describe("a drain", () => {
     const asked: string[] = [];
     const stops: (() => void)[] = [];
     const fork = () =>
-      new StandWorker(1, ({ control }) => {
+      new FakeWorker(1, ({ control }) => {
         const primary = new RequestChannel(control, {
           switches: () => {},
           announceDrain: () => void asked.push("announceDrain"),
@@ -135,7 +135,7 @@ describe("a drain", () => {
 describe("a worker that dies", () => {
   it("comes back with the rules and switches of now", async () => {
     const file = new RulesFile(10);
-    const { service, started, urlOf } = await standOn({ file: file.path });
+    const { service, started, urlOf } = await setUpOn({ file: file.path });
     file.say(1);
     await service.reload();
     for (const worker of started.slice(0, 2)) worker.kill();
@@ -150,8 +150,8 @@ describe("a worker that dies", () => {
 
 describe("a start that fails in a worker", () => {
   it("ends all workers and tells why", async () => {
-    const { urlOf } = await standOn(rules);
+    const { urlOf } = await setUpOn(rules);
     const taken = { gateway: { listen: new URL(urlOf("gateway")).host } };
-    await expect(standOn(rules, taken)).rejects.toThrow("EADDRINUSE");
+    await expect(setUpOn(rules, taken)).rejects.toThrow("EADDRINUSE");
   });
 });

@@ -3,10 +3,10 @@
 
 import { Agent } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
+import { fakeFork } from "../../test/fake-worker.js";
 import { RulesFile, reloadsSeen, toGatewayConfig } from "../../test/lifecycle/in-process.js";
 import { ask } from "../../test/lifecycle/load.js";
 import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
-import { standFork } from "../../test/worker-stand.js";
 import type { Service } from "../service/service.js";
 import { startPrimary } from "./primary.js";
 
@@ -23,11 +23,11 @@ function rulesOf(rule: object): object {
 }
 
 /** A service of two workers under one rule of ten for everybody. */
-async function stand(rules: object = rulesOf({})) {
+async function setUp(rules: object = rulesOf({})) {
   const upstream = await startUpstream();
   closing.push(upstream);
   const config = toGatewayConfig(upstream.url, rules, { server: { workers: 2 } });
-  const { fork, started } = standFork(config);
+  const { fork, started } = fakeFork(config);
   const service = await startPrimary(config, { fork, telemetry: reloadsSeen().telemetry });
   closing.push(service);
   const urlOf = (name: string) =>
@@ -53,7 +53,7 @@ describe("a flood of requests for an exhausted key", () => {
     ["a rule that workers lease", {}],
     ["a rule that says strict", { consistency: "strict" }],
   ])("under %s sends the primary a few messages a second", async (_, rule) => {
-    const { askGateway, exhaust, sentCount } = await stand(rulesOf(rule));
+    const { askGateway, exhaust, sentCount } = await setUp(rulesOf(rule));
     await exhaust();
     const startMs = performance.now();
     const before = sentCount();
@@ -66,7 +66,7 @@ describe("a flood of requests for an exhausted key", () => {
 describe("what an operator does at the primary", () => {
   it("takes effect immediately if it is a larger limit: remembered refusals belong to the old numbers", async () => {
     const file = new RulesFile(10);
-    const { service, askGateway, exhaust } = await stand({ file: file.path });
+    const { service, askGateway, exhaust } = await setUp({ file: file.path });
     await exhaust();
     file.say(20);
     await service.reload();
@@ -74,7 +74,7 @@ describe("what an operator does at the primary", () => {
   });
 
   it("ends refusals in workers within a second: refund, reset and unblock", async () => {
-    const { askGateway, exhaust, post } = await stand();
+    const { askGateway, exhaust, post } = await setUp();
     const admitsWithin = async (ms: number) =>
       expect.poll(askGateway, { timeout: ms, interval: 10 }).toBe(200);
     await exhaust();

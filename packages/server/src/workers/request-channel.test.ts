@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function standOn() {
+function setUpOn() {
   const { worker, primary, cut } = channelPair();
   new RequestChannel(worker, {
     double: (value: number) => value * 2,
@@ -22,7 +22,7 @@ function standOn() {
 
 describe("a question", () => {
   it("is answered, each by its own answer", async () => {
-    const { channel } = standOn();
+    const { channel } = setUpOn();
     const answers = [1, 2, Number.POSITIVE_INFINITY].map((each) =>
       channel.ask("double", each, 5_000),
     );
@@ -30,7 +30,7 @@ describe("a question", () => {
   });
 
   it("fails with what the other end says, or if nobody knows it", async () => {
-    const { channel } = standOn();
+    const { channel } = setUpOn();
     await expect(channel.ask("fail", undefined, 5_000)).rejects.toThrow("no room");
     await expect(channel.ask("sing", undefined, 5_000)).rejects.toMatchObject({
       code: "SLUICE_WORKER_FAILED",
@@ -40,7 +40,7 @@ describe("a question", () => {
 
   it("fails when the other end is gone, and when it takes too long", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { channel, cut } = standOn();
+    const { channel, cut } = setUpOn();
     const late = expect(channel.ask("wait", undefined, 100)).rejects.toThrow("within 100 ms");
     vi.advanceTimersByTime(100);
     await late;

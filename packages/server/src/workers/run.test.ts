@@ -13,7 +13,7 @@ class FakeProcess extends EventEmitter implements ProcessLike {
   }
 }
 
-function standOn() {
+function setUpOn() {
   const process = new FakeProcess();
   const calls: string[] = [];
   let finishDrain = () => {};
@@ -46,7 +46,7 @@ function standOn() {
 
 describe("a process", () => {
   it.each(["SIGTERM", "SIGINT"])("drains on %s and ends with 0", async (signal) => {
-    const { process, calls, running, finishDrain } = standOn();
+    const { process, calls, running, finishDrain } = setUpOn();
     await once(process, "started");
     process.emit(signal, signal);
     expect(calls).toEqual(["drain"]);
@@ -55,7 +55,7 @@ describe("a process", () => {
   });
 
   it("closes at once on a second signal", async () => {
-    const { process, calls, running } = standOn();
+    const { process, calls, running } = setUpOn();
     await once(process, "started");
     process.emit("SIGTERM", "SIGTERM");
     process.emit("SIGTERM", "SIGTERM");
@@ -64,7 +64,7 @@ describe("a process", () => {
   });
 
   it("drains as soon as it has started if the signal came before", async () => {
-    const { process, calls, running, finishDrain } = standOn();
+    const { process, calls, running, finishDrain } = setUpOn();
     process.emit("SIGTERM", "SIGTERM");
     await once(process, "started");
     expect(calls).toEqual(["drain"]);
@@ -73,7 +73,7 @@ describe("a process", () => {
   });
 
   it("reloads on SIGHUP, and lives on if that fails", async () => {
-    const { process, calls, running, finishDrain } = standOn();
+    const { process, calls, running, finishDrain } = setUpOn();
     await once(process, "started");
     process.emit("SIGHUP", "SIGHUP");
     process.emit("SIGTERM", "SIGTERM");
@@ -84,7 +84,7 @@ describe("a process", () => {
   });
 
   it("ends with 1 on an uncaught error", async () => {
-    const { process } = standOn();
+    const { process } = setUpOn();
     await once(process, "started");
     const exited = once(process, "exited");
     process.emit("uncaughtException", new Error("boom"));

@@ -1,7 +1,7 @@
 // The place of a worker: how often and how soon a process that dies is followed by another.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { StandWorker } from "../../test/worker-stand.js";
+import { FakeWorker } from "../../test/fake-worker.js";
 import type { Channels } from "./channel.js";
 import type { WorkerStart } from "./control-messages.js";
 import { RequestChannel } from "./request-channel.js";
@@ -28,13 +28,13 @@ function politeWorker({ control }: Channels): void {
   })().catch(() => {});
 }
 
-function standOn(worker: (channels: Channels) => void = politeWorker) {
-  const started: StandWorker[] = [];
+function setUpOn(worker: (channels: Channels) => void = politeWorker) {
+  const started: FakeWorker[] = [];
   const deaths: (number | undefined)[] = [];
   let nowMs = 0;
   const supervised = new SupervisedWorker({
     fork: () => {
-      started.push(new StandWorker(started.length + 1, worker));
+      started.push(new FakeWorker(started.length + 1, worker));
       return started[started.length - 1];
     },
     serve: () => {},
@@ -59,7 +59,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 describe("a worker that dies", () => {
   it("is followed by another, later each time, and by none after too many", async () => {
-    const { supervised, started, deaths } = standOn();
+    const { supervised, started, deaths } = setUpOn();
     await supervised.start();
     for (let death = 1; death <= RESTARTS_MAX + 1; death++) {
       started[started.length - 1].exit("exit code 1");
@@ -84,7 +84,7 @@ describe("a worker that dies", () => {
   });
 
   it("begins anew if it had lived for a minute", async () => {
-    const { supervised, started, deaths, pass } = standOn();
+    const { supervised, started, deaths, pass } = setUpOn();
     await supervised.start();
     started[0].exit("exit code 1");
     await vi.advanceTimersByTimeAsync(100);
@@ -95,7 +95,7 @@ describe("a worker that dies", () => {
   });
 
   it("is not followed once it was let go", async () => {
-    const { supervised, started, deaths } = standOn();
+    const { supervised, started, deaths } = setUpOn();
     await supervised.start();
     supervised.stopRestarting();
     started[0].exit("exit code 0");
@@ -106,7 +106,7 @@ describe("a worker that dies", () => {
 
 describe("a worker that is let go before its listeners are open", () => {
   it("is killed: nobody would tell it any more to stop listening", async () => {
-    const { supervised, started } = standOn(() => {});
+    const { supervised, started } = setUpOn(() => {});
     const starting = supervised.start();
     const exits: string[] = [];
     started[0].onceExited((why) => exits.push(why));
@@ -118,7 +118,7 @@ describe("a worker that is let go before its listeners are open", () => {
 
 describe("a worker that does not start", () => {
   it("fails the start with what it said", async () => {
-    const { supervised, deaths } = standOn(({ control }) => {
+    const { supervised, deaths } = setUpOn(({ control }) => {
       void new RequestChannel(control).ask("failed", "the port is taken", 1_000).catch(() => {});
     });
     await expect(supervised.start()).rejects.toThrow("the port is taken");
@@ -126,7 +126,7 @@ describe("a worker that does not start", () => {
   });
 
   it("fails it when it ends, and when it says nothing for too long", async () => {
-    const silent = standOn(() => {});
+    const silent = setUpOn(() => {});
     const ended = silent.supervised.start();
     silent.started[0].exit("exit code 7");
     await expect(ended).rejects.toThrow("exit code 7");
@@ -139,7 +139,7 @@ describe("a worker that does not start", () => {
 
 describe("end", () => {
   it("kills a worker that does not end in time", async () => {
-    const { supervised, started } = standOn();
+    const { supervised, started } = setUpOn();
     await supervised.start();
     const exits: string[] = [];
     started[0].onceExited((why) => exits.push(why));

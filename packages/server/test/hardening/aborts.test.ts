@@ -2,7 +2,7 @@
 
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Answer, type GatewayStand, startStand } from "../gateway-stand.js";
+import { type Answer, type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 const PLACES = 8;
 const RULE = {
@@ -11,11 +11,11 @@ const RULE = {
   limit: { concurrency: { limit: PLACES, permitMs: 3_600_000 } },
 };
 
-let stand: GatewayStand;
+let fixture: GatewayFixture;
 const clients: RawClient[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.end();
-  await stand.close();
+  await fixture.close();
 });
 
 /** `/wait` is never answered, `/half` by half, `/drip` without end; the rest at once. */
@@ -29,7 +29,7 @@ const answer: Answer = ({ url }, response) => {
 };
 
 async function send(text: string): Promise<RawClient> {
-  const client = await connectTo(stand.url);
+  const client = await connectTo(fixture.url);
   clients.push(client);
   return client.send(text);
 }
@@ -44,7 +44,7 @@ function post(body: string): string {
 
 /** How many places are taken, as the policy has it. */
 async function taken(): Promise<number> {
-  const { remaining } = await stand.core.policy.peek({ method: "GET", path: "/" });
+  const { remaining } = await fixture.core.policy.peek({ method: "GET", path: "/" });
   return PLACES - remaining;
 }
 
@@ -67,7 +67,7 @@ const UNDER_WAY: readonly (readonly [string, string])[] = [
 
 describe.each(UNDER_WAY)("a client that %s", (_, text) => {
   it.each(["reset", "end", "destroy"] as const)("gives its place back by %s", async (how) => {
-    stand = await startStand({
+    fixture = await startFixture({
       rules: [RULE],
       answer,
       gateway: { requestTimeoutMs: 4_000 },
@@ -93,7 +93,7 @@ describe.each(UNDER_WAY)("a client that %s", (_, text) => {
 
 describe("clients that pipeline and hang up", () => {
   it("give back the place of the first, and take none for those whose turn never came", async () => {
-    stand = await startStand({ rules: [RULE], answer });
+    fixture = await startFixture({ rules: [RULE], answer });
     const client = await send(get("/wait") + get("/half") + get("/a") + get("/wait"));
     await untilTaken(1);
     client.socket.resetAndDestroy();
@@ -103,7 +103,7 @@ describe("clients that pipeline and hang up", () => {
 
 describe("a thousand clients that hang up at random points", () => {
   it("leave no place taken", async () => {
-    stand = await startStand({ rules: [RULE], answer });
+    fixture = await startFixture({ rules: [RULE], answer });
     const texts = [
       get("/wait"),
       get("/half"),

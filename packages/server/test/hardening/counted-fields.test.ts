@@ -4,7 +4,7 @@
 import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../decision-listener.js";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 const IDENTITY = {
   apiKey: { header: "x-api-key", scheme: "key" },
@@ -27,14 +27,14 @@ const NAMED: readonly [key: string, name: string, toValue: (i: number) => string
 ];
 
 describe("through the gateway", () => {
-  let stand: GatewayStand;
-  afterEach(() => stand.close());
+  let fixture: GatewayFixture;
+  afterEach(() => fixture.close());
 
   async function statusesOf(key: string, toRequest: (i: number) => string): Promise<string[]> {
-    stand = await startStand({ rules: [toRule(key)], config: { identity: IDENTITY } });
+    fixture = await startFixture({ rules: [toRule(key)], config: { identity: IDENTITY } });
     const statuses: string[] = [];
     for (let i = 0; i < 3; i++) {
-      statuses.push((await rawExchange(stand.url, toRequest(i))).slice(9, 12));
+      statuses.push((await rawExchange(fixture.url, toRequest(i))).slice(9, 12));
     }
     return statuses;
   }
@@ -48,7 +48,10 @@ describe("through the gateway", () => {
       toHead(`Connection: close, ${name.toUpperCase()}\r\n${name}: ${toValue(i)}\r\n`),
     );
     expect(statuses).toEqual(["200", "200", "429"]);
-    expect(stand.upstream.seen.map(({ headers }) => headers[name])).toEqual([undefined, undefined]);
+    expect(fixture.upstream.seen.map(({ headers }) => headers[name])).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it.each(NAMED)("%s is read from a %s that is forwarded", async (key, name, toValue) => {
@@ -56,7 +59,9 @@ describe("through the gateway", () => {
       toHead(`Connection: close\r\n${name}: ${toValue(i)}\r\n`),
     );
     expect(statuses).toEqual(["200", "200", "200"]);
-    expect(stand.upstream.seen.map(({ headers }) => headers[name])).toEqual([0, 1, 2].map(toValue));
+    expect(fixture.upstream.seen.map(({ headers }) => headers[name])).toEqual(
+      [0, 1, 2].map(toValue),
+    );
   });
 
   it.each([
@@ -82,17 +87,17 @@ describe("through the gateway", () => {
     const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
     const hidden = "Connection: close, Content-Encoding\r\nContent-Encoding: gzip\r\n";
     const rule = { ...toRule("body:username"), onMissing: "skip" };
-    stand = await startStand({ rules: [rule] });
+    fixture = await startFixture({ rules: [rule] });
     const head = `POST / HTTP/1.1\r\nHost: example.com\r\n${fields}${hidden}\r\n`;
     for (const status of ["200", "200", "429"]) {
-      expect((await rawExchange(stand.url, head + body)).slice(9, 12)).toBe(status);
+      expect((await rawExchange(fixture.url, head + body)).slice(9, 12)).toBe(status);
     }
-    expect(stand.upstream.seen[0].headers["content-encoding"]).toBeUndefined();
+    expect(fixture.upstream.seen[0].headers["content-encoding"]).toBeUndefined();
   });
 
   it("the address that a trusted proxy names is read, whatever Connection names", async () => {
     const identity = { trustedProxies: ["loopback"], clientAddress: { header: "x-client" } };
-    stand = await startStand({ rules: [toRule("ip")], config: { identity } });
+    fixture = await startFixture({ rules: [toRule("ip")], config: { identity } });
     for (const [client, status] of [
       ["203.0.113.1", "200"],
       ["203.0.113.1", "200"],
@@ -100,7 +105,7 @@ describe("through the gateway", () => {
       ["203.0.113.2", "200"],
     ]) {
       const head = toHead(`Connection: close, x-client\r\nX-Client: ${client}\r\n`);
-      expect((await rawExchange(stand.url, head)).slice(9, 12)).toBe(status);
+      expect((await rawExchange(fixture.url, head)).slice(9, 12)).toBe(status);
     }
   });
 });

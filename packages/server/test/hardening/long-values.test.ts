@@ -6,7 +6,7 @@ import { createPolicy, parseRules } from "sluice/rules";
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../decision-listener.js";
-import { type GatewayStand, startGateway, startUpstream, stopAll } from "../proxy-stand.js";
+import { type GatewayFixture, startGateway, startUpstream, stopAll } from "../proxy-fixture.js";
 import { FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
 
 const limit = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000 } };
@@ -177,14 +177,14 @@ describe("in the library", () => {
 });
 
 describe("through the gateway", () => {
-  let stand: GatewayStand;
+  let fixture: GatewayFixture;
   let client: RawClient | undefined;
   beforeAll(async () => {
     const upstream = await startUpstream((request, response) => {
       request.resume();
       response.end();
     });
-    stand = await startGateway(upstream, { config: { identity: IDENTITY }, rules: RULES });
+    fixture = await startGateway(upstream, { config: { identity: IDENTITY }, rules: RULES });
   });
   afterAll(async () => {
     client?.end();
@@ -192,7 +192,7 @@ describe("through the gateway", () => {
   });
 
   async function ask({ path = "/", fields = {}, body = "" }: Sent): Promise<void> {
-    client ??= await connectTo(stand.url);
+    client ??= await connectTo(fixture.url);
     const bytes = Buffer.from(body);
     const all = { host: "a.example.com", ...fields, "content-length": `${bytes.length}` };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);

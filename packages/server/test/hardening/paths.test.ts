@@ -2,9 +2,9 @@
 
 import { rawExchange } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
-let stand: GatewayStand;
+let fixture: GatewayFixture;
 
 /** Two rules: nobody may enter below /admin, everybody else may. */
 beforeEach(async () => {
@@ -14,14 +14,14 @@ beforeEach(async () => {
     match: { path: "/admin/*" },
     limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
   };
-  stand = await startStand({
+  fixture = await startFixture({
     rules: [admin],
     config: { routes: [{ path: "/*", host: undefined, upstream: "main", preserveHost: true }] },
   });
   // The one place there is.
-  await rawExchange(stand.url, toGet("/admin/first"));
+  await rawExchange(fixture.url, toGet("/admin/first"));
 });
-afterEach(() => stand.close());
+afterEach(() => fixture.close());
 
 function toGet(target: string): string {
   return `GET ${target} HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n`;
@@ -106,25 +106,25 @@ const ELSEWHERE: readonly (readonly [string, string])[] = [
 
 describe("a rule on /admin", () => {
   it.each(TO_ADMIN)("is about %s", async (target) => {
-    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 429 /);
-    expect(stand.upstream.begun).toEqual(["/admin/first"]);
+    expect(await rawExchange(fixture.url, toGet(target))).toMatch(/^HTTP\/1.1 429 /);
+    expect(fixture.upstream.begun).toEqual(["/admin/first"]);
   });
 
   it.each(REFUSED)("is not needed for %s, which is refused", async (target) => {
-    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 400 /);
-    expect(stand.upstream.begun).toEqual(["/admin/first"]);
+    expect(await rawExchange(fixture.url, toGet(target))).toMatch(/^HTTP\/1.1 400 /);
+    expect(fixture.upstream.begun).toEqual(["/admin/first"]);
   });
 
   it.each(ELSEWHERE)("is not about %s, which the upstream sees as %s", async (target, path) => {
-    expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 200 /);
-    expect(stand.upstream.begun).toEqual(["/admin/first", path]);
+    expect(await rawExchange(fixture.url, toGet(target))).toMatch(/^HTTP\/1.1 200 /);
+    expect(fixture.upstream.begun).toEqual(["/admin/first", path]);
   });
 });
 
 describe("a route", () => {
   it("is chosen by the path that is forwarded", async () => {
-    await stand.close();
-    stand = await startStand({
+    await fixture.close();
+    fixture = await startFixture({
       routes: [{ path: "/public/*", host: undefined, upstream: "main", preserveHost: true }],
     });
     for (const target of [
@@ -133,9 +133,11 @@ describe("a route", () => {
       "/public//..//private",
       "/private",
     ]) {
-      expect(await rawExchange(stand.url, toGet(target))).toMatch(/^HTTP\/1.1 404 /);
+      expect(await rawExchange(fixture.url, toGet(target))).toMatch(/^HTTP\/1.1 404 /);
     }
-    expect(await rawExchange(stand.url, toGet("/private/../public/a"))).toMatch(/^HTTP\/1.1 200 /);
-    expect(stand.upstream.begun).toEqual(["/public/a"]);
+    expect(await rawExchange(fixture.url, toGet("/private/../public/a"))).toMatch(
+      /^HTTP\/1.1 200 /,
+    );
+    expect(fixture.upstream.begun).toEqual(["/public/a"]);
   });
 });

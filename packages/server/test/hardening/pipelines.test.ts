@@ -2,15 +2,15 @@
 
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 const REQUESTS = 256;
 
-let stand: GatewayStand;
+let fixture: GatewayFixture;
 let client: RawClient;
 afterEach(async () => {
   client.end();
-  await stand.close();
+  await fixture.close();
 });
 
 /** Counts answers as they come, instead of keeping them. */
@@ -35,8 +35,8 @@ function get(path: string): string {
 
 describe(`a client that pipelines ${REQUESTS} requests`, () => {
   it("gets all its answers in order, one after the other, and others are served meanwhile", async () => {
-    stand = await startStand({ upstream: { connectionsMax: 4, waitingMax: 8 } });
-    client = await connectTo(stand.url);
+    fixture = await startFixture({ upstream: { connectionsMax: 4, waitingMax: 8 } });
+    client = await connectTo(fixture.url);
     const { statuses, done } = countAnswers(REQUESTS);
     const paths = Array.from({ length: REQUESTS }, (_, i) => `/many/${i}`);
     client.send(paths.map(get).join(""));
@@ -44,9 +44,9 @@ describe(`a client that pipelines ${REQUESTS} requests`, () => {
     void done.then(() => {
       isDone = true;
     });
-    while (!isDone) expect((await fetch(`${stand.url}/good`)).status).toBe(200);
+    while (!isDone) expect((await fetch(`${fixture.url}/good`)).status).toBe(200);
     expect(statuses.every((status) => status === "200")).toBe(true);
-    expect(stand.upstream.begun.filter((path) => path !== "/good")).toEqual(paths);
+    expect(fixture.upstream.begun.filter((path) => path !== "/good")).toEqual(paths);
   });
 });
 
@@ -54,19 +54,19 @@ describe("a client that pipelines a million requests", () => {
   it("is not read any further while the first is under way, and leaves nothing behind", async () => {
     const limit = { concurrency: { limit: 10, permitMs: 3_600_000 } };
     const rules = [{ id: "places", key: "global", limit }];
-    stand = await startStand({
+    fixture = await startFixture({
       rules,
       upstream: { responseTimeoutMs: 3_000 },
       answer: ({ url }, response) => void (url === "/wait" || response.end(url)),
     });
-    client = await connectTo(stand.url);
+    client = await connectTo(fixture.url);
     const { socket } = client;
     const text = get("/wait").repeat(2_000);
     // As much as goes out; kernels take some of it, and the rest stays with the client.
     for (let i = 0; i < 500; i++) client.send(text);
     let [sent, before] = [0, -1];
     while (sent !== before) {
-      expect(await (await fetch(`${stand.url}/good`)).text()).toBe("/good");
+      expect(await (await fetch(`${fixture.url}/good`)).text()).toBe("/good");
       await new Promise((resolve) => setTimeout(resolve, 100));
       before = sent;
       sent = socket.bytesWritten - socket.writableLength;
@@ -74,7 +74,7 @@ describe("a client that pipelines a million requests", () => {
     expect(sent).toBeLessThan(KERNEL_BYTES_MAX);
     expect(socket.writableLength).toBeGreaterThan(30_000_000 - KERNEL_BYTES_MAX);
     expect(client.text).toBe("");
-    expect(stand.upstream.begun.filter((path) => path === "/wait")).toHaveLength(1);
+    expect(fixture.upstream.begun.filter((path) => path === "/wait")).toHaveLength(1);
     expect(await untilFree(9)).toBe(9);
     client.end();
     expect(await untilFree(10)).toBe(10);
@@ -85,8 +85,8 @@ describe("a client that never reads what it is refused with", () => {
   it("is refused no more than the buffers hold, and cut off", async () => {
     const limit = { fixedWindow: { limit: 1, windowMs: 3_600_000 } };
     const rules = [{ id: "one", key: "global", match: { path: "/never" }, limit }];
-    stand = await startStand({ rules, gateway: { keepAliveMs: 1_000 } });
-    client = await connectTo(stand.url);
+    fixture = await startFixture({ rules, gateway: { keepAliveMs: 1_000 } });
+    client = await connectTo(fixture.url);
     const { socket } = client;
     socket.pause();
     const text = get("/never").repeat(2_000);
@@ -99,7 +99,7 @@ describe("a client that never reads what it is refused with", () => {
     }
     await client.closed();
     expect(sentBytes).toBeLessThan(KERNEL_BYTES_MAX);
-    expect(await (await fetch(`${stand.url}/good`)).text()).toBe("/good");
+    expect(await (await fetch(`${fixture.url}/good`)).text()).toBe("/good");
   });
 });
 
@@ -111,7 +111,7 @@ async function untilFree(count: number): Promise<number> {
   let free = -1;
   for (let i = 0; i < 1_000 && free !== count; i++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
-    ({ remaining: free } = await stand.core.policy.peek({ method: "GET", path: "/" }));
+    ({ remaining: free } = await fixture.core.policy.peek({ method: "GET", path: "/" }));
   }
   return free;
 }

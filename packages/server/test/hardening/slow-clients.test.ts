@@ -4,16 +4,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { connectTo } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 const SLOW = 5_000;
 const SCRIPT = fileURLToPath(new URL("slow-clients.mjs", import.meta.url));
 
-let stand: GatewayStand;
+let fixture: GatewayFixture;
 let child: ChildProcess | undefined;
 afterEach(async () => {
   child?.kill("SIGKILL");
-  await stand.close();
+  await fixture.close();
 });
 
 interface Counts {
@@ -25,7 +25,7 @@ interface Counts {
 /** Starts slow clients; what they tell of themselves goes on being updated. */
 function startSlow(kind: "head" | "body", count: number): Counts {
   const counts: Counts = { opened: 0, closed: 0, failed: 0 };
-  const { port } = new URL(stand.url);
+  const { port } = new URL(fixture.url);
   child = spawn(process.execPath, [SCRIPT, port, `${count}`, "2000", kind], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -39,7 +39,7 @@ function startSlow(kind: "head" | "body", count: number): Counts {
 
 /** Good clients, one request after the other on each connection, until it is enough. */
 async function serveGood(until: () => boolean): Promise<{ served: number; slowestMs: number }> {
-  const clients = await Promise.all(Array.from({ length: 4 }, () => connectTo(stand.url)));
+  const clients = await Promise.all(Array.from({ length: 4 }, () => connectTo(fixture.url)));
   let served = 0;
   let slowestMs = 0;
   await Promise.all(
@@ -63,7 +63,7 @@ async function serveGood(until: () => boolean): Promise<{ served: number; slowes
 
 describe(`${SLOW} slow connections`, () => {
   it("that never end their heads are cut off in time, while good clients are served", async () => {
-    stand = await startStand({ gateway: { headersTimeoutMs: 5_000, requestTimeoutMs: 5_000 } });
+    fixture = await startFixture({ gateway: { headersTimeoutMs: 5_000, requestTimeoutMs: 5_000 } });
     const slow = startSlow("head", SLOW);
     const endMs = performance.now() + 60_000;
     const good = await serveGood(
@@ -73,13 +73,13 @@ describe(`${SLOW} slow connections`, () => {
     expect(slow).toEqual({ opened: SLOW, closed: SLOW, failed: 0 });
     expect(good.served).toBeGreaterThan(100);
     expect(good.slowestMs).toBeLessThan(5_000);
-    expect(stand.upstream.begun).not.toContain("/slow");
+    expect(fixture.upstream.begun).not.toContain("/slow");
   });
 });
 
 describe("slow bodies", () => {
   it("take no connection to the upstream away from good clients", async () => {
-    stand = await startStand({
+    fixture = await startFixture({
       gateway: { headersTimeoutMs: 4_000, requestTimeoutMs: 4_000 },
       upstream: { connectionsMax: 8, waitingMax: 16 },
     });

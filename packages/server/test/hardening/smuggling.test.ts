@@ -3,22 +3,22 @@
 
 import { connectTo } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 import { FRAMING_CASES, type FramingCase, toHidden } from "./framing-cases.js";
 
 describe.each([
   ["strict", false],
   ["forgiving", true],
 ])("in front of a %s upstream", (_, insecureHTTPParser) => {
-  let stand: GatewayStand;
+  let fixture: GatewayFixture;
 
   beforeAll(async () => {
-    stand = await startStand({
+    fixture = await startFixture({
       upstreamServer: { insecureHTTPParser, requireHostHeader: false },
       gateway: { headersTimeoutMs: 3_000, requestTimeoutMs: 3_000 },
     });
   });
-  afterAll(() => stand.close());
+  afterAll(() => fixture.close());
 
   it("knows at least 200 malformed framings", () => {
     expect(FRAMING_CASES.filter(({ outcome }) => outcome === "refused").length).toBeGreaterThan(
@@ -30,28 +30,28 @@ describe.each([
   it.concurrent.each(FRAMING_CASES.map((it, id) => [it.name, it, id] as const))(
     "%s",
     async (_, framing, id) => {
-      await check(stand, framing, id);
+      await check(fixture, framing, id);
     },
   );
 
   it("still serves good clients", async () => {
-    expect(await (await fetch(`${stand.url}/good`)).text()).toBe("/good");
-    expect(stand.upstream.begun.filter((path) => path.includes("hidden"))).toEqual([]);
+    expect(await (await fetch(`${fixture.url}/good`)).text()).toBe("/good");
+    expect(fixture.upstream.begun.filter((path) => path.includes("hidden"))).toEqual([]);
   });
 });
 
 async function check(
-  stand: GatewayStand,
+  fixture: GatewayFixture,
   { text, outcome }: FramingCase,
   id: number,
 ): Promise<void> {
   const hidden = toHidden(id);
   const first = text.replaceAll("/first", `/first-${id}`).replace("LENGTH", `${hidden.length}`);
-  const client = (await connectTo(stand.url)).send(first + hidden);
+  const client = (await connectTo(fixture.url)).send(first + hidden);
   try {
     if (outcome === "body") {
       await client.until((answer) => answer.endsWith(`\r\n\r\n/first-${id}`));
-      const seen = stand.upstream.seen.find(({ url }) => url === `/first-${id}`);
+      const seen = fixture.upstream.seen.find(({ url }) => url === `/first-${id}`);
       expect(seen?.body).toBe(hidden);
       expect(seen?.rawHeaders.filter(isFraming)).toHaveLength(1);
     } else if (outcome === "alone") {
@@ -62,9 +62,9 @@ async function check(
       const statuses = statusesIn(answer);
       expect(statuses).toHaveLength(1);
       expect(outcome === "late" ? ["400", "408"] : ["400", "431"]).toContain(statuses[0]);
-      expect(stand.upstream.seen.some(({ url }) => url.includes(`/first-${id}`))).toBe(false);
+      expect(fixture.upstream.seen.some(({ url }) => url.includes(`/first-${id}`))).toBe(false);
     }
-    expect(stand.upstream.begun.some((url) => url.includes(`/hidden-${id}`))).toBe(false);
+    expect(fixture.upstream.begun.some((url) => url.includes(`/hidden-${id}`))).toBe(false);
   } finally {
     client.end();
   }

@@ -4,21 +4,21 @@ import type { Duplex } from "node:stream";
 import { connect, type TLSSocket } from "node:tls";
 import { connectTo, makeCertificate, makeFolder, RawClient } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayStand, startStand } from "../gateway-stand.js";
+import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 let folder: string;
-let stand: GatewayStand;
+let fixture: GatewayFixture;
 const clients: RawClient[] = [];
 
 beforeAll(async () => {
   folder = makeFolder("gateway-tls");
-  stand = await startStand({
+  fixture = await startFixture({
     gateway: { tls: makeCertificate(folder, "gateway"), headersTimeoutMs: 1_000 },
     rules: [
       { id: "all", key: "ip", limit: { fixedWindow: { limit: 1_000, windowMs: 3_600_000 } } },
     ],
   });
-  stand.upstream.server.on("upgrade", (request, socket: Duplex) => {
+  fixture.upstream.server.on("upgrade", (request, socket: Duplex) => {
     socket.on("error", () => {});
     const proto = request.headers["x-forwarded-proto"];
     socket.write(
@@ -30,11 +30,11 @@ beforeAll(async () => {
 afterEach(() => {
   for (const client of clients.splice(0)) client.end();
 });
-afterAll(() => stand.close());
+afterAll(() => fixture.close());
 
 async function open(): Promise<RawClient> {
   const socket = connect({
-    port: Number(new URL(stand.url).port),
+    port: Number(new URL(fixture.url).port),
     host: "127.0.0.1",
     rejectUnauthorized: false,
   });
@@ -56,17 +56,17 @@ describe("over TLS", () => {
   it("a reload takes the certificate that is there then", async () => {
     const before = await fingerprint();
     makeCertificate(folder, "gateway");
-    await stand.listener.reload?.();
+    await fixture.listener.reload?.();
     expect(await fingerprint()).not.toBe(before);
   });
 
   it("requests are served, and the upstream learns that they were safe", async () => {
-    expect(stand.url).toMatch(/^https:/);
+    expect(fixture.url).toMatch(/^https:/);
     const client = (await open()).send(
       "GET /a HTTP/1.1\r\nHost: example.com\r\nX-Forwarded-Proto: http\r\n\r\n",
     );
     expect(await client.until((text) => text.endsWith("/a"))).toMatch(/^HTTP\/1.1 200 OK/);
-    expect(stand.upstream.seen.at(-1)?.headers["x-forwarded-proto"]).toBe("https");
+    expect(fixture.upstream.seen.at(-1)?.headers["x-forwarded-proto"]).toBe("https");
   });
 
   it("WebSockets are joined", async () => {
@@ -87,7 +87,7 @@ describe("over TLS", () => {
       "POST /b HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nhi",
     );
     await client.until((text) => text.endsWith("/b"));
-    expect(stand.upstream.seen.at(-1)).toMatchObject({ method: "POST", body: "hi" });
+    expect(fixture.upstream.seen.at(-1)).toMatchObject({ method: "POST", body: "hi" });
     client.send("GET /c HTTP/1.1\r\nHost: example.com\r\n\r\n");
     await client.until((text) => text.endsWith("/c"));
   });
@@ -98,11 +98,11 @@ describe("over TLS", () => {
       "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n",
     );
     expect(await client.closed()).toMatch(/^HTTP\/1.1 400 /);
-    expect(stand.upstream.begun).not.toContain("/hidden");
+    expect(fixture.upstream.begun).not.toContain("/hidden");
   });
 
   it("who never shakes hands is cut off", async () => {
-    const client = await connectTo(stand.url);
+    const client = await connectTo(fixture.url);
     clients.push(client);
     client.send("\x16");
     await client.closed();

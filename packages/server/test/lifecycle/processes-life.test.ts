@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { ask, countOf, startLoad } from "./load.js";
+import { rulesOf, useServe } from "./serve-fixture.js";
 import { ServeProcess } from "./serve-process.js";
-import { rulesOf, useServe } from "./serve-stand.js";
 import { startUpstream } from "./upstream.js";
 
 const { serve, toFile } = useServe();

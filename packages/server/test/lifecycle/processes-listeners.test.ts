@@ -8,7 +8,7 @@ import { createPolicy } from "sluice/rules";
 import { makeFolder, startRedis } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { ask, countOf, startLoad } from "./load.js";
-import { rulesOf, useServe } from "./serve-stand.js";
+import { rulesOf, useServe } from "./serve-fixture.js";
 import { startUpstream } from "./upstream.js";
 
 const { serve } = useServe();

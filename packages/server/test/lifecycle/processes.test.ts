@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { answersOf, ask, countOf, startLoad } from "./load.js";
-import { rulesOf, useServe } from "./serve-stand.js";
+import { rulesOf, useServe } from "./serve-fixture.js";
 import { startUpstream } from "./upstream.js";
 
 const { serve } = useServe();

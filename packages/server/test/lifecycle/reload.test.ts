@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const each of closing.splice(0).reverse()) await each.close();
 });
 
-async function standOn(file: RulesFile) {
+async function setUpOn(file: RulesFile) {
   const upstream: Upstream = await startUpstream();
   closing.push(upstream);
   const { telemetry, reloads } = reloadsSeen();
@@ -25,7 +25,7 @@ async function standOn(file: RulesFile) {
 describe("a thousand reloads under load", () => {
   it("fail no request and refill nobody", async () => {
     const file = new RulesFile(500);
-    const { service, gateway, reloads } = await standOn(file);
+    const { service, gateway, reloads } = await setUpOn(file);
     const load = startLoad(gateway, { clients: 4 });
     for (let i = 1; i <= 1_000; i++) {
       file.say(500 + (i % 2));
@@ -46,7 +46,7 @@ describe("a thousand reloads under load", () => {
 describe("a bad file under load", () => {
   it("changes nothing, is told with its line, and the next good one is taken", async () => {
     const file = new RulesFile(1_000_000);
-    const { service, gateway, reloads } = await standOn(file);
+    const { service, gateway, reloads } = await setUpOn(file);
     const load = startLoad(gateway, { clients: 4 });
     await load.until(100);
     const { version } = service.core.policy;

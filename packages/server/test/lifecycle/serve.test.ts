@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RulesFile } from "./in-process.js";
 import { ask } from "./load.js";
-import { rulesOf, useServe } from "./serve-stand.js";
+import { rulesOf, useServe } from "./serve-fixture.js";
 
 const { serve, toFile } = useServe();
 

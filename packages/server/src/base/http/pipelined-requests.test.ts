@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { eventually, onStop, startServer, stopAll } from "../../../test/proxy-stand.js";
+import { eventually, onStop, startServer, stopAll } from "../../../test/proxy-fixture.js";
 import { inTurn, PIPELINED_MAX } from "./pipelined-requests.js";
 
 const REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -13,13 +13,13 @@ let url: string;
 
 beforeEach(async () => {
   begun = [];
-  const stand = await startServer((request, response) =>
+  const fixture = await startServer((request, response) =>
     inTurn(request, response, () => {
       if (request.url === "/other") response.end();
       else begun.push(response);
     }),
   );
-  url = stand.url;
+  url = fixture.url;
   client = await connectTo(url);
   onStop(() => client.end());
 });

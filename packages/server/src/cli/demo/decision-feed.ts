@@ -2,8 +2,8 @@
 // flood of requests must not become a flood of lines.
 
 import type { Facts, PolicyDecision } from "sluice/rules";
-import type { Ink } from "../text/ink.js";
-import { sayLive, saySummary } from "./demo-text.js";
+import type { Colours } from "../text/colours.js";
+import { formatLiveDecision, formatSummary } from "./demo-text.js";
 
 /** So many decisions get a line of their own. */
 const LINES_MAX = 50;
@@ -12,7 +12,7 @@ const SUMMARY_EVERY_MS = 1_000;
 
 /** What the feed needs. */
 export interface FeedOptions {
-  readonly ink: Ink;
+  readonly colours: Colours;
   writeLine(line: string): void;
   /** Runs a task every so many milliseconds; returns how to stop it. */
   every(everyMs: number, task: () => void): () => void;
@@ -35,7 +35,7 @@ export class DecisionFeed {
   add(decision: PolicyDecision, facts: Facts): void {
     if (this.#shown < LINES_MAX) {
       this.#shown++;
-      this.#options.writeLine(sayLive(decision, facts, this.#options.ink));
+      this.#options.writeLine(formatLiveDecision(decision, facts, this.#options.colours));
       return;
     }
     if (decision.allowed) this.#allowed++;
@@ -53,6 +53,6 @@ export class DecisionFeed {
     if (counts.allowed + counts.refused === 0) return;
     this.#allowed = 0;
     this.#refused = 0;
-    this.#options.writeLine(saySummary(counts, this.#options.ink));
+    this.#options.writeLine(formatSummary(counts, this.#options.colours));
   }
 }

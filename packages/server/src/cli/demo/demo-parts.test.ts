@@ -2,10 +2,10 @@ import { createPolicy, type Facts, type PolicyDecision } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/load.js";
-import { coloured, plain } from "../text/ink.js";
+import { coloured, plain } from "../text/colours.js";
 import { DecisionFeed } from "./decision-feed.js";
 import { demoConfiguration } from "./demo-configuration.js";
-import { sayLive, sayWelcome, toCommands } from "./demo-text.js";
+import { formatLiveDecision, formatWelcome, toCommands } from "./demo-text.js";
 import { startUpstream } from "./demo-upstream.js";
 
 const places = {
@@ -43,7 +43,7 @@ describe("the configuration of the demo", () => {
 
 describe("the greeting", () => {
   it("says where things are and gives commands, of which one is limited, one explains and one edits", () => {
-    const text = sayWelcome(places, plain).join("\n");
+    const text = formatWelcome(places, plain).join("\n");
     expect(text).toContain(places.gateway);
     expect(text).toContain(`${places.admin}/metrics`);
     expect(text).toContain("npx sluice top\n");
@@ -59,12 +59,12 @@ describe("the greeting", () => {
 describe("live decisions", () => {
   it("are one line each, whatever the path has in it", async () => {
     const decision = await demoPolicy().admit(login);
-    expect(sayLive(decision, login, plain)).toBe(
+    expect(formatLiveDecision(decision, login, plain)).toBe(
       "allowed  POST /login?try=1  login: 4 of 5 left, all back in 1 min",
     );
     const evil = { ...login, path: "/\x1b[2J\nrefused" };
-    expect(sayLive(decision, evil, plain)).toContain("  POST /�[2J�refused  ");
-    expect(sayLive(decision, login, coloured)).toContain("\x1b[32mallowed\x1b[0m  POST");
+    expect(formatLiveDecision(decision, evil, plain)).toContain("  POST /�[2J�refused  ");
+    expect(formatLiveDecision(decision, login, coloured)).toContain("\x1b[32mallowed\x1b[0m  POST");
   });
 
   it("get a line for the first 50, and then one for all of a second", async () => {
@@ -72,7 +72,7 @@ describe("live decisions", () => {
     let tick = () => {};
     let isStopped = false;
     const feed = new DecisionFeed({
-      ink: plain,
+      colours: plain,
       writeLine: (line) => void lines.push(line),
       every: (everyMs, task) => {
         expect(everyMs).toBe(1_000);

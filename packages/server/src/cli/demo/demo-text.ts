@@ -4,9 +4,9 @@
 import type { Facts, PolicyDecision, RuleSet } from "sluice/rules";
 import { numbersOf } from "../../base/limit-numbers.js";
 import { ADMIN_URL } from "../admin-options.js";
-import { sayDecision } from "../text/decision-text.js";
-import { type Ink, safe } from "../text/ink.js";
-import { sayLimit } from "../text/limit.js";
+import { type Colours, safe } from "../text/colours.js";
+import { formatDecision } from "../text/decision-text.js";
+import { formatLimit } from "../text/limit.js";
 
 /** Where the demo's listeners are. */
 export interface DemoPlaces {
@@ -19,10 +19,10 @@ export interface DemoPlaces {
 }
 
 /** The lines that greet: where things are, and commands to try. */
-export function sayWelcome(places: DemoPlaces, ink: Ink): string[] {
+export function formatWelcome(places: DemoPlaces, colours: Colours): string[] {
   const { gateway, admin, rules, sluice } = places;
   return [
-    ink.strong("Sluice is running, in front of a demo upstream."),
+    colours.strong("Sluice is running, in front of a demo upstream."),
     "",
     `  gateway   ${gateway}`,
     `  metrics   ${admin}/metrics`,
@@ -32,8 +32,8 @@ export function sayWelcome(places: DemoPlaces, ink: Ink): string[] {
     "Try in another terminal:",
     "",
     ...toCommands(places).flatMap(({ command, remark }) => [
-      `  ${ink.strong(command)}`,
-      ink.faint(`      ${remark}`),
+      `  ${colours.strong(command)}`,
+      colours.faint(`      ${remark}`),
     ]),
     "",
     "Decisions as they are made; Ctrl-C ends it.",
@@ -57,7 +57,7 @@ export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): reado
       command: `curl -s -o /dev/null -w '%{http_code}\\n' -d '' '${gateway}/login?try=[1-6]'`,
       remark: "six logins: five reach the upstream, the sixth is limited: 429",
     },
-    { command: `curl ${gateway}/rate_limit`, remark: "how you stand; costs nothing" },
+    { command: `curl ${gateway}/rate_limit`, remark: "how you fixture; costs nothing" },
     {
       command: `${sluice} explain --method POST --path /login --ip 127.0.0.1${adminFlag(admin)}`,
       remark: "which rules count a login from here, by what, and what is left",
@@ -75,26 +75,30 @@ function adminFlag(admin: string): string {
 }
 
 /** Rules that came into force: `rules changed: login 8/minute (slidingWindowLog); everything …`. */
-export function sayChange({ rules }: RuleSet, ink: Ink): string {
+export function formatChange({ rules }: RuleSet, colours: Colours): string {
   const said = rules.map(({ id, limits }) => {
-    const own = limits.map((limit) => sayLimit({ [limit.algorithm]: numbersOf(limit) }));
+    const own = limits.map((limit) => formatLimit({ [limit.algorithm]: numbersOf(limit) }));
     return `${safe(id)} ${own.join(" and ")}`;
   });
-  return `${ink.strong("rules changed:")} ${safe(said.join("; "), CHANGE_LENGTH_MAX)}`;
+  return `${colours.strong("rules changed:")} ${safe(said.join("; "), CHANGE_LENGTH_MAX)}`;
 }
 
 const CHANGE_LENGTH_MAX = 500;
 
 /** One decision: `allowed  GET /  everything: 19 of 20 left, all back in 200 ms`. */
-export function sayLive(decision: PolicyDecision, { method, path }: Facts, ink: Ink): string {
+export function formatLiveDecision(
+  decision: PolicyDecision,
+  { method, path }: Facts,
+  colours: Colours,
+): string {
   const request = `${safe(method, 8)} ${safe(path, 40)}`;
-  const [word, said] = splitOnce(sayDecision(decision, ink), "  ");
-  return `${word}  ${request}  ${ink.faint(said)}`;
+  const [word, said] = splitOnce(formatDecision(decision, colours), "  ");
+  return `${word}  ${request}  ${colours.faint(said)}`;
 }
 
 /** Decisions of one second or so, once there were too many to show each. */
-export function saySummary({ allowed, refused }: DecisionCounts, ink: Ink): string {
-  return `${ink.good(`${allowed} allowed`)}, ${ink.bad(`${refused} refused`)}`;
+export function formatSummary({ allowed, refused }: DecisionCounts, colours: Colours): string {
+  return `${colours.good(`${allowed} allowed`)}, ${colours.bad(`${refused} refused`)}`;
 }
 
 /** How many were allowed and refused. */

@@ -34,19 +34,19 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   response.end(text);
 }
 
-interface Answer {
+interface AdminReply {
   readonly status: number;
   readonly body: object;
 }
 
-const ANSWERS: Readonly<Record<string, Answer>> = {
+const ANSWERS: Readonly<Record<string, AdminReply>> = {
   __proto__: null as never,
   "/": { status: 200, body: { message: "Hello from the demo upstream, through Sluice." } },
   "/login": { status: 401, body: { message: "That password is wrong, as every one is here." } },
 };
 
 /** What the gateway passed on, so that forwarding can be seen. */
-function echo({ method, headers }: IncomingMessage, path: string): Answer {
+function echo({ method, headers }: IncomingMessage, path: string): AdminReply {
   return { status: 200, body: { method, path, headers } };
 }
 

@@ -8,9 +8,9 @@ import { createTelemetry } from "../../telemetry/create-telemetry.js";
 import { prettyLog } from "../../telemetry/pretty-log.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { type Terminal, writeLine } from "../terminal.js";
-import { inkFor } from "../text/ink.js";
+import { coloursFor } from "../text/colours.js";
 import { DecisionFeed } from "./decision-feed.js";
-import { sayChange, sayWelcome } from "./demo-text.js";
+import { formatChange, formatWelcome } from "./demo-text.js";
 
 /**
  * Runs the demo under a configuration until the user ends it.
@@ -24,16 +24,17 @@ export async function runDemo(
   words: { readonly sluice: string },
 ): Promise<void> {
   const { promise: ended, forget } = untilEnded(terminal);
-  const ink = inkFor(terminal);
+  const colours = coloursFor(terminal);
   const print = (line: string) => writeLine(terminal, line);
-  const feed = new DecisionFeed({ ink, writeLine: print, every });
+  const feed = new DecisionFeed({ colours, writeLine: print, every });
   try {
     const telemetry = listening(config, feed, terminal);
     const service = await startService(config, { telemetry });
     const { policy } = service.core;
-    onChangedRules(telemetry, () => print(sayChange(policy.rules, ink)));
+    onChangedRules(telemetry, () => print(formatChange(policy.rules, colours)));
     const rules = "file" in config.rules ? config.rules.file : "";
-    for (const line of sayWelcome({ ...placesOf(service), rules, ...words }, ink)) print(line);
+    for (const line of formatWelcome({ ...placesOf(service), rules, ...words }, colours))
+      print(line);
     await ended;
     print("Draining.");
     await service.drain();

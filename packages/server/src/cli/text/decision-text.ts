@@ -1,12 +1,12 @@
 // Decisions in words: what `sluice check` and `peek` print.
 
-import { sayBlocked, sayDuration } from "./duration.js";
-import { type Ink, safe } from "./ink.js";
+import { type Colours, safe } from "./colours.js";
+import { formatBlocked, formatDuration } from "./duration.js";
 
 const KEY_LENGTH_MAX = 200;
 
 /** A decision as a service tells it; Infinity is null. */
-export interface DecisionAnswer {
+export interface DecisionReply {
   readonly allowed: boolean;
   readonly rule?: string | null | undefined;
   readonly reason?: string | null | undefined;
@@ -22,37 +22,37 @@ export interface DecisionAnswer {
 }
 
 /** `allowed  login: 4 of 5 left, all back in 48 s`. */
-export function sayDecision(decision: DecisionAnswer, ink: Ink): string {
+export function formatDecision(decision: DecisionReply, colours: Colours): string {
   const { allowed, rule } = decision;
-  const word = allowed ? ink.good("allowed") : ink.bad("refused");
+  const word = allowed ? colours.good("allowed") : colours.bad("refused");
   if (rule === undefined || rule === null) return `${word}  no rule counts it`;
   const parts = allowed ? sayAllowed(decision) : sayRefused(decision);
   return `${word}  ${safe(rule)}: ${parts.join(", ")}`;
 }
 
-function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionAnswer): string[] {
+function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionReply): string[] {
   return [
     ...sayLeft(remaining, limit),
-    ...(resetMs ? [`all back in ${sayDuration(resetMs)}`] : []),
-    ...(delayMs ? [`waits ${sayDuration(delayMs)}`] : []),
+    ...(resetMs ? [`all back in ${formatDuration(resetMs)}`] : []),
+    ...(delayMs ? [`waits ${formatDuration(delayMs)}`] : []),
     ...saySource(source),
   ];
 }
 
-function sayRefused(decision: DecisionAnswer): string[] {
+function sayRefused(decision: DecisionReply): string[] {
   const { reason, limit, remaining, retryAfterMs, source } = decision;
   if (reason === "identity") return ["the request lacks what it is counted by"];
   if (reason === "blocked") return [sayBlock(decision)];
   if (reason === "store") return ["the store does not answer"];
   const retry =
     typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs)
-      ? `again in ${sayDuration(retryAfterMs)}`
+      ? `again in ${formatDuration(retryAfterMs)}`
       : "costs more than can ever be left";
   return [...sayLeft(remaining, limit), retry, ...saySource(source)];
 }
 
-function sayBlock({ key, blockedMs = null }: DecisionAnswer): string {
-  return `${key === undefined ? "the key" : safe(key, KEY_LENGTH_MAX)} is blocked ${sayBlocked(blockedMs)}`;
+function sayBlock({ key, blockedMs = null }: DecisionReply): string {
+  return `${key === undefined ? "the key" : safe(key, KEY_LENGTH_MAX)} is blocked ${formatBlocked(blockedMs)}`;
 }
 
 function sayLeft(remaining: number | null | undefined, limit: number | null | undefined): string[] {

@@ -14,7 +14,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
  * Reads `500ms`, `90s`, `10m`, `2h` or `1d` as milliseconds, and `forever` as Infinity. Undefined if it is
  * none of them, or not at least one whole millisecond.
  */
-export function readDuration(text: string): number | undefined {
+export function parseDuration(text: string): number | undefined {
   if (text === "forever") return Number.POSITIVE_INFINITY;
   const match = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text);
   if (match === null) return undefined;
@@ -23,7 +23,7 @@ export function readDuration(text: string): number | undefined {
 }
 
 /** Says milliseconds in words, in at most two units, rounded up; `never` if they don't end. */
-export function sayDuration(ms: number | null): string {
+export function formatDuration(ms: number | null): string {
   if (ms === null || ms === Number.POSITIVE_INFINITY) return "never";
   if (ms < 1_000) return `${Math.ceil(ms)} ms`;
   if (ms < 10_000) return `${Math.ceil(ms / 100) / 10} s`;
@@ -36,13 +36,13 @@ export function sayDuration(ms: number | null): string {
 }
 
 /** How long a block lasts, and until when: `for 9 min 58 s, until 2026-11-16 04:10:00 UTC`. */
-export function sayBlocked(blockedMs: number | null, nowMs: number = wallMs()): string {
+export function formatBlocked(blockedMs: number | null, nowMs: number = wallMs()): string {
   if (blockedMs === null || blockedMs === Number.POSITIVE_INFINITY) return "until it is unblocked";
   const end = new Date(nowMs + blockedMs);
   // Dates end long after any block: what lies beyond has no date.
-  if (Number.isNaN(end.getTime())) return `for ${sayDuration(blockedMs)}`;
+  if (Number.isNaN(end.getTime())) return `for ${formatDuration(blockedMs)}`;
   const [day, time] = end.toISOString().split("T");
-  return `for ${sayDuration(blockedMs)}, until ${day} ${time.slice(0, 8)} UTC`;
+  return `for ${formatDuration(blockedMs)}, until ${day} ${time.slice(0, 8)} UTC`;
 }
 
 function twoUnits(amount: number, size: number, [large, small]: readonly [string, string]): string {

@@ -2,38 +2,38 @@
 // counter stands. What `sluice explain` prints.
 
 import type { ExplainedCondition, ExplainedLimit, ExplainedRule, Explanation } from "sluice/rules";
-import { sayBlocked, sayDuration } from "./duration.js";
-import { type Ink, safe } from "./ink.js";
+import { type Colours, safe } from "./colours.js";
+import { formatBlocked, formatDuration } from "./duration.js";
 
 const KEY_LENGTH_MAX = 200;
 
 /** The lines of an explanation. */
-export function sayExplanation(explanation: Explanation, ink: Ink): string[] {
+export function formatExplanation(explanation: Explanation, colours: Colours): string[] {
   const { rules, version } = explanation;
   return [
-    sayOutcome(explanation, ink),
-    ...rules.flatMap((rule) => sayRule(rule, ink)),
-    ink.faint(`rules of version ${safe(version)}`),
+    sayOutcome(explanation, colours),
+    ...rules.flatMap((rule) => sayRule(rule, colours)),
+    colours.faint(`rules of version ${safe(version)}`),
   ];
 }
 
 function sayOutcome(
   { allowed, rule, reason, retryAfterMs, delayMs, rules }: Explanation,
-  ink: Ink,
+  colours: Colours,
 ): string {
   const blocked = reason === "blocked" ? rules.find((each) => each.rule === rule) : undefined;
   if (blocked !== undefined) {
-    const until = sayBlocked(blocked.blockedMs);
+    const until = formatBlocked(blocked.blockedMs);
     const who = safe(blocked.key ?? "the key", KEY_LENGTH_MAX);
-    return `${ink.bad("refused")} by ${safe(rule ?? "?")}: ${who} is blocked ${until}`;
+    return `${colours.bad("refused")} by ${safe(rule ?? "?")}: ${who} is blocked ${until}`;
   }
   if (!allowed) {
-    const retry = retryAfterMs === null ? "" : `, again in ${sayDuration(retryAfterMs)}`;
-    return `${ink.bad("refused")} by ${safe(rule ?? "?")} (${REASONS[reason ?? "limit"]}${retry})`;
+    const retry = retryAfterMs === null ? "" : `, again in ${formatDuration(retryAfterMs)}`;
+    return `${colours.bad("refused")} by ${safe(rule ?? "?")} (${REASONS[reason ?? "limit"]}${retry})`;
   }
   const by = rule === null ? "no rule counts it" : `closest to its limit is ${safe(rule)}`;
-  const wait = delayMs > 0 ? `, waits ${sayDuration(delayMs)}` : "";
-  return `${ink.good("allowed")}, ${by}${wait}`;
+  const wait = delayMs > 0 ? `, waits ${formatDuration(delayMs)}` : "";
+  return `${colours.good("allowed")}, ${by}${wait}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -42,22 +42,22 @@ const REASONS: Readonly<Record<string, string>> = {
   store: "the store does not answer",
 };
 
-function sayRule(rule: ExplainedRule, ink: Ink): string[] {
-  const place = rule.place === null ? "" : ink.faint(`  ${safe(rule.place, KEY_LENGTH_MAX)}`);
+function sayRule(rule: ExplainedRule, colours: Colours): string[] {
+  const place = rule.place === null ? "" : colours.faint(`  ${safe(rule.place, KEY_LENGTH_MAX)}`);
   const mode = rule.onExceed === "reject" ? "" : ` (${rule.onExceed})`;
   return [
     "",
-    `${ink.strong(safe(rule.rule))}${mode}${place}`,
+    `${colours.strong(safe(rule.rule))}${mode}${place}`,
     ...(rule.isMatch ? [] : ["  does not match"]),
-    ...rule.conditions.map((condition) => sayCondition(condition, ink)),
+    ...rule.conditions.map((condition) => sayCondition(condition, colours)),
     ...sayKey(rule),
-    ...(rule.blockedMs === 0 ? [] : [ink.bad(`  blocked ${sayBlocked(rule.blockedMs)}`)]),
-    ...rule.limits.map((limit) => sayLimit(limit, rule.from, ink)),
+    ...(rule.blockedMs === 0 ? [] : [colours.bad(`  blocked ${formatBlocked(rule.blockedMs)}`)]),
+    ...rule.limits.map((limit) => formatLimit(limit, rule.from, colours)),
   ];
 }
 
-function sayCondition({ on, wanted, isMet }: ExplainedCondition, ink: Ink): string {
-  const word = isMet ? ink.good("yes") : ink.bad("no ");
+function sayCondition({ on, wanted, isMet }: ExplainedCondition, colours: Colours): string {
+  const word = isMet ? colours.good("yes") : colours.bad("no ");
   return `  ${word}  ${on} ${safe(wanted, KEY_LENGTH_MAX)}`;
 }
 
@@ -99,12 +99,12 @@ const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>
   unlimited: "the caller has no limit",
 };
 
-function sayLimit(limit: ExplainedLimit, from: ExplainedRule["from"], ink: Ink): string {
+function formatLimit(limit: ExplainedLimit, from: ExplainedRule["from"], colours: Colours): string {
   const { algorithm, remaining, cost, resetMs, wouldPass, retryAfterMs } = limit;
   const whose = from === null || from === "rule" ? "" : ` of its ${from}`;
   const state = `${remaining} of ${limit.limit} left, costs ${cost}`;
-  const reset = resetMs ? `, all back in ${sayDuration(resetMs)}` : "";
-  const retry = retryAfterMs === null ? "" : ` for ${sayDuration(retryAfterMs)}`;
-  const outcome = wouldPass ? ink.good("passes") : ink.bad(`refuses${retry}`);
+  const reset = resetMs ? `, all back in ${formatDuration(resetMs)}` : "";
+  const retry = retryAfterMs === null ? "" : ` for ${formatDuration(retryAfterMs)}`;
+  const outcome = wouldPass ? colours.good("passes") : colours.bad(`refuses${retry}`);
   return `  ${safe(algorithm)}${whose}: ${state}${reset}: ${outcome}`;
 }

@@ -1,7 +1,7 @@
 // A limit in words, as `sluice rules list` prints it: `7/minute (slidingWindowLog)`. The service sends it as a
 // file of rules would write it: the algorithm, and its numbers by their names.
 
-import { safe } from "./ink.js";
+import { safe } from "./colours.js";
 
 const UNITS: readonly (readonly [ms: number, name: string, short: string])[] = [
   [86_400_000, "day", "d"],
@@ -12,7 +12,7 @@ const UNITS: readonly (readonly [ms: number, name: string, short: string])[] = [
 const LENGTH_MAX = 120;
 
 /** One limit: `{ tokenBucket: { … } }` is `burst of 20, then 5/second (tokenBucket)`. */
-export function sayLimit(limit: object): string {
+export function formatLimit(limit: object): string {
   const [[algorithm, numbers]] = Object.entries(limit) as [[string, Numbers]];
   const said = sayNumbers(numbers) ?? JSON.stringify(numbers).replaceAll('"', "");
   return safe(`${said} (${algorithm})`, LENGTH_MAX);

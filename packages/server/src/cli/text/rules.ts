@@ -2,19 +2,19 @@
 // two files with what becomes of the counters.
 
 import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
-import type { AnswerOf } from "../../admin/answer-schemas.js";
-import { type Ink, safe } from "./ink.js";
-import { sayLimit } from "./limit.js";
-import { setTable } from "./table.js";
+import type { ReplyOf } from "../../admin/reply-schemas.js";
+import { type Colours, safe } from "./colours.js";
+import { formatLimit } from "./limit.js";
+import { formatTable } from "./table.js";
 
 /** One line that says that rules can be used: `rules.yaml: ok (3 rules, version 5d0f…)`. */
-export function sayRules(file: string, { rules, version, isEnabled }: RuleSet): string {
+export function formatRules(file: string, { rules, version, isEnabled }: RuleSet): string {
   const off = isEnabled ? "" : ", all switched off";
   return `${file}: ok (${count(rules.length, "rule")}, version ${version}${off})`;
 }
 
 /** A line for each problem, as compilers write them: `rules.yaml:14:5: rule "login": …`. */
-export function sayProblems(file: string, problems: readonly RuleProblem[]): string[] {
+export function formatProblems(file: string, problems: readonly RuleProblem[]): string[] {
   return problems.map(({ message, line, column }) => {
     const place = [file, line, column].filter((part) => part !== undefined).join(":");
     return `${place}: ${message}`;
@@ -27,18 +27,18 @@ export function isSame({ fields, added, removed, changed }: RulesDiff): boolean 
 }
 
 /** The difference in lines: `+` is new, `-` is gone, `~` says something else. */
-export function sayDiff(diff: RulesDiff, ink: Ink): string[] {
+export function formatDiff(diff: RulesDiff, colours: Colours): string[] {
   if (isSame(diff)) return [`the same rules (version ${diff.toVersion})`];
   const whole = diff.fields.length === 0 ? [] : [`~ the file: ${diff.fields.join(", ")}`];
   return [
     ...whole,
-    ...diff.removed.map((id) => ink.bad(`- ${id}`)),
-    ...diff.added.map((id) => ink.good(`+ ${id}`)),
+    ...diff.removed.map((id) => colours.bad(`- ${id}`)),
+    ...diff.added.map((id) => colours.good(`+ ${id}`)),
     ...diff.changed.flatMap(({ id, fields, limits }) => [
       `~ ${id}: ${fields.length === 0 ? "its counters" : fields.join(", ")}`,
       ...limits.map(({ where, fate, why }) => `    ${where}: ${FATES[fate]} (${why})`),
     ]),
-    ink.faint(`version ${diff.fromVersion} → ${diff.toVersion}`),
+    colours.faint(`version ${diff.fromVersion} → ${diff.toVersion}`),
   ];
 }
 
@@ -52,7 +52,7 @@ const FATES: Readonly<Record<CounterFate, string>> = {
  * A line for each rule in force: its name, whether it is on, which requests it is about, what it counts by and its
  * limits; below it those of each tier.
  */
-export function sayRulesInForce({ version, rules }: AnswerOf<"rules">): string[] {
+export function formatRulesInForce({ version, rules }: ReplyOf<"rules">): string[] {
   const rows = rules.flatMap(({ id, keyType, match, limits, tiers, onExceed, isOn }) => [
     [safe(id), isOn ? safe(onExceed) : "off", sayMatch(match), safe(keyType), sayLimits(limits)],
     ...Object.entries(tiers).map(([tier, own]) => {
@@ -60,10 +60,10 @@ export function sayRulesInForce({ version, rules }: AnswerOf<"rules">): string[]
     }),
   ]);
   const head = ["rule", "beyond", "requests", "by", "limits"];
-  return [...setTable([head, ...rows]), `version ${safe(version)}`];
+  return [...formatTable([head, ...rows]), `version ${safe(version)}`];
 }
 
-type Match = AnswerOf<"rules">["rules"][number]["match"];
+type Match = ReplyOf<"rules">["rules"][number]["match"];
 
 /** `POST /login`, or `*` for all requests. */
 function sayMatch({ paths, methods }: Match): string {
@@ -74,7 +74,7 @@ function sayMatch({ paths, methods }: Match): string {
 const MATCH_LENGTH_MAX = 120;
 
 function sayLimits(limits: readonly object[]): string {
-  return limits.map(sayLimit).join(" and ");
+  return limits.map(formatLimit).join(" and ");
 }
 
 /** `1 rule`, `2 rules`. */

@@ -2,14 +2,14 @@
 
 import type { Service } from "../../service/service.js";
 import { readVersion } from "../version.js";
-import { setTable } from "./table.js";
+import { formatTable } from "./table.js";
 
 /**
  * The lines on a terminal: version, configuration, listeners, rules, and the store with its state.
  *
  * @param file - Of the configuration.
  */
-export function saySummary({ listeners, core }: Service, file: string): string[] {
+export function formatSummary({ listeners, core }: Service, file: string): string[] {
   const { rules, version } = core.policy.rules;
   const rows = [
     ["configuration", file],
@@ -19,7 +19,7 @@ export function saySummary({ listeners, core }: Service, file: string): string[]
   ];
   return [
     `Sluice ${readVersion()}`,
-    ...setTable(rows).map((line) => `  ${line}`),
+    ...formatTable(rows).map((line) => `  ${line}`),
     "Ctrl-C drains and stops it.",
   ];
 }

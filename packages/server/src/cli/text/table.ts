@@ -1,11 +1,11 @@
-// Columns that stand below each other. Colours go on after a table is set, so that they don't count as
+// Tables with aligned columns. Colours are added after a table is formatted, so that they don't count as
 // characters.
 
-/** How the cells of a column stand. */
+/** How the cells of a column are aligned. */
 export type Align = "left" | "right";
 
 /** Sets rows as lines of columns, two spaces apart; cells that are missing are blank. */
-export function setTable(
+export function formatTable(
   rows: readonly (readonly string[])[],
   aligns: readonly Align[] = [],
 ): string[] {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type DecisionAnswer, sayDecision } from "./decision-text.js";
-import { readDuration, sayDuration } from "./duration.js";
-import { sayExplanation } from "./explanation.js";
-import { coloured, plain, safe } from "./ink.js";
-import { sayLimit } from "./limit.js";
-import { sayRulesInForce } from "./rules.js";
-import { clip, setTable } from "./table.js";
+import { coloured, plain, safe } from "./colours.js";
+import { type DecisionReply, formatDecision } from "./decision-text.js";
+import { formatDuration, parseDuration } from "./duration.js";
+import { formatExplanation } from "./explanation.js";
+import { formatLimit } from "./limit.js";
+import { formatRulesInForce } from "./rules.js";
+import { clip, formatTable } from "./table.js";
 
 describe("durations", () => {
   it.each([
@@ -14,11 +14,11 @@ describe("durations", () => {
     ["1.5h", 5_400_000],
     ["1d", 86_400_000],
     ["forever", Number.POSITIVE_INFINITY],
-  ])("reads %s", (text, ms) => expect(readDuration(text)).toBe(ms));
+  ])("reads %s", (text, ms) => expect(parseDuration(text)).toBe(ms));
 
   it.each(["", "10", "ten", "-1s", "0s", "0.1ms", "1w", "1e3s", "999999999999999d"])(
     "refuses %j",
-    (text) => expect(readDuration(text)).toBeUndefined(),
+    (text) => expect(parseDuration(text)).toBeUndefined(),
   );
 
   it.each([
@@ -32,7 +32,7 @@ describe("durations", () => {
     [90_000_000, "1 d 1 h"],
     [Number.POSITIVE_INFINITY, "never"],
   ])("never says less than there is: %d ms is %s", (ms, text) =>
-    expect(sayDuration(ms)).toBe(text),
+    expect(formatDuration(ms)).toBe(text),
   );
 });
 
@@ -54,7 +54,11 @@ describe("tables", () => {
       ["login", "10"],
       ["é", "7", "x"],
     ];
-    expect(setTable(rows, ["left", "right"])).toEqual(["rule    n", "login  10", "é       7  x"]);
+    expect(formatTable(rows, ["left", "right"])).toEqual([
+      "rule    n",
+      "login  10",
+      "é       7  x",
+    ]);
   });
 
   it("are cut at the edge of the terminal", () => {
@@ -64,7 +68,7 @@ describe("tables", () => {
 });
 
 describe("decisions", () => {
-  const allowed: DecisionAnswer = {
+  const allowed: DecisionReply = {
     allowed: true,
     rule: "login",
     limit: 5,
@@ -74,7 +78,7 @@ describe("decisions", () => {
     delayMs: 0,
     source: "memory",
   };
-  it.each<[string, DecisionAnswer]>([
+  it.each<[string, DecisionReply]>([
     ["allowed  login: 4 of 5 left, all back in 48 s", allowed],
     ["allowed  login: 4 of 5 left, all back in 48 s, waits 200 ms", { ...allowed, delayMs: 200 }],
     ["allowed  no rule counts it", { allowed: true }],
@@ -94,17 +98,17 @@ describe("decisions", () => {
       "refused  login: the store does not answer",
       { allowed: false, rule: "login", reason: "store" },
     ],
-  ])("say %s", (line, decision) => expect(sayDecision(decision, plain)).toBe(line));
+  ])("say %s", (line, decision) => expect(formatDecision(decision, plain)).toBe(line));
 
   it("are green or red in a terminal", () => {
-    expect(sayDecision(allowed, coloured)).toContain("\x1b[32mallowed\x1b[0m");
-    expect(sayDecision({ allowed: false }, coloured)).toContain("\x1b[31mrefused\x1b[0m");
+    expect(formatDecision(allowed, coloured)).toContain("\x1b[32mallowed\x1b[0m");
+    expect(formatDecision({ allowed: false }, coloured)).toContain("\x1b[31mrefused\x1b[0m");
   });
 });
 
 describe("explanations", () => {
   it("say why, by what and how each counter stands", () => {
-    const lines = sayExplanation(
+    const lines = formatExplanation(
       {
         version: "5d0f",
         allowed: false,
@@ -170,7 +174,7 @@ describe("explanations", () => {
   });
 });
 
-describe("sayLimit", () => {
+describe("formatLimit", () => {
   it.each([
     [{ slidingWindowCounter: { limit: 7, windowMs: 60_000 } }, "7/minute (slidingWindowCounter)"],
     [{ fixedWindow: { limit: 7, windowMs: 300_000, align: "epoch" } }, "7/5m (fixedWindow)"],
@@ -187,11 +191,11 @@ describe("sayLimit", () => {
     [{ quota: { limit: 1_000, period: "month", timeZone: "UTC" } }, "1000/month (quota)"],
     [{ other: { x: 1 } }, "{x:1} (other)"],
   ])("says %j as %s", (limit, said) => {
-    expect(sayLimit(limit)).toBe(said);
+    expect(formatLimit(limit)).toBe(said);
   });
 });
 
-describe("sayRulesInForce", () => {
+describe("formatRulesInForce", () => {
   it("has the limits of each tier below its rule", () => {
     const per = (limit: number) => [{ slidingWindowLog: { limit, windowMs: 60_000 } }];
     const rule = {
@@ -203,7 +207,7 @@ describe("sayRulesInForce", () => {
       onExceed: "reject",
       isOn: true,
     };
-    expect(sayRulesInForce({ version: "5d0f", rules: [rule] })).toEqual([
+    expect(formatRulesInForce({ version: "5d0f", rules: [rule] })).toEqual([
       "rule          beyond  requests  by    limits",
       "api           reject  /api/*    user  7/minute (slidingWindowLog)",
       "  tier pro                            70/minute (slidingWindowLog)",

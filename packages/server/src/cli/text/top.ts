@@ -2,8 +2,8 @@
 // the size of the terminal in, lines out.
 
 import type { RuleRate, TopKey, TopReport } from "../../telemetry/top-report.js";
-import { type Ink, safe } from "./ink.js";
-import { type Align, clip, setTable } from "./table.js";
+import { type Colours, safe } from "./colours.js";
+import { type Align, clip, formatTable } from "./table.js";
 
 /** What a frame is drawn from. */
 export interface TopView {
@@ -17,7 +17,7 @@ export interface TopView {
 }
 
 /** How much room there is, in characters; columns may be Infinity, where nothing is cut. */
-export interface Room {
+export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
@@ -29,38 +29,40 @@ const NUMBERS: readonly Align[] = ["left", "left", "right", "right", "right", "r
 const KEYS: readonly Align[] = ["left", "left", "right"];
 
 /** The lines of a frame: never more than fit, the busiest first. */
-export function drawTop(view: TopView, room: Room, ink: Ink): string[] {
+export function drawTop(view: TopView, room: ScreenSize, colours: Colours): string[] {
   const { rules, hottest, mostRefused } = view.report;
   // Keys get the half that rules leave, and rules what keys don't need.
   const free = Math.max(2, room.rows - FIXED_LINES);
   const keyRows = Math.min(Math.max(hottest.length, mostRefused.length, 1), Math.ceil(free / 2));
   const ruleRows = Math.max(1, free - keyRows);
   return [
-    sayTitle(view, room, ink),
+    sayTitle(view, room, colours),
     "",
-    ...drawRules(rules, ruleRows).map((line, i) => paint(clip(line, room.columns), i, ink)),
+    ...drawRules(rules, ruleRows).map((line, i) => paint(clip(line, room.columns), i, colours)),
     "",
     ...drawKeys(view.report, keyRows, room).map((line, i) =>
-      paint(clip(line, room.columns), i, ink),
+      paint(clip(line, room.columns), i, colours),
     ),
   ];
 }
 
 function sayTitle(
   { name, version, report, problem }: TopView,
-  { columns }: Room,
-  ink: Ink,
+  { columns }: ScreenSize,
+  colours: Colours,
 ): string {
-  if (problem !== undefined) return ink.bad(clip(safe(problem, columns), columns));
+  if (problem !== undefined) return colours.bad(clip(safe(problem, columns), columns));
   const rules = version === undefined ? "" : `  rules ${safe(version)}`;
-  return ink.strong(clip(`sluice ${name}${rules}  rates over ${round(report.seconds)} s`, columns));
+  return colours.strong(
+    clip(`sluice ${name}${rules}  rates over ${round(report.seconds)} s`, columns),
+  );
 }
 
 function drawRules(rules: readonly RuleRate[], rowsMax: number): string[] {
   const head = ["rule", "by", "allowed/s", "refused/s", "shadow/s", "allowed", "refused"];
   const shown = rules.slice(0, rowsMax);
   const more = rules.length - shown.length;
-  return setTable(
+  return formatTable(
     [
       head,
       ...shown.map(toRuleRow),
@@ -93,17 +95,17 @@ function toNumbers(rate: RuleRate): string[] {
 function drawKeys(
   { hottest, mostRefused }: TopReport,
   rowsMax: number,
-  { columns }: Room,
+  { columns }: ScreenSize,
 ): string[] {
   const toRows = (keys: readonly TopKey[]) =>
     toKeyRows(keys.slice(0, rowsMax), columns === Number.POSITIVE_INFINITY ? WHOLE : CUT);
-  const left = setTable([["hottest keys", "rule", "/s"], ...toRows(hottest)], KEYS);
-  const right = setTable([["most refused", "rule", "/s"], ...toRows(mostRefused)], KEYS);
+  const left = formatTable([["hottest keys", "rule", "/s"], ...toRows(hottest)], KEYS);
+  const right = formatTable([["most refused", "rule", "/s"], ...toRows(mostRefused)], KEYS);
   const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, i) => [
     left[i] ?? "",
     right[i] ?? "",
   ]);
-  return setTable(rows.map(([a, b]) => [a, "", b]));
+  return formatTable(rows.map(([a, b]) => [a, "", b]));
 }
 
 /** So many characters of a key and of its rule are shown. */
@@ -121,8 +123,8 @@ function toKeyRows(keys: readonly TopKey[], room: typeof CUT): string[][] {
 }
 
 /** The head of a table stands back. */
-function paint(line: string, index: number, ink: Ink): string {
-  return index === 0 ? ink.faint(line) : line;
+function paint(line: string, index: number, colours: Colours): string {
+  return index === 0 ? colours.faint(line) : line;
 }
 
 /** Rates: one digit after the point, none from 100 on. */

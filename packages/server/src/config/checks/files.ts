@@ -5,23 +5,23 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { show } from "../../base/errors.js";
 import { checkTlsContents, type TlsFiles } from "../../base/tls-files.js";
 import type { Path } from "../problems.js";
-import type { Reading } from "../read-sections.js";
+import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 
 /** Checks the files of listeners. */
-export function checkFiles(reading: Reading, at: ResolvePath): void {
-  checkGatewayTls(reading, at);
-  checkUpstreamTls(reading, at);
-  checkEnvoyTls(reading, at);
-  checkEnvoyFiles(reading, at);
+export function checkFiles(sections: ConfigSections, at: ResolvePath): void {
+  checkGatewayTls(sections, at);
+  checkUpstreamTls(sections, at);
+  checkEnvoyTls(sections, at);
+  checkEnvoyFiles(sections, at);
 }
 
-function checkGatewayTls({ values, problems }: Reading, at: ResolvePath): void {
+function checkGatewayTls({ values, problems }: ConfigSections, at: ResolvePath): void {
   const tls = values.gateway?.tls;
   if (tls !== undefined) checkTlsFiles(["gateway", "tls"], tls, at, problems);
 }
 
-function checkUpstreamTls({ values, problems }: Reading, at: ResolvePath): void {
+function checkUpstreamTls({ values, problems }: ConfigSections, at: ResolvePath): void {
   for (const [name, { backends, tls }] of Object.entries(values.upstreams ?? {})) {
     if (tls === undefined) continue;
     const path = ["upstreams", name, "tls"];
@@ -35,7 +35,7 @@ function checkUpstreamTls({ values, problems }: Reading, at: ResolvePath): void 
   }
 }
 
-function checkEnvoyTls({ values, problems }: Reading, at: ResolvePath): void {
+function checkEnvoyTls({ values, problems }: ConfigSections, at: ResolvePath): void {
   const tls = values.envoy?.tls;
   if (tls !== undefined) checkTlsFiles(["envoy", "tls"], tls, at, problems);
 }
@@ -48,7 +48,7 @@ function checkTlsFiles(
   path: Path,
   files: TlsFileValues,
   at: ResolvePath,
-  problems: Reading["problems"],
+  problems: ConfigSections["problems"],
 ): void {
   const contents: { cert?: string; key?: string; ca?: string } = {};
   let isWhole = true;
@@ -77,7 +77,7 @@ const TLS_PARTS = [
   ["clientCaFile", "ca"],
 ] as const;
 
-function checkEnvoyFiles({ values, problems }: Reading, at: ResolvePath): void {
+function checkEnvoyFiles({ values, problems }: ConfigSections, at: ResolvePath): void {
   for (const [i, file] of (values.envoy?.files ?? []).entries()) {
     try {
       accessSync(at(file), constants.R_OK);
@@ -95,7 +95,7 @@ function checkEnvoyFiles({ values, problems }: Reading, at: ResolvePath): void {
 export function readNamed(
   path: Path,
   file: string,
-  problems: Reading["problems"],
+  problems: ConfigSections["problems"],
   hint?: string,
 ): string | undefined {
   try {

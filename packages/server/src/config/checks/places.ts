@@ -10,7 +10,7 @@ import {
   gatewaySection,
 } from "../description/listeners.js";
 import { toPathText } from "../problems.js";
-import type { Reading, SectionName } from "../read-sections.js";
+import type { ConfigSections, SectionName } from "../read-sections.js";
 
 /** Where a listener listens, and what reads that where the rest of its section can't be read. */
 interface Place {
@@ -27,17 +27,17 @@ const places: readonly Place[] = [
 ];
 
 /** Tells of each listener that would listen where one before it does. */
-export function checkPlaces(reading: Reading): void {
+export function checkPlaces(sections: ConfigSections): void {
   const taken: { path: Place["path"]; listen: ListenAddress }[] = [];
   for (const place of places) {
     const { path } = place;
-    const listen = listenOf(place, reading);
+    const listen = listenOf(place, sections);
     if (listen === undefined) continue;
     const other = taken.find((one) => isSamePlace(listen, one.listen));
     taken.push({ path, listen });
     if (other === undefined) continue;
     const seen = `must differ from ${toPathText(other.path)}, both are ${toListenText(listen)}`;
-    reading.problems.add(path, seen);
+    sections.problems.add(path, seen);
   }
 }
 
@@ -47,11 +47,15 @@ export function toListenText({ host, port }: ListenAddress): string {
 }
 
 /** Undefined if that listener is closed, or if what is written is no address. */
-function listenOf({ path, schema }: Place, { raw, problems }: Reading): ListenAddress | undefined {
+function listenOf(
+  { path, schema }: Place,
+  { raw, problems }: ConfigSections,
+): ListenAddress | undefined {
   const [name, field] = path;
   // The admin port is open whatever the file says.
   const section = raw[name] ?? (name === "admin" ? {} : undefined);
-  if (typeof section !== "object" || section === null || problems.isTold(path)) return undefined;
+  if (typeof section !== "object" || section === null || problems.hasProblem(path))
+    return undefined;
   return schema.safeParse((section as Record<string, unknown>)[field]).data;
 }
 

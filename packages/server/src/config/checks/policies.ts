@@ -6,25 +6,25 @@ import { createRequestHandler, type IdentityOptions } from "sluice/http";
 import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluice/rules";
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblem } from "../problems.js";
-import type { Reading } from "../read-sections.js";
+import type { ConfigSections } from "../read-sections.js";
 import { type ResolvePath, toResponses } from "../to-config.js";
 import { toIdentityOptions } from "../to-identity.js";
-import { tellRules } from "./rules.js";
+import { addRuleProblems } from "./rules.js";
 
 /** Checks rules with the listeners that are to open. */
-export function checkPolicies(reading: Reading, rules: RuleSet): void {
+export function checkPolicies(sections: ConfigSections, rules: RuleSet): void {
   // The decision API sees no responses, so it can't keep every rule.
-  const seesResponses = reading.values.decision === undefined;
+  const seesResponses = sections.values.decision === undefined;
   try {
     closeSoon(makePolicy({ rules, seesResponses }));
   } catch (error) {
-    tellRules(reading, error, (problem) => placeOf(reading, problem));
+    addRuleProblems(sections, error, (problem) => placeOf(sections, problem));
   }
 }
 
 /** Rules that were parsed from a file say in their message where; others are looked for by their id. */
 function placeOf(
-  { raw, problems }: Reading,
+  { raw, problems }: ConfigSections,
   { rule }: RuleProblem,
 ): Pick<ConfigProblem, "place" | "line"> | undefined {
   const { rules } = (raw.rules ?? {}) as { rules?: readonly { id?: unknown }[] };
@@ -33,9 +33,12 @@ function placeOf(
 }
 
 /** Identity as listeners take it; undefined, with problems told, if they would not. */
-export function readIdentity(reading: Reading, at: ResolvePath): IdentityOptions | undefined {
-  const { values } = reading;
-  if (!reading.isGood("identity", "responses")) return undefined;
+export function readIdentity(
+  sections: ConfigSections,
+  at: ResolvePath,
+): IdentityOptions | undefined {
+  const { values } = sections;
+  if (!sections.isGood("identity", "responses")) return undefined;
   const { identity, responses } = values as FileValues;
   let policy: Policy | undefined;
   try {
@@ -44,7 +47,7 @@ export function readIdentity(reading: Reading, at: ResolvePath): IdentityOptions
     createRequestHandler(policy, { identity: options, ...toResponses(responses) });
     return options;
   } catch (error) {
-    tellIdentity(reading, error);
+    tellIdentity(sections, error);
     return undefined;
   } finally {
     if (policy !== undefined) closeSoon(policy);
@@ -52,7 +55,7 @@ export function readIdentity(reading: Reading, at: ResolvePath): IdentityOptions
 }
 
 /** The library says which option it was; files say that they are keys. */
-function tellIdentity({ problems, conceal }: Reading, error: unknown): void {
+function tellIdentity({ problems, conceal }: ConfigSections, error: unknown): void {
   const isOfLibrary = error instanceof SluiceError;
   const { message, code } = error as NodeJS.ErrnoException;
   if (!isOfLibrary && code === undefined) throw error;

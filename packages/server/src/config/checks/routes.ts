@@ -3,20 +3,20 @@
 import { nearestName } from "sluice/rules";
 import { show } from "../../base/errors.js";
 import type { FileValues } from "../description/file.js";
-import type { Reading } from "../read-sections.js";
+import type { ConfigSections } from "../read-sections.js";
 import { Routes } from "../routes.js";
 
 type RouteValues = FileValues["routes"][number];
 
 /** Checks routes against upstreams, the gateway and each other. */
-export function checkRoutes(reading: Reading): void {
-  const { values, problems } = reading;
-  if (!reading.isGood("routes")) return;
+export function checkRoutes(sections: ConfigSections): void {
+  const { values, problems } = sections;
+  if (!sections.isGood("routes")) return;
   const routes = values.routes ?? [];
   if (values.gateway !== undefined && routes.length === 0) {
     problems.add(["routes"], "must have at least one route: gateway needs one");
   }
-  checkUpstreams(reading, routes);
+  checkUpstreams(sections, routes);
   for (const [i, route] of routes.entries()) {
     checkPath(route, i, problems);
     const first = routes.findIndex((earlier, j) => j < i && covers(earlier, route));
@@ -26,7 +26,7 @@ export function checkRoutes(reading: Reading): void {
 }
 
 /** A path in a form that no request has once the gateway has read it would never fit. */
-function checkPath(route: RouteValues, i: number, problems: Reading["problems"]): void {
+function checkPath(route: RouteValues, i: number, problems: ConfigSections["problems"]): void {
   try {
     new Routes([{ ...route, host: route.host }]);
   } catch {
@@ -35,7 +35,7 @@ function checkPath(route: RouteValues, i: number, problems: Reading["problems"])
   }
 }
 
-function checkUpstreams({ raw, problems }: Reading, routes: readonly RouteValues[]): void {
+function checkUpstreams({ raw, problems }: ConfigSections, routes: readonly RouteValues[]): void {
   // By what is written: an upstream with a problem of its own is there all the same.
   const names = Object.keys(raw.upstreams ?? {});
   for (const [i, { upstream }] of routes.entries()) {

@@ -1,41 +1,41 @@
 // The rules that a configuration names or holds, parsed: what is wrong with them is told with their own
-// lines, wherever they stand.
+// lines, wherever they are.
 
 import { dirname, isAbsolute, join } from "node:path";
 import { SluiceError } from "sluice";
 import { parseRules, type RuleProblem, type RuleSet, RulesError } from "sluice/rules";
 import { type ConfigProblem, toPlace } from "../problems.js";
-import type { Reading } from "../read-sections.js";
+import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { readNamed } from "./files.js";
 
 /** The rules of a configuration; undefined if there are none, or with problems told. */
-export function readRules(reading: Reading, at: ResolvePath): RuleSet | undefined {
-  const { values, problems } = reading;
+export function readRules(sections: ConfigSections, at: ResolvePath): RuleSet | undefined {
+  const { values, problems } = sections;
   const { rules } = values;
-  if (rules === undefined || !reading.isGood("rules")) return undefined;
-  if (!Object.hasOwn(rules, "file")) return readInline(reading, rules);
+  if (rules === undefined || !sections.isGood("rules")) return undefined;
+  if (!Object.hasOwn(rules, "file")) return readInline(sections, rules);
   const others = Object.keys(rules).filter((name) => name !== "file");
   if (others.length > 0) {
     problems.add(["rules"], `has file and ${others.join(", ")}: it may have one or the other`);
   } else if (typeof rules.file !== "string" || rules.file === "") {
     problems.add(["rules", "file"], "must be the path of a file");
-  } else return readFile(reading, rules.file, at);
+  } else return readFile(sections, rules.file, at);
   return undefined;
 }
 
 const NO_RULES_FILE =
   "correct the path, which is relative to the folder of the configuration, or create the file (sluice init writes a sample)";
 
-function readFile(reading: Reading, file: string, at: ResolvePath): RuleSet | undefined {
-  const text = readNamed(["rules", "file"], at(file), reading.problems, NO_RULES_FILE);
+function readFile(sections: ConfigSections, file: string, at: ResolvePath): RuleSet | undefined {
+  const text = readNamed(["rules", "file"], at(file), sections.problems, NO_RULES_FILE);
   if (text === undefined) return undefined;
-  const around = reading.source.file;
+  const around = sections.source.file;
   const shown = isAbsolute(file) || around === undefined ? file : join(dirname(around), file);
   try {
     return parseRules(text, { file: shown });
   } catch (error) {
-    return tellRules(reading, error, ({ line }) => ({
+    return addRuleProblems(sections, error, ({ line }) => ({
       place: toPlace(line, shown),
       // Not a line of the configuration.
       line: undefined,
@@ -43,13 +43,13 @@ function readFile(reading: Reading, file: string, at: ResolvePath): RuleSet | un
   }
 }
 
-function readInline(reading: Reading, rules: object): RuleSet | undefined {
-  const { source } = reading;
+function readInline(sections: ConfigSections, rules: object): RuleSet | undefined {
+  const { source } = sections;
   try {
     return parseRules(rules);
   } catch (error) {
     const lines = linesOf(source.textAt(["rules"]));
-    return tellRules(reading, error, ({ message }) => {
+    return addRuleProblems(sections, error, ({ message }) => {
       const line = lines.get(message);
       return line === undefined ? undefined : { place: toPlace(line, source.file), line };
     });
@@ -68,8 +68,8 @@ function linesOf(text: string | undefined): ReadonlyMap<string, number | undefin
 }
 
 /** Tells the problems of an error about rules. Other errors are thrown on. */
-export function tellRules(
-  { problems, conceal }: Reading,
+export function addRuleProblems(
+  { problems, conceal }: ConfigSections,
   error: unknown,
   placeOf: (problem: RuleProblem) => Pick<ConfigProblem, "place" | "line"> | undefined,
 ): undefined {

@@ -5,7 +5,7 @@ import type { IdentityOptions } from "sluice/http";
 import { isLoopback } from "../../base/http/loopback.js";
 import type { FileValues } from "../description/file.js";
 import type { Problems } from "../problems.js";
-import type { Reading, SectionName } from "../read-sections.js";
+import type { ConfigSections, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { checkFiles } from "./files.js";
 import { checkIdentity } from "./identity.js";
@@ -36,19 +36,19 @@ export interface Checked {
   readonly identity: IdentityOptions | undefined;
 }
 
-/** Adds what is wrong between sections, and with the files that they name, to the problems of a reading. */
-export function crossCheck(reading: Reading, at: ResolvePath): Checked {
-  const { problems } = reading;
+/** Adds what is wrong between sections, and with the files that they name, to the problems of a sections. */
+export function crossCheck(sections: ConfigSections, at: ResolvePath): Checked {
+  const { problems } = sections;
   for (const { needs, run } of checks) {
-    if (reading.isGood(...needs)) run(reading.values as FileValues, problems);
+    if (sections.isGood(...needs)) run(sections.values as FileValues, problems);
   }
-  checkRoutes(reading);
-  checkFiles(reading, at);
-  const rules = readRules(reading, at);
-  if (rules !== undefined) checkPolicies(reading, rules);
-  const identity = readIdentity(reading, at);
+  checkRoutes(sections);
+  checkFiles(sections, at);
+  const rules = readRules(sections, at);
+  if (rules !== undefined) checkPolicies(sections, rules);
+  const identity = readIdentity(sections, at);
   // Last: what it tells would keep other checks from looking at these listeners.
-  checkPlaces(reading);
+  checkPlaces(sections);
   return { identity };
 }
 

@@ -2,7 +2,7 @@
 
 import { isMap, isScalar, isSeq } from "yaml";
 import type { JsonObject, JsonValue } from "../messages.js";
-import { type Field, isNothing, type Source, type Value } from "./source.js";
+import { type Field, isNothing, type Value, type YamlSource } from "./source.js";
 
 /** The most values of a `metadata`, those inside of others and behind aliases included. */
 const VALUES_MAX = 1_000;
@@ -11,7 +11,10 @@ const LENGTH_MAX = 16_384;
 const DEPTH_MAX = 16;
 
 /** Reads a `metadata`; undefined if it says nothing. */
-export function parseMetadata(source: Source, field: Field | undefined): JsonObject | undefined {
+export function parseMetadata(
+  source: YamlSource,
+  field: Field | undefined,
+): JsonObject | undefined {
   if (field === undefined || isNothing(field.value)) return undefined;
   const count = { left: VALUES_MAX };
   const metadata = toObject(source, field.value, "metadata", count, 0);
@@ -27,7 +30,7 @@ export function parseMetadata(source: Source, field: Field | undefined): JsonObj
 type Count = { left: number };
 
 function toObject(
-  source: Source,
+  source: YamlSource,
   node: Value,
   what: string,
   count: Count,
@@ -39,7 +42,7 @@ function toObject(
   );
 }
 
-function toJson(source: Source, node: Value, count: Count, depth: number): JsonValue {
+function toJson(source: YamlSource, node: Value, count: Count, depth: number): JsonValue {
   count.left--;
   // An alias of a node around it would never end.
   if (depth > DEPTH_MAX) count.left = -1;

@@ -6,7 +6,7 @@ import { show } from "../../base/errors.js";
 import type { JsonObject } from "../messages.js";
 import { parseMetadata } from "./metadata.js";
 import { type LimitConfig, parseLimit } from "./rate-limit.js";
-import { type Field, isNothing, Source, type Value } from "./source.js";
+import { type Field, isNothing, type Value, YamlSource } from "./source.js";
 
 /** What one descriptor of a file says. */
 export interface DescriptorConfig {
@@ -64,17 +64,17 @@ const ELSEWHERE = new Set([...ROOT_KEYS, ...DESCRIPTOR_KEYS, ...LIMIT_KEYS].filt
 
 /** Reads a file. Never throws for what it says. */
 export function parseFile(file: string, text: string): ParsedFile {
-  const source = new Source(file, text);
+  const source = new YamlSource(file, text);
   const domain = source.problems.length > 0 ? undefined : new FileParser(source).domain();
   const { problems, warnings } = source;
   return { domain: problems.length > 0 ? undefined : domain, problems, warnings };
 }
 
 class FileParser {
-  readonly #source: Source;
+  readonly #source: YamlSource;
   #count = 0;
 
-  constructor(source: Source) {
+  constructor(source: YamlSource) {
     this.#source = source;
   }
 

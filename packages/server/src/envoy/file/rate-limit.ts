@@ -5,7 +5,7 @@ import type { FailurePolicy, Limit } from "sluice";
 import { fixedWindow } from "sluice";
 import { parseRules, type Rule, RulesError } from "sluice/rules";
 import { type CurrentLimit, UINT32_MAX, UNIT_MS, UNIT_NAMES } from "../messages.js";
-import type { Field, Source } from "./source.js";
+import type { Field, YamlSource } from "./source.js";
 
 /** A limit of a file. */
 export interface LimitConfig {
@@ -26,7 +26,7 @@ const REPLACES_MAX = 1_000;
 
 /** Reads the fields of a `rate_limit`. */
 export function parseLimit(
-  source: Source,
+  source: YamlSource,
   at: Field,
   fields: ReadonlyMap<string, Field>,
 ): LimitConfig | undefined {
@@ -54,7 +54,7 @@ export function parseLimit(
 }
 
 function parseUnit(
-  source: Source,
+  source: YamlSource,
   at: Field,
   fields: ReadonlyMap<string, Field>,
   others: Pick<LimitConfig, "replaces" | "onStoreFailure"> & { readonly name: string },
@@ -78,13 +78,17 @@ function parseUnit(
   return { kind: "counted", limit, current, replaces, onStoreFailure };
 }
 
-function sayUnit(source: Source, at: Field, written: string): undefined {
+function sayUnit(source: YamlSource, at: Field, written: string): undefined {
   const units = UNIT_NAMES.slice(1).join(", ").toLowerCase();
   const seen = written === "" ? "is missing" : `is ${JSON.stringify(written.toLowerCase())}`;
   return source.say(at.at, `unit ${seen}; it must be one of ${units}`);
 }
 
-function parseReplaces(source: Source, field: Field | undefined, name: string): readonly string[] {
+function parseReplaces(
+  source: YamlSource,
+  field: Field | undefined,
+  name: string,
+): readonly string[] {
   const items = source.items(field?.value, "replaces");
   if (items.length > REPLACES_MAX) {
     return source.say(field?.at, `replaces has more than ${REPLACES_MAX} names`) ?? [];
@@ -101,7 +105,7 @@ function parseReplaces(source: Source, field: Field | undefined, name: string): 
 }
 
 /** A limit of ours, read as that of a rule, so that a file of rules and this one know the same. */
-function parseOurs(source: Source, { at, value }: Field): Rule | undefined {
+function parseOurs(source: YamlSource, { at, value }: Field): Rule | undefined {
   const given = source.plain(value);
   const isMap = typeof given === "object" && given !== null && !Array.isArray(given);
   const { onStoreFailure, ...rest } = isMap ? (given as Record<string, unknown>) : {};
@@ -129,7 +133,7 @@ function parseOurs(source: Source, { at, value }: Field): Rule | undefined {
 }
 
 /** Envoy tells of no response and waits for nobody. */
-function mustBeUsable(source: Source, at: Field["at"], rule: Rule): Rule | undefined {
+function mustBeUsable(source: YamlSource, at: Field["at"], rule: Rule): Rule | undefined {
   if (rule.limits.length !== 1) return source.say(at, "sluice must be one limit");
   const [limit] = rule.limits;
   if (limit.algorithm === "concurrency") {
@@ -144,7 +148,7 @@ function mustBeUsable(source: Source, at: Field["at"], rule: Rule): Rule | undef
   return rule;
 }
 
-function refuseBoth(source: Source, fields: ReadonlyMap<string, Field>): void {
+function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, Field>): void {
   for (const name of ["unit", "requests_per_unit", "unlimited"]) {
     const field = fields.get(name);
     if (field !== undefined)

@@ -36,7 +36,7 @@ export interface Field {
 }
 
 /** One file, and what is wrong with it. */
-export class Source {
+export class YamlSource {
   readonly file: string;
   readonly problems: string[] = [];
   /** What is there and has no effect. */

@@ -3,7 +3,7 @@
 
 import { gunzipSync, inflateSync } from "node:zlib";
 import { GrowingBuffer } from "../../base/http/growing-buffer.js";
-import { PREFIX_BYTES, STATUS, type Status } from "./answers.js";
+import { PREFIX_BYTES, STATUS, type Status } from "./replies.js";
 
 /** The most bytes of a message, decompressed too. Envoy's have some hundred. */
 export const MESSAGE_BYTES_MAX = 65_536;

@@ -8,8 +8,8 @@ import { expect, it, vi } from "vitest";
 import { later } from "../../../test/envoy-harness.js";
 import { connectFrames } from "../../../test/http2-frames.js";
 import { memoryInUse } from "../../../test/memory-in-use.js";
-import { fail, reply, STATUS } from "./answers.js";
 import { CONNECTION_BYTES_MAX, MESSAGE_BYTES_MAX } from "./message.js";
+import { fail, reply, STATUS } from "./replies.js";
 import { GrpcServer, type Method } from "./server.js";
 
 const methods = new Map<string, Method>([

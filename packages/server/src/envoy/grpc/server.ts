@@ -18,8 +18,8 @@ import type { ListenAddress } from "../../base/http/listen.js";
 import { listenAt } from "../../base/http/listen.js";
 import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
 import type { EnvoyTlsConfig } from "../../config/config.js";
-import { fail, refuse, STATUS } from "./answers.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
+import { fail, refuse, STATUS } from "./replies.js";
 
 /** Answers a call, at once or later, with what answers.ts has. */
 export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;

@@ -6,9 +6,9 @@ import { type ChannelCredentials, Client, credentials, type ServiceError } from 
 import { makeCertificate, makeFolder } from "sluice-test-servers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { later } from "../../../test/envoy-harness.js";
-import { eventually } from "../../../test/proxy-stand.js";
+import { eventually } from "../../../test/proxy-fixture.js";
 import type { EnvoyTlsConfig } from "../../config/config.js";
-import { reply } from "./answers.js";
+import { reply } from "./replies.js";
 import { GrpcServer } from "./server.js";
 
 type Files = { certFile: string; keyFile: string };

@@ -4,14 +4,14 @@ import { afterEach, describe, expect, it } from "vitest";
 import {
   closedUrl,
   eventually,
-  type GatewayStand,
+  type GatewayFixture,
   onStop,
   startGateway,
   startRaw,
   startServer,
   startUpstream,
   stopAll,
-} from "../../../test/proxy-stand.js";
+} from "../../../test/proxy-fixture.js";
 
 afterEach(stopAll);
 
@@ -24,13 +24,13 @@ const permits = {
 const two = { id: "two", key: "ip", limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } } };
 
 /** How many units are left under the first rule. */
-async function remaining({ core }: GatewayStand): Promise<number> {
+async function remaining({ core }: GatewayFixture): Promise<number> {
   const [state] = await core.policy.state({ method: "GET", path: "/", ip: "127.0.0.1" });
   return state.remaining as number;
 }
 
-async function untilFree(stand: GatewayStand): Promise<void> {
-  await eventually(async () => (await remaining(stand)) === PERMITS, "all permits back");
+async function untilFree(fixture: GatewayFixture): Promise<void> {
+  await eventually(async () => (await remaining(fixture)) === PERMITS, "all permits back");
 }
 
 describe("a permit", () => {
@@ -40,12 +40,12 @@ describe("a permit", () => {
       response.write("part");
       end = () => response.end();
     });
-    const stand = await startGateway(upstream, { rules: [permits] });
-    const answer = await fetch(stand.url);
-    expect(await remaining(stand)).toBe(PERMITS - 1);
+    const fixture = await startGateway(upstream, { rules: [permits] });
+    const answer = await fetch(fixture.url);
+    expect(await remaining(fixture)).toBe(PERMITS - 1);
     end();
     await answer.text();
-    await untilFree(stand);
+    await untilFree(fixture);
   });
 
   it("returns when clients leave before, in and after the response, and the upstream is told", async () => {
@@ -55,17 +55,17 @@ describe("a permit", () => {
       response.on("close", () => open.delete(asked));
       if (asked.url === "/in") response.write("part");
     });
-    const stand = await startGateway(upstream, { rules: [permits] });
+    const fixture = await startGateway(upstream, { rules: [permits] });
     for (const path of ["/before", "/in"]) {
       const clients = await Promise.all(
         [1, 2, 3, 4, 5].map(async () =>
-          (await connectTo(stand.url)).send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`),
+          (await connectTo(fixture.url)).send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`),
         ),
       );
       await eventually(() => open.size === PERMITS, "all requests at the upstream");
-      expect(await remaining(stand)).toBe(0);
+      expect(await remaining(fixture)).toBe(0);
       for (const client of clients) client.end();
-      await untilFree(stand);
+      await untilFree(fixture);
       await eventually(() => open.size === 0, "all requests gone from the upstream");
     }
   });
@@ -79,14 +79,14 @@ describe("a permit", () => {
         wasWhole = asked.complete;
       });
     });
-    const stand = await startGateway(upstream, { rules: [permits] });
+    const fixture = await startGateway(upstream, { rules: [permits] });
     for (const framing of ["Content-Length: 100", "Transfer-Encoding: chunked"]) {
       wasWhole = undefined;
-      const client = await connectTo(stand.url);
+      const client = await connectTo(fixture.url);
       client.send(`POST / HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n5\r\nhello\r\n`);
-      await eventually(async () => (await remaining(stand)) < PERMITS);
+      await eventually(async () => (await remaining(fixture)) < PERMITS);
       client.end();
-      await untilFree(stand);
+      await untilFree(fixture);
       await eventually(() => wasWhole !== undefined);
       expect(wasWhole).toBe(false);
     }
@@ -94,15 +94,15 @@ describe("a permit", () => {
 
   it("returns when clients leave while they wait for a connection", async () => {
     const upstream = await startUpstream(() => {});
-    const stand = await startGateway(upstream, {
+    const fixture = await startGateway(upstream, {
       rules: [permits],
       upstream: { connectionsMax: 1 },
     });
-    const clients = await Promise.all([1, 2, 3, 4].map(() => connectTo(stand.url)));
+    const clients = await Promise.all([1, 2, 3, 4].map(() => connectTo(fixture.url)));
     for (const client of clients) client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await eventually(async () => (await remaining(stand)) === 1);
+    await eventually(async () => (await remaining(fixture)) === 1);
     for (const client of clients) client.end();
-    await untilFree(stand);
+    await untilFree(fixture);
   });
 
   it("of a client that left while it waited for a connection is followed by no request", async () => {
@@ -113,18 +113,18 @@ describe("a permit", () => {
       if (asked.url === "/first") end = () => response.end("x");
       else response.end("y");
     });
-    const stand = await startGateway(upstream, {
+    const fixture = await startGateway(upstream, {
       rules: [permits],
       upstream: { connectionsMax: 1 },
     });
-    const first = fetch(`${stand.url}/first`);
+    const first = fetch(`${fixture.url}/first`);
     await eventually(() => seen.length === 1);
-    const client = await connectTo(stand.url);
+    const client = await connectTo(fixture.url);
     client.send("GET /left HTTP/1.1\r\nHost: a\r\n\r\n");
-    await eventually(async () => (await remaining(stand)) === PERMITS - 2);
+    await eventually(async () => (await remaining(fixture)) === PERMITS - 2);
     client.end();
-    await eventually(async () => (await remaining(stand)) === PERMITS - 1);
-    const last = fetch(`${stand.url}/last`);
+    await eventually(async () => (await remaining(fixture)) === PERMITS - 1);
+    const last = fetch(`${fixture.url}/last`);
     end();
     expect(await (await first).text()).toBe("x");
     expect(await (await last).text()).toBe("y");
@@ -135,33 +135,33 @@ describe("a permit", () => {
     const upstream = await startUpstream((asked, response) => {
       if (asked.url !== "/1") response.end("x");
     });
-    const stand = await startGateway(upstream, { rules: [permits] });
-    const client = await connectTo(stand.url);
+    const fixture = await startGateway(upstream, { rules: [permits] });
+    const client = await connectTo(fixture.url);
     const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
     client.send(get("/1") + get("/2") + get("/3"));
-    await eventually(async () => (await remaining(stand)) < PERMITS);
+    await eventually(async () => (await remaining(fixture)) < PERMITS);
     client.end();
-    await untilFree(stand);
+    await untilFree(fixture);
   });
 
   it("returns when a client does not read the last of its response in time", async () => {
     const upstream = await startUpstream((_request, response) => {
       response.end(Buffer.alloc(20_000_000));
     });
-    const stand = await startGateway(upstream, {
+    const fixture = await startGateway(upstream, {
       rules: [permits],
       upstream: { idleTimeoutMs: 300 },
     });
-    const client = await connectTo(stand.url);
+    const client = await connectTo(fixture.url);
     onStop(() => client.end());
     client.socket.pause();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    await eventually(async () => (await remaining(stand)) < PERMITS);
-    await untilFree(stand);
+    await eventually(async () => (await remaining(fixture)) < PERMITS);
+    await untilFree(fixture);
   });
 
   it("returns when the upstream fails, whenever it does", async () => {
-    const stands = [
+    const fixtures = [
       await startGateway(await closedUrl(), { rules: [permits] }),
       await startGateway(await startRaw((socket) => socket.destroy()), { rules: [permits] }),
       await startGateway(
@@ -171,11 +171,11 @@ describe("a permit", () => {
         { rules: [permits] },
       ),
     ];
-    for (const stand of stands) {
-      await fetch(stand.url)
+    for (const fixture of fixtures) {
+      await fetch(fixture.url)
         .then((answer) => answer.text())
         .catch(() => {});
-      await untilFree(stand);
+      await untilFree(fixture);
     }
   });
 });
@@ -284,12 +284,12 @@ describe("a rule", () => {
       { rule: { cost: 1, settle: "bytes" }, left: [90, 80] },
     ];
     for (const { rule, left } of cases) {
-      const stand = await startGateway(upstream, {
+      const fixture = await startGateway(upstream, {
         rules: [{ id: "r", key: "ip", limit: window, ...rule }],
       });
       for (const [i, path] of ["/", "/bad"].entries()) {
-        await (await fetch(stand.url + path)).text();
-        await eventually(async () => (await remaining(stand)) === left[i], `${left[i]} left`);
+        await (await fetch(fixture.url + path)).text();
+        await eventually(async () => (await remaining(fixture)) === left[i], `${left[i]} left`);
       }
     }
   });
@@ -301,17 +301,17 @@ describe("a rule", () => {
       response.end("x");
     });
     const shape = { leakyBucket: { ratePerSecond: 4, queueSize: 10 } };
-    const stand = await startGateway(upstream, { rules: [{ id: "s", key: "ip", limit: shape }] });
-    await fetch(`${stand.url}/first`);
+    const fixture = await startGateway(upstream, { rules: [{ id: "s", key: "ip", limit: shape }] });
+    await fetch(`${fixture.url}/first`);
     const startMs = performance.now();
-    const client = await connectTo(stand.url);
-    const left = await remaining(stand);
+    const client = await connectTo(fixture.url);
+    const left = await remaining(fixture);
     client.send("GET /left HTTP/1.1\r\nHost: a\r\n\r\n");
     await eventually(
-      async () => (await remaining(stand)) < left,
+      async () => (await remaining(fixture)) < left,
       "the wait of the one that leaves",
     );
-    const last = fetch(`${stand.url}/last`);
+    const last = fetch(`${fixture.url}/last`);
     client.end();
     expect((await last).status).toBe(200);
     expect(performance.now() - startMs).toBeGreaterThan(200);
@@ -320,7 +320,7 @@ describe("a rule", () => {
 });
 
 describe("GET /rate_limit", () => {
-  it("tells the caller how it stands, and costs nothing", async () => {
+  it("tells the caller how it fixtures, and costs nothing", async () => {
     const { url } = await startGateway(await closedUrl(), { rules: [two] });
     await fetch(url);
     for (let i = 0; i < 3; i++) {

@@ -12,7 +12,7 @@ import {
   startServer,
   startUpstream,
   stopAll,
-} from "../../../test/proxy-stand.js";
+} from "../../../test/proxy-fixture.js";
 
 afterEach(stopAll);
 

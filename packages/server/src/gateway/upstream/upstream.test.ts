@@ -7,7 +7,7 @@ import {
   startRaw,
   stopAll,
   toUpstream,
-} from "../../../test/proxy-stand.js";
+} from "../../../test/proxy-fixture.js";
 import type { UpstreamConfig } from "../../config/config.js";
 import type { Connection } from "./connection.js";
 import { TICK_MS } from "./connection-pool.js";

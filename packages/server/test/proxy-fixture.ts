@@ -15,7 +15,7 @@ const HOST = "127.0.0.1";
 export { eventually, onStop, stopAll };
 
 /** What a test changes of the usual gateway. */
-export interface StandOptions {
+export interface FixtureOptions {
   readonly gateway?: Partial<GatewayConfig>;
   readonly upstream?: Partial<UpstreamConfig>;
   readonly config?: Partial<Config>;
@@ -24,7 +24,7 @@ export interface StandOptions {
 }
 
 /** A gateway that runs. */
-export interface GatewayStand {
+export interface GatewayFixture {
   readonly url: string;
   readonly listener: Listener;
   readonly core: OwnedCore;
@@ -54,8 +54,8 @@ export function toUpstream(
 /** Starts a gateway in front of backends; without rules nothing is limited. */
 export async function startGateway(
   backends: string | readonly string[],
-  { gateway, upstream, config, rules = [], core: coreOptions }: StandOptions = {},
-): Promise<GatewayStand> {
+  { gateway, upstream, config, rules = [], core: coreOptions }: FixtureOptions = {},
+): Promise<GatewayFixture> {
   const app = toUpstream(typeof backends === "string" ? [backends] : backends, upstream);
   const core = createCore(
     toTestConfig({

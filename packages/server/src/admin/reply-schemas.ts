@@ -4,7 +4,7 @@
 import { z } from "zod";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
-export const ADMIN_FIELD = "sluice-admin";
+export const ADMIN_HEADER = "sluice-admin";
 
 const text = z.string();
 /** JSON has no Infinity: it is null. */
@@ -130,6 +130,6 @@ export const answers = {
 } as const;
 
 /** The name of a question. */
-export type AnswerName = keyof typeof answers;
+export type ReplyName = keyof typeof answers;
 /** The answer to a question. */
-export type AnswerOf<N extends AnswerName> = z.infer<(typeof answers)[N]>;
+export type ReplyOf<N extends ReplyName> = z.infer<(typeof answers)[N]>;

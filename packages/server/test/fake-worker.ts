@@ -7,7 +7,7 @@ import { Worker } from "../src/workers/worker.js";
 import { channelPair } from "./channel-pair.js";
 
 /** A worker process that is none. */
-export class StandWorker implements WorkerProcess {
+export class FakeWorker implements WorkerProcess {
   readonly pid: number;
   readonly #control = channelPair();
   readonly #store = channelPair<string>();
@@ -44,16 +44,16 @@ export class StandWorker implements WorkerProcess {
 }
 
 /** Starts real workers within this process; `started` has them all. */
-export function standFork(config: Config) {
-  const started: StandWorker[] = [];
+export function fakeFork(config: Config) {
+  const started: FakeWorker[] = [];
   const fork = () => {
-    const stand = new StandWorker(started.length + 1, (channels) => {
+    const fixture = new FakeWorker(started.length + 1, (channels) => {
       const worker = new Worker(channels, () => config);
       void worker.start();
-      void worker.ended.then((code) => stand.exit(`exit code ${code}`));
+      void worker.ended.then((code) => fixture.exit(`exit code ${code}`));
     });
-    started.push(stand);
-    return stand;
+    started.push(fixture);
+    return fixture;
   };
   return { fork, started };
 }

@@ -1,4 +1,4 @@
-// What tests of the whole gateway stand on: upstreams that remember what they saw, and a gateway in front
+// The fixture for tests of the whole gateway: upstreams that remember what they saw, and a gateway in front
 // of them, in this process and over real sockets.
 
 import {
@@ -28,7 +28,7 @@ export interface SeenRequest {
 export type Answer = (seen: SeenRequest, response: ServerResponse) => void;
 
 /** An upstream that remembers. */
-export class StandUpstream {
+export class FakeUpstream {
   readonly server: Server;
   /** All requests, in the order in which they were complete. Cut by tests that send many. */
   readonly seen: SeenRequest[] = [];
@@ -78,8 +78,8 @@ function answerPath({ url }: SeenRequest, response: ServerResponse): void {
   response.end(url);
 }
 
-/** What a stand differs in from the usual one. */
-export interface StandOptions {
+/** How a fixture differs from the default. */
+export interface FixtureOptions {
   readonly answer?: Answer;
   readonly upstreamServer?: ServerOptions;
   /** Default: none. */
@@ -91,9 +91,9 @@ export interface StandOptions {
 }
 
 /** An upstream and a gateway in front of it. */
-export interface GatewayStand {
+export interface GatewayFixture {
   readonly url: string;
-  readonly upstream: StandUpstream;
+  readonly upstream: FakeUpstream;
   readonly core: OwnedCore;
   readonly listener: Listener;
   close(): Promise<void>;
@@ -132,8 +132,8 @@ const ROUTES: readonly RouteConfig[] = [
 ];
 
 /** Starts both. Close the stand when done. */
-export async function startStand(options: StandOptions = {}): Promise<GatewayStand> {
-  const upstream = new StandUpstream(options.answer, options.upstreamServer);
+export async function startFixture(options: FixtureOptions = {}): Promise<GatewayFixture> {
+  const upstream = new FakeUpstream(options.answer, options.upstreamServer);
   const backend = await upstream.listen();
   const rules = { version: 1, rules: options.rules ?? [] };
   const core = createCore(

@@ -1,4 +1,4 @@
-// What tests of `sluice serve` stand on: an upstream, rules of one limit, and processes that are ended after
+// The fixture for tests of `sluice serve`: an upstream, rules of one limit, and processes that are ended after
 // each test.
 
 import { afterAll, afterEach, beforeAll } from "vitest";

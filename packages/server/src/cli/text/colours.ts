@@ -1,9 +1,9 @@
-// Colours, and text that is safe to print: what clients send may not move the cursor or forge lines.
+// Colours, and strings that are safe to print: what clients send must not move the cursor or forge lines.
 
 import { toPrintable } from "../../base/printable.js";
 
-/** Colours what is printed, or leaves it as it is. */
-export interface Ink {
+/** Colours strings, or returns them unchanged. */
+export interface Colours {
   good(text: string): string;
   bad(text: string): string;
   strong(text: string): string;
@@ -11,7 +11,7 @@ export interface Ink {
 }
 
 /** For terminals. */
-export const coloured: Ink = {
+export const coloured: Colours = {
   good: (text) => `\x1b[32m${text}\x1b[0m`,
   bad: (text) => `\x1b[31m${text}\x1b[0m`,
   strong: (text) => `\x1b[1m${text}\x1b[0m`,
@@ -19,19 +19,19 @@ export const coloured: Ink = {
 };
 
 /** For files and pipes. */
-export const plain: Ink = {
+export const plain: Colours = {
   good: (text) => text,
   bad: (text) => text,
   strong: (text) => text,
   faint: (text) => text,
 };
 
-/** The one that a terminal shows. */
-export function inkFor({ hasColour }: { readonly hasColour: boolean }): Ink {
+/** The colours for a terminal, if it shows colours. */
+export function coloursFor({ hasColour }: { readonly hasColour: boolean }): Colours {
   return hasColour ? coloured : plain;
 }
 
-/** Text of a stranger on one line, without control characters, at most `lengthMax` characters long. */
+/** An untrusted string on one line, without control characters, at most `lengthMax` characters long. */
 export function safe(text: string, lengthMax = 80): string {
   const characters = [...toPrintable(text.slice(0, lengthMax * 2 + 2))];
   if (characters.length <= lengthMax) return characters.join("");

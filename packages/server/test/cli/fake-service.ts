@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 /** A server on a free port, with what it was asked so far. */
-export interface StandIn {
+export interface FakeService {
   readonly url: string;
   readonly asked: readonly Asked[];
   close(): Promise<void>;
@@ -25,10 +25,10 @@ export interface StandIn {
  *
  * @param isSluice - Whether it identifies itself as Sluice's admin port; it then answers `/livez` by itself.
  */
-export async function startStandIn(
+export async function startFakeService(
   answer: (response: ServerResponse, asked: Asked) => void,
   { isSluice = true }: { readonly isSluice?: boolean } = {},
-): Promise<StandIn> {
+): Promise<FakeService> {
   const asked: Asked[] = [];
   const server = createServer(async (request: IncomingMessage, response) => {
     const body = await text(request);
