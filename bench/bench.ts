@@ -1,5 +1,5 @@
-// What a benchmark is: an id, a bar and a goal, parts that each run in a process of their own, and
-// a conclusion drawn from what the parts saw.
+// What a benchmark is: an id, a bar and a goal, parts that each run in their own process, and a conclusion from
+// what the parts measured.
 
 import { isQuick } from "./effort.js";
 import { type Comparison, median, summarise } from "./harness.js";

@@ -1,6 +1,6 @@
-// The contenders of the speed benchmarks: Sluice through its public verbs, the bare Map that is
-// the least any limiter in JavaScript could do, and the peers, called as their documentation says.
-// Each has a loop of its own, so that the compiler sees one kind of call in it.
+// The contenders of the speed benchmarks: Sluice through its public verbs; a bare Map, the least that any limiter
+// in JavaScript could do; and the peers, called as their documentation says. Each has its own loop, so that the
+// compiler sees one kind of call in it.
 
 import { MemoryStore as ExpressMemoryStore, type Options } from "express-rate-limit";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";

@@ -1,6 +1,6 @@
-// How much a run measures: all of it, or in quick mode (`npm run bench -- --quick`) every benchmark
-// once with small sizes. Sizes are constants of the files that use them, so the choice is known when
-// these are loaded: the processes of the parts get the option that the command got.
+// How much a run measures: everything, or in quick mode (`npm run bench -- --quick`) every benchmark once with
+// small sizes. Sizes are constants of the files that use them, so the mode has to be known when these are loaded:
+// the processes of the parts get the same option as the command.
 
 /** Whether this run is a quick one. */
 export const isQuick = process.argv.includes("--quick");

@@ -1,6 +1,6 @@
-// Interleaved rounds. Machines are shared and noisy, so a figure is worth something only beside
-// another one taken in the same seconds: each round runs every contender once, the median of the
-// rounds' ratios is the result, and the confidence interval of that median says how much to trust it.
+// Interleaved rounds. Machines are shared and noisy, so a figure means something only beside another one that was
+// taken in the same seconds. Each round runs every contender once; the result is the median of the rounds' ratios,
+// and its confidence interval says how far to trust it.
 
 import { performance } from "node:perf_hooks";
 import { effort } from "./effort.js";

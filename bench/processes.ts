@@ -1,5 +1,5 @@
-// Runs each part of a benchmark in a process of its own and hands back what it reports. Whatever a
-// part prints goes to stderr: stdout belongs to the results.
+// Runs each part of a benchmark in its own process and returns what it reports. What a part prints goes to stderr:
+// stdout is for the results.
 
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";

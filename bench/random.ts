@@ -1,5 +1,5 @@
-// Keys and chance for the benchmarks: cheap enough not to hide what is measured, and the same in
-// every run.
+// Keys and random numbers for the benchmarks: cheap enough not to hide what is measured, and the same in every
+// run.
 
 /** The key of a caller: a fresh string each time, as it would come off a socket. */
 export function toKey(id: number): string {

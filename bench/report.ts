@@ -1,5 +1,5 @@
-// How results read: a few lines for a terminal, one line of JSON for machines, and the words and figures
-// of both, which the tables of docs/benchmarks.md share.
+// How results are printed: a few lines for a terminal, one line of JSON for programs, and the words and figures
+// that both share with the tables of docs/benchmarks.md.
 
 import type { Bound, Result, Unit } from "./bench.js";
 

@@ -1,5 +1,5 @@
-// Three wrong passwords in a minute, and the account is closed for a quarter of an hour, whatever
-// the limit has left by then. A support desk can lift the block.
+// After three wrong passwords in a minute, the account is blocked for a quarter of an hour, whatever the limit
+// has left by then. A support desk can lift the block.
 
 import { createLimiter, slidingWindowLog } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,6 +1,6 @@
-// The demonstration that `npm run demo` runs: the same traffic goes through every algorithm, and a
-// chart shows what was admitted, what was refused and, where it differs, when it left. Time is a
-// ManualClock's, so it runs in an instant and draws the same picture each time.
+// The demonstration that `npm run demo` runs: the same traffic under every algorithm, each with a chart of what was
+// admitted, what was refused and, where it differs, when it left. A ManualClock provides the time, so it takes an
+// instant and draws the same charts each time.
 
 import {
   concurrency,
@@ -49,7 +49,7 @@ const scenes: readonly Scene[] = [
     code: call("tokenBucket", bucket),
     ...rate(tokenBucket(bucket)),
     reading: [
-      "A burst of up to 10 passes at once; after it, requests pass as fast as tokens",
+      "A burst of up to 10 passes immediately; then requests pass as fast as tokens",
       "come back. No 4 s ever admit more than 10 + 5 × 4 = 30.",
     ],
   },
@@ -136,7 +136,7 @@ function shaper(): Scene {
     row: bars("leave", countBySlice(outcome.left, seconds), ink.later),
     remark: `${outcome.delayMsMax} ms was the longest wait`,
     reading: [
-      "Queues a burst and spreads it: each request is told how long to wait, and",
+      "Queues a burst and spreads it: each request gets a delay, and",
       "those that wait leave exactly 200 ms apart. It refuses while 9 are waiting.",
     ],
   };
@@ -151,10 +151,10 @@ function permits(): Scene {
     code: call("concurrency", places),
     outcome,
     row: bars("held", outcome.held, ink.later),
-    remark: `${Math.max(...outcome.held)} was the most at once`,
+    remark: `${Math.max(...outcome.held)} was the most at the same time`,
     reading: [
-      "Counts what is under way, not what arrives. Each request holds its place for",
-      "1 s; one in twelve dies and never gives it back: that place returns after 4 s.",
+      "Counts requests that are running, not those that arrive. Each holds its permit for",
+      "1 s; one in twelve never releases it, and that permit expires after 4 s.",
     ],
   };
 }

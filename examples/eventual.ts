@@ -1,7 +1,6 @@
-// Four servers share a limit of 1,000 requests a second and decide by themselves: each tells the
-// others every 100 ms what it admitted, and assumes in between that they go on as before. Traffic
-// is four times the limit. A second limit is split into four counters, for a key that is too hot
-// for one node of a Cluster.
+// Four servers share a limit of 1,000 requests a second and decide on their own: every 100 ms each reports what it
+// admitted, and in between it assumes that the others continue as before. The traffic is four times the limit. A
+// second limit is split into four counters, for a key that is too hot for one node of a Redis Cluster.
 
 import { createLimiter, eventual, fixedWindow, memoryStore, sharded, tokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,5 +1,5 @@
-// express-rate-limit over our counters: its options and responses stay as they are, and the hits are
-// counted in memory that is bounded, or in Redis with `store: redisStore(client)`.
+// express-rate-limit with a store of Sluice: its options and responses stay the same, and hits are counted in
+// bounded memory, or in Redis with `store: redisStore(client)`.
 
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,5 +1,5 @@
-// One caller sends a hundred thousand requests, and another sends ever new keys. A deny cache and
-// a coarse limit keep both from the store that all servers share; honest callers notice nothing.
+// One caller sends a hundred thousand requests, and another sends a new key each time. A deny cache and a coarse
+// limit keep both away from the shared store, and legitimate callers notice nothing.
 
 import { createLimiter, denyCache, fixedWindow, memoryStore, prelimit, tokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,5 +1,5 @@
-// An adapter of your own, for a server without one: the request handler decides, the adapter moves requests and
-// responses. Here the server speaks a protocol of lines: `GET /path` in, a status and the RateLimit fields out.
+// A custom adapter, for a server that Sluice has none for: the request handler decides, and the adapter translates.
+// Here it is in front of a line protocol: `GET /path` in, a status and the RateLimit headers out.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -18,8 +18,8 @@ const server = createServer((socket) => {
   createInterface(socket).on("line", async (line) => {
     const [method, target] = line.split(" ");
     const peer = socket.remoteAddress;
-    const request = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
-    const handled = await requestHandler.handle(request);
+    const view = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
+    const handled = await requestHandler.enter(view);
     const status = handled.refusal?.status ?? 200;
     socket.write(`${status} ${handled.lines}`);
     await handled.finish({ status }); // Settles what is held, once; nothing here is.

@@ -1,5 +1,5 @@
-// Express: two requests an hour for each caller, as users of express-rate-limit write it, and a token
-// bucket on one route. The server asks itself, and ends.
+// Express: two requests an hour for each caller, with the options of express-rate-limit, and a token bucket on one
+// route. The program sends itself requests, then ends.
 
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,5 +1,5 @@
-// Fastify: two requests an hour for each caller, one route with a limit of its own, and one with none.
-// The server asks itself, and ends.
+// Fastify: two requests an hour for each caller, one route with its own limit, and one without a limit.
+// The program sends itself requests, then ends.
 
 import { fastify } from "fastify";
 import { rateLimit } from "sluice/fastify";

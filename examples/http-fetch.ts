@@ -1,5 +1,5 @@
-// A handler that takes a Request and answers with a Response, as in Next.js, Bun, Deno and workers. It
-// is wrapped once; the runtime calls it as before. Here the runtime is a loop.
+// A handler from Request to Response, as in Next.js, Bun, Deno and workers. It is wrapped once, and the runtime
+// calls it as before. Here the runtime is a loop.
 
 import { fixedWindow } from "sluice";
 import { cloudflarePeer, rateLimit } from "sluice/fetch";

@@ -1,5 +1,5 @@
-// Hono: one line before the routes, here on Node. On Bun, Deno and workers it is the same line; where
-// the platform alone knows the client's address, the option `peer` says in which header it is.
+// Hono: one line before the routes, here on Node.js. On Bun, Deno and workers it is the same line. Where only the
+// platform knows the client's address, the option `peer` names the header that has it.
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// Koa: one line before the routes. What was decided is in `ctx.state.rateLimit`.
+// Koa: one line before the routes. The decision is in `ctx.state.rateLimit`.
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

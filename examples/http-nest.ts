@@ -1,5 +1,5 @@
-// NestJS: a module, a guard for all routes, and decorators for those that differ. An application writes
-// the decorators with @; these examples are compiled without that syntax, so they are called here.
+// NestJS: a module, a guard for all routes, and decorators for routes that differ. An application writes the
+// decorators with @; this example is compiled without that syntax, so it calls them as functions.
 
 import "reflect-metadata";
 import type { AddressInfo } from "node:net";

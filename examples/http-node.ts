@@ -1,4 +1,4 @@
-// A server of `node:http` behind one limit: what an admitted client is told, and what a refused one.
+// A `node:http` server with one limit: the response of an allowed request, and that of a refused one.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// Rules in front of a server: failed logins are counted, the others are not, and `GET /rate_limit` tells
-// a caller how it stands.
+// Rules in front of a server: failed logins are counted, successful ones are not, and `GET /rate_limit` shows a
+// caller what it has left.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// API keys and tiers. A key is hashed as it is read: the same in a header and in the query, and never
-// kept. A function in code knows which plan a customer has.
+// API keys and tiers. A key is hashed when it is read, from a header or from the query, and never stored. A function
+// in code knows which plan a customer has.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

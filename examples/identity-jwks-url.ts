@@ -1,5 +1,5 @@
-// Keys at a URL. The issuer adds a key, and tokens that it signs work without a restart; then the issuer is down,
-// and they go on working.
+// Keys at a URL. When the issuer adds a key, tokens signed with it work without a restart; when the issuer is down,
+// they continue to work.
 
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { createServer } from "node:http";

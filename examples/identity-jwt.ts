@@ -1,5 +1,5 @@
-// Users by a verified token. Two tokens of one user share a limit; a token that somebody made up is not
-// believed, and its sender is counted by address instead.
+// Users by a verified token. Two tokens of one user share a limit. A forged token is not trusted, and its sender is
+// counted by address instead.
 
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
@@ -12,7 +12,7 @@ const secret = "at least 32 bytes, from a secret store";
 const jwt = jwtVerifier({
   secret,
   algorithms: ["HS256"],
-  onRejected: ({ reason }) => console.log(`-- a token was not believed: ${reason}`),
+  onRejected: ({ reason }) => console.log(`-- a token was rejected: ${reason}`),
 });
 const limited = rateLimit({
   limit: fixedWindow({ limit: 2, windowMs: 60_000 }),
@@ -40,7 +40,7 @@ await ask("ann", sign({ sub: "ann", session: 1 }, secret));
 await ask("ann", sign({ sub: "ann", session: 2 }, secret));
 await ask("ann", sign({ sub: "ann", session: 3 }, secret));
 await ask("bob", sign({ sub: "bob" }, secret));
-await ask("somebody as bob", sign({ sub: "bob" }, "a key that he made up"));
+await ask("a forger as bob", sign({ sub: "bob" }, "a key that is not the issuer's"));
 await ask("bob", sign({ sub: "bob" }, secret));
 console.log(`${jwt.stats.verified} verified, ${jwt.stats.remembered} known from before`);
 server.close();
@@ -52,7 +52,7 @@ await limited.close();
 // ann: 200
 // ann: 429
 // bob: 200
-// -- a token was not believed: signature
-// somebody as bob: 200
+// -- a token was rejected: signature
+// a forger as bob: 200
 // bob: 200
 // 4 verified, 1 known from before

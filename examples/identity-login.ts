@@ -1,5 +1,5 @@
-// Logins counted by account: whoever guesses the password of one account is stopped, from however many
-// addresses he asks. The name of the account comes out of the body, which the handler still reads whole.
+// Logins counted by account: guessing the password of one account is stopped, from however many addresses it comes.
+// The account's name is read from the body, which the handler can still read as a whole.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -37,7 +37,7 @@ await login("ANN ", "password"); // The same account, written in another way.
 await login("ann", "letmein");
 await login("bob", "123456");
 const empty = await fetch(url, { method: "POST" });
-console.log(`nobody: ${empty.status}`);
+console.log(`no account: ${empty.status}`);
 server.close();
 server.closeAllConnections();
 await limited.close();
@@ -48,4 +48,4 @@ await limited.close();
 // ANN  with "password": 401
 // ann with "letmein": 429
 // bob with "123456": 401
-// nobody: 403
+// no account: 403

@@ -1,5 +1,5 @@
-// Clients behind a proxy. The server believes X-Forwarded-For from its own proxy only, and of that only
-// what the proxy itself wrote: a client that invents addresses is counted as the one that it is.
+// Clients behind a proxy. The server trusts X-Forwarded-For only from its own proxy, and only the part that the
+// proxy itself wrote: a client that sends invented addresses is still counted by its real one.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

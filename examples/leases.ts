@@ -1,6 +1,6 @@
-// Leases: two processes share a limit through one store and still decide in process. Each takes a
-// block of budget ahead, spends it without asking, and returns what is left. Here the processes
-// are two limiters over one memory store; in production the store is Redis.
+// Leases: two processes share a limit through one store and still decide in process. Each leases budget in advance,
+// spends it without asking the store, and returns what is left. Here the processes are two limiters over one memory
+// store; in production the store is Redis.
 
 import { createLimiter, leased, memoryStore, tokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,5 +1,5 @@
-// How to test your own code: let it take its clock from outside and pass a ManualClock in the
-// test. No test sleeps, and each can stand exactly on the boundary.
+// How to test your own code: pass it a clock, and let the test pass a ManualClock. No test sleeps, and each can
+// test the exact boundary.
 
 import assert from "node:assert/strict";
 import { type Clock, createLimiter, fixedWindow } from "sluice";

@@ -1,4 +1,4 @@
-// What an application of hono-rate-limiter looks like with Sluice: the same options, another import.
+// An application of hono-rate-limiter, moved to Sluice: the same options, another import.
 
 import { Hono } from "hono";
 import { type RateLimitEnv, rateLimiter } from "sluice/hono";

@@ -1,4 +1,4 @@
-// What an application of koa-ratelimit looks like with Sluice: the same options, without `driver` and `db`.
+// An application of koa-ratelimit, moved to Sluice: the same options, without `driver` and `db`.
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// What programs of rate-limiter-flexible look like with Sluice: each of its verbs and combinations.
+// Programs of rate-limiter-flexible, moved to Sluice: each of its verbs and combinations.
 
 import { createLimiter, denyCache, fixedWindow, memoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";

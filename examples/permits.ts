@@ -1,5 +1,5 @@
-// A bound on what is under way at once. A permit is released when the work is done; if its holder
-// dies without releasing it, the place comes back after `permitMs`.
+// A limit on how much work runs at the same time. A permit is released when the work is done; if its holder crashes
+// without releasing it, the permit expires after `permitMs`.
 
 import { concurrency, createLimiter } from "sluice";
 import { ManualClock } from "sluice/testing";

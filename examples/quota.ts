@@ -1,5 +1,5 @@
-// A plan of 1,000 units a month that starts anew on the day the customer pays: the 31st, and in
-// shorter months the last day, at midnight in New York.
+// A plan of 1,000 units a month that renews on the customer's billing day: the 31st, or the last day of shorter
+// months, at midnight in New York.
 
 import { createLimiter, quota } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,5 +1,5 @@
-// One limit for many processes: two limiters, as two servers would make them, share 5 requests a
-// minute through Redis. Each has its own connection; neither can spend what the other has spent.
+// One limit for many processes: two limiters, as two servers would create them, share 5 requests a minute through
+// Redis. Each has its own connection, and neither can spend what the other has spent.
 
 import { Redis } from "ioredis";
 import { createLimiter, tokenBucket } from "sluice";

@@ -1,6 +1,6 @@
-// A cost that is known only afterwards, as with the tokens of a language model: reserve the most
-// it can cost, commit what it did cost, cancel if it failed. Parallel requests can't slip through
-// together, because each holds its reservation from the start.
+// A cost that is known only afterwards, such as the tokens of a language model: reserve the most that a request can
+// cost, commit its real cost, and cancel if it failed. Parallel requests can't exceed the limit together, because
+// each holds its reservation from the start.
 
 import { createLimiter, tokenBucket } from "sluice";
 
@@ -32,14 +32,14 @@ const all = [
   complete("tenant:7", "two"),
   complete("tenant:7", "three"),
 ];
-console.log(`three at once, all waiting: ${left()} left`);
+console.log(`three in parallel, all waiting: ${left()} left`);
 console.log((await Promise.all(all)).join(", "));
 console.log(`after they settled: ${left()} left`);
 await complete("tenant:7", "fail").catch((error: Error) => console.log(error.message));
 console.log(`after the failure: ${left()} left`);
 
 // Prints:
-// three at once, all waiting: 2000 left
+// three in parallel, all waiting: 2000 left
 // ONE, TWO, too busy
 // after they settled: 7600 left
 // the model is down

@@ -1,5 +1,5 @@
-// Why was this request refused? `explain` says which rules match and why, what they count by, how each
-// counter stands and what would happen, and charges nothing.
+// Why was this request refused? `explain` says which rules match and why, what they count by, the state of each
+// counter and what would happen. It charges nothing.
 
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";

@@ -1,5 +1,5 @@
-// Rules in one file, decided together. A login counts for its address and for everybody; if one of the
-// two rules refuses, neither is charged. The decision names the rule that bound.
+// Rules in one file, decided together. A login counts for its address and for all callers; if one of the two rules
+// refuses, neither is charged. The decision names the rule that binds.
 
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";

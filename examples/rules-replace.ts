@@ -1,5 +1,5 @@
-// Rules change while requests come in: a file is watched, a bad one changes nothing, what was used is
-// kept, and a rule that does harm is switched off at once.
+// Rules change while requests arrive: a file is watched, an invalid file changes nothing, what was used carries over,
+// and a rule that does harm is disabled immediately.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

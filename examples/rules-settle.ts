@@ -1,5 +1,5 @@
-// A cost that is known only afterwards: 1,000 tokens of a language model are reserved before the
-// answer, and what it really took is settled when it is there. A permit is held as long.
+// A cost that is known only afterwards: 1,000 tokens of a language model are reserved before the answer, and settled
+// at the real cost after it. A permit is held until then.
 
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
@@ -24,11 +24,11 @@ const left = async () =>
   (await policy.peek(request)).results.map(({ verdict }) => verdict.remaining).join(" tokens, ");
 
 const decision = await policy.admit(request);
-console.log(`under way: ${await left()} more at once`);
+console.log(`running: ${await left()} more in parallel`);
 // Whatever happens to the request, it is finished once.
 await decision.finish({ cost: 2_370 });
-console.log(`settled: ${await left()} more at once`);
+console.log(`settled: ${await left()} more in parallel`);
 
 // Prints:
-// under way: 99000 tokens, 1 more at once
-// settled: 97630 tokens, 2 more at once
+// running: 99000 tokens, 1 more in parallel
+// settled: 97630 tokens, 2 more in parallel

@@ -1,6 +1,5 @@
-// Several limits on one caller, decided as one: 10 a second against bursts, 25 an hour against
-// patience. A request that either limit refuses is charged to neither, and the answer tells the
-// longest wait of those that refuse.
+// Several limits on one caller, decided together: 10 a second against bursts, 25 an hour against sustained use. A
+// request that either limit refuses is charged to neither, and the decision has the longest wait of those that refuse.
 
 import { createLimiter, tokenBucket } from "sluice";
 import { ManualClock } from "sluice/testing";

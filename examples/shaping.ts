@@ -1,5 +1,5 @@
-// A shaper does not refuse a burst, it spreads it: each admitted request is told how long to wait
-// so that all leave at an even pace. Here 20 a second, with at most 3 waiting.
+// A shaper does not refuse a burst but spreads it: each admitted request gets a delay, so that all leave at an even
+// pace. Here 20 a second, with at most 3 waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLimiter, leakyBucket } from "sluice";

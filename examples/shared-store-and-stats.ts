@@ -1,6 +1,6 @@
-// Several limiters in one store, so that there is one bound on memory and one set of figures.
-// Names keep their counters apart. When the store is full it forgets the keys that have used the
-// smallest share of their limit, so a flood of new keys frees nobody who is throttled.
+// Several limiters over one store, so that there is one bound on memory and one set of statistics. Their names keep
+// the counters apart. A full store evicts the keys that have used the smallest share of their limit, so a flood of new
+// keys does not free a caller that is being refused.
 
 import { createLimiter, memoryStore, tokenBucket } from "sluice";
 

@@ -1,6 +1,6 @@
-// What answers when the store does not. Three limiters share one store behind a cable; the cable is
-// cut and mended. Each limiter says what its requests are worth: the search goes on under half of
-// its limit, a login waits, and a status page is let pass.
+// What happens when the store does not answer. Three limiters share one store over a connection that is cut and
+// restored. Each has its own policy: searches continue under half of their limit, logins are refused, and the status
+// page is let through.
 
 import { createLimiter, fixedWindow, memoryStore, resilient, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";

@@ -1,4 +1,4 @@
-// Slows work down to what a limit admits: each call waits for its turn, and gives up if that takes too long.
+// Slows work down to the rate of a limit: each call waits for its turn, and gives up if that takes too long.
 
 import { createLimiter, tokenBucket } from "sluice";
 

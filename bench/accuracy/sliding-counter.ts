@@ -1,7 +1,6 @@
-// How often the sliding window counter decides other than the exact log, on a million requests of
-// callers whose shares follow Zipf's law and who come in bursts. Reported, not judged: two numbers
-// a key can't know when inside the window the requests came. Time is a manual clock's, so the
-// figures are the same in every run.
+// How often the sliding window counter and the exact log decide differently, on a million requests of callers
+// whose shares follow Zipf's law and who send bursts. Reported, not judged: two numbers for a key can't say when
+// in the window the requests came. A manual clock provides the time, so the figures are the same in every run.
 
 import {
   createLimiter,

@@ -1,6 +1,6 @@
-// What a new caller costs when something is full and evicts its oldest entry for it: keys beyond ten times
-// the bound, over those that fill it. Each key is new. With eviction in constant time the ratio is near 1, and above it
-// by the eviction itself. By processor time: on the clock, other load on the machine doubled either side.
+// What a new caller costs when something is full and evicts its oldest entry: keys beyond ten times the bound,
+// over those that fill it. Each key is new. With eviction in constant time the ratio is near 1, and above it by
+// the eviction itself. Measured in processor time: by the clock, other load on the machine doubled either side.
 
 import {
   BoundedMap,

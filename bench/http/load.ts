@@ -1,7 +1,8 @@
-// Servers under load: each in a process of its own, and wrk, which asks as fast as it gets answers, on the same
-// processor. What counts is requests per second of the server's processor time: that is its throughput when it has
-// the processor to itself, and stays so when others are busy on the machine. A load on another processor sleeps
-// between answers, and waking it takes the server 2 to 6 µs for each answer, depending on what else the machine does.
+// Servers under load, each in its own process, with wrk on the same processor; wrk sends a request as soon as it
+// has the answer to the one before. The figure is requests per second of the server's processor time: its
+// throughput while it has the processor to itself, whatever else the machine does. A wrk on another processor
+// would sleep between answers, and waking it takes the server 2 to 6 µs for each answer, depending on what else
+// the machine does.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
-// The process that serves requests for one side of a benchmark: `server.js express/sluice`. It tells
-// its port over the channel to its parent, then its processor time whenever it is asked, and serves until
-// that goes away. Every side answers with the same small body, and no limit is ever reached. Every side imports all
-// limiters, so that what their import alone does to a process (adapters/node/tick-shape.ts) is the same for all.
+// The process that serves requests for one side of a benchmark: `server.js express/sluice`. It sends its port to
+// its parent process, then its processor time whenever the parent asks, and serves until the parent exits. Every
+// side answers with the same small body, and no limit is ever reached. Every side imports all limiters, so that
+// what the import alone does to a process (adapters/node/tick-shape.ts) is the same for all.
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -51,7 +51,7 @@ const sides = {
 /** The name of a side. */
 export type Side = keyof typeof sides;
 
-// Imported for its types it does nothing; forked it has somebody to report to.
+// Only a forked process has a parent to report to; an import for the types does nothing.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on("disconnect", () => process.exit(0));
   process.on("message", () => {

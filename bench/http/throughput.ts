@@ -1,6 +1,6 @@
-// What a limiter costs a server: requests per processor second with it, beside the same server without, in short
-// rounds that take turns. For a framework the figure is the share of throughput lost, over the share
-// that its usual limiter loses in the same run.
+// What a limiter costs a server: requests per processor second with it, over those of the same server without it,
+// in short rounds that take turns. For a framework the figure is the share of throughput that is lost, over the
+// share that its usual limiter loses in the same run.
 
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";

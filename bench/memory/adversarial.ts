@@ -1,5 +1,5 @@
-// A million keys that all collide under the multiplicative hash that unseeded tables use, beside a
-// million random keys of the same length. With a keyed hash there is no difference to be seen.
+// A million keys that all collide under the multiplicative hash of unseeded tables, over a million random keys of
+// the same length. With a keyed hash there is no visible difference.
 
 import { createLimiter } from "sluice";
 import { type Bench, toFinding } from "../bench.js";

@@ -1,6 +1,6 @@
-// Memory for each key with ten million keys live, in a store bounded at ten million. What counts
-// is the larger of what the process grew by and what the store says it set aside: the first can't
-// be talked down, the second can't hide in pages that were never touched.
+// Memory for each key with ten million live keys, in a store with a bound of ten million. The figure is the larger
+// of what the process grew by and what the store reports: the first includes what the store does not report, the
+// second pages that were allocated but never touched.
 
 import {
   createLimiter,

@@ -1,7 +1,6 @@
-// A million keys that were never seen before, as a flood or a crawler sends them. Both sides start
-// each round empty: rate-limiter-flexible has no bound and a timer for each key, so it has to be
-// cleaned up, and Sluice is not spared the first touch of its memory either. Making the limiter and
-// cleaning up are not timed.
+// A million keys that were never seen before, as a flood or a crawler sends them. Both sides start each round
+// empty: rate-limiter-flexible has no bound and a timer for each key, so it needs cleaning up, and Sluice pays for
+// the first use of its memory too. Creating the limiter and cleaning up are not timed.
 
 import { createLimiter } from "sluice";
 import { type Bench, toFinding } from "../bench.js";

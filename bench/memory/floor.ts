@@ -1,6 +1,6 @@
-// Where the time of memory/rlf's loop goes: the same loop, cut off after the key, the hash, the
-// look-up, the clock, and whole. Each step contains the ones before it, so the differences are
-// what each adds. It reaches into the library's internals, which are no promise to anybody.
+// Where the time of memory/rlf's loop goes: the same loop, cut off after the key, the hash, the look-up and the
+// clock, and whole. Each step contains the ones before it, so the differences are what each adds. It uses
+// internals of the library that are not part of its API.
 
 import { createLimiter, systemClock } from "sluice";
 import type { Bench } from "../bench.js";
@@ -112,7 +112,7 @@ function clockStep(hash: Hash, table: Table): Contender {
   return { name: "+ clock", run };
 }
 
-/** The public call, once with a clock that stands still and once as everybody uses it. */
+/** The public call, once with a stopped clock and once with the default one. */
 function wholeSteps(): Contender[] {
   const nowMs = systemClock.now();
   return [

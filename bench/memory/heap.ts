@@ -1,5 +1,5 @@
-// What stays on the heap after ten million decisions on keys that are all known: a limiter that
-// makes no lasting garbage leaves nothing behind for the collector to look at.
+// What stays on the heap after ten million decisions on known keys: a limiter that leaves no lasting garbage gives
+// the collector nothing to trace.
 
 import { createLimiter } from "sluice";
 import type { Bench } from "../bench.js";

@@ -1,7 +1,7 @@
-// The longest pause on the way to ten million live keys and while callers come and go among them,
-// over the same on a Map of objects. A pause is the longest gap between two operations of a tight
-// loop that reads the clock after each: the collector, a table that grows, whatever else stops the
-// caller. Each life has its own process: in one heap the Map's collections would stop Sluice too.
+// The longest pause on the way to ten million live keys, and while callers come and go among them, over the same
+// on a Map of objects. A pause is the longest gap between two operations of a tight loop that reads the clock
+// after each, whatever caused it: the garbage collector, a growing table or anything else. Each side has its own
+// process: in one heap, collections for the Map would stop Sluice too.
 
 import { PerformanceObserver, performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
@@ -91,7 +91,7 @@ function longestGapMs(operations: number, operate: (i: number) => void): number 
   return longestMs;
 }
 
-/** Watches the collector from now on; the function returned tells its longest stop. */
+/** Watches the collector from now on; the returned function returns its longest pause. */
 function watchCollections(): () => Promise<number> {
   let longestMs = 0;
   const observer = new PerformanceObserver((list) => {

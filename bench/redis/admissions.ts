@@ -1,5 +1,5 @@
-// What the times of admissions say of a token bucket's promise: no interval has more than its
-// capacity and what its rate brings meanwhile.
+// Whether the times of admissions keep the promise of a token bucket: no interval has more of them than the
+// capacity plus what the rate refills in it.
 
 /**
  * The most units that any interval had above capacity + rate × its length; 0 if none had.

@@ -1,5 +1,5 @@
-// Memory of Redis for each key, with a million keys live: what the server allocated more than before
-// the first of them, its tables of keys and of expiries included. Each side has its own server.
+// Memory of Redis for each of a million live keys: what the server allocated since before the first of them,
+// including its tables of keys and of expiries. Each side has its own server.
 
 import { setTimeout } from "node:timers/promises";
 import { createLimiter, tokenBucket } from "sluice";
@@ -55,7 +55,7 @@ export const bytes: Bench<Footprint> = {
 
 async function weigh(redis: RedisProcess, side: string): Promise<Footprint> {
   const ask = await (sides[side] as (redis: RedisProcess) => Promise<Ask>)(redis);
-  // Scripts and connections are no part of a key.
+  // Scripts and connections don't count as memory of a key.
   await ask("warm-up");
   const bytesBefore = await readUsedBytes(redis);
   let id = FIRST_ID;

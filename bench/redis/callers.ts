@@ -1,6 +1,6 @@
-// Traffic: so many callers at a time, each of which waits for its answer before it asks again. What
-// is answered at once leaves the callers in their turn of the event loop, so such traffic comes in
-// turns: every caller asks once, then the network has its say.
+// Traffic: a number of callers at a time, each of which waits for its answer before it asks again. Callers that
+// are answered immediately stay in the same turn of the event loop, so such traffic comes in turns: every caller
+// asks once, then the network gets its turn.
 
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Decision, Limiter } from "sluice";
@@ -26,7 +26,7 @@ export async function runCallers(
 }
 
 /**
- * Callers of a limiter that mostly answers at once: in each turn of the event loop all of them ask,
+ * Callers of a limiter that mostly answers immediately: in each turn of the event loop all of them ask,
  * and those that have to wait are waited for. Returns how many were admitted.
  */
 export async function runTurns(
@@ -60,7 +60,7 @@ export async function runPaced(
   return admitted;
 }
 
-/** Asks so many times at once; a number if no answer had to be waited for. */
+/** Asks that many times in one turn. Returns a number if every answer was immediate. */
 function askAll(
   limiter: Limiter | Limiter<false>,
   count: number,

@@ -1,5 +1,5 @@
-// The contenders over Redis: Sluice through its public verbs, and rate-limiter-flexible as its
-// documentation has it. Each has a connection of its own to the same server.
+// The contenders over Redis: Sluice through its public verbs, and rate-limiter-flexible as its documentation shows
+// it. Each has its own connection to the same server.
 
 import type { Redis } from "ioredis";
 import { RateLimiterRedis } from "rate-limiter-flexible";
@@ -59,7 +59,7 @@ export async function flexibleConsumes(redis: RedisProcess, keys: number): Promi
   return toContender(name, keys, (key) => consume(limiter, key));
 }
 
-/** Of a Sluice limiter over Redis; an error if somebody else than Redis answered. */
+/** Of a Sluice limiter over Redis; an error if anything but Redis answered. */
 export async function checkStrictly(limiter: Limiter<false>, key: string): Promise<boolean> {
   const { allowed, source } = await limiter.check(key);
   if (source !== "store") throw new Error(`answered by ${source}: not a figure of Redis`);

@@ -1,5 +1,5 @@
-// What a strict decision costs the server: processor time of Redis, over what one of
-// rate-limiter-flexible costs it. Redis decides on one core, so this is what a server can carry.
+// What a strict decision costs the server: processor time of Redis, over what a decision of rate-limiter-flexible
+// costs it. Redis decides on one core, so this determines how many decisions a server can make.
 
 import type { RedisProcess } from "sluice-test-servers";
 import type { Bench, Finding } from "../bench.js";

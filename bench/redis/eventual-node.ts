@@ -1,5 +1,5 @@
-// One of the processes that share a limit in redis/eventual: sends its share of the traffic evenly and
-// tells when what was admitted. It has its own clock, its own store and its own connection.
+// One of the processes that share a limit in redis/eventual. It sends its share of the traffic evenly, and reports
+// what was admitted and when. It has its own clock, store and connection.
 
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { createLimiter, type EventualStats, eventual, fixedWindow, tokenBucket }
 import { redisStore } from "sluice/redis";
 import { connect } from "./server.js";
 
-/** What a process is told. Times are Unix milliseconds: all are on one machine. */
+/** What the parent sends to a process. Times are Unix milliseconds: all are on one machine. */
 export interface Orders {
   readonly host: string;
   readonly port: number;
@@ -20,7 +20,7 @@ export interface Orders {
   readonly askedPerSec: number;
 }
 
-/** What it tells. */
+/** What it reports. */
 export interface NodeReport {
   readonly asked: number;
   readonly admittedAtMs: readonly number[];
@@ -30,7 +30,7 @@ export interface NodeReport {
 
 const TICK_MS = 1;
 
-// Imported for its types it does nothing; forked it has somebody to report to.
+// Only a forked process has a parent to report to; an import for the types does nothing.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   const [orders] = (await once(process, "message")) as [Orders];
   const report = await obey(orders);

@@ -1,5 +1,5 @@
-// A flood of a key that has nothing left, through the deny cache: how much of it Redis sees. It comes
-// as fast as the process can refuse, from 100 callers at a time.
+// A flood of requests for an exhausted key, through the deny cache: how many of them reach Redis. It comes as fast
+// as the process can refuse, from 100 callers at a time.
 
 import { createLimiter, denyCache, resilient, tokenBucket } from "sluice";
 import { redisStore } from "sluice/redis";

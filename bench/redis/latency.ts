@@ -1,5 +1,5 @@
-// How long one caller waits who asks alone: the slowest of a hundred strict decisions over the slowest
-// of a hundred bare PINGs, in turns on the same connection. There is nobody to share a call with.
+// How long a single caller waits: the slowest of a hundred strict decisions, over the slowest of a hundred bare
+// PINGs, in turns on the same connection. There are no other callers to share a call with.
 
 import { createLimiter } from "sluice";
 import { redisStore } from "sluice/redis";
@@ -73,7 +73,7 @@ async function waitInTurns(
   };
   const sides = Object.keys(us) as (keyof Report)[];
   for (let i = 0; i < OPERATIONS; i++) {
-    // Nobody always comes after the same one.
+    // The order changes, so that none always comes after the same one.
     for (let turn = 0; turn < sides.length; turn++) {
       const side = sides[(i + turn) % sides.length] as keyof Report;
       const startMs = performance.now();

@@ -1,5 +1,5 @@
-// How often leases ask Redis: commands for each 1,000 decisions on one busy key, as fast as a process
-// decides, and at a pace that a busy service has.
+// How often leases ask Redis: commands for each 1,000 decisions on one busy key, as fast as a process decides, and
+// at the pace of a busy service.
 
 import { createLimiter, type Limiter } from "sluice";
 import type { Bench, Finding } from "../bench.js";

@@ -1,5 +1,5 @@
-// Leases: how near a limit that all servers share comes to one in process, on keys that are busy.
-// Nothing is refused: what is measured is the spending of budget and its supply.
+// Leases: how close a limit that all servers share comes to one in process, on busy keys. Nothing is refused: it
+// measures how budget is spent and supplied.
 
 import {
   createLimiter,

@@ -1,5 +1,5 @@
-// The Redis server of a benchmark: its own process on a free port, clients of it, and what it says
-// of itself. What a benchmark reads is read over another connection than what it measures.
+// The Redis server of a benchmark: its own process on a free port, clients of it, and its statistics. They are
+// read over another connection than the one that is measured.
 
 import { once } from "node:events";
 import { Redis } from "ioredis";
@@ -7,7 +7,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 
 /** How many commands a server has carried out. */
 export interface CommandCount {
-  /** Calls of scripts: all that a Sluice store sends to decide, lease or give back. */
+  /** Calls of scripts: all that a Sluice store sends to decide, lease or refund. */
   readonly scripts: number;
   /** The same and whatever scripts called inside. INFO, which the benchmark itself asks, is out. */
   readonly all: number;

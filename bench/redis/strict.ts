@@ -1,5 +1,5 @@
-// Strict decisions a second: every one is made by Redis. Beside rate-limiter-flexible, and three
-// limits on each request beside one.
+// Strict decisions a second, each made by Redis: over rate-limiter-flexible, and with three limits on each request
+// over one.
 
 import { fixedWindow, slidingWindowCounter } from "sluice";
 import type { RedisProcess } from "sluice-test-servers";

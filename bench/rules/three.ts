@@ -1,6 +1,6 @@
-// What rules cost beside the limiters that one would write by hand: a request under three rules in
-// memory, over `check` of three limiters with the same keys and limits. The policy also finds the
-// rules by path, makes the keys and decides all or nothing; the limiters do none of it.
+// What rules cost over limiters that are written by hand: a request under three rules in memory, over `check` of
+// three limiters with the same keys and limits. The policy also finds the rules by path, builds the keys and
+// decides all or nothing; the limiters do none of this.
 
 import { createLimiter, fixedWindow, memoryStore } from "sluice";
 import { createPolicy, type PolicyDecision, parseRules } from "sluice/rules";

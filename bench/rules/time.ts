@@ -1,4 +1,4 @@
-// Comparisons of speed told as time: how many times as long the subject takes.
+// Comparisons of speed, expressed as time: how many times as long the subject takes.
 
 import { type Finding, toFinding } from "../bench.js";
 import type { Comparison } from "../harness.js";

@@ -1,4 +1,4 @@
-// What a batch gains: decisions in calls of a hundred beside calls of one.
+// What a batch gains: decisions in calls of a hundred, over decisions in calls of one.
 
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { type Rates, takeTurns } from "./decision-load.js";

@@ -1,4 +1,4 @@
-// What a decision over HTTP costs beside an answer that says nothing.
+// What a decision over HTTP costs, over a server that answers every request with the same body.
 
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { type Rates, takeTurns } from "./decision-load.js";

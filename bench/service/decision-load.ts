@@ -1,6 +1,6 @@
-// Sides of the decision benchmarks under load: each in a process of its own on one processor, and wrk on another.
-// What counts is requests per second of the server's processor time: that is its throughput when it has the
-// processor to itself, and stays so when others are busy on the machine.
+// The sides of the decision benchmarks under load: each in its own process on one processor, and wrk on another.
+// The figure is requests per second of the server's processor time: its throughput while it has the processor to
+// itself, whatever else the machine does.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
-// The process of one side: `decision-server.js decision`. It tells its port over the channel to its parent, then
-// its processor time whenever it is asked, and serves until that goes away. The decision API is the service as it
-// is served, with one rule in memory; beside it stands the smallest server that node:http can be.
+// The process of one side: `decision-server.js decision`. It sends its port to its parent process, then its
+// processor time whenever the parent asks, and serves until the parent exits. The decision API is the service as
+// users run it, with one rule in memory; the reference is the smallest possible node:http server.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ const sides = {
 /** The name of a side. */
 export type DecisionSide = keyof typeof sides;
 
-// Imported for its types it does nothing; forked it has somebody to report to.
+// Only a forked process has a parent to report to; an import for the types does nothing.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on("disconnect", () => process.exit(0));
   process.on("message", () => {

@@ -1,5 +1,5 @@
-// The process that asks: `envoy-load.js PORT,… ADDRESSES`. When its parent sends it a number, it makes that many calls, a
-// fixed number of them at a time on each connection, and reports when all were answered.
+// The process that sends calls: `envoy-load.js PORT,… ADDRESSES`. When its parent sends it a number, it makes that
+// many calls, a fixed number at a time on each connection, and reports when all of them were answered.
 
 import { once } from "node:events";
 import { connect } from "node:http2";

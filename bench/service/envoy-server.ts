@@ -1,7 +1,7 @@
-// The process that answers gRPC calls for one side of `service/envoy`: `envoy-server.js sluice`. It tells its port
-// over the channel to its parent, then its processor time whenever it is asked, and serves until that goes away.
-// The reference returns each message as it came, with nothing read and nothing decided; Sluice runs as it is
-// served, with a limit that is never reached.
+// The process that answers gRPC calls for one side of `service/envoy`: `envoy-server.js sluice`. It sends its port
+// to its parent process, then its processor time whenever the parent asks, and serves until the parent exits. The
+// reference returns each message as it came, without reading it or deciding anything. Sluice runs as users run it,
+// with a limit that is never reached.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const sides = {
 /** The name of a side. */
 export type EnvoySide = keyof typeof sides;
 
-// Imported for its types it does nothing; forked it has somebody to report to.
+// Only a forked process has a parent to report to; an import for the types does nothing.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on("disconnect", () => process.exit(0));
   process.on("message", () => {

@@ -1,5 +1,5 @@
-// What a decision costs over gRPC: calls for each second of the server's processor time, beside a server of the same
-// library that returns every message as it came. Short rounds take turns, each with processes of its own.
+// What a decision over gRPC costs: calls per second of the server's processor time, over a server of @grpc/grpc-js
+// that returns every message as it came. Short rounds take turns, each with new processes.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -94,7 +94,7 @@ export async function tell(child: ChildProcess, message?: string | number): Prom
   });
   if (message !== undefined) child.send(message);
   const [number] = (await Promise.race([answer, failure])) as [number];
-  // The process ends one day, and then nobody waits for it.
+  // The child exits later, when nothing awaits this promise any more.
   failure.catch(() => {});
   answered.abort();
   return number;

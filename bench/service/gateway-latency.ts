@@ -1,5 +1,6 @@
-// What the gateway adds to the time of a request at a tenth of the rate that it can carry: the slowest of a hundred
-// through it, less the slowest of a hundred that go straight to the upstream, asked at the same pace in turns.
+// What the gateway adds to the time of a request at a tenth of the rate that it can carry: the slowest of a
+// hundred requests through it, minus the slowest of a hundred straight to the upstream, sent at the same pace in
+// turns.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// What the gateway carries: requests per second of its processor time beside a proxy of Node's own parts, beside
-// nginx with limit_req, and refusals beside requests that go through; and how large a refusal is.
+// How much the gateway carries: requests per second of its processor time, over a proxy of Node's own parts and
+// over nginx with limit_req; refusals over requests that pass; and the size of a refusal.
 
 import { connect } from "node:net";
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";

@@ -1,6 +1,6 @@
-// One HTTP/2 connection that makes gRPC calls from frames which were encoded beforehand, a fixed number of calls at a
-// time. `node:http2` as a client takes more processor time for a call than the servers do: these would then be idle half
-// of the time and wake up for a few calls each, and what is measured would be the waking.
+// An HTTP/2 connection that makes gRPC calls from frames that were encoded in advance, a fixed number of calls at
+// a time. `node:http2` as a client takes more processor time for a call than the servers do. They would be idle
+// half of the time and wake up for a few calls each, and the benchmark would measure the waking.
 
 import { connect, type Socket } from "node:net";
 

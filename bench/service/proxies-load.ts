@@ -1,6 +1,6 @@
-// Proxies under load: the one that is measured has a processor to itself, and wrk and the upstream share the other.
-// What counts is requests per second of the proxy's processor time: that is its throughput when it has the
-// processor to itself, and stays so when others are busy on the machine.
+// Proxies under load: the one that is measured has a processor to itself, and wrk and the upstream share the
+// other. The figure is requests per second of the proxy's processor time: its throughput while it has the
+// processor to itself, whatever else the machine does.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import type { ProxySide } from "./proxies.js";
 
 /** The processor of what is measured. */
 export const PROXY_CPU = "0";
-/** Of whoever asks. */
+/** Of the load. */
 export const LOAD_CPU = "1";
 const CONNECTIONS = 64;
 /** In which the system counts processor time. */
@@ -44,7 +44,7 @@ export interface RunningProxy {
 /** A contender: nginx, or a side of our own process. */
 export type ProxyName = ProxySide | "nginx";
 
-/** Proxies, and what they stand in front of. */
+/** Proxies and their upstream. */
 export interface RunningProxies {
   readonly proxies: readonly RunningProxy[];
   readonly upstream: RunningProxy;

@@ -1,6 +1,7 @@
-// The process that asks at a pace: `proxies-pace.js PORT`. Told a rate and a number of seconds over the channel to
-// its parent, it sends that many requests a second, whether or not earlier ones were answered, and tells how long
-// the slowest of a hundred and of a thousand took, in milliseconds. wrk asks only as fast as it is answered.
+// The process that sends requests at a fixed rate: `proxies-pace.js PORT`. Its parent sends it a rate and a number
+// of seconds. It sends that many requests a second, whether or not earlier ones were answered, and reports the
+// slowest of a hundred and of a thousand, in milliseconds. wrk can't do this: it sends only as fast as it gets
+// answers.
 
 import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";

@@ -1,6 +1,6 @@
-// The process of one proxy, or of what stands behind it: `proxies.js gateway 12345`. It tells its port over the
-// channel to its parent and serves until that goes away. The gateway is the service as it is served, with one rule
-// in memory; its peer is a proxy as Node's documentation has it, with connections kept alive and no limits.
+// The process of one proxy, or of the upstream behind it: `proxies.js gateway 12345`. It sends its port to its
+// parent process and serves until the parent exits. The gateway is the service as users run it, with one rule in
+// memory; the reference is a proxy as in Node's documentation, with keep-alive connections and without limits.
 
 import { Agent, createServer, request as openRequest } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Server } from "node:net";
@@ -62,13 +62,13 @@ const sides = {
 /** The name of a side. */
 export type ProxySide = keyof typeof sides;
 
-// Imported for its types it does nothing; forked it has somebody to report to.
+// Only a forked process has a parent to report to; an import for the types does nothing.
 if (process.send !== undefined && process.argv[1] === import.meta.filename) {
   process.on("disconnect", () => process.exit(0));
   process.send(await sides[process.argv[2] as ProxySide](Number(process.argv[3])));
 }
 
-/** Answers every head with the same text; there are no bodies. */
+/** Answers every request head with the same bytes; requests have no bodies. */
 function answerAtOnce(socket: import("node:net").Socket): void {
   let begun = "";
   socket.setEncoding("latin1");

@@ -33,7 +33,7 @@ export interface Served {
   readonly limit: number;
   /** Where the gateway leads. */
   readonly upstreamPort?: number;
-  /** A file of rules, as text, instead of one rule with the limit. */
+  /** The content of a rule file, instead of one rule with the limit. */
   readonly rules?: string;
 }
 

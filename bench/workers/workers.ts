@@ -1,7 +1,8 @@
-// What several processes cost: decisions for each second of processor time of a primary and two workers together, over
-// those of one process that does the same alone. Below 1 is the price of using a second core. All of a side runs on one
-// processor, where any two busy processes evict each other's code and data from its caches. What that costs shows
-// beside the figure that is judged: the same workers over two processes that share nothing, each with half of the load.
+// What several processes cost: decisions per second of processor time of a primary and two workers together, over
+// those of one process that does the same alone. Below 1 is the price of using a second core. All of a side runs
+// on one processor, where busy processes evict each other's code and data from its caches. To show what that
+// costs, a second figure, which is not judged, compares the workers with two processes that share nothing and have
+// half the load each.
 
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
