@@ -153,8 +153,8 @@ function permits(): Scene {
     row: bars("held", outcome.held, ink.later),
     remark: `${Math.max(...outcome.held)} was the most at the same time`,
     reading: [
-      "Counts requests that are running, not those that arrive. Each holds its permit for",
-      "1 s; one in twelve never releases it, and that permit expires after 4 s.",
+      "Counts requests that are running, not those that arrive. Each holds a permit",
+      "for 1 s; one in twelve never releases it, and that permit expires after 4 s.",
     ],
   };
 }
