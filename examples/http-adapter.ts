@@ -18,8 +18,8 @@ const server = createServer((socket) => {
   createInterface(socket).on("line", async (line) => {
     const [method, target] = line.split(" ");
     const peer = socket.remoteAddress;
-    const view = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
-    const handled = await requestHandler.enter(view);
+    const request = { method, target, headers: {}, peer, raw: line, readBody: () => undefined };
+    const handled = await requestHandler.handle(request);
     const status = handled.refusal?.status ?? 200;
     socket.write(`${status} ${handled.lines}`);
     await handled.finish({ status }); // Settles what is held, once; nothing here is.
