@@ -248,10 +248,12 @@ describe("files that are named", () => {
   it("of keys have to be there", () => {
     const text = `${goodFile}identity: { jwt: { jwksFile: no.json, algorithms: [RS256] } }\n`;
     expect(read(text)).toEqual([
-      expect.stringMatching(/^sluice.yaml:7: identity.jwt can't be used: jwksFile .*ENOENT/),
+      expect.stringMatching(
+        /^sluice.yaml:7: identity.jwt.jwksFile ".*no.json" was not found; correct the path, which is relative to/,
+      ),
     ]);
     expect(read(text.replace("jwksFile", "keyFile"))).toEqual([
-      expect.stringMatching(/^sluice.yaml:7: identity.jwt can't be used: ENOENT/),
+      expect.stringMatching(/^sluice.yaml:7: identity.jwt.keyFile ".*no.json" was not found/),
     ]);
   });
 

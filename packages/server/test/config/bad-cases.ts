@@ -247,7 +247,7 @@ const added: readonly Case[] = [
   [
     "a field that nobody is trusted with",
     "identity: { user: { header: x-user } }",
-    "sluice.yaml:7: identity.user.header would never be believed: identity.trustedProxies is empty; name the proxies, or set trust: anyone",
+    "sluice.yaml:7: identity.user.header would never be trusted: identity.trustedProxies is empty; name the proxies, or set trust: anyone",
   ],
   [
     "a range that is none",

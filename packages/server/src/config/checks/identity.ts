@@ -1,4 +1,4 @@
-// What the fields of identity have to say together.
+// Checks the fields of identity against each other.
 
 import type { FileValues } from "../description/file.js";
 import type { Path, Problems } from "../problems.js";
@@ -33,7 +33,7 @@ function checkSource(
     problems.add([...path, "trust"], "goes with header");
   } else if (header !== undefined && trust !== "anyone" && trustedProxies.length === 0) {
     const remedy = "identity.trustedProxies is empty; name the proxies, or set trust: anyone";
-    problems.add([...path, "header"], `would never be believed: ${remedy}`);
+    problems.add([...path, "header"], `would never be trusted: ${remedy}`);
   }
 }
 

@@ -1,5 +1,5 @@
-// Rules, identity and responses together, tried as the listeners will take them: a rule that a listener can't keep,
-// a range of addresses that is none, a file of keys that holds none.
+// Checks rules, identity and responses together, as the listeners will use them. It finds rules that a listener
+// can't enforce, invalid address ranges and key files without keys.
 
 import { memoryStore, SluiceError } from "sluice";
 import { createRequestHandler, type IdentityOptions } from "sluice/http";
@@ -9,6 +9,7 @@ import type { ConfigProblem } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
 import { type ResolvePath, toResponses } from "../to-config.js";
 import { toIdentityOptions } from "../to-identity.js";
+import { readNamed } from "./files.js";
 import { addRuleProblems } from "./rules.js";
 
 /** Checks rules with the listeners that are to open. */
@@ -32,7 +33,7 @@ function placeOf(
   return index < 0 ? undefined : problems.placeOf(["rules", "rules", index]);
 }
 
-/** Identity as listeners take it; undefined, with problems told, if they would not. */
+/** The identity options of the listeners; undefined, with problems added, if they are invalid. */
 export function readIdentity(
   sections: ConfigSections,
   at: ResolvePath,
@@ -40,6 +41,7 @@ export function readIdentity(
   const { values } = sections;
   if (!sections.isGood("identity", "responses")) return undefined;
   const { identity, responses } = values as FileValues;
+  if (!checkKeyFiles(sections, identity, at)) return undefined;
   let policy: Policy | undefined;
   try {
     const options = toIdentityOptions(identity, at);
@@ -47,15 +49,33 @@ export function readIdentity(
     createRequestHandler(policy, { identity: options, ...toResponses(responses) });
     return options;
   } catch (error) {
-    tellIdentity(sections, error);
+    addIdentityProblem(sections, error);
     return undefined;
   } finally {
     if (policy !== undefined) closeSoon(policy);
   }
 }
 
-/** The library says which option it was; files say that they are keys. */
-function tellIdentity({ problems, conceal }: ConfigSections, error: unknown): void {
+/** Whether the files with keys of tokens can be read; problems are added if not. */
+function checkKeyFiles(
+  { problems }: ConfigSections,
+  { jwt }: FileValues["identity"],
+  at: ResolvePath,
+): boolean {
+  const isReadable = (["keyFile", "jwksFile"] as const).map((field) => {
+    const file = jwt?.[field];
+    return (
+      file === undefined ||
+      readNamed(["identity", "jwt", field], at(file), problems, WRONG_PATH) !== undefined
+    );
+  });
+  return isReadable.every(Boolean);
+}
+
+const WRONG_PATH = "correct the path, which is relative to the folder of the configuration";
+
+/** The library names the option; errors of files are about the keys. */
+function addIdentityProblem({ problems, conceal }: ConfigSections, error: unknown): void {
   const isOfLibrary = error instanceof SluiceError;
   const { message, code } = error as NodeJS.ErrnoException;
   if (!isOfLibrary && code === undefined) throw error;
@@ -72,7 +92,7 @@ function makePolicy(options: { rules: object; seesResponses: boolean }): Policy 
   return createPolicy({ ...options, store: memoryStore(TINY) });
 }
 
-/** It decided nothing and leased nothing, so that nobody has to wait for its end. */
+/** It decided nothing and leased nothing, so there is no need to wait for its end. */
 function closeSoon(policy: Policy): void {
   policy.close().catch(() => {});
 }
