@@ -40,7 +40,7 @@ interface Run {
   readonly excessMax: number;
   /** What `overshootMax` declares. */
   readonly declaredMax: number;
-  readonly exchanges: number;
+  readonly syncs: number;
   readonly failures: number;
 }
 
@@ -99,7 +99,7 @@ function judge({ algorithm, startAtMs }: Orders, reports: readonly NodeReport[])
     steadyShare: steady / unitsIn(RUN_MS - BURST_MS),
     excessMax: excessOf(atMs, { capacity: LIMIT_PER_SEC, perSec: LIMIT_PER_SEC }),
     declaredMax: Math.max(...reports.map(({ overshootMax }) => overshootMax)),
-    exchanges: sum(({ stats }) => stats.exchanges),
+    syncs: sum(({ stats }) => stats.syncs),
     failures: sum(({ stats }) => stats.failures),
   };
 }
@@ -128,11 +128,11 @@ function describe(runs: readonly Run[]): string {
   const [admitted, asked] = [middle((run) => run.admitted), middle((run) => run.asked)];
   const excess = Math.round(Math.max(...runs.map(({ excessMax }) => excessMax)));
   const declared = Math.round(middle(({ declaredMax }) => declaredMax));
-  const [exchanges, failures] = [middle((run) => run.exchanges), middle((run) => run.failures)];
+  const [syncs, failures] = [middle((run) => run.syncs), middle((run) => run.failures)];
   return [
     `whole run ${whole}, from second ${BURST_MS / 1000} on ${steady}`,
     `admitted ${admitted} of ${asked}`,
     `worst interval ${excess} above ${LIMIT_PER_SEC} + rate × time, ${declared} declared`,
-    `${exchanges} exchanges, ${failures} failed`,
+    `${syncs} syncs, ${failures} failed`,
   ].join("; ");
 }

@@ -18,8 +18,8 @@ import type {
 /** A call on its way. Each of its functions may be called once. */
 export interface Call {
   readonly verb: "decide" | "decideOne" | "settle";
-  /** Whether it asks for a block: its reply may come later than its execution. */
-  readonly isBlock: boolean;
+  /** Whether it asks for a lease: its reply may come later than its execution. */
+  readonly isLease: boolean;
   /** Executes it now and returns the reply, to be sent now or later. */
   execute(): () => void;
   /** It fails: before it was executed, or after `execute`, with its reply. */
@@ -45,8 +45,8 @@ export class Wire extends ForwardingStore {
   }
 
   override decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
-    const isBlock = options.hold === true;
-    return this.#send("decide", isBlock, () => {
+    const isLease = options.hold === true;
+    return this.#send("decide", isLease, () => {
       const nowMs = this.#clock.now();
       const timed = charges.map((charge) => ({ ...charge, nowMs }));
       const outcome = this.inner.decide(timed, { ...options, blockNowMs: nowMs }) as Outcome;
@@ -77,13 +77,13 @@ export class Wire extends ForwardingStore {
     for (const call of this.calls.splice(0)) call.execute()();
   }
 
-  #send<T>(verb: Call["verb"], isBlock: boolean, run: () => MaybePromise<T>): Promise<T> {
+  #send<T>(verb: Call["verb"], isLease: boolean, run: () => MaybePromise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const execute = () => {
         const reply = run();
         return () => resolve(reply);
       };
-      this.calls.push({ verb, isBlock, execute, fail: () => reject(new Error("cut")) });
+      this.calls.push({ verb, isLease, execute, fail: () => reject(new Error("cut")) });
     });
   }
 }

@@ -120,9 +120,9 @@ export const METRICS = {
     [],
     "max",
   ),
-  exchanges: counter(
-    "rate_limiter_exchanges_total",
-    "Exchanges of counts under eventual consistency, by whether they worked.",
+  syncs: counter(
+    "rate_limiter_syncs_total",
+    "Syncs of counts under eventual consistency, by whether they worked.",
     ["outcome"],
   ),
   denyCacheHits: counter(

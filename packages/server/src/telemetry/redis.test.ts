@@ -19,7 +19,7 @@ const facts = { method: "GET", path: "/", ip: "203.0.113.10", user: "ann", tenan
 /** Decisions until a store that is gone has been noticed; five failures in a row do it. */
 const ATTEMPTS_MAX = 200;
 
-it("a Redis that works and then is gone shows in the metrics, and so do leases and exchanges", async () => {
+it("a Redis that works and then is gone shows in the metrics, and so do leases and syncs", async () => {
   const redis = await startRedis();
   const client = new Redis({ port: redis.port, host: "127.0.0.1", lazyConnect: true });
   client.on("error", () => {});

@@ -142,11 +142,11 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
     if (eventual.length === 0) return;
     yield of(Math.max(...eventual.map(({ overshootUnitsMax }) => overshootUnitsMax)));
   },
-  *exchanges({ stats }) {
+  *syncs({ stats }) {
     const { eventual } = stats.read();
     if (eventual.length === 0) return;
     const failed = add(eventual, ({ failures }) => failures);
-    yield of(add(eventual, ({ exchanges }) => exchanges) - failed, { outcome: "ok" });
+    yield of(add(eventual, ({ syncs }) => syncs) - failed, { outcome: "ok" });
     yield of(failed, { outcome: "failed" });
   },
   denyCacheHits: sum("denyCache", ({ hits }) => hits),

@@ -44,8 +44,8 @@ class StoreLimiter implements Limiter<false> {
   readonly #clock: Clock;
   readonly #releaseName: () => void;
   readonly #hasPermits: boolean;
-  /** The short way through the store, if this limiter can take it. */
-  readonly #only: ShortWay | undefined;
+  /** The direct path through the store, for a limiter with one limit. */
+  readonly #only: SingleLimitPath | undefined;
   #waitingLines: WaitingLines | undefined;
   #isClosed = false;
 
@@ -57,7 +57,7 @@ class StoreLimiter implements Limiter<false> {
     this.#clock = setup.clock;
     this.#releaseName = setup.releaseName;
     this.#hasPermits = setup.counters.some(isConcurrency);
-    this.#only = this.#hasPermits ? undefined : toShortWay(setup);
+    this.#only = this.#hasPermits ? undefined : toSingleLimitPath(setup);
     for (const { limit } of setup.counters) setup.store.prepare?.(limit);
   }
 
@@ -239,16 +239,16 @@ interface Moment {
   readonly clockNowMs: number;
 }
 
-interface ShortWay {
+interface SingleLimitPath {
   readonly counter: Counter;
   readonly isQuota: boolean;
   readonly nowMs: () => number;
   readonly store: Store & Required<Pick<Store, "decideOne">>;
 }
 
-function toShortWay({ counters, store, clock }: LimiterSetup): ShortWay | undefined {
+function toSingleLimitPath({ counters, store, clock }: LimiterSetup): SingleLimitPath | undefined {
   const [counter] = counters;
-  const hasIt = (candidate: Store): candidate is ShortWay["store"] =>
+  const hasIt = (candidate: Store): candidate is SingleLimitPath["store"] =>
     candidate.decideOne !== undefined;
   if (counters.length > 1 || !hasIt(store)) return undefined;
   return { counter, isQuota: isQuota(counter), nowMs: toDecisionClock(clock), store };
@@ -267,7 +267,7 @@ function isConcurrency(counter: Counter): boolean {
   return counter.limit.algorithm === "concurrency";
 }
 
-/** Whether a request says what the short way has no place for. */
+/** Whether a request says what the path for a single limit does not take. */
 function saysMore(options: RequestOptions | undefined): boolean {
   return options?.requestId !== undefined || options?.caller !== undefined;
 }

@@ -71,10 +71,10 @@ export class Lanes {
   }
 
   get stats(): PolicyStats {
-    const exchange = this.#stores.get("eventual");
+    const eventual = this.#stores.get("eventual");
     return {
       leased: this.#leases?.stats,
-      eventual: exchange instanceof EventualStore ? exchange.stats : undefined,
+      eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
       denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
     };
   }
@@ -136,7 +136,7 @@ export class Lanes {
     return cache;
   }
 
-  /** Returns what is leased and exchanges what is counted. The store itself is its owner's to close. */
+  /** Returns what is leased and syncs what is counted. The store itself is its owner's to close. */
   async close(): Promise<void> {
     if (!this.#isShared) return;
     await Promise.all([...this.#stores.values()].map((store) => store.close()));

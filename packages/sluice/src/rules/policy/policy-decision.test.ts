@@ -42,7 +42,7 @@ describe("the charges of a decision", () => {
 });
 
 describe("the figures of a policy", () => {
-  it("tell what leases, exchanges and known refusals did over a shared store", async () => {
+  it("tell what leases, syncs and known refusals did over a shared store", async () => {
     const limit = { fixedWindow: { limit: 1_000, windowMs: 60_000 } };
     const consistencies = ["strict", "leased", "eventual"];
     const rules = consistencies.map((consistency) => ({ id: consistency, consistency, limit }));

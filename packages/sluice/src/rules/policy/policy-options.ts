@@ -43,7 +43,7 @@ export interface PolicyOptions {
   seesResponses?: boolean;
   /** How rules with `consistency: leased` take budget ahead. */
   leased?: Omit<LeasedOptions, "clock">;
-  /** How rules with `consistency: eventual` exchange what was admitted. */
+  /** How rules with `consistency: eventual` sync what was admitted. */
   eventual?: Omit<EventualOptions, "clock">;
   /** Called with every decision of `admit` and the facts that it was made by. What it throws is dropped. */
   onDecision?: (decision: PolicyDecision, facts: Facts) => unknown;

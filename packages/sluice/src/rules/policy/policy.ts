@@ -96,7 +96,7 @@ export class Policy {
   }
 
   /**
-   * What leases, exchanges and known refusals did so far. All undefined over a store in this process,
+   * What leases, syncs and known refusals did so far. All undefined over a store in this process,
    * which needs none of them.
    */
   get stats(): PolicyStats {

@@ -19,7 +19,7 @@ interface Traffic {
   readonly perSecond: number;
   /** Which part of it each process gets. */
   readonly shares: readonly number[];
-  /** How much later than the one before each process starts: their exchanges are as far apart. */
+  /** How much later than the one before each process starts: their syncs are as far apart. */
   readonly lagMs: number;
   readonly random?: Random;
 }
@@ -75,7 +75,7 @@ const cases = limits.flatMap(([name, limit, bounds]) =>
 
 describe("four processes that share a limit of 1,000 a second", () => {
   it.each(cases)(
-    "$name, $perSecond/s $spread spread, exchanges $lagMs ms apart: within $bounds.max of it, and uses $bounds.min",
+    "$name, $perSecond/s $spread spread, syncs $lagMs ms apart: within $bounds.max of it, and uses $bounds.min",
     (traffic) => {
       const share = admittedShare(traffic);
       expect(share).toBeLessThanOrEqual(traffic.bounds.max);

@@ -79,7 +79,7 @@ function toSkip(names: readonly string[]): Record<string, string> {
   );
 }
 
-describe("an exchange", () => {
+describe("an sync", () => {
   it("tells others what was admitted, every syncMs", () => {
     const [a, b] = [node(), node()];
     const all = [a, b];
@@ -147,7 +147,7 @@ describe("an exchange", () => {
     for (let n = 0; n < 2_500; n++) take(store, 1, `key ${n}`);
     clock.advance(5);
     expect(sizes).toEqual([1_000, 1_000, 500]);
-    expect(store.stats).toMatchObject({ exchanges: 3, unitsExchanged: 2_500, pendingKeys: 0 });
+    expect(store.stats).toMatchObject({ syncs: 3, unitsSynced: 2_500, pendingKeys: 0 });
   });
 
   it("tells under the numbers of today", () => {
@@ -207,10 +207,10 @@ describe("an exchange", () => {
     take(store, 1);
     expect(timers).toBe(1);
     clock.advance(1_000);
-    const { exchanges } = store.stats;
+    const { syncs } = store.stats;
     expect(timers).toBe(0);
     clock.advance(60_000);
-    expect(store.stats.exchanges).toBe(exchanges);
+    expect(store.stats.syncs).toBe(syncs);
     expect(leftIn(store)).toBe(99);
   });
 
@@ -347,7 +347,7 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([100, 0]);
   });
 
-  it("what a reset forgot is not told again when its exchange failed", async () => {
+  it("what a reset forgot is not told again when its sync failed", async () => {
     const slowInner = new Delayed(inner);
     const store = node(slowInner);
     take(store, 40);
@@ -457,7 +457,7 @@ describe("blocks", () => {
   });
 });
 
-describe("while the exchange fails", () => {
+describe("while the sync fails", () => {
   class Failing extends ForwardingStore {
     mode: "refuse" | "lose" | "throw" | "hang" | "garble" | "work" = "refuse";
 
@@ -496,7 +496,7 @@ describe("while the exchange fails", () => {
       store.mode = "work";
       await pass(1_500);
       expect([leftIn(local), usedInStore()]).toEqual([70, 30]);
-      expect(local.stats).toMatchObject({ pendingKeys: 0, unitsExchanged: 30 });
+      expect(local.stats).toMatchObject({ pendingKeys: 0, unitsSynced: 30 });
     },
   );
 
@@ -520,7 +520,7 @@ describe("while the exchange fails", () => {
     expect(usedInStore()).toBeLessThanOrEqual(40);
   });
 
-  it("the others are believed to go on for ten exchanges, and no longer", async () => {
+  it("the others are believed to go on for ten syncs, and no longer", async () => {
     const big = counterOf(fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }));
     const store = new Failing(inner);
     store.mode = "work";
@@ -597,7 +597,7 @@ describe("close", () => {
     expect(() => leftIn(store)).toThrow("closed");
   });
 
-  it("waits for the exchange under way, and ends also when the store fails", async () => {
+  it("waits for the sync under way, and ends also when the store fails", async () => {
     const slowInner = new Delayed(inner);
     const store = node(slowInner);
     take(store, 1);

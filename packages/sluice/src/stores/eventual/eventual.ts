@@ -1,7 +1,7 @@
 // Eventual consistency: decisions are made in process, out of counters that mirror those of the
 // store, and what was admitted is told the store every `syncMs`. No decision waits. The price is an
 // overshoot that is bounded, declared and measured; spending above the limit is debt that all
-// processes see at the next exchange, so that it is paid back, not repeated.
+// processes see at the next sync, so that it is paid back, not repeated.
 
 import { type Clock, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
@@ -21,13 +21,18 @@ import type {
   Standing,
   Store,
 } from "../store.js";
-import { assumeOthers, usedOf, type View, type ViewSetup } from "./local-counter.js";
-import { Views } from "./local-counters.js";
-import { Exchange } from "./sync.js";
+import {
+  assumeOthers,
+  type LocalCounter,
+  type LocalCounterSetup,
+  usedOf,
+} from "./local-counter.js";
+import { LocalCounters } from "./local-counters.js";
+import { Sync } from "./sync.js";
 
 /** Options of {@link eventual}. */
 export interface EventualOptions {
-  /** How often what was admitted is exchanged, in milliseconds from 10 to 60,000; default 100. */
+  /** How often what was admitted is synced, in milliseconds from 10 to 60,000; default 100. */
   syncMs?: number;
   /** How many processes share the store: only `overshootMax` depends on it. Default 4. */
   nodes?: number;
@@ -40,17 +45,17 @@ export interface EventualOptions {
 /** What an eventual store has to say of itself. */
 export interface EventualStats {
   /** Calls that told the store what was admitted, of at most 1,000 keys each. */
-  readonly exchanges: number;
+  readonly syncs: number;
   /** Those of them that failed or had no answer within a second. */
   readonly failures: number;
   /** Keys with something to tell. */
   readonly pendingKeys: number;
   /** Units told so far, those given back included. */
-  readonly unitsExchanged: number;
+  readonly unitsSynced: number;
   /** The most units by which any counter was seen above its limit. */
   readonly overshootUnitsMax: number;
-  /** The longest that an exchange took, in milliseconds. */
-  readonly exchangeMsMax: number;
+  /** The longest that an sync took, in milliseconds. */
+  readonly syncTookMsMax: number;
   /** Units never told: their key had to make room for others. */
   readonly unitsGivenUp: number;
 }
@@ -60,12 +65,12 @@ const SITE = { name: "eventual", code: "SLUICE_OPTION_INVALID" } as const;
 const KEYS_MAX = 10_000_000;
 const NODES_MAX = 1_000_000;
 
-/** A store that decides in process and exchanges what was admitted. Made by {@link eventual}. */
+/** A store that decides in process and syncs what was admitted. Made by {@link eventual}. */
 export class EventualStore extends ForwardingStore {
   readonly #local: MemoryStore;
-  readonly #views: Views;
-  readonly #setup: ViewSetup;
-  readonly #exchange: Exchange;
+  readonly #localCounters: LocalCounters;
+  readonly #setup: LocalCounterSetup;
+  readonly #sync: Sync;
   readonly #syncMs: number;
   readonly #nodes: number;
   #isClosed = false;
@@ -83,9 +88,14 @@ export class EventualStore extends ForwardingStore {
     this.#syncMs = number("syncMs", 100, { min: 10, max: 60_000 });
     this.#nodes = number("nodes", 4, { min: 1, max: NODES_MAX });
     this.#local = memoryStore({ keysMax });
-    this.#views = new Views(keysMax);
+    this.#localCounters = new LocalCounters(keysMax);
     this.#setup = { local: this.#local, syncMs: this.#syncMs };
-    this.#exchange = new Exchange({ ...this.#setup, inner: store, views: this.#views, clock });
+    this.#sync = new Sync({
+      ...this.#setup,
+      inner: store,
+      localCounters: this.#localCounters,
+      clock,
+    });
   }
 
   /** Decisions never come over a network, whatever the store behind. */
@@ -94,24 +104,26 @@ export class EventualStore extends ForwardingStore {
   }
 
   get stats(): EventualStats {
-    const pendingKeys = [...this.#views].filter(({ deltaUnits }) => deltaUnits !== 0).length;
+    const pendingKeys = [...this.#localCounters].filter(
+      ({ deltaUnits }) => deltaUnits !== 0,
+    ).length;
     return {
-      ...this.#exchange.counts,
+      ...this.#sync.counts,
       pendingKeys,
-      unitsGivenUp: this.#views.unitsGivenUp,
+      unitsGivenUp: this.#localCounters.unitsGivenUp,
     };
   }
 
   /**
    * The most units that all processes together may admit above `limit`, beyond what it admits by
    * itself: each other process may spend, before it hears of the rest, a full limit and what comes
-   * back in `syncMs` and the time of an exchange. `exchangeMs`, default: the longest one so far.
+   * back in `syncMs` and the time of an sync. `syncTookMs`, default: the longest one so far.
    */
-  overshootMax(limit: Limit, exchangeMs: number = this.#exchange.counts.exchangeMsMax): number {
+  overshootMax(limit: Limit, syncTookMs: number = this.#sync.counts.syncTookMsMax): number {
     const others = this.#nodes - 1;
     if (!("ticksPerMs" in limit)) return others * limit.limit;
     const unitsPerMs = limit.ticksPerMs / limit.ticksPerUnit;
-    return others * (limit.limit + unitsPerMs * (this.#syncMs + exchangeMs));
+    return others * (limit.limit + unitsPerMs * (this.#syncMs + syncTookMs));
   }
 
   override decideOne(
@@ -121,23 +133,23 @@ export class EventualStore extends ForwardingStore {
     nowMs: number,
     blockNowMs?: number,
   ): Verdict {
-    const view = this.#look(counter, key, nowMs);
+    const localCounter = this.#look(counter, key, nowMs);
     const verdict = this.#local.decideOne(counter, key, cost, nowMs, blockNowMs);
-    if (verdict.allowed) view.deltaUnits += cost;
-    else view.isRefused = true;
+    if (verdict.allowed) localCounter.deltaUnits += cost;
+    else localCounter.isRefused = true;
     return verdict;
   }
 
   override decide(charges: readonly Charge[], options?: DecideOptions): Outcome {
-    const views = this.#lookAll(charges);
+    const localCounters = this.#lookAll(charges);
     if (options?.requestId !== undefined) {
       // A request that was answered before is answered again, and takes nothing.
-      return this.#measure(views, charges, () => this.#local.decide(charges, options));
+      return this.#measure(localCounters, charges, () => this.#local.decide(charges, options));
     }
     const outcome = this.#local.decide(charges, options);
     for (const [i, { allowed }] of outcome.verdicts.entries()) {
-      if (!allowed) views[i].isRefused = true;
-      else if (outcome.isAdmitted) views[i].deltaUnits += charges[i].cost;
+      if (!allowed) localCounters[i].isRefused = true;
+      else if (outcome.isAdmitted) localCounters[i].deltaUnits += charges[i].cost;
     }
     return outcome;
   }
@@ -148,9 +160,9 @@ export class EventualStore extends ForwardingStore {
   }
 
   override debit(charges: readonly Charge[]): readonly Standing[] {
-    const views = this.#lookAll(charges);
+    const localCounters = this.#lookAll(charges);
     const standings = this.#local.debit(charges);
-    for (const [i, { cost }] of charges.entries()) views[i].deltaUnits += cost;
+    for (const [i, { cost }] of charges.entries()) localCounters[i].deltaUnits += cost;
     return standings;
   }
 
@@ -161,35 +173,35 @@ export class EventualStore extends ForwardingStore {
   #settleOne(settling: Settling): void {
     const { receipt, nowMs } = settling;
     const { counter, key } = receipt;
-    const view = this.#views.find(counter, key) ?? this.#look(counter, key, nowMs);
-    this.#touch(view, nowMs);
+    const localCounter = this.#localCounters.find(counter, key) ?? this.#look(counter, key, nowMs);
+    this.#touch(localCounter, nowMs);
     // By the numbers of today: looking by those of the receipt would bring the old ones back.
-    const charges = [{ counter: view.counter, key, cost: 0, nowMs }];
-    this.#measure([view], charges, () => this.#local.settle([settling]));
+    const charges = [{ counter: localCounter.counter, key, cost: 0, nowMs }];
+    this.#measure([localCounter], charges, () => this.#local.settle([settling]));
   }
 
   /** Takes back from what was not told yet first; the rest is the store's. */
   override refund(charges: readonly Charge[]): MaybePromise<void> {
-    const views = this.#lookAll(charges);
+    const localCounters = this.#lookAll(charges);
     this.#local.refund(charges);
     const rest = charges.flatMap((charge, i) => {
-      const view = views[i];
-      const untold = Math.min(charge.cost, Math.max(0, view.deltaUnits));
-      view.deltaUnits -= untold;
-      view.version++;
+      const localCounter = localCounters[i];
+      const untold = Math.min(charge.cost, Math.max(0, localCounter.deltaUnits));
+      localCounter.deltaUnits -= untold;
+      localCounter.version++;
       return charge.cost > untold ? [{ ...charge, cost: charge.cost - untold }] : [];
     });
     return rest.length === 0 ? undefined : this.inner.refund(rest);
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {
-    for (const view of this.#lookAll(charges)) {
-      view.deltaUnits = 0;
-      view.sentUnits = 0;
-      view.unsureUnits = 0;
-      view.assumedUnits = 0;
-      view.assumedSinceUnits = 0;
-      view.version++;
+    for (const localCounter of this.#lookAll(charges)) {
+      localCounter.deltaUnits = 0;
+      localCounter.sentUnits = 0;
+      localCounter.unsureUnits = 0;
+      localCounter.assumedUnits = 0;
+      localCounter.assumedSinceUnits = 0;
+      localCounter.version++;
     }
     this.#local.reset(charges);
     return this.inner.reset(charges);
@@ -200,13 +212,13 @@ export class EventualStore extends ForwardingStore {
     key: string,
     until: { untilMs: number; nowMs: number },
   ): MaybePromise<void> {
-    this.#exchange.blocksVersion++;
+    this.#sync.blocksVersion++;
     this.#local.block(scope, key, until);
     return this.inner.block(scope, key, until);
   }
 
   override unblock(scope: string, key: string): MaybePromise<void> {
-    this.#exchange.blocksVersion++;
+    this.#sync.blocksVersion++;
     this.#local.unblock(scope, key);
     return this.inner.unblock(scope, key);
   }
@@ -216,47 +228,47 @@ export class EventualStore extends ForwardingStore {
     if (this.#isClosed) return this.inner.close();
     this.#isClosed = true;
     this.#local.close();
-    return andThen(this.#exchange.close(), () => this.inner.close());
+    return andThen(this.#sync.close(), () => this.inner.close());
   }
 
-  /** The view of a key that is asked for, with what others will have spent charged to it. */
-  #look(counter: Counter, key: string, nowMs: number): View {
-    const view = this.#views.of(counter, key);
-    this.#touch(view, nowMs);
-    if (view.othersPerMs > 0) assumeOthers(view, this.#setup, nowMs);
-    return view;
+  /** The local counter of a key that is asked for, with what others will have spent charged to it. */
+  #look(counter: Counter, key: string, nowMs: number): LocalCounter {
+    const localCounter = this.#localCounters.of(counter, key);
+    this.#touch(localCounter, nowMs);
+    if (localCounter.othersPerMs > 0) assumeOthers(localCounter, this.#setup, nowMs);
+    return localCounter;
   }
 
-  #lookAll(charges: readonly Charge[]): View[] {
+  #lookAll(charges: readonly Charge[]): LocalCounter[] {
     return charges.map(({ counter, key, nowMs }) => this.#look(counter, key, nowMs));
   }
 
-  #touch(view: View, nowMs: number): void {
-    view.nowMs = nowMs;
-    if (!view.isTouched) this.#exchange.enlist(view, nowMs);
+  #touch(localCounter: LocalCounter, nowMs: number): void {
+    localCounter.nowMs = nowMs;
+    if (!localCounter.isTouched) this.#sync.enlist(localCounter, nowMs);
   }
 
   /** Does something, and tells the store of the difference that it made. */
-  #measure<T>(views: readonly View[], charges: readonly Charge[], act: () => T): T {
+  #measure<T>(localCounters: readonly LocalCounter[], charges: readonly Charge[], act: () => T): T {
     const before = charges.map((charge) => usedOf(this.#local, charge));
     const result = act();
-    for (const [i, view] of views.entries()) {
+    for (const [i, localCounter] of localCounters.entries()) {
       // Charges on the same key made the same difference, once.
-      if (views.indexOf(view) !== i) continue;
-      view.deltaUnits += Math.round(usedOf(this.#local, charges[i]) - before[i]);
+      if (localCounters.indexOf(localCounter) !== i) continue;
+      localCounter.deltaUnits += Math.round(usedOf(this.#local, charges[i]) - before[i]);
     }
     return result;
   }
 }
 
 /**
- * Decides in process, and exchanges what was admitted with `store` every `syncMs`. Answers come at
+ * Decides in process, and syncs what was admitted with `store` every `syncMs`. Answers come at
  * once, with the source `"memory"`; `remaining` is an estimate. Processes may together admit more
- * than the limit, at most `overshootMax(limit)`, and pay it back. Between exchanges each assumes
+ * than the limit, at most `overshootMax(limit)`, and pay it back. Between syncs each assumes
  * that the others go on spending as before; steady traffic stays within a few percent.
  *
- * While the exchange fails each process decides alone; what it admitted is kept, for at most
- * `keysMax` keys, and told again every `syncMs`. An exchange whose answer was lost may have counted,
+ * While the sync fails each process decides alone; what it admitted is kept, for at most
+ * `keysMax` keys, and told again every `syncMs`. An sync whose answer was lost may have counted,
  * so telling it again may count it twice: that refuses early and never overshoots. Where no answer
  * comes at all its units wait for the store to answer, and are told once more only. Units given back
  * are for the same reason told once.

@@ -1,7 +1,7 @@
 // What one process knows of one key: what it admitted and has not told yet, and how fast the others
-// spend. Between two exchanges the others go on: without assuming so, each of N processes would
+// spend. Between two syncs the others go on: without assuming so, each of N processes would
 // spend the whole of what is left. What is assumed lies in the local counter like any charge, and
-// the next exchange confirms it or takes it back.
+// the next sync confirms it or takes it back.
 
 import { NO_PLACE } from "../../base/linked-list.js";
 import type { Limit } from "../../limits/limits.js";
@@ -10,33 +10,33 @@ import type { Charge, Counter, Standing } from "../store.js";
 
 /** Differences below this are the rounding of a quotient, not units. */
 const UNITS_ERROR_MAX = 1e-6;
-/** The rate of the others is believed for so many exchanges that failed. */
+/** The rate of the others is believed for so many syncs that failed. */
 const ASSUMED_SYNCS_MAX = 10;
-/** What is left of a rate that was too high, after an exchange that showed it. */
+/** What is left of a rate that was too high, after an sync that showed it. */
 const RATE_DECAY = 0.9;
 
 /** One key as this process sees it. All units are whole, those of a bucket in use apart. */
-export class View {
+export class LocalCounter {
   /** Under the numbers that were asked for last. */
   counter: Counter;
   readonly key: string;
-  /** Its place in the list of all views. */
+  /** Its place in the list of all local counters. */
   place: number = NO_PLACE;
   /** Admitted here and not yet told; below zero: given back. */
   deltaUnits = 0;
-  /** Told in the exchange that is under way. */
+  /** Told in the sync that is under way. */
   sentUnits = 0;
   /** Units that were told without an answer: they may have been heard. */
   unsureUnits = 0;
-  /** Whether it was asked for since it was exchanged last, and so is to be exchanged. */
+  /** Whether it was asked for since it was synced last, and so is to be synced. */
   isTouched = false;
-  /** Changed by what makes the answer to an exchange under way outdated. */
+  /** Changed by what makes the answer to an sync under way outdated. */
   version = 0;
   /** The latest time of a charge. */
   nowMs = 0;
   /** How far the time of charges is ahead of the store's clock. */
   skewMs = 0;
-  /** When it was exchanged last, by the time of charges; NaN before the first. */
+  /** When it was synced last, by the time of charges; NaN before the first. */
   learnedAtMs = Number.NaN;
   /** When blocks were looked for last, by the clock; before the first long ago. */
   blocksSeenAtMs = Number.NEGATIVE_INFINITY;
@@ -46,13 +46,13 @@ export class View {
   assumedAtMs = 0;
   /** The part of a unit that was not assumed yet. */
   owedUnits = 0;
-  /** Units in the local counter that are assumed: since the last exchange, and in all. */
+  /** Units in the local counter that are assumed: since the last sync, and in all. */
   assumedSinceUnits = 0;
   assumedUnits = 0;
-  /** Whether something was refused since the last exchange, and before it. */
+  /** Whether something was refused since the last sync, and before it. */
   isRefused = false;
   wasRefused = false;
-  /** Whether the last exchange showed that not all was spent. */
+  /** Whether the last sync showed that not all was spent. */
   hadRoom = false;
 
   constructor(counter: Counter, key: string) {
@@ -60,36 +60,45 @@ export class View {
     this.key = key;
   }
 
-  /** Whether it was never exchanged: what others spent is not known at all. */
+  /** Whether it was never synced: what others spent is not known at all. */
   get isNew(): boolean {
     return Number.isNaN(this.learnedAtMs);
   }
 }
 
-/** Where and how often views are exchanged. */
-export interface ViewSetup {
+/** Where and how often local counters are synced. */
+export interface LocalCounterSetup {
   readonly local: MemoryStore;
   readonly syncMs: number;
 }
 
 /** Charges locally what the others will have spent by now, as far as there is room for it. */
-export function assumeOthers(view: View, setup: ViewSetup, nowMs: number): void {
-  const endMs = Math.min(nowMs, view.learnedAtMs + ASSUMED_SYNCS_MAX * setup.syncMs);
-  const passedMs = endMs - view.assumedAtMs;
+export function assumeOthers(
+  localCounter: LocalCounter,
+  setup: LocalCounterSetup,
+  nowMs: number,
+): void {
+  const endMs = Math.min(nowMs, localCounter.learnedAtMs + ASSUMED_SYNCS_MAX * setup.syncMs);
+  const passedMs = endMs - localCounter.assumedAtMs;
   if (!(passedMs > 0)) return;
-  const owed = view.owedUnits + passedMs * view.othersPerMs;
+  const owed = localCounter.owedUnits + passedMs * localCounter.othersPerMs;
   const units = Math.floor(owed);
-  view.assumedAtMs = endMs;
-  view.owedUnits = owed - units;
+  localCounter.assumedAtMs = endMs;
+  localCounter.owedUnits = owed - units;
   if (units === 0) return;
-  const taken = takeUpTo(view, setup.local, units, nowMs);
-  view.assumedUnits += taken;
-  view.assumedSinceUnits += taken;
+  const taken = takeUpTo(localCounter, setup.local, units, nowMs);
+  localCounter.assumedUnits += taken;
+  localCounter.assumedSinceUnits += taken;
 }
 
 /** No more than fits: whoever decides as we do refuses the rest. */
-function takeUpTo(view: View, local: MemoryStore, units: number, nowMs: number): number {
-  const { counter, key } = view;
+function takeUpTo(
+  localCounter: LocalCounter,
+  local: MemoryStore,
+  units: number,
+  nowMs: number,
+): number {
+  const { counter, key } = localCounter;
   const { allowed, remaining } = local.decideOne(counter, key, units, nowMs);
   if (allowed) return units;
   return remaining > 0 && local.decideOne(counter, key, remaining, nowMs).allowed ? remaining : 0;
@@ -104,37 +113,41 @@ export interface Answer {
 
 /**
  * Makes the local counter agree with the store. What others spent but have not told yet is part of
- * what was assumed since the last exchange: so much may stand above what the store says.
+ * what was assumed since the last sync: so much may stand above what the store says.
  */
-export function learnStanding(view: View, setup: ViewSetup, answer: Answer): void {
+export function learnStanding(
+  localCounter: LocalCounter,
+  setup: LocalCounterSetup,
+  answer: Answer,
+): void {
   const { standing, sentAtMs, nowMs } = answer;
-  const charge = { counter: view.counter, key: view.key, cost: 0, nowMs };
+  const charge = { counter: localCounter.counter, key: localCounter.key, cost: 0, nowMs };
   const local = usedOf(setup.local, charge);
   // What was used is all back if that took less time than the answer: a window has ended.
   const told = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
-  const known = Math.max(0, told + view.deltaUnits);
-  const untoldMax = view.assumedSinceUnits * untoldShare(view.counter.limit);
+  const known = Math.max(0, told + localCounter.deltaUnits);
+  const untoldMax = localCounter.assumedSinceUnits * untoldShare(localCounter.counter.limit);
   const untold = Math.max(0, Math.min(local - known, untoldMax));
-  const others = known - (local - Math.min(view.assumedUnits, local));
-  learnRate(view, setup, {
+  const others = known - (local - Math.min(localCounter.assumedUnits, local));
+  learnRate(localCounter, setup, {
     units: Math.max(0, Math.min(others, told)),
     sentAtMs,
     hasRoom: known + untold < standing.limit,
   });
   correct(setup.local, charge, known + untold - local);
-  view.assumedUnits = untold;
-  view.assumedSinceUnits = 0;
-  view.owedUnits = 0;
-  view.assumedAtMs = nowMs;
-  view.learnedAtMs = sentAtMs;
-  view.hadRoom = known < standing.limit;
-  view.wasRefused = view.isRefused;
-  view.isRefused = false;
+  localCounter.assumedUnits = untold;
+  localCounter.assumedSinceUnits = 0;
+  localCounter.owedUnits = 0;
+  localCounter.assumedAtMs = nowMs;
+  localCounter.learnedAtMs = sentAtMs;
+  localCounter.hadRoom = known < standing.limit;
+  localCounter.wasRefused = localCounter.isRefused;
+  localCounter.isRefused = false;
 }
 
 /**
  * Others tell between nothing and a whole interval late. Where room comes back bit by bit the mean
- * is right, since an error is made good by the next exchange. Where it comes back at once, what is
+ * is right, since an error is made good by the next sync. Where it comes back at once, what is
  * admitted too much stays so: there the latest they can be is assumed.
  */
 function untoldShare(limit: Limit): number {
@@ -150,7 +163,7 @@ function comesBackGradually({ algorithm }: Limit): boolean {
 }
 
 interface Seen {
-  /** What the others told since the exchange before. */
+  /** What the others told since the sync before. */
   readonly units: number;
   readonly sentAtMs: number;
   /** Whether not all was spent, also by what the others may not have told yet. */
@@ -163,19 +176,19 @@ interface Seen {
  * the same, the rate was too high. A limit that comes back gradually then is at its balance, and the
  * mean is right again; of one that comes back at once the rate is needed when it does, and decays.
  */
-function learnRate(view: View, { syncMs }: ViewSetup, seen: Seen): void {
-  const passedMs = seen.sentAtMs - view.learnedAtMs;
+function learnRate(localCounter: LocalCounter, { syncMs }: LocalCounterSetup, seen: Seen): void {
+  const passedMs = seen.sentAtMs - localCounter.learnedAtMs;
   if (!(passedMs > 0)) return;
   const perMs = seen.units / passedMs;
-  const before = view.othersPerMs;
-  const isHeldBack = view.isRefused || view.wasRefused;
-  const isTooHigh = view.isRefused && view.hadRoom && seen.hasRoom;
-  if (!isHeldBack || (isTooHigh && comesBackGradually(view.counter.limit))) {
+  const before = localCounter.othersPerMs;
+  const isHeldBack = localCounter.isRefused || localCounter.wasRefused;
+  const isTooHigh = localCounter.isRefused && localCounter.hadRoom && seen.hasRoom;
+  if (!isHeldBack || (isTooHigh && comesBackGradually(localCounter.counter.limit))) {
     // Half of the weight is on the latest interval of full length, less on shorter ones.
     const weight = before === 0 ? 1 : 1 - 0.5 ** (passedMs / syncMs);
-    view.othersPerMs = before + weight * (perMs - before);
+    localCounter.othersPerMs = before + weight * (perMs - before);
   } else {
-    view.othersPerMs = Math.max(perMs, isTooHigh ? before * RATE_DECAY : before);
+    localCounter.othersPerMs = Math.max(perMs, isTooHigh ? before * RATE_DECAY : before);
   }
 }
 

@@ -1,4 +1,4 @@
-// The views of all keys that were asked for lately, by counter and key. There are at most `keysMax`;
+// The local counters of all keys that were asked for lately, by counter and key. There are at most `keysMax`;
 // beyond that the one goes that has the least to tell.
 
 import { SluiceError } from "../../base/errors.js";
@@ -6,27 +6,27 @@ import { LinkedList } from "../../base/linked-list.js";
 import type { Limit } from "../../limits/limits.js";
 import { isLeasable } from "../leased/leasable.js";
 import type { Counter } from "../store.js";
-import { View } from "./local-counter.js";
+import { LocalCounter } from "./local-counter.js";
 
-/** How many of the oldest views are compared when one has to go. */
+/** How many of the oldest local counters are compared when one has to go. */
 const COMPARED_MAX = 8;
 
-/** Views of the keys of one counter, whatever its numbers. */
+/** LocalCounters of the keys of one counter, whatever its numbers. */
 interface Group {
   readonly name: string;
-  readonly views: Map<string, View>;
+  readonly localCounters: Map<string, LocalCounter>;
 }
 
-/** A bounded collection of views. */
-export class Views {
+/** A bounded collection of local counters. */
+export class LocalCounters {
   readonly #keysMax: number;
-  /** Groups that have views. */
+  /** Groups that have local counters. */
   readonly #groups = new Map<string, Group>();
   readonly #groupOf = new WeakMap<Counter, Group>();
   // The counter asked for last: a limiter with one limit asks for the same one each time.
   #lastCounter: Counter | undefined;
   #lastGroup: Group | undefined;
-  readonly #all = new LinkedList<View>();
+  readonly #all = new LinkedList<LocalCounter>();
   #unitsGivenUp = 0;
 
   constructor(keysMax: number) {
@@ -37,43 +37,43 @@ export class Views {
     return this.#all.size;
   }
 
-  /** Units that were never told, because their view had to go. */
+  /** Units that were never told, because their local counter had to go. */
   get unitsGivenUp(): number {
     return this.#unitsGivenUp;
   }
 
-  /** The view of a key under the numbers of `counter`; made if there is none. */
-  of(counter: Counter, key: string): View {
-    const view = this.#viewsOf(counter).get(key);
-    if (view === undefined) return this.#add(counter, key);
-    view.counter = counter;
-    return view;
+  /** The local counter of a key under the numbers of `counter`; made if there is none. */
+  of(counter: Counter, key: string): LocalCounter {
+    const localCounter = this.#localCountersOf(counter).get(key);
+    if (localCounter === undefined) return this.#add(counter, key);
+    localCounter.counter = counter;
+    return localCounter;
   }
 
-  /** The view of a key, if there is one. */
-  find(counter: Counter, key: string): View | undefined {
-    return this.#viewsOf(counter).get(key);
+  /** The local counter of a key, if there is one. */
+  find(counter: Counter, key: string): LocalCounter | undefined {
+    return this.#localCountersOf(counter).get(key);
   }
 
-  delete(view: View): void {
-    const { name, views } = this.#groupFor(view.counter);
-    if (views.get(view.key) !== view) return;
-    views.delete(view.key);
-    this.#all.remove(view.place);
-    if (views.size === 0) this.#groups.delete(name);
+  delete(localCounter: LocalCounter): void {
+    const { name, localCounters } = this.#groupFor(localCounter.counter);
+    if (localCounters.get(localCounter.key) !== localCounter) return;
+    localCounters.delete(localCounter.key);
+    this.#all.remove(localCounter.place);
+    if (localCounters.size === 0) this.#groups.delete(name);
   }
 
-  /** All views, the oldest first. During iteration only the current one may be deleted. */
-  *[Symbol.iterator](): IterableIterator<View> {
+  /** All local counters, the oldest first. During iteration only the current one may be deleted. */
+  *[Symbol.iterator](): IterableIterator<LocalCounter> {
     for (const place of this.#all.places()) yield this.#all.at(place);
   }
 
-  #viewsOf(counter: Counter): Map<string, View> {
+  #localCountersOf(counter: Counter): Map<string, LocalCounter> {
     if (counter !== this.#lastCounter || this.#lastGroup === undefined) {
       this.#lastGroup = this.#groupFor(counter);
       this.#lastCounter = counter;
     }
-    return this.#lastGroup.views;
+    return this.#lastGroup.localCounters;
   }
 
   #groupFor(counter: Counter): Group {
@@ -82,20 +82,20 @@ export class Views {
     mustBeSpendable(counter.limit);
     const { scope, part, limit } = counter;
     const name = JSON.stringify([scope, part, limit.algorithm]);
-    const group = this.#groups.get(name) ?? { name, views: new Map() };
+    const group = this.#groups.get(name) ?? { name, localCounters: new Map() };
     this.#groupOf.set(counter, group);
     return group;
   }
 
-  #add(counter: Counter, key: string): View {
+  #add(counter: Counter, key: string): LocalCounter {
     if (this.size >= this.#keysMax) this.#giveUpOne();
     const group = this.#register(counter);
-    const known = group.views.get(key);
+    const known = group.localCounters.get(key);
     if (known !== undefined) return known;
-    const view = new View(counter, key);
-    group.views.set(key, view);
-    view.place = this.#all.add(view);
-    return view;
+    const localCounter = new LocalCounter(counter, key);
+    group.localCounters.set(key, localCounter);
+    localCounter.place = this.#all.add(localCounter);
+    return localCounter;
   }
 
   /** The group that is listed under the counter's name: it may be another since it was empty. */
@@ -109,10 +109,11 @@ export class Views {
   }
 
   #giveUpOne(): void {
-    let least: View | undefined;
+    let least: LocalCounter | undefined;
     let left = COMPARED_MAX;
-    for (const view of this) {
-      if (least === undefined || shareToTell(view) < shareToTell(least)) least = view;
+    for (const localCounter of this) {
+      if (least === undefined || shareToTell(localCounter) < shareToTell(least))
+        least = localCounter;
       left--;
       if (left === 0) break;
     }
@@ -122,7 +123,7 @@ export class Views {
   }
 }
 
-function shareToTell({ deltaUnits, counter }: View): number {
+function shareToTell({ deltaUnits, counter }: LocalCounter): number {
   return deltaUnits / counter.limit.limit;
 }
 

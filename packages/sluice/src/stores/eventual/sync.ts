@@ -1,55 +1,55 @@
-// The exchange between this process and the store that all share: every `syncMs` one call for the
+// The sync between this process and the store that all share: every `syncMs` one call for the
 // keys that were asked for since, whose answer is what all processes have spent together. One
-// exchange is under way at a time, one timer waits for the next, and none when nothing is to tell.
+// sync is under way at a time, one timer waits for the next, and none when nothing is to tell.
 
 import { type CancelTimer, startTimer } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Standing } from "../store.js";
-import type { View } from "./local-counter.js";
-import type { Views } from "./local-counters.js";
+import type { LocalCounter } from "./local-counter.js";
+import type { LocalCounters } from "./local-counters.js";
 import { Batch, type BatchSetup } from "./sync-batch.js";
 
 /** The most charges in one call. */
 const CHARGES_MAX = 1_000;
-/** A key that is new here is exchanged so soon: what others spent on it is not known at all. */
+/** A key that is new here is synced so soon: what others spent on it is not known at all. */
 const FIRST_MS = 5;
 /** A call without an answer for so long has failed. */
 const ANSWER_MS_MAX = 1_000;
 /** What is not answered for so long may well have been heard, by a store that is slow. */
 const SILENCE_MS = ANSWER_MS_MAX / 2;
-/** The most new keys that are exchanged early; more wait for the next round. */
+/** The most new keys that are synced early; more wait for the next round. */
 const NEW_MAX = 10_000;
 /** How often a key's blocks are looked for. */
 const BLOCKS_MS = 1_000;
 
-/** What an exchange works with. */
-export interface ExchangeSetup extends BatchSetup {
-  readonly views: Views;
+/** What an sync works with. */
+export interface SyncSetup extends BatchSetup {
+  readonly localCounters: LocalCounters;
 }
 
-/** What has been exchanged so far. */
-export interface ExchangeCounts {
-  exchanges: number;
+/** What has been synced so far. */
+export interface SyncCounts {
+  syncs: number;
   failures: number;
-  unitsExchanged: number;
+  unitsSynced: number;
   overshootUnitsMax: number;
-  exchangeMsMax: number;
+  syncTookMsMax: number;
 }
 
 /** Tells the store what was admitted here, and the local counters what was admitted elsewhere. */
-export class Exchange {
-  readonly counts: ExchangeCounts = {
-    exchanges: 0,
+export class Sync {
+  readonly counts: SyncCounts = {
+    syncs: 0,
     failures: 0,
-    unitsExchanged: 0,
+    unitsSynced: 0,
     overshootUnitsMax: 0,
-    exchangeMsMax: 0,
+    syncTookMsMax: 0,
   };
   /** Changed by each block of this process: an answer from before it tells nothing of it. */
   blocksVersion = 0;
-  readonly #setup: ExchangeSetup;
-  readonly #new = new Set<View>();
+  readonly #setup: SyncSetup;
+  readonly #new = new Set<LocalCounter>();
   #cancelTimer: CancelTimer | undefined;
   #dueMs = Number.POSITIVE_INFINITY;
   #roundDueMs = 0;
@@ -57,29 +57,29 @@ export class Exchange {
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
-  constructor(setup: ExchangeSetup) {
+  constructor(setup: SyncSetup) {
     this.#setup = setup;
   }
 
-  /** Sees to it that a view is exchanged soon. */
-  enlist(view: View, nowMs: number): void {
+  /** Sees to it that a local counter is synced soon. */
+  enlist(localCounter: LocalCounter, nowMs: number): void {
     const clockMs = this.#setup.clock.now();
-    view.isTouched = true;
-    view.skewMs = nowMs - clockMs;
+    localCounter.isTouched = true;
+    localCounter.skewMs = nowMs - clockMs;
     if (this.#isClosed) return;
-    if (view.isNew && this.#new.size < NEW_MAX) this.#new.add(view);
+    if (localCounter.isNew && this.#new.size < NEW_MAX) this.#new.add(localCounter);
     if (!this.#isBusy) this.#plan(clockMs);
   }
 
   /**
-   * Tells what is left once, after the exchange that is under way, and learns no more. To be called
+   * Tells what is left once, after the sync that is under way, and learns no more. To be called
    * once. Never rejects.
    */
   close(): MaybePromise<void> {
     this.#isClosed = true;
     this.#stopTimer();
     return andThen(this.#idle(), () => {
-      this.#send([...this.#setup.views].filter(({ deltaUnits }) => deltaUnits !== 0));
+      this.#send([...this.#setup.localCounters].filter(({ deltaUnits }) => deltaUnits !== 0));
       return this.#idle();
     });
   }
@@ -93,9 +93,9 @@ export class Exchange {
 
   /** Starts the timer for whatever comes first. */
   #plan(clockMs: number): void {
-    const { views, syncMs } = this.#setup;
+    const { localCounters, syncMs } = this.#setup;
     // A clock that was set back does not put a round off.
-    if (views.size > 0) this.#wakeAt(Math.min(this.#roundDueMs, clockMs + syncMs), clockMs);
+    if (localCounters.size > 0) this.#wakeAt(Math.min(this.#roundDueMs, clockMs + syncMs), clockMs);
     if (this.#new.size > 0) this.#wakeAt(clockMs + FIRST_MS, clockMs);
   }
 
@@ -120,31 +120,31 @@ export class Exchange {
     else this.#send([...this.#new]);
   }
 
-  /** Exchanges all that was asked for since the last round, and lets go of what was not. */
+  /** Syncs all that was asked for since the last round, and lets go of what was not. */
   #sendRound(): void {
-    const { views, clock, syncMs } = this.#setup;
-    const touched: View[] = [];
-    for (const view of views) {
-      if (view.isTouched) touched.push(view);
-      else views.delete(view);
+    const { localCounters, clock, syncMs } = this.#setup;
+    const touched: LocalCounter[] = [];
+    for (const localCounter of localCounters) {
+      if (localCounter.isTouched) touched.push(localCounter);
+      else localCounters.delete(localCounter);
     }
     this.#roundDueMs = clock.now() + syncMs;
     this.#send(touched);
   }
 
-  #send(views: readonly View[]): void {
+  #send(localCounters: readonly LocalCounter[]): void {
     this.#isBusy = true;
     this.#new.clear();
-    this.#sendFrom(views, 0);
+    this.#sendFrom(localCounters, 0);
   }
 
-  #sendFrom(views: readonly View[], start: number): void {
-    if (start >= views.length) {
+  #sendFrom(localCounters: readonly LocalCounter[], start: number): void {
+    if (start >= localCounters.length) {
       this.#end();
       return;
     }
-    const batch = new Batch(views.slice(start, start + CHARGES_MAX), this.#setup);
-    const goOn = () => this.#sendFrom(views, start + CHARGES_MAX);
+    const batch = new Batch(localCounters.slice(start, start + CHARGES_MAX), this.#setup);
+    const goOn = () => this.#sendFrom(localCounters, start + CHARGES_MAX);
     const fail = () => {
       this.counts.failures++;
       const sinceMs = this.#setup.clock.now() - batch.sentAtMs;
@@ -152,11 +152,11 @@ export class Exchange {
       else batch.takeBack();
       goOn();
     };
-    this.counts.exchanges++;
+    this.counts.syncs++;
     this.#ask(
       () => batch.tell(),
       (standings) => {
-        if (standings.length !== batch.views.length) {
+        if (standings.length !== batch.localCounters.length) {
           fail();
           return;
         }
@@ -178,11 +178,11 @@ export class Exchange {
   #note(batch: Batch, standings: readonly Standing[]): void {
     const { counts } = this;
     const clockMs = this.#setup.clock.now();
-    counts.exchangeMsMax = Math.max(counts.exchangeMsMax, clockMs - batch.sentAtMs);
+    counts.syncTookMsMax = Math.max(counts.syncTookMsMax, clockMs - batch.sentAtMs);
     for (const { used, limit } of standings) {
       counts.overshootUnitsMax = Math.max(counts.overshootUnitsMax, used - limit);
     }
-    counts.unitsExchanged += batch.end();
+    counts.unitsSynced += batch.end();
     if (!this.#isClosed) batch.learn(standings, clockMs);
   }
 
@@ -190,8 +190,8 @@ export class Exchange {
   #learnBlocks(batch: Batch, standings: readonly Standing[], goOn: () => void): void {
     const { inner, local, clock } = this.#setup;
     const nowMs = clock.now();
-    const due = batch.views.flatMap((view, i) =>
-      nowMs - view.blocksSeenAtMs >= BLOCKS_MS ? [i] : [],
+    const due = batch.localCounters.flatMap((localCounter, i) =>
+      nowMs - localCounter.blocksSeenAtMs >= BLOCKS_MS ? [i] : [],
     );
     if (due.length === 0 || this.#isClosed) {
       goOn();
@@ -203,7 +203,7 @@ export class Exchange {
       for (const [n, i] of due.entries()) {
         const { counter, key } = charges[n];
         const { retryAfterMs } = verdicts[n];
-        batch.views[i].blocksSeenAtMs = nowMs;
+        batch.localCounters[i].blocksSeenAtMs = nowMs;
         if (version !== this.blocksVersion || this.#isClosed) continue;
         // Debt makes both wait, a block only who asks to pass.
         if (retryAfterMs <= standings[i].retryAfterMs) local.unblock(counter.scope, key);

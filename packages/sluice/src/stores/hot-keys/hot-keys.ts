@@ -14,7 +14,7 @@ import type { LeasedOptions } from "../leased/lease-options.js";
 import type { LeasedStats } from "../leased/lease-returns.js";
 import { KEY_CHARS_MAX } from "../leased/lease-table.js";
 import { LeasedStore } from "../leased/leased.js";
-import { Reading } from "../leased/millisecond-clock.js";
+import { MillisecondClock } from "../leased/millisecond-clock.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -89,7 +89,7 @@ export class HotKeysStore extends ForwardingStore {
   readonly #hotPerSecond: number;
   readonly #onEvent: (event: HotKeyEvent) => void;
   readonly #clock: Clock;
-  readonly #reading: Reading;
+  readonly #millisecondClock: MillisecondClock;
   readonly #hitters: HeavyHitters<Group>;
   readonly #groups = new WeakMap<Counter, Group>();
   #lastGroup: Group | undefined;
@@ -106,7 +106,7 @@ export class HotKeysStore extends ForwardingStore {
     this.#hotPerSecond = whole(SITE, "hotPerSecond", orDefault(given.hotPerSecond, 100), bounds);
     this.#clock = toClock(SITE, given.clock);
     this.#onEvent = toListener(given.onEvent);
-    this.#reading = new Reading(this.#clock);
+    this.#millisecondClock = new MillisecondClock(this.#clock);
     this.#leased = new LeasedStore(inner, { ...toLease(given.lease), clock: this.#clock });
     const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 1000), bounds);
     this.#hitters = new HeavyHitters(keysMax, (heavy) => this.#cool(heavy));
@@ -214,7 +214,7 @@ export class HotKeysStore extends ForwardingStore {
   #watch(counter: Counter, key: string, blockNowMs: number): boolean {
     const group = this.#groupOf(counter);
     if (key.length > KEY_CHARS_MAX) return false;
-    const atMs = this.#reading.at(blockNowMs);
+    const atMs = this.#millisecondClock.at(blockNowMs);
     if (atMs >= this.#rollsAtMs) this.#rollBy(atMs);
     const heavy = this.#hitters.hit(group, key);
     if (!heavy.isHot && heavy.hits >= this.#hotPerSecond && group.canBeHot) this.#heat(heavy);
@@ -277,7 +277,7 @@ export class HotKeysStore extends ForwardingStore {
   #startTimer(): void {
     this.#stopTimer = startTimer(this.#clock, PERIOD_MS, () => {
       this.#stopTimer = undefined;
-      this.#reading.end();
+      this.#millisecondClock.end();
       this.#rollBy(this.#clock.now());
       if (this.#hot > 0) this.#startTimer();
     });

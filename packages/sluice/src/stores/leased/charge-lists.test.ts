@@ -125,14 +125,14 @@ describe("a request of several charges", () => {
     expect(sources(store.decide([one, one]) as Outcome)).toEqual(["memory", "memory"]);
   });
 
-  it("waits for a block of its own that is on its way before it is refused", async () => {
+  it("waits for a lease of its own that is on its way before it is refused", async () => {
     const stand = new Stand(fixedWindow({ limit: 16, windowMs: HOUR_MS }));
     const wire = new Wire(stand.shared, stand.clock);
     const store = leased(wire, { clock: stand.clock, warmAfter: 1, holders: 1 });
     store.decide(stand.charges());
     wire.deliverAll();
     await settled();
-    // The blocks of both keys are debited, and their replies are late.
+    // The leases of both keys are debited, and their replies are late.
     const late = wire.calls.splice(0).map((call) => call.execute());
     expect(late.length).toBe(2);
     const asked = store.decide(stand.charges([14, 14])) as Promise<Outcome>;
@@ -168,7 +168,7 @@ describe("a charge that is held briefly", () => {
     expect(spent()).toBe(2);
   });
 
-  it("goes back over the border of two blocks, to each what it gave", () => {
+  it("goes back over the border of two leases, to each what it gave", () => {
     const { stand, store, spent } = warmed();
     for (let n = 0; n < 7; n++) stand.ask(store);
     const before = spent();
@@ -178,7 +178,7 @@ describe("a charge that is held briefly", () => {
     expect(spent()).toBe(before);
   });
 
-  it("counts as spent once its block is gone, whatever is held by then", () => {
+  it("counts as spent once its lease is gone, whatever is held by then", () => {
     const { stand, store } = warmed(fixedWindow({ limit: 1000, windowMs: 100 }));
     const { receipts } = stand.ask(store, [4, 4], { hold: "briefly" });
     stand.clock.advance(100);
@@ -189,7 +189,7 @@ describe("a charge that is held briefly", () => {
     expect(store.peek(stand.charges())).toEqual(before);
   });
 
-  /** Asks now and then, so that the key is not idle, and the blocks of before go. */
+  /** Asks now and then, so that the key is not idle, and the leases of before go. */
   function passLease(stand: Stand, store: LeasedStore): number {
     const times = 12;
     for (let n = 0; n < times; n++) {
@@ -199,7 +199,7 @@ describe("a charge that is held briefly", () => {
     return times;
   }
 
-  it("is home with the next sweep if it is given back after its block went", () => {
+  it("is home with the next sweep if it is given back after its lease went", () => {
     const { stand, store, spent } = warmed();
     const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
     const others = 2 * (1 + passLease(stand, store));
@@ -213,7 +213,7 @@ describe("a charge that is held briefly", () => {
     expect(store.stats.unitsExpired).toBe(0);
   });
 
-  it("is home too if another block had taken over, and if all of the lease was taken", () => {
+  it("is home too if another lease had taken over, and if all of it was taken", () => {
     const { stand, store } = warmed();
     const held = [8, 8, 3].map((cost) => stand.ask(store, [cost, cost], { hold: "briefly" }));
     expect(stand.ask(store).isAdmitted).toBe(true);
@@ -225,7 +225,7 @@ describe("a charge that is held briefly", () => {
     expect(stand.left()).toEqual([998, 998]);
   });
 
-  it("goes back into a block that was empty without it, if no other has taken over", async () => {
+  it("goes back into a lease that was empty without it, if no other has taken over", async () => {
     const stand = new Stand(fixedWindow({ limit: 18, windowMs: HOUR_MS }));
     const store = stand.process();
     stand.ask(store);
@@ -237,7 +237,7 @@ describe("a charge that is held briefly", () => {
     expect(unitsLeased).toBe(16);
   });
 
-  it("that is kept lets its block go home at once", () => {
+  it("that is kept lets its lease go home at once", () => {
     const { stand, store } = warmed();
     const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
     for (const receipt of receipts) store.keep(receipt);
@@ -263,7 +263,7 @@ describe("a charge that is held briefly", () => {
     expect(store.stats).toMatchObject({ unitsSpent: 0, unitsExpired: 6, unitsReturned: 10 });
   });
 
-  it("keeps nobody of the same process from what is left of its block", () => {
+  it("keeps nobody of the same process from what is left of its lease", () => {
     const { stand, store } = warmed();
     stand.ask(store, [4, 4], { hold: "briefly" });
     stand.clock.advance(700);

@@ -1,15 +1,15 @@
 // Requests of several charges, and charges that are held for a moment, out of leases: at once if every
 // one of them is covered by what is held, all or nothing; else by the inner store. A charge that is
-// given back in the same moment, because a later rule refuses, goes back into the block it came from.
+// given back in the same moment, because a later rule refuses, goes back into the lease it came from.
 
 import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { mergeEqual } from "../charges.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } from "../store.js";
-import type { Holding } from "./key-leases.js";
+import type { KeyLeases } from "./key-leases.js";
 import { restoreBrief, type Taken } from "./lease.js";
 import type { Ask } from "./lease-requests.js";
-import type { Book } from "./lease-table.js";
+import type { LeaseRow } from "./lease-table.js";
 import { toVerdict } from "./lease-verdicts.js";
 import type { Leases } from "./leases.js";
 
@@ -18,8 +18,8 @@ export const RETRIES_MAX = 3;
 
 /** What covers a charge. */
 interface Held {
-  readonly book: Book;
-  readonly holding: Holding;
+  readonly row: LeaseRow;
+  readonly keyLeases: KeyLeases;
 }
 
 /** When a list is asked for, by the clock of blocks and by that of leases. */
@@ -46,7 +46,7 @@ export class LeasedLists {
     if (!isShort || charges.some(isShadow) || mergeEqual(charges) !== charges) {
       return this.decideStrictly(charges, options);
     }
-    const atMs = this.#leases.reading.at(blockNowMs);
+    const atMs = this.#leases.millisecondClock.at(blockNowMs);
     const held = this.#covering(charges, atMs);
     if (held !== undefined) return this.#spend(charges, held, hold, { blockNowMs, atMs });
     const asks = charges.map((charge) => this.#toAsk(charge, { blockNowMs, atMs }));
@@ -71,8 +71,8 @@ export class LeasedLists {
     const sentAtMs = leases.clock.now();
     return andThen(this.#inner.decide(asked, options), (outcome) => {
       if (outcome.isAdmitted) return outcome;
-      const lacking = leases.holdingsOf(asked.filter((_, i) => mayPass(outcome, i)));
-      const pending = lacking.find((holding) => holding.pending !== undefined)?.pending;
+      const lacking = leases.leasesOf(asked.filter((_, i) => mayPass(outcome, i)));
+      const pending = lacking.find((keyLeases) => keyLeases.pending !== undefined)?.pending;
       if (pending !== undefined && retriesLeft > 0) {
         return leases.within(pending).then(() => {
           const passedMs = leases.clock.now() - sentAtMs;
@@ -88,7 +88,7 @@ export class LeasedLists {
   #mayMakeUp(asked: readonly Charge[], outcome: Outcome): boolean {
     return asked.every((charge, i) => {
       if (outcome.verdicts[i].allowed || charge.shadow === true) return true;
-      const held = this.#leases.holdingsOf([charge]);
+      const held = this.#leases.leasesOf([charge]);
       const units = held.reduce((sum, { unspent }) => sum + unspent, 0);
       const { remaining } = outcome.verdicts[i];
       return units > 0 && mayPass(outcome, i) && remaining + units >= charge.cost;
@@ -119,20 +119,20 @@ export class LeasedLists {
   }
 
   #toAsk({ counter, key, cost, nowMs }: Charge, { blockNowMs, atMs }: AskTimes): Ask {
-    return { book: this.#leases.bookOf(counter), key, cost, nowMs, blockNowMs, atMs };
+    return { row: this.#leases.rowOf(counter), key, cost, nowMs, blockNowMs, atMs };
   }
 
-  /** The holdings of all charges, if each of them has enough. */
+  /** The leases of all charges, if each key has enough. */
   #covering(charges: readonly Charge[], atMs: number): readonly Held[] | undefined {
     const held = new Array<Held>(charges.length);
     for (let i = 0; i < charges.length; i++) {
       const { counter, key, cost, nowMs } = charges[i];
-      const book = this.#leases.bookOf(counter);
-      const holding = book.holdings.get(key);
-      if (holding === undefined) return undefined;
-      this.#leases.advance(holding, atMs, nowMs);
-      if (!holding.covers(cost)) return undefined;
-      held[i] = { book, holding };
+      const row = this.#leases.rowOf(counter);
+      const keyLeases = row.byKey.get(key);
+      if (keyLeases === undefined) return undefined;
+      this.#leases.advance(keyLeases, atMs, nowMs);
+      if (!keyLeases.covers(cost)) return undefined;
+      held[i] = { row, keyLeases };
     }
     return held;
   }
@@ -147,18 +147,18 @@ export class LeasedLists {
     const verdicts = new Array<Verdict>(charges.length);
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i];
-      const { book, holding } = held[i];
-      if (hold === false || charge.isFinal === true) holding.spend(charge.cost);
-      else receipts.push(toReceipt(charge, holding));
-      holding.askedAtMs = times.atMs;
-      verdicts[i] = toVerdict(book, holding, holding.left, times.atMs);
+      const { row, keyLeases } = held[i];
+      if (hold === false || charge.isFinal === true) keyLeases.spend(charge.cost);
+      else receipts.push(toReceipt(charge, keyLeases));
+      keyLeases.askedAtMs = times.atMs;
+      verdicts[i] = toVerdict(row, keyLeases, keyLeases.left, times.atMs);
     }
     this.#leases.tally.leasedDecisions++;
     // After all are spent: what comes from the store may come at once.
     for (let i = 0; i < charges.length; i++) {
-      const { holding } = held[i];
-      if (!holding.isLow(times.atMs)) continue;
-      this.#leases.requests.renew(this.#toAsk(charges[i], times), holding);
+      const { keyLeases } = held[i];
+      if (!keyLeases.isLow(times.atMs)) continue;
+      this.#leases.requests.renew(this.#toAsk(charges[i], times), keyLeases);
     }
     return { isAdmitted: true, verdicts, receipts };
   }
@@ -166,9 +166,9 @@ export class LeasedLists {
   /** Counts an ask for each key. Returns whether all of them are worth a lease: one alone is not. */
   #areWarm(asks: readonly Ask[]): boolean {
     let areWarm = true;
-    for (const { book, key, atMs } of asks) {
-      const isHeld: boolean = book.holdings.has(key);
-      if (!isHeld && !this.#leases.warm(book, key, atMs)) areWarm = false;
+    for (const { row, key, atMs } of asks) {
+      const isHeld: boolean = row.byKey.has(key);
+      if (!isHeld && !this.#leases.warm(row, key, atMs)) areWarm = false;
     }
     return areWarm;
   }
@@ -176,18 +176,18 @@ export class LeasedLists {
   #leaseAll(asks: readonly Ask[], { verdicts }: Outcome): void {
     for (const [i, ask] of asks.entries()) {
       const verdict = verdicts[i];
-      const holding = ask.book.holdings.get(ask.key) ?? this.#leases.open(ask, verdict);
-      if (holding === undefined || verdict.source === "fallback") continue;
-      holding.askedAtMs = ask.atMs;
-      holding.note(verdict, ask.atMs);
-      // A block may have come while the store was asked; it is used up first.
-      const isDue = holding.left === 0 || holding.isLow(ask.atMs);
-      if (isDue) this.#leases.requests.renew(ask, holding);
+      const keyLeases = ask.row.byKey.get(ask.key) ?? this.#leases.open(ask, verdict);
+      if (keyLeases === undefined || verdict.source === "fallback") continue;
+      keyLeases.askedAtMs = ask.atMs;
+      keyLeases.note(verdict, ask.atMs);
+      // A lease may have come while the store was asked; it is used up first.
+      const isDue = keyLeases.left === 0 || keyLeases.isLow(ask.atMs);
+      if (isDue) this.#leases.requests.renew(ask, keyLeases);
     }
   }
 }
 
-/** Units that a decision spent out of a holding: the proof of its receipt, which is presented once. */
+/** Units that a decision spent out of the leases of a key: the proof of its receipt, which is presented once. */
 class SpentUnits {
   readonly #taken: Taken;
   isOpen = true;
@@ -196,7 +196,7 @@ class SpentUnits {
     this.#taken = taken;
   }
 
-  /** Puts `units` back; the rest is spent. Returns the units that are lost: their block is settled. */
+  /** Puts `units` back; the rest is spent. Returns the units that are lost: their lease is settled. */
   close(units: number): number {
     this.isOpen = false;
     return restoreBrief(this.#taken, units);
@@ -204,8 +204,8 @@ class SpentUnits {
 }
 
 /** Spends a charge so that it can be given back. */
-function toReceipt({ counter, key, cost }: Charge, holding: Holding): ChargeReceipt {
-  return { counter, key, cost, proof: new SpentUnits(holding.spendBriefly(cost)) };
+function toReceipt({ counter, key, cost }: Charge, keyLeases: KeyLeases): ChargeReceipt {
+  return { counter, key, cost, proof: new SpentUnits(keyLeases.spendBriefly(cost)) };
 }
 
 function isShadow({ shadow }: Charge): boolean {

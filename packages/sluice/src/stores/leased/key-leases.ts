@@ -1,17 +1,17 @@
-// What one process holds of one key's budget: at most two blocks that were debited ahead, the older
+// What one process holds of one key's budget: at most two leases that were debited ahead, the older
 // one spent first, those that are on their way home, and how large the next should be. Nothing here
-// asks a store: a holding only counts, so it can't spend what was not debited.
+// asks a store: it only counts, so it can't spend what was not debited.
 
 import type { Verdict } from "../../base/decision.js";
-import { type Block, isAlive, isBlock, isOut, mayExpire, NOTHING, type Taken } from "./lease.js";
+import { isAlive, isLease, isOut, type Lease, mayExpire, NOTHING, type Taken } from "./lease.js";
 
-/** The first block of a key is worth so many of the decision that asked for it. */
+/** The first lease of a key is worth so many of the decision that asked for it. */
 const ASKS_FIRST = 8;
-/** However fast a key is: a sum of two blocks stays exact, and far from what a limit can hold. */
-const BLOCK_UNITS_MAX = 2 ** 40;
-/** A block that is half spent within this share of its life was too small. */
+/** However fast a key is: a sum of two leases stays exact, and far from what a limit can hold. */
+const LEASE_UNITS_MAX = 2 ** 40;
+/** A lease that is half spent within this share of its life was too small. */
 const FAST_SHARE = 1 / 3;
-/** In the last part of a block's life its successor is asked for, however much is left. */
+/** In the last part of a lease's life its successor is asked for, however much is left. */
 const LAST_SHARE = 1 / 4;
 /**
  * A request of which nothing was heard for so long was not refused: longer than a body may take, and
@@ -19,32 +19,32 @@ const LAST_SHARE = 1 / 4;
  */
 const BRIEF_MS_MAX = 10_000;
 /**
- * The most blocks of one key that wait for what is out, where nobody says that requests go on. Each sweep
+ * The most leases of one key that wait for what is out, where nobody says that requests go on. Each sweep
  * returns the oldest beyond half of it as they are; should it be reached in between, one counts as spent.
  */
 export const LEAVING_MAX = 64;
 
-/** The blocks of one key, the units left in them, and the size of the next one. */
-export class Holding {
-  block: Block = NOTHING;
-  next: Block | undefined;
+/** The leases of one key, the units left in them, and the size of the next one. */
+export class KeyLeases {
+  lease: Lease = NOTHING;
+  next: Lease | undefined;
   askedAtMs: number;
-  /** When fewer units than this are left, the next block is asked for; -1: not now. */
+  /** When fewer units than this are left, the next lease is asked for; -1: not now. */
   lowAt = -1;
   /** From this time on it is asked for as well. */
   renewAtMs: number = Number.POSITIVE_INFINITY;
-  /** Until then no block is asked for: the store has just failed to give one. */
+  /** Until then no lease is asked for: the store has just failed to give one. */
   restsUntilMs = 0;
   /** When all of the limit would be back, as the store told last. */
   resetAtMs = 0;
-  /** Since when a block is on its way; Infinity: none is. */
+  /** Since when a lease is on its way; Infinity: none is. */
   askingAtMs: number = Number.POSITIVE_INFINITY;
   /** Changes whenever what is on its way is given up: what was asked for before is not kept. */
   epoch = 0;
   /** Verbs under way (a reset, a block) that this key has to be strict for. */
   verbs = 0;
-  /** Blocks that were let go: they return with the next sweep, or once nothing of them is out. */
-  leaving: Block[] = [];
+  /** Leases that were let go: they return with the next sweep, or once nothing of them is out. */
+  leaving: Lease[] = [];
   /** What is on its way from the store and may bring units: refusals wait for it. */
   pending: Promise<void> | undefined;
   #size: number;
@@ -56,14 +56,14 @@ export class Holding {
     this.askedAtMs = atMs;
   }
 
-  /** Whether a block is on its way. */
+  /** Whether a lease is on its way. */
   get isAsking(): boolean {
     return this.askingAtMs < Number.POSITIVE_INFINITY;
   }
 
-  /** Units that can be spent, if their blocks live. */
+  /** Units that can be spent, if their leases live. */
   get left(): number {
-    return Math.max(0, this.block.left) + (this.next?.left ?? 0);
+    return Math.max(0, this.lease.left) + (this.next?.left ?? 0);
   }
 
   /** Units that were not spent: those that can be, and those that are on their way home. */
@@ -71,151 +71,151 @@ export class Holding {
     return this.leaving.reduce((sum, { left }) => sum + left, this.left);
   }
 
-  /** Units of all its blocks that were spent, or may have been. */
+  /** Units of all its leases that were spent, or may have been. */
   get spent(): number {
-    const units = this.leaving.reduce((sum, block) => sum + block.units, this.block.units);
+    const units = this.leaving.reduce((sum, lease) => sum + lease.units, this.lease.units);
     return units + (this.next?.units ?? 0) - this.unspent;
   }
 
-  /** Lets go of blocks that are spent or have expired. */
-  advance(atMs: number, nowMs: number, retire: (block: Block) => void): void {
-    const { block, next } = this;
+  /** Lets go of leases that are spent or have expired. */
+  advance(atMs: number, nowMs: number, retire: (lease: Lease) => void): void {
+    const { lease, next } = this;
     if (next !== undefined && (isSpent(next) || !isAlive(next, atMs, nowMs))) {
       this.next = undefined;
       this.#letGo(next, atMs, nowMs, retire);
       this.arm();
     }
-    if (block === NOTHING) return;
-    const isDry = isSpent(block) || this.#isOvertaken();
-    if (!isDry && isAlive(block, atMs, nowMs)) return;
+    if (lease === NOTHING) return;
+    const isDry = isSpent(lease) || this.#isOvertaken();
+    if (!isDry && isAlive(lease, atMs, nowMs)) return;
     if (this.#ranDryFast(atMs)) this.#size = this.#doubled();
     this.#moveUp();
-    this.#letGo(block, atMs, nowMs, retire);
+    this.#letGo(lease, atMs, nowMs, retire);
   }
 
-  /** Whether the other block takes over, and what comes back to this one returns to the store. */
+  /** Whether the other lease takes over, and what comes back to this one returns to the store. */
   #isOvertaken(): boolean {
-    const { block, next } = this;
-    return next !== undefined && block.left === 0 && block.lent === 0;
+    const { lease, next } = this;
+    return next !== undefined && lease.left === 0 && lease.lent === 0;
   }
 
-  /** What is spent, or of no use any more, is retired; a block with anything to return is leaving. */
-  #letGo(block: Block, atMs: number, nowMs: number, retire: (block: Block) => void): void {
-    const hasEnded = block.endsForGood && !isAlive(block, atMs, nowMs);
+  /** What is spent, or of no use any more, is retired; a lease with anything to return is leaving. */
+  #letGo(lease: Lease, atMs: number, nowMs: number, retire: (lease: Lease) => void): void {
+    const hasEnded = lease.endsForGood && !isAlive(lease, atMs, nowMs);
     const isFull = this.leaving.length >= LEAVING_MAX;
-    if (isSpent(block) || hasEnded || isFull) retire(block);
-    else this.#leave(block, atMs);
+    if (isSpent(lease) || hasEnded || isFull) retire(lease);
+    else this.#leave(lease, atMs);
   }
 
-  #leave(block: Block, atMs: number): void {
-    block.waitsUntilMs = atMs + BRIEF_MS_MAX;
-    this.leaving.push(block);
+  #leave(lease: Lease, atMs: number): void {
+    lease.waitsUntilMs = atMs + BRIEF_MS_MAX;
+    this.leaving.push(lease);
   }
 
-  /** Whether the blocks at hand have enough, if they live. */
+  /** Whether the leases at hand have enough, if they live. */
   covers(cost: number): boolean {
-    return this.block !== NOTHING && cost <= this.left;
+    return this.lease !== NOTHING && cost <= this.left;
   }
 
-  /** Spends from the older block, then from the younger one; nothing if they have too little. */
+  /** Spends from the older lease, then from the younger one; nothing if they have too little. */
   spend(cost: number): boolean {
     if (!this.covers(cost)) return false;
-    const { block, next } = this;
-    const first = Math.min(cost, block.left);
-    block.left -= first;
+    const { lease, next } = this;
+    const first = Math.min(cost, lease.left);
+    lease.left -= first;
     if (next !== undefined) next.left -= cost - first;
     return true;
   }
 
-  /** Spends what is covered, for a request that may still be refused, and says of which blocks. */
+  /** Spends what is covered, for a request that may still be refused, and says of which leases. */
   spendBriefly(cost: number): Taken {
-    const { block, next } = this;
-    const parts = [{ block, units: Math.min(cost, block.left) }];
-    if (next !== undefined && cost > block.left) {
-      parts.push({ block: next, units: cost - block.left });
+    const { lease, next } = this;
+    const parts = [{ lease, units: Math.min(cost, lease.left) }];
+    if (next !== undefined && cost > lease.left) {
+      parts.push({ lease: next, units: cost - lease.left });
     }
     for (const part of parts) {
-      part.block.left -= part.units;
-      part.block.brief += part.units;
+      part.lease.left -= part.units;
+      part.lease.brief += part.units;
     }
     return { units: cost, parts };
   }
 
-  /** Whether it is time to ask for the next block. */
+  /** Whether it is time to ask for the next lease. */
   isLow(atMs: number): boolean {
-    return this.block.left < this.lowAt || atMs >= this.renewAtMs;
+    return this.lease.left < this.lowAt || atMs >= this.renewAtMs;
   }
 
   /** Sets everything that is left aside for one decision; undefined if that is nothing. */
   takeAll(): Taken | undefined {
     const units = this.left;
     if (units === 0) return undefined;
-    const parts = [this.block, ...(this.next === undefined ? [] : [this.next])].map((block) => {
-      const part = { block, units: block.left };
-      block.lent += block.left;
-      block.left = 0;
+    const parts = [this.lease, ...(this.next === undefined ? [] : [this.next])].map((lease) => {
+      const part = { lease, units: lease.left };
+      lease.lent += lease.left;
+      lease.left = 0;
       return part;
     });
     return { units, parts };
   }
 
-  /** Takes a block in. Returns false if there are two already. */
-  add(block: Block): boolean {
-    if (this.block === NOTHING) this.block = block;
-    else if (this.next === undefined) this.next = block;
+  /** Takes a lease in. Returns false if there are two already. */
+  add(lease: Lease): boolean {
+    if (this.lease === NOTHING) this.lease = lease;
+    else if (this.next === undefined) this.next = lease;
     else return false;
     this.arm();
     return true;
   }
 
-  /** Lets go of the blocks that would expire by `untilMs` with something left. */
+  /** Lets go of the leases that would expire by `untilMs` with something left. */
   leaveBefore(atMs: number, untilMs: number): void {
-    const isAsked = (block: Block | undefined): block is Block =>
-      isBlock(block) && mayExpire(block, atMs, untilMs);
-    const { block, next } = this;
+    const isAsked = (lease: Lease | undefined): lease is Lease =>
+      isLease(lease) && mayExpire(lease, atMs, untilMs);
+    const { lease, next } = this;
     if (isAsked(next)) this.next = undefined;
-    if (isAsked(block)) this.#moveUp();
-    const asked = [block, next].filter(isAsked);
+    if (isAsked(lease)) this.#moveUp();
+    const asked = [lease, next].filter(isAsked);
     for (const one of asked) this.#leave(one, atMs);
     if (asked.some(({ left, units }) => left > units / 2)) this.shrink();
     this.arm();
   }
 
-  /** Lets go of all blocks, and waits for none that is on its way. */
+  /** Lets go of all leases, and waits for none that is on its way. */
   leaveAll(atMs: number): void {
-    for (const block of [this.block, this.next]) if (isBlock(block)) this.#leave(block, atMs);
+    for (const lease of [this.lease, this.next]) if (isLease(lease)) this.#leave(lease, atMs);
     this.#clear();
   }
 
-  /** Removes the blocks that wait for nothing any more, to be given back. */
-  takeLeaving(atMs: number): readonly Block[] {
+  /** Removes the leases that wait for nothing any more, to be given back. */
+  takeLeaving(atMs: number): readonly Lease[] {
     if (this.leaving.length === 0) return this.leaving;
     const excess = this.leaving.length - LEAVING_MAX / 2;
-    const ready: Block[] = [];
-    const rest: Block[] = [];
-    for (const [i, block] of this.leaving.entries()) {
-      const isReady = !isOut(block) || atMs >= block.waitsUntilMs || i < excess;
-      (isReady ? ready : rest).push(block);
+    const ready: Lease[] = [];
+    const rest: Lease[] = [];
+    for (const [i, lease] of this.leaving.entries()) {
+      const isReady = !isOut(lease) || atMs >= lease.waitsUntilMs || i < excess;
+      (isReady ? ready : rest).push(lease);
     }
     this.leaving = rest;
     return ready;
   }
 
-  /** Gives everything up, what is out and on its way included. Returns the blocks, to be given back. */
-  drop(): Block[] {
-    const blocks = [...this.leaving, this.block, this.next].filter(isBlock);
+  /** Gives everything up, what is out and on its way included. Returns the leases, to be given back. */
+  drop(): Lease[] {
+    const leases = [...this.leaving, this.lease, this.next].filter(isLease);
     this.leaving = [];
     this.#clear();
-    return blocks;
+    return leases;
   }
 
   #clear(): void {
-    this.block = NOTHING;
+    this.lease = NOTHING;
     this.next = undefined;
     this.stopAsking();
   }
 
-  /** Waits no longer for the block that is on its way: should it come, it is not kept. */
+  /** Waits no longer for the lease that is on its way: should it come, it is not kept. */
   stopAsking(): void {
     this.epoch++;
     this.askingAtMs = Number.POSITIVE_INFINITY;
@@ -231,35 +231,35 @@ export class Holding {
   /** The units to ask for next: as many as were of use lately, and no more than is fair. */
   plan(holders: number): number {
     const fair = fairUnits(this.#remaining, holders);
-    return Math.min(this.#size, fair, BLOCK_UNITS_MAX);
+    return Math.min(this.#size, fair, LEASE_UNITS_MAX);
   }
 
-  /** Whether the block is spent fast enough to be followed by another; adapts the size. */
+  /** Whether the lease is spent fast enough to be followed by another; adapts the size. */
   isBusy(atMs: number): boolean {
-    const { block } = this;
-    if (block === NOTHING) return true;
-    const lifeMs = block.expiresAtMs - block.sentAtMs;
-    if (block.left * 2 < block.units) {
-      if (atMs - block.sentAtMs < lifeMs * FAST_SHARE) this.#size = this.#doubled();
+    const { lease } = this;
+    if (lease === NOTHING) return true;
+    const lifeMs = lease.expiresAtMs - lease.sentAtMs;
+    if (lease.left * 2 < lease.units) {
+      if (atMs - lease.sentAtMs < lifeMs * FAST_SHARE) this.#size = this.#doubled();
       return true;
     }
-    return (block.units - block.left) * 4 >= block.units;
+    return (lease.units - lease.left) * 4 >= lease.units;
   }
 
-  /** The next block will be half as large. */
+  /** The next lease will be half as large. */
   shrink(): void {
     this.#size = Math.max(1, Math.floor(this.#size / 2));
   }
 
-  /** Watches for the moment to ask for the next block, unless it is here or on its way. */
+  /** Watches for the moment to ask for the next lease, unless it is here or on its way. */
   arm(): void {
-    const { block } = this;
-    if (block === NOTHING || this.next !== undefined || this.isAsking) {
+    const { lease } = this;
+    if (lease === NOTHING || this.next !== undefined || this.isAsking) {
       this.disarm();
       return;
     }
-    this.lowAt = block.units / 2;
-    this.renewAtMs = block.expiresAtMs - (block.expiresAtMs - block.sentAtMs) * LAST_SHARE;
+    this.lowAt = lease.units / 2;
+    this.renewAtMs = lease.expiresAtMs - (lease.expiresAtMs - lease.sentAtMs) * LAST_SHARE;
   }
 
   disarm(): void {
@@ -267,19 +267,19 @@ export class Holding {
     this.renewAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the block was spent early, before the next one came: it was too small. */
+  /** Whether the lease was spent early, before the next one came: it was too small. */
   #ranDryFast(atMs: number): boolean {
-    const { block, next } = this;
-    const lifeMs = block.expiresAtMs - block.sentAtMs;
-    return block.left === 0 && next === undefined && atMs - block.sentAtMs < lifeMs * FAST_SHARE;
+    const { lease, next } = this;
+    const lifeMs = lease.expiresAtMs - lease.sentAtMs;
+    return lease.left === 0 && next === undefined && atMs - lease.sentAtMs < lifeMs * FAST_SHARE;
   }
 
   #doubled(): number {
-    return Math.min(this.#size * 2, BLOCK_UNITS_MAX);
+    return Math.min(this.#size * 2, LEASE_UNITS_MAX);
   }
 
   #moveUp(): void {
-    this.block = this.next ?? NOTHING;
+    this.lease = this.next ?? NOTHING;
     this.next = undefined;
     this.arm();
   }
@@ -290,7 +290,7 @@ export function fairUnits(remaining: number, holders: number): number {
   return Math.floor(remaining / (2 * holders));
 }
 
-/** Whether nothing of the block can be spent, now or later. */
-function isSpent(block: Block): boolean {
-  return block.left === 0 && !isOut(block);
+/** Whether nothing of the lease can be spent, now or later. */
+function isSpent(lease: Lease): boolean {
+  return lease.left === 0 && !isOut(lease);
 }

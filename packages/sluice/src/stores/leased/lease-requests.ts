@@ -1,32 +1,32 @@
-// What a leased store asks of the inner one besides strict decisions: the next block of a key, in the
+// What a leased store asks of the inner one besides strict decisions: the next lease of a key, in the
 // background and one at a time, and the units that a decision lacks. Failures leave a key strict.
 
 import type { Verdict } from "../../base/decision.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { ChargeReceipt, Outcome, Store } from "../store.js";
-import type { Holding } from "./key-leases.js";
+import type { KeyLeases } from "./key-leases.js";
 import { endsForGood, lifeOf } from "./leasable.js";
-import { type Block, isAlive, newBlock, restoreLent, spendLent, type Taken } from "./lease.js";
+import { isAlive, type Lease, newLease, restoreLent, spendLent, type Taken } from "./lease.js";
 import type { LeasedSettings } from "./lease-options.js";
 import type { LeasedTally, Returns } from "./lease-returns.js";
-import type { Book } from "./lease-table.js";
+import type { LeaseRow } from "./lease-table.js";
 
 /** A decision that is asked for. */
 export interface Ask {
-  readonly book: Book;
+  readonly row: LeaseRow;
   readonly key: string;
   readonly cost: number;
-  /** The time by the limit's clock and by that of blocks. */
+  /** The time by the limit's clock and by that of leases. */
   readonly nowMs: number;
   readonly blockNowMs: number;
   /** The same instant by the clock of leases. */
   readonly atMs: number;
 }
 
-/** A block that is asked for. */
-interface BlockRequest {
+/** A lease that is asked for. */
+interface LeaseRequest {
   readonly ask: Ask;
-  readonly holding: Holding;
+  readonly keyLeases: KeyLeases;
   readonly units: number;
   readonly epoch: number;
 }
@@ -38,7 +38,7 @@ export function laterBy(ask: Ask, atMs: number): Ask {
   return { ...ask, nowMs, blockNowMs: Math.floor(ask.blockNowMs + passedMs), atMs };
 }
 
-/** Asks for blocks and for missing units. */
+/** Asks for leases and for missing units. */
 export class LeaseRequests {
   readonly #store: Store;
   readonly #settings: LeasedSettings;
@@ -52,31 +52,31 @@ export class LeaseRequests {
     this.#tally = tally;
   }
 
-  /** Asks for the next block of a key, if it is worth while and none is on its way. */
-  renew(ask: Ask, holding: Holding): void {
-    // Armed again by the next block, or by what the store says next.
-    holding.disarm();
-    if (holding.isAsking || holding.next !== undefined || holding.verbs > 0) return;
-    if (ask.atMs < holding.restsUntilMs || !holding.isBusy(ask.atMs)) return;
-    const units = holding.plan(this.#settings.holders);
+  /** Asks for the next lease of a key, if it is worth while and none is on its way. */
+  renew(ask: Ask, keyLeases: KeyLeases): void {
+    // Armed again by the next lease, or by what the store says next.
+    keyLeases.disarm();
+    if (keyLeases.isAsking || keyLeases.next !== undefined || keyLeases.verbs > 0) return;
+    if (ask.atMs < keyLeases.restsUntilMs || !keyLeases.isBusy(ask.atMs)) return;
+    const units = keyLeases.plan(this.#settings.holders);
     if (units < Math.max(1, ask.cost)) return;
     // The life of a lease counts from here, before its request is sent.
     const sent = laterBy(ask, this.#settings.clock.now());
-    this.#send({ ask: sent, holding, units, epoch: holding.epoch });
+    this.#send({ ask: sent, keyLeases, units, epoch: keyLeases.epoch });
   }
 
-  #send(request: BlockRequest): void {
-    const { holding, units } = request;
-    const { book, key, nowMs, blockNowMs } = request.ask;
-    const charge = { counter: book.counter, key, cost: units, nowMs };
-    holding.askingAtMs = request.ask.atMs;
+  #send(request: LeaseRequest): void {
+    const { keyLeases, units } = request;
+    const { row, key, nowMs, blockNowMs } = request.ask;
+    const charge = { counter: row.counter, key, cost: units, nowMs };
+    keyLeases.askingAtMs = request.ask.atMs;
     try {
       const outcome = this.#store.decide([charge], { hold: true, blockNowMs });
       if (!isThenable(outcome)) {
         this.#receive(request, outcome);
         return;
       }
-      const arrived = this.#follow(holding);
+      const arrived = this.#follow(keyLeases);
       Promise.resolve(outcome)
         .then(
           (answer) => this.#receive(request, answer),
@@ -88,8 +88,8 @@ export class LeaseRequests {
     }
   }
 
-  #receive(request: BlockRequest, outcome: Outcome): void {
-    const { ask, holding, units, epoch } = request;
+  #receive(request: LeaseRequest, outcome: Outcome): void {
+    const { ask, keyLeases, units, epoch } = request;
     const [verdict] = outcome.verdicts;
     const [receipt] = outcome.receipts as readonly (ChargeReceipt | undefined)[];
     const nowMs = this.#nowMs(ask);
@@ -100,38 +100,38 @@ export class LeaseRequests {
       return;
     }
     this.#arrive(request);
-    holding.note(verdict, ask.atMs);
+    keyLeases.note(verdict, ask.atMs);
     if (!outcome.isAdmitted || receipt === undefined) {
-      holding.shrink();
+      keyLeases.shrink();
       return;
     }
-    const block = toBlock(ask, units, receipt, verdict);
+    const lease = toLease(ask, units, receipt, verdict);
     this.#tally.leases++;
     this.#tally.unitsLeased += units;
     const atMs = this.#settings.clock.now();
-    const isOfUse = epoch === holding.epoch && isAlive(block, atMs, nowMs);
-    if (!isOfUse || !holding.add(block)) this.#returns.giveBack([block], atMs);
+    const isOfUse = epoch === keyLeases.epoch && isAlive(lease, atMs, nowMs);
+    if (!isOfUse || !keyLeases.add(lease)) this.#returns.giveBack([lease], atMs);
   }
 
-  /** The next block can be asked for, unless it has been already. */
-  #arrive({ holding, epoch }: BlockRequest): void {
-    if (epoch === holding.epoch) holding.askingAtMs = Number.POSITIVE_INFINITY;
+  /** The next lease can be asked for, unless it has been already. */
+  #arrive({ keyLeases, epoch }: LeaseRequest): void {
+    if (epoch === keyLeases.epoch) keyLeases.askingAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** No block: the key stays strict for as long as one would have lived. */
-  #rest(request: BlockRequest): void {
-    const { ask, holding } = request;
+  /** No lease: the key stays strict for as long as one would have lived. */
+  #rest(request: LeaseRequest): void {
+    const { ask, keyLeases } = request;
     this.#arrive(request);
-    holding.restsUntilMs = ask.atMs + this.#settings.leaseMs;
+    keyLeases.restsUntilMs = ask.atMs + this.#settings.leaseMs;
   }
 
   /**
    * Decides a cost of which `taken` is held and the rest is missing: all or nothing. If the store
    * refuses the rest, what was taken stays.
    */
-  topUp(ask: Ask, holding: Holding, taken: Taken): MaybePromise<Verdict> {
-    const { book, key, nowMs, blockNowMs } = ask;
-    const charge = { counter: book.counter, key, cost: ask.cost - taken.units, nowMs };
+  topUp(ask: Ask, keyLeases: KeyLeases, taken: Taken): MaybePromise<Verdict> {
+    const { row, key, nowMs, blockNowMs } = ask;
+    const charge = { counter: row.counter, key, cost: ask.cost - taken.units, nowMs };
     const putBack = (error: unknown): never => {
       this.#returns.lose(restoreLent(taken));
       throw error;
@@ -143,7 +143,7 @@ export class LeaseRequests {
       return putBack(error);
     }
     if (!isThenable(outcome)) return this.#join(ask, taken, outcome);
-    const arrived = this.#follow(holding);
+    const arrived = this.#follow(keyLeases);
     return Promise.resolve(outcome)
       .then((answer) => this.#join(ask, taken, answer), putBack)
       .finally(arrived);
@@ -156,7 +156,7 @@ export class LeaseRequests {
       return verdict;
     }
     const now = laterBy(ask, this.#settings.clock.now());
-    if (taken.parts.every(({ block }) => isAlive(block, now.atMs, now.nowMs))) {
+    if (taken.parts.every(({ lease }) => isAlive(lease, now.atMs, now.nowMs))) {
       spendLent(taken);
       return verdict;
     }
@@ -166,24 +166,24 @@ export class LeaseRequests {
     return this.#decideWhole(now);
   }
 
-  #decideWhole({ book, key, cost, nowMs, blockNowMs }: Ask): MaybePromise<Verdict> {
-    const outcome = this.#store.decide([{ counter: book.counter, key, cost, nowMs }], {
+  #decideWhole({ row, key, cost, nowMs, blockNowMs }: Ask): MaybePromise<Verdict> {
+    const outcome = this.#store.decide([{ counter: row.counter, key, cost, nowMs }], {
       blockNowMs,
     });
     return isThenable(outcome) ? outcome.then(({ verdicts }) => verdicts[0]) : outcome.verdicts[0];
   }
 
   /** Lets refusals wait for something that may bring units, until the returned function is called. */
-  #follow(holding: Holding): () => void {
+  #follow(keyLeases: KeyLeases): () => void {
     let arrive = () => {};
     const pending = this.#returns.track(
       new Promise<void>((resolve) => {
         arrive = resolve;
       }),
     );
-    holding.pending = pending;
+    keyLeases.pending = pending;
     return () => {
-      if (holding.pending === pending) holding.pending = undefined;
+      if (keyLeases.pending === pending) keyLeases.pending = undefined;
       arrive();
     };
   }
@@ -193,15 +193,15 @@ export class LeaseRequests {
   }
 }
 
-function toBlock(ask: Ask, units: number, receipt: ChargeReceipt, verdict: Verdict): Block {
-  const { book, atMs, nowMs } = ask;
-  const lifeMs = lifeOf(book, verdict);
-  return newBlock({
+function toLease(ask: Ask, units: number, receipt: ChargeReceipt, verdict: Verdict): Lease {
+  const { row, atMs, nowMs } = ask;
+  const lifeMs = lifeOf(row, verdict);
+  return newLease({
     receipt,
     units,
     sentAtMs: atMs,
     expiresAtMs: atMs + lifeMs,
     endNowMs: nowMs + lifeMs,
-    endsForGood: lifeMs < book.lifeMsMax && endsForGood(book.counter.limit),
+    endsForGood: lifeMs < row.lifeMsMax && endsForGood(row.counter.limit),
   });
 }

@@ -4,11 +4,11 @@
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../store.js";
-import type { Block } from "./lease.js";
+import type { Lease } from "./lease.js";
 
 /** What a leased store has to say of itself. */
 export interface LeasedStats {
-  /** Blocks of budget that were leased. */
+  /** Leases of budget that were leased. */
   readonly leases: number;
   /** Decisions out of leases, and decisions that the inner store was asked for. */
   readonly leasedDecisions: number;
@@ -18,17 +18,17 @@ export interface LeasedStats {
   readonly unitsSpent: number;
   readonly unitsReturned: number;
   readonly unitsExpired: number;
-  /** Blocks whose return failed. */
+  /** Leases whose return failed. */
   readonly returnsFailed: number;
 }
 
 /** The same, while it is counted. */
 export type LeasedTally = { -readonly [Name in keyof LeasedStats]: LeasedStats[Name] };
 
-/** Receipts of spent blocks are told to the store so many at a time, only to be forgotten there. */
+/** Receipts of spent leases are told to the store so many at a time, only to be forgotten there. */
 const SPENT_MAX = 64;
 
-/** Gives blocks back, and knows which returns are under way. */
+/** Gives leases back, and knows which returns are under way. */
 export class Returns {
   readonly #store: Store;
   readonly #tally: LeasedTally;
@@ -45,20 +45,20 @@ export class Returns {
     return this.#underway;
   }
 
-  /** Gives the rest of some blocks back in one call. Never fails. */
-  giveBack(blocks: readonly Block[], atMs: number): MaybePromise<void> {
+  /** Gives the rest of some leases back in one call. Never fails. */
+  giveBack(leases: readonly Lease[], atMs: number): MaybePromise<void> {
     const spent = this.#spent;
-    if (blocks.length === 0) return undefined;
+    if (leases.length === 0) return undefined;
     this.#spent = [];
     let units = 0;
-    for (const block of blocks) {
-      block.isSettled = true;
-      this.#tally.unitsSpent += block.units - block.left;
-      units += block.left;
+    for (const lease of leases) {
+      lease.isSettled = true;
+      this.#tally.unitsSpent += lease.units - lease.left;
+      units += lease.left;
     }
-    const settlings = [...spent, ...blocks.map((block) => toSettling(block, atMs, block.left))];
+    const settlings = [...spent, ...leases.map((lease) => toSettling(lease, atMs, lease.left))];
     const count = (hasFailed: boolean) => {
-      if (hasFailed) this.#tally.returnsFailed += blocks.length;
+      if (hasFailed) this.#tally.returnsFailed += leases.length;
       this.#tally[hasFailed ? "unitsExpired" : "unitsReturned"] += units;
     };
     return this.#settle(settlings, count);
@@ -73,22 +73,22 @@ export class Returns {
     });
   }
 
-  /** Lets go of a block that brings nothing any more; its receipt is settled some time. */
-  retire(block: Block, atMs: number): void {
-    block.isSettled = true;
-    this.#tally.unitsSpent += block.units - block.left;
-    this.#tally.unitsExpired += block.left;
-    this.#spent.push(toSettling(block, atMs, 0));
+  /** Lets go of a lease that brings nothing any more; its receipt is settled some time. */
+  retire(lease: Lease, atMs: number): void {
+    lease.isSettled = true;
+    this.#tally.unitsSpent += lease.units - lease.left;
+    this.#tally.unitsExpired += lease.left;
+    this.#spent.push(toSettling(lease, atMs, 0));
     if (this.#spent.length >= SPENT_MAX) this.flush();
   }
 
-  /** Units that came back after their block was settled: counted as spent, but were not. */
+  /** Units that came back after their lease was settled: counted as spent, but were not. */
   lose(units: number): void {
     this.#tally.unitsSpent -= units;
     this.#tally.unitsExpired += units;
   }
 
-  /** Settles the receipts of spent blocks. */
+  /** Settles the receipts of spent leases. */
   flush(): MaybePromise<void> {
     if (this.#spent.length === 0) return undefined;
     const settlings = this.#spent;
@@ -121,8 +121,8 @@ export class Returns {
   }
 }
 
-function toSettling(block: Block, atMs: number, back: number): Settling {
-  const skewMs = block.endNowMs - block.expiresAtMs;
+function toSettling(lease: Lease, atMs: number, back: number): Settling {
+  const skewMs = lease.endNowMs - lease.expiresAtMs;
   const nowMs = Math.floor(atMs + skewMs);
-  return { receipt: block.receipt as ChargeReceipt, kept: block.units - back, nowMs };
+  return { receipt: lease.receipt as ChargeReceipt, kept: lease.units - back, nowMs };
 }

@@ -1,33 +1,33 @@
-// Who holds what: a book for each counter, and in it the holding of each leased key. Keys are kept
+// What is leased: a row for each counter, and in it the leases of each key. Keys are kept
 // as they are, since budget has to be returned under its name; so their number and their length
-// are bounded, and a key is in a book only while it is busy.
+// are bounded, and a key is in a row only while it is busy.
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Limit } from "../../limits/limits.js";
 import type { Counter } from "../store.js";
-import type { Holding } from "./key-leases.js";
+import type { KeyLeases } from "./key-leases.js";
 import { type Leasable, type LeaseTerms, toLeasable } from "./leasable.js";
-import type { Block } from "./lease.js";
+import type { Lease } from "./lease.js";
 
 /** The leased keys of one counter. */
-export interface Book extends Leasable {
+export interface LeaseRow extends Leasable {
   /** The limit as callers know it. */
   readonly limit: Limit;
-  /** Tells books apart where counts of keys are shared. */
+  /** Tells rows apart where counts of keys are shared. */
   readonly id: number;
-  readonly holdings: Map<string, Holding>;
+  readonly byKey: Map<string, KeyLeases>;
 }
 
 /** A longer key is never leased. */
 export const KEY_CHARS_MAX = 512;
 
-/** All books of a store. */
-export class Books {
+/** All rows of a store. */
+export class LeaseTable {
   readonly #terms: LeaseTerms;
   readonly #keysMax: number;
-  readonly #byCounter = new WeakMap<Counter, Book>();
-  /** The books with keys in them, so at most as many as there are keys. */
-  readonly #inUse = new Set<Book>();
+  readonly #byCounter = new WeakMap<Counter, LeaseRow>();
+  /** The rows with keys in them, so at most as many as there are keys. */
+  readonly #inUse = new Set<LeaseRow>();
   #keys = 0;
   #lastId = 0;
 
@@ -42,90 +42,90 @@ export class Books {
   }
 
   /**
-   * The book of a counter; throws if the counter can't be leased. If it is new, also what is held
+   * The row of a counter; throws if the counter can't be leased. If it is new, also what is held
    * under other numbers of the same name.
    */
-  of(counter: Counter): { book: Book; outdated: readonly Holding[] } {
+  of(counter: Counter): { row: LeaseRow; outdated: readonly KeyLeases[] } {
     const known = this.#byCounter.get(counter) ?? this.#alike(counter);
-    const book = known ?? this.#make(counter);
-    this.#byCounter.set(counter, book);
-    return { book, outdated: known === undefined ? this.#heldUnder(counter) : [] };
+    const row = known ?? this.#make(counter);
+    this.#byCounter.set(counter, row);
+    return { row, outdated: known === undefined ? this.#heldUnder(counter) : [] };
   }
 
-  #make(counter: Counter): Book {
+  #make(counter: Counter): LeaseRow {
     const { limit } = counter;
     const leasable = toLeasable(counter, this.#terms);
-    return { ...leasable, limit, id: ++this.#lastId, holdings: new Map<string, Holding>() };
+    return { ...leasable, limit, id: ++this.#lastId, byKey: new Map<string, KeyLeases>() };
   }
 
-  #heldUnder({ scope, part }: Counter): Holding[] {
+  #heldUnder({ scope, part }: Counter): KeyLeases[] {
     return [...this.#inUse]
       .filter(({ counter }) => counter.scope === scope && counter.part === part)
-      .flatMap(({ holdings }) => [...holdings.values()]);
+      .flatMap(({ byKey }) => [...byKey.values()]);
   }
 
   /** Another limiter of the same name and limit, or a counter made anew, has the same budget. */
-  #alike({ scope, part, limit }: Counter): Book | undefined {
-    for (const book of this.#inUse) {
-      const { counter } = book;
-      if (counter.scope === scope && counter.part === part && book.limit === limit) return book;
+  #alike({ scope, part, limit }: Counter): LeaseRow | undefined {
+    for (const row of this.#inUse) {
+      const { counter } = row;
+      if (counter.scope === scope && counter.part === part && row.limit === limit) return row;
     }
     return undefined;
   }
 
   /** Whether this key may be leased at all, as far as its length and its limit are concerned. */
-  mayHold(book: Book, key: string): boolean {
-    return book.lifeMsMax > 0 && key.length <= KEY_CHARS_MAX;
+  mayHold(row: LeaseRow, key: string): boolean {
+    return row.lifeMsMax > 0 && key.length <= KEY_CHARS_MAX;
   }
 
-  /** Adds a holding. Returns false if there are as many as there may be. */
-  add(book: Book, key: string, holding: Holding): boolean {
+  /** Adds the leases of a key. Returns false if there are as many keys as there may be. */
+  add(row: LeaseRow, key: string, keyLeases: KeyLeases): boolean {
     if (this.#keys >= this.#keysMax) return false;
-    book.holdings.set(key, holding);
-    this.#inUse.add(book);
+    row.byKey.set(key, keyLeases);
+    this.#inUse.add(row);
     this.#keys++;
     return true;
   }
 
-  /** Removes a holding that has nothing any more. */
-  remove(book: Book, key: string): void {
-    if (!book.holdings.delete(key)) return;
+  /** Removes a key that has no leases any more. */
+  remove(row: LeaseRow, key: string): void {
+    if (!row.byKey.delete(key)) return;
     this.#keys--;
-    if (book.holdings.size === 0) this.#inUse.delete(book);
+    if (row.byKey.size === 0) this.#inUse.delete(row);
   }
 
-  /** Every holding. Removing the one at hand is allowed. */
-  *all(): Generator<{ book: Book; key: string; holding: Holding }> {
-    for (const book of this.#inUse) {
-      for (const [key, holding] of book.holdings) yield { book, key, holding };
+  /** The leases of every key. Removing the key at hand is allowed. */
+  *all(): Generator<{ row: LeaseRow; key: string; keyLeases: KeyLeases }> {
+    for (const row of this.#inUse) {
+      for (const [key, keyLeases] of row.byKey) yield { row, key, keyLeases };
     }
   }
 
-  /** The holdings of a key under any limit of a scope, or of one of its parts. */
-  find(scope: string, key: string, part?: number): Holding[] {
-    const found: Holding[] = [];
-    for (const { counter, holdings } of this.#inUse) {
+  /** The leases of a key under any limit of a scope, or of one of its parts. */
+  find(scope: string, key: string, part?: number): KeyLeases[] {
+    const found: KeyLeases[] = [];
+    for (const { counter, byKey } of this.#inUse) {
       const isAsked = counter.scope === scope && (part === undefined || counter.part === part);
-      const holding = isAsked ? holdings.get(key) : undefined;
-      if (holding !== undefined) found.push(holding);
+      const keyLeases = isAsked ? byKey.get(key) : undefined;
+      if (keyLeases !== undefined) found.push(keyLeases);
     }
     return found;
   }
 }
 
-/** Gives up all of some holdings. Returns their blocks, to be given back. */
-export function dropAll(held: readonly Holding[]): Block[] {
-  return held.flatMap((holding) => holding.drop());
+/** Gives up all leases of some keys. Returns them, to be given back. */
+export function dropAll(held: readonly KeyLeases[]): Lease[] {
+  return held.flatMap((keyLeases) => keyLeases.drop());
 }
 
 /** Keeps keys strict while something is done to them. */
 export function keepStrict<T>(
-  held: readonly Holding[],
+  held: readonly KeyLeases[],
   verb: () => MaybePromise<T>,
 ): MaybePromise<T> {
-  for (const holding of held) holding.verbs++;
+  for (const keyLeases of held) keyLeases.verbs++;
   const done = () => {
-    for (const holding of held) holding.verbs--;
+    for (const keyLeases of held) keyLeases.verbs--;
   };
   try {
     const result = verb();

@@ -2,15 +2,20 @@
 
 import type { Verdict } from "../../base/decision.js";
 import type { Outcome } from "../store.js";
-import type { Holding } from "./key-leases.js";
-import type { Book } from "./lease-table.js";
+import type { KeyLeases } from "./key-leases.js";
+import type { LeaseRow } from "./lease-table.js";
 
 /** An admission out of a lease. What remains of the lease is a lower bound of what remains. */
-export function toVerdict(book: Book, holding: Holding, remaining: number, atMs: number): Verdict {
-  const resetMs = holding.resetAtMs - atMs;
+export function toVerdict(
+  row: LeaseRow,
+  keyLeases: KeyLeases,
+  remaining: number,
+  atMs: number,
+): Verdict {
+  const resetMs = keyLeases.resetAtMs - atMs;
   return {
     allowed: true,
-    limit: book.counter.limit.limit,
+    limit: row.counter.limit.limit,
     remaining,
     retryAfterMs: 0,
     resetMs: resetMs > 0 ? resetMs : 0,

@@ -1,11 +1,11 @@
-// A block: budget that was debited in one piece. A unit of it is left, or out for a decision that is
-// not made yet, or spent. Units that are out come back to their block whenever they do, also after it
+// A lease: budget that was debited in one piece. A unit of it is left, or out for a decision that is
+// not made yet, or spent. Units that are out come back to their lease whenever they do, also after it
 // was let go, until its receipt is presented: a receipt is presented once, for all units together.
 
 import type { ChargeReceipt } from "../store.js";
 
 /** Budget that was debited in one piece, and may be spent until it expires. */
-export interface Block {
+export interface Lease {
   /** What giving back presents; only {@link NOTHING} has none. */
   readonly receipt: ChargeReceipt | undefined;
   readonly units: number;
@@ -16,7 +16,7 @@ export interface Block {
   brief: number;
   readonly sentAtMs: number;
   readonly expiresAtMs: number;
-  /** The same instant by the limit's time: whichever clock gets there first ends the block. */
+  /** The same instant by the limit's time: whichever clock gets there first ends the lease. */
   readonly endNowMs: number;
   /** Whether nobody could use what is left of it once it expires: its window ends as well. */
   readonly endsForGood: boolean;
@@ -26,20 +26,20 @@ export interface Block {
   isSettled: boolean;
 }
 
-/** Units out of the blocks of a holding, set aside for one decision. */
+/** Units out of the leases of a key, set aside for one decision. */
 export interface Taken {
   readonly units: number;
-  readonly parts: readonly { readonly block: Block; readonly units: number }[];
+  readonly parts: readonly { readonly lease: Lease; readonly units: number }[];
 }
 
-/** What a block is made of. */
-export type BlockTerms = Pick<
-  Block,
+/** What a lease is made of. */
+export type LeaseParts = Pick<
+  Lease,
   "receipt" | "units" | "sentAtMs" | "expiresAtMs" | "endNowMs" | "endsForGood"
 >;
 
-/** A block of which everything is left. */
-export function newBlock(terms: BlockTerms): Block {
+/** A lease of which everything is left. */
+export function newLease(terms: LeaseParts): Lease {
   const { receipt, units, sentAtMs, expiresAtMs, endNowMs, endsForGood } = terms;
   return {
     receipt,
@@ -56,8 +56,8 @@ export function newBlock(terms: BlockTerms): Block {
   };
 }
 
-/** Stands for no block: less than nothing is left of it, so that even a cost of 0 does not fit. */
-export const NOTHING: Block = newBlock({
+/** Stands for no lease: less than nothing is left of it, so that even a cost of 0 does not fit. */
+export const NOTHING: Lease = newLease({
   receipt: undefined,
   units: 0,
   sentAtMs: 0,
@@ -67,37 +67,37 @@ export const NOTHING: Block = newBlock({
 });
 NOTHING.left = -1;
 
-export function isBlock(block: Block | undefined): block is Block {
-  return block !== undefined && block !== NOTHING;
+export function isLease(lease: Lease | undefined): lease is Lease {
+  return lease !== undefined && lease !== NOTHING;
 }
 
-/** Whether units of the block may still be spent. */
-export function isAlive(block: Block, atMs: number, nowMs: number): boolean {
-  return atMs < block.expiresAtMs && nowMs < block.endNowMs;
+/** Whether units of the lease may still be spent. */
+export function isAlive(lease: Lease, atMs: number, nowMs: number): boolean {
+  return atMs < lease.expiresAtMs && nowMs < lease.endNowMs;
 }
 
-/** Whether units of the block may still come back. */
-export function isOut({ lent, brief }: Block): boolean {
+/** Whether units of the lease may still come back. */
+export function isOut({ lent, brief }: Lease): boolean {
   return lent > 0 || brief > 0;
 }
 
-/** Whether something of a block would expire by then, and somebody could use it. */
-export function mayExpire(block: Block, atMs: number, untilMs: number): boolean {
-  const isSoon = block.expiresAtMs > atMs && block.expiresAtMs <= untilMs;
-  return isSoon && block.left > 0 && block.lent === 0 && !block.endsForGood;
+/** Whether something of a lease would expire by then, and somebody could use it. */
+export function mayExpire(lease: Lease, atMs: number, untilMs: number): boolean {
+  const isSoon = lease.expiresAtMs > atMs && lease.expiresAtMs <= untilMs;
+  return isSoon && lease.left > 0 && lease.lent === 0 && !lease.endsForGood;
 }
 
 /** What was lent is spent. */
 export function spendLent({ parts }: Taken): void {
-  for (const { block, units } of parts) block.lent -= units;
+  for (const { lease, units } of parts) lease.lent -= units;
 }
 
 /** Puts back what was lent. Returns the units that are lost. */
 export function restoreLent({ parts }: Taken): number {
   let lost = 0;
-  for (const { block, units } of parts) {
-    block.lent -= units;
-    lost += toBlock(block, units);
+  for (const { lease, units } of parts) {
+    lease.lent -= units;
+    lost += toLease(lease, units);
   }
   return lost;
 }
@@ -106,20 +106,20 @@ export function restoreLent({ parts }: Taken): number {
 export function restoreBrief({ parts }: Taken, units: number): number {
   let toGo = units;
   let lost = 0;
-  // The younger block first: it lives longer.
+  // The younger lease first: it lives longer.
   for (let i = parts.length - 1; i >= 0; i--) {
-    const { block, units: taken } = parts[i];
+    const { lease, units: taken } = parts[i];
     const back = Math.min(toGo, taken);
-    block.brief -= taken;
-    lost += toBlock(block, back);
+    lease.brief -= taken;
+    lost += toLease(lease, back);
     toGo -= back;
   }
   return lost;
 }
 
 /** Returns the units that are lost because the receipt was presented without them. */
-function toBlock(block: Block, units: number): number {
-  if (block.isSettled) return units;
-  block.left += units;
+function toLease(lease: Lease, units: number): number {
+  if (lease.isSettled) return units;
+  lease.left += units;
   return 0;
 }

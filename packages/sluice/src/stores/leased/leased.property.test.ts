@@ -254,7 +254,7 @@ class Trace {
     }
   }
 
-  /** A call arrives, or is cut before or after it was executed. The reply of a block may lag. */
+  /** A call arrives, or is cut before or after it was executed. The reply of a lease may lag. */
   #deliver(call: Call): void {
     const random = this.#random;
     const fate = random.between(0, 99);
@@ -264,7 +264,7 @@ class Trace {
     }
     const reply = call.execute();
     if (fate < 5) call.fail();
-    else if (fate < 30 && call.isBlock) this.#lateReplies.push(reply);
+    else if (fate < 30 && call.isLease) this.#lateReplies.push(reply);
     else reply();
   }
 

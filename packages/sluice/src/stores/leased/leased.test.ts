@@ -108,7 +108,7 @@ describe("what a lease answers", () => {
     expect(stand.take(store, bucket)).toMatchObject({ allowed: false, remaining: 0 });
   });
 
-  it("is the store's for a cost above the fair block", () => {
+  it("is the store's for a cost above the fair lease", () => {
     const stand = new Stand();
     const store = stand.process({ holders: 4 });
     stand.take(store, bucket);
@@ -184,7 +184,7 @@ describe("one holder alone", () => {
     expect(limiter.reserve("key", { cost: 990 })).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it("is not refused while its own block is on its way", async () => {
+  it("is not refused while its own lease is on its way", async () => {
     const stand = new Stand();
     const wire = new Wire(stand.shared, stand.clock);
     const store = stand.process({}, wire);
@@ -193,8 +193,8 @@ describe("one holder alone", () => {
     const first = ask(1);
     wire.deliverAll();
     await first;
-    const [block] = wire.calls.splice(0);
-    const reply = block.execute();
+    const [lease] = wire.calls.splice(0);
+    const reply = lease.execute();
     // 4 of the 9 left are leased, and the reply is not here yet.
     const second = ask(9);
     wire.deliverAll();
@@ -264,7 +264,7 @@ describe("what is unspent returns", () => {
     expect(store.stats.unitsExpired).toBe(0);
   });
 
-  it("on close from blocks that are still on their way", async () => {
+  it("on close from leases that are still on their way", async () => {
     const stand = new Stand();
     const wire = new Wire(new KeptOpen(stand.shared), stand.clock);
     const store = stand.process({}, wire);
@@ -277,7 +277,7 @@ describe("what is unspent returns", () => {
     });
     wire.deliverAll();
     await settled();
-    // The block has come and goes back: its return is on its way now.
+    // The lease has come and goes back: its return is on its way now.
     expect(isClosed).toBe(false);
     wire.deliverAll();
     await closed;
@@ -463,7 +463,7 @@ describe("operators", () => {
   });
 });
 
-/** Decides as the inner store, except for blocks of budget. */
+/** Decides as the inner store, except for leases. */
 class OddBlocks extends ForwardingStore {
   readonly #answer: (outcome: Outcome) => Outcome | Promise<Outcome>;
 

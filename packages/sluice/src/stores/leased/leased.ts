@@ -1,7 +1,7 @@
-// Leases: budget is debited from the inner store in blocks, ahead of being spent, and decisions are
+// Leases: budget is debited from the inner store in leases, ahead of being spent, and decisions are
 // made in process out of it. A lease is nothing but a charge that is held, and its return a
 // settlement, so nothing is ever spent that was not debited, over any store. Whatever a lease can't
-// decide, the inner store does: at first for each key, for costs beyond a fair block, and always for
+// decide, the inner store does: at first for each key, for costs beyond a fair lease, and always for
 // reservations, shadow charges and request ids.
 
 import type { Verdict } from "../../base/decision.js";
@@ -20,7 +20,7 @@ import type {
   Store,
 } from "../store.js";
 import { LeasedLists, RETRIES_MAX } from "./charge-lists.js";
-import type { Holding } from "./key-leases.js";
+import type { KeyLeases } from "./key-leases.js";
 import { type LeasedOptions, toLeasedSettings } from "./lease-options.js";
 import { type Ask, laterBy } from "./lease-requests.js";
 import type { LeasedStats } from "./lease-returns.js";
@@ -52,23 +52,23 @@ export class LeasedStore extends ForwardingStore {
     nowMs: number,
     blockNowMs: number = nowMs,
   ): MaybePromise<Verdict> {
-    const book = this.#leases.bookOf(counter);
-    const holding = book.holdings.get(key);
-    const atMs = this.#leases.reading.at(blockNowMs);
-    if (holding === undefined) {
-      return this.#decideCold({ book, key, cost, nowMs, blockNowMs, atMs });
+    const row = this.#leases.rowOf(counter);
+    const keyLeases = row.byKey.get(key);
+    const atMs = this.#leases.millisecondClock.at(blockNowMs);
+    if (keyLeases === undefined) {
+      return this.#decideCold({ row, key, cost, nowMs, blockNowMs, atMs });
     }
-    const { block } = holding;
-    if (cost > block.left || atMs >= block.expiresAtMs || nowMs >= block.endNowMs) {
-      return this.#decideHeld({ book, key, cost, nowMs, blockNowMs, atMs }, holding, RETRIES_MAX);
+    const { lease } = keyLeases;
+    if (cost > lease.left || atMs >= lease.expiresAtMs || nowMs >= lease.endNowMs) {
+      return this.#decideHeld({ row, key, cost, nowMs, blockNowMs, atMs }, keyLeases, RETRIES_MAX);
     }
-    block.left -= cost;
-    holding.askedAtMs = atMs;
+    lease.left -= cost;
+    keyLeases.askedAtMs = atMs;
     this.#leases.tally.leasedDecisions++;
-    if (holding.isLow(atMs)) {
-      this.#leases.requests.renew({ book, key, cost, nowMs, blockNowMs, atMs }, holding);
+    if (keyLeases.isLow(atMs)) {
+      this.#leases.requests.renew({ row, key, cost, nowMs, blockNowMs, atMs }, keyLeases);
     }
-    return toVerdict(book, holding, block.left, atMs);
+    return toVerdict(row, keyLeases, lease.left, atMs);
   }
 
   override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
@@ -99,9 +99,9 @@ export class LeasedStore extends ForwardingStore {
   ): MaybePromise<readonly Verdict[]> {
     const atMs = this.#leases.clock.now();
     const owned = charges.map(({ counter, key, nowMs }) => {
-      const holding = this.#leases.bookOf(counter).holdings.get(key);
-      if (holding !== undefined) this.#leases.advance(holding, atMs, nowMs);
-      return holding?.unspent ?? 0;
+      const keyLeases = this.#leases.rowOf(counter).byKey.get(key);
+      if (keyLeases !== undefined) this.#leases.advance(keyLeases, atMs, nowMs);
+      return keyLeases?.unspent ?? 0;
     });
     const asked = this.#leases
       .toInner(charges)
@@ -117,17 +117,17 @@ export class LeasedStore extends ForwardingStore {
 
   override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
     const asked = this.#leases.toInner(charges);
-    return this.#leases.without(this.#leases.holdingsOf(asked), () => this.inner.debit(asked));
+    return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.debit(asked));
   }
 
   override refund(charges: readonly Charge[]): MaybePromise<void> {
     const asked = this.#leases.toInner(charges);
-    return this.#leases.without(this.#leases.holdingsOf(asked), () => this.inner.refund(asked));
+    return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.refund(asked));
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {
     const asked = this.#leases.toInner(charges);
-    return this.#leases.without(this.#leases.holdingsOf(asked), () => this.inner.reset(asked));
+    return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.reset(asked));
   }
 
   override block(
@@ -135,7 +135,7 @@ export class LeasedStore extends ForwardingStore {
     key: string,
     until: { untilMs: number; nowMs: number },
   ): MaybePromise<void> {
-    const held = this.#leases.holdingsIn(scope, key);
+    const held = this.#leases.leasesIn(scope, key);
     // A block does not wait for budget to be home: it holds at once.
     this.#leases.giveBack(held);
     return keepStrict(held, () => this.inner.block(scope, key, until));
@@ -143,7 +143,7 @@ export class LeasedStore extends ForwardingStore {
 
   /** Returns what is held of a key. It is strict until it is warm again. Never fails. */
   release(scope: string, key: string): MaybePromise<void> {
-    return this.#leases.release(this.#leases.holdingsIn(scope, key));
+    return this.#leases.release(this.#leases.leasesIn(scope, key));
   }
 
   /** Returns everything that is unspent, then closes the inner store. */
@@ -153,40 +153,40 @@ export class LeasedStore extends ForwardingStore {
 
   /** A key that holds nothing, and may be on its way to a lease. */
   #decideCold(ask: Ask): MaybePromise<Verdict> {
-    const { book, key, cost, nowMs, blockNowMs, atMs } = ask;
+    const { row, key, cost, nowMs, blockNowMs, atMs } = ask;
     this.#leases.tally.strictDecisions++;
-    if (!this.#leases.warm(book, key, atMs)) {
-      return super.decideOne(book.counter, key, cost, nowMs, blockNowMs);
+    if (!this.#leases.warm(row, key, atMs)) {
+      return super.decideOne(row.counter, key, cost, nowMs, blockNowMs);
     }
     return this.#decideStrictly(ask, undefined, RETRIES_MAX);
   }
 
-  /** A key whose present block does not cover the cost. */
-  #decideHeld(ask: Ask, holding: Holding, retriesLeft: number): MaybePromise<Verdict> {
-    const { book, cost, atMs, nowMs } = ask;
-    holding.askedAtMs = atMs;
-    this.#leases.advance(holding, atMs, nowMs);
-    if (!holding.spend(cost)) {
+  /** A key whose present lease does not cover the cost. */
+  #decideHeld(ask: Ask, keyLeases: KeyLeases, retriesLeft: number): MaybePromise<Verdict> {
+    const { row, cost, atMs, nowMs } = ask;
+    keyLeases.askedAtMs = atMs;
+    this.#leases.advance(keyLeases, atMs, nowMs);
+    if (!keyLeases.spend(cost)) {
       if (retriesLeft === RETRIES_MAX) this.#leases.tally.strictDecisions++;
-      return this.#decideStrictly(ask, holding, retriesLeft);
+      return this.#decideStrictly(ask, keyLeases, retriesLeft);
     }
     this.#leases.tally.leasedDecisions++;
-    if (holding.block.left < holding.lowAt) this.#leases.requests.renew(ask, holding);
-    return toVerdict(book, holding, holding.left, atMs);
+    if (keyLeases.lease.left < keyLeases.lowAt) this.#leases.requests.renew(ask, keyLeases);
+    return toVerdict(row, keyLeases, keyLeases.left, atMs);
   }
 
   /** Asks the inner store: for all of the cost, or for what is missing to it. */
   #decideStrictly(
     ask: Ask,
-    holding: Holding | undefined,
+    keyLeases: KeyLeases | undefined,
     retriesLeft: number,
   ): MaybePromise<Verdict> {
-    const { book, key, cost, nowMs, blockNowMs } = ask;
-    const taken = cost > book.counter.limit.limit ? undefined : holding?.takeAll();
+    const { row, key, cost, nowMs, blockNowMs } = ask;
+    const taken = cost > row.counter.limit.limit ? undefined : keyLeases?.takeAll();
     const verdict =
-      holding === undefined || taken === undefined
-        ? super.decideOne(book.counter, key, cost, nowMs, blockNowMs)
-        : this.#leases.requests.topUp(ask, holding, taken);
+      keyLeases === undefined || taken === undefined
+        ? super.decideOne(row.counter, key, cost, nowMs, blockNowMs)
+        : this.#leases.requests.topUp(ask, keyLeases, taken);
     const units = taken?.units ?? 0;
     return isThenable(verdict)
       ? Promise.resolve(verdict).then((answer) => this.#conclude(ask, answer, units, retriesLeft))
@@ -200,25 +200,26 @@ export class LeasedStore extends ForwardingStore {
     unitsOffered: number,
     retriesLeft: number,
   ): MaybePromise<Verdict> {
-    const holding = ask.book.holdings.get(ask.key) ?? this.#leases.open(ask, verdict);
-    if (holding === undefined || verdict.source === "fallback") return verdict;
-    holding.note(verdict, ask.atMs);
+    const keyLeases = ask.row.byKey.get(ask.key) ?? this.#leases.open(ask, verdict);
+    if (keyLeases === undefined || verdict.source === "fallback") return verdict;
+    keyLeases.note(verdict, ask.atMs);
     if (verdict.allowed) {
-      this.#leases.requests.renew(ask, holding);
+      this.#leases.requests.renew(ask, keyLeases);
       return verdict;
     }
     const again = () =>
-      this.#decideHeld(laterBy(ask, this.#leases.clock.now()), holding, retriesLeft - 1);
+      this.#decideHeld(laterBy(ask, this.#leases.clock.now()), keyLeases, retriesLeft - 1);
     if (retriesLeft > 0 && verdict.retryAfterMs < Number.POSITIVE_INFINITY) {
-      if (holding.pending !== undefined) return this.#leases.within(holding.pending).then(again);
-      if (holding.left > unitsOffered) return again();
-      const { left, unspent } = holding;
+      if (keyLeases.pending !== undefined)
+        return this.#leases.within(keyLeases.pending).then(again);
+      if (keyLeases.left > unitsOffered) return again();
+      const { left, unspent } = keyLeases;
       if (unspent > left && verdict.remaining + unspent >= ask.cost) {
-        return this.#leases.without([holding], again);
+        return this.#leases.without([keyLeases], again);
       }
     }
     // What was offered had been debited before the store answered, so it is not in the answer.
-    return withOwn(verdict, Math.min(unitsOffered, holding.left));
+    return withOwn(verdict, Math.min(unitsOffered, keyLeases.left));
   }
 }
 

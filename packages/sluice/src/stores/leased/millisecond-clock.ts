@@ -1,4 +1,4 @@
-// The clock of leases, read once for all decisions of a millisecond. Reading it takes a third of a
+// The clock of leases, read once for all decisions of a millisecond. MillisecondClock it takes a third of a
 // decision, and the limiter has just read its own: while that one shows the same time, the last
 // reading stands.
 
@@ -8,7 +8,7 @@ import type { Clock } from "../../base/clock.js";
 const USES_MAX = 256;
 
 /** The latest reading of a clock. */
-export class Reading {
+export class MillisecondClock {
   readonly #clock: Clock;
   #atMs = 0;
   #limiterMs: number = Number.NaN;

@@ -7,7 +7,7 @@ import { spreadHash } from "../../base/spread-hash.js";
 const SLOTS = 2 ** 16;
 
 /** Counts of the present period, for all keys of a store. */
-export class Warmth {
+export class RecentUse {
   readonly #counts = new Uint16Array(SLOTS);
   readonly #periodMs: number;
   readonly #warmAfter: number;

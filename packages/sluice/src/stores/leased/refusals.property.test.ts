@@ -180,7 +180,7 @@ describe("requests that another rule refuses after a lease admitted them", () =>
       lost += trace.lost;
       refused += trace.refused;
     }
-    // A request that needs the rest of a block takes it home, and what is out of it at that moment
+    // A request that needs the rest of a lease takes it home, and what is out of it at that moment
     // stays spent. No law says how often: one to two of a hundred were seen, more is a regression.
     expect(lost).toBeLessThanOrEqual(refused / 20);
   });
