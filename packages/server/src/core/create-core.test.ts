@@ -27,7 +27,7 @@ describe("a core", () => {
     expect(blindPolicy).toBeUndefined();
   });
 
-  it("fetches keys at a URL when it starts, and logs that it can't", async () => {
+  it("fetches keys at a URL when it starts, and logs and counts that it can't", async () => {
     const jwksUrl = `${await closedUrl()}/jwks`;
     const telemetry = silentTelemetry();
     const problems = vi.spyOn(telemetry, "problem");
@@ -41,6 +41,9 @@ describe("a core", () => {
         { detail: expect.stringMatching(/\/jwks: .*ECONNREFUSED/) },
       ],
     ]);
+    expect(await telemetry.metrics()).toContain(
+      'rate_limiter_jwks_fetch_failures_total{region="local"} 1',
+    );
   });
 
   it("has a second policy over the same counters where a listener sees no responses", async () => {

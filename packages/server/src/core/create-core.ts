@@ -66,11 +66,10 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
   };
 }
 
-/** Fetches keys at a URL before the first token comes. Failures are logged, now and later. */
+/** Fetches keys at a URL before the first token comes. Failures are counted and logged, now and later. */
 function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
   if (!(jwt instanceof JwtVerifier)) return;
-  jwt.onKeysFailed = ({ message: detail }) =>
-    telemetry.problem("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
+  jwt.onKeysFailed = (error) => telemetry.jwksFetchFailed(error);
   void jwt.fetchKeys();
 }
 

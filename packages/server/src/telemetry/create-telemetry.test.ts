@@ -410,6 +410,14 @@ describe("metrics of the service", () => {
     expect(lines.length).toBe(2);
   });
 
+  it("count fetches of keys that failed, from none", async () => {
+    const telemetry = silentTelemetry();
+    const name = 'rate_limiter_jwks_fetch_failures_total{region="local"}';
+    expect(await telemetry.metrics()).toContain(`${name} 0`);
+    telemetry.jwksFetchFailed(new Error("https://login.example.com/jwks: status 503"));
+    expect(await telemetry.metrics()).toContain(`${name} 1`);
+  });
+
   it("count workers that ended, from none", async () => {
     const telemetry = silentTelemetry();
     const name = 'rate_limiter_workers_ended_total{region="local"}';

@@ -79,6 +79,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #reloads = new Counts(["what", "outcome"]);
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
+  #jwksFetchFailures = 0;
   #workersEnded = 0;
   readonly #repeatedProblems: RepeatedProblems;
   readonly #fileProblems: FileProblems;
@@ -208,6 +209,11 @@ class ServiceTelemetry implements Telemetry {
     else if (outcome === "returned") this.log.info(line, "a backend answers again");
   }
 
+  jwksFetchFailed({ message: detail }: Error): void {
+    this.#jwksFetchFailures++;
+    this.problem("the keys of identity.jwt.jwksUrl can't be fetched", undefined, { detail });
+  }
+
   workerEnded(): void {
     this.#workersEnded++;
   }
@@ -256,6 +262,7 @@ class ServiceTelemetry implements Telemetry {
       reloads: this.#reloads,
       reloadFailed: this.#reloadFailed,
       upstreams: this.#upstreams,
+      jwksFetchFailures: () => this.#jwksFetchFailures,
       workersEnded: () => this.#workersEnded,
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });

@@ -151,6 +151,10 @@ export const METRICS = {
     "Requests that the gateway sent on, by how they went, and what became of backends.",
     ["upstream", "outcome"],
   ),
+  jwksFetchFailures: counter(
+    "rate_limiter_jwks_fetch_failures_total",
+    "Fetches of identity.jwt.jwksUrl that failed; keys that were fetched before stay in use for jwksStaleMs.",
+  ),
   workersEnded: counter(
     "rate_limiter_workers_ended_total",
     "Worker processes that ended without being asked to; another one is started.",

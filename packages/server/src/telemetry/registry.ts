@@ -26,6 +26,7 @@ export interface MetricSources {
   readonly reloads: Counts;
   readonly reloadFailed: Counts;
   readonly upstreams: Counts;
+  readonly jwksFetchFailures: () => number;
   readonly workersEnded: () => number;
 }
 
@@ -161,6 +162,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   reloads: ({ reloads }) => reloads.samples(),
   reloadFailed: ({ reloadFailed }) => reloadFailed.samples(),
   upstream: ({ upstreams }) => upstreams.samples(),
+  jwksFetchFailures: ({ jwksFetchFailures }) => [of(jwksFetchFailures())],
   workersEnded: ({ workersEnded }) => [of(workersEnded())],
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };

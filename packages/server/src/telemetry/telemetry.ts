@@ -98,6 +98,8 @@ export interface Telemetry {
    * has a line in the log, with `backend`: its host and port.
    */
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void;
+  /** A fetch of `identity.jwt.jwksUrl` failed: counted, and logged as a problem. */
+  jwksFetchFailed(error: Error): void;
   /** A worker process ended that nobody asked to. */
   workerEnded(): void;
   /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */
