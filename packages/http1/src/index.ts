@@ -12,6 +12,6 @@ export {
   ResponseHeadReader,
   readResponseHead,
 } from "./response/response-head.js";
-export { type Asked, ResponseParser, type ResponseSink } from "./response/response-parser.js";
+export { type RequestKind, ResponseParser, type ResponseSink } from "./response/response-parser.js";
 export type { Exchange, ExchangeWatcher } from "./server/exchange.js";
 export { type Http1Bounds, type Http1Handler, Http1Server } from "./server/server.js";

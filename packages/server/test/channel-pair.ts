@@ -11,7 +11,7 @@ export interface ChannelPair<Message = unknown> {
   cut(): void;
 }
 
-/** Two ends of a channel in one process. Messages are copied as between two, and come an exchange later. */
+/** Two ends of a channel in one process. Messages are copied as between two, and come a turn of the event loop later. */
 export function channelPair<Message = unknown>(): ChannelPair<Message> {
   const sides = [new Set<(message: Message) => void>(), new Set<(message: Message) => void>()];
   const gone: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MalformedMessage } from "../message/malformed-message.js";
 import { type ResponseHead, ResponseHeadReader } from "./response-head.js";
-import { type Asked, HEAD_BYTES_MAX, ResponseParser } from "./response-parser.js";
+import { HEAD_BYTES_MAX, type RequestKind, ResponseParser } from "./response-parser.js";
 
 /** What came out of a parser. */
 interface Heard {
@@ -13,7 +13,7 @@ interface Heard {
 }
 
 /** Feeds bytes in pieces that end at `cuts`, then the end of the connection where that may end a response. */
-function hear(text: string, cuts: readonly number[], asked: Asked = "resource"): Heard {
+function hear(text: string, cuts: readonly number[], asked: RequestKind = "resource"): Heard {
   const heard: Heard = { body: "", isWhole: false, left: 0 };
   const parser = new ResponseParser(new ResponseHeadReader());
   const add = (bytes: Buffer, from: number, to: number) => {

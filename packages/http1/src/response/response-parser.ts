@@ -16,7 +16,7 @@ export interface ResponseSink {
 }
 
 /** The kind of a request, as far as the end of its response depends on it: a response to HEAD has no body. */
-export type Asked = "resource" | "head" | "websocket";
+export type RequestKind = "resource" | "head" | "websocket";
 
 /** Bytes of a response's head. */
 export const HEAD_BYTES_MAX = 65_536;
@@ -39,7 +39,7 @@ export class ResponseParser {
   readonly #chunks = new ChunkReader();
   readonly #onPiece: OnPiece;
   #sink: ResponseSink | undefined = undefined;
-  #asked: Asked = "resource";
+  #asked: RequestKind = "resource";
   #isInBody = false;
   #head: ResponseHead | undefined = undefined;
   #body: Body = "none";
@@ -69,7 +69,7 @@ export class ResponseParser {
   }
 
   /** Makes ready for a response. */
-  begin(sink: ResponseSink, asked: Asked): void {
+  begin(sink: ResponseSink, asked: RequestKind): void {
     this.#sink = sink;
     this.#asked = asked;
     this.#head = undefined;
@@ -183,7 +183,7 @@ function mustHaveWholeLines(bytes: Buffer, from: number): void {
   }
 }
 
-function toBody({ status, length, isChunked }: ResponseHead, asked: Asked): Body {
+function toBody({ status, length, isChunked }: ResponseHead, asked: RequestKind): Body {
   // Another protocol, whatever the head says of a body.
   if (status === 101) return "close";
   if (asked === "head" || status === 204 || status === 304 || length === 0) return "none";

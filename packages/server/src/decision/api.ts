@@ -1,5 +1,5 @@
-// The way of a request through the decision API: path, method, token, body, verb, answer. Written by hand, since
-// a single check is so little work that a framework would be most of it (bench service/decide).
+// A request's way through the decision API: path, method, token, body, verb, answer. It is written by hand because a
+// check is so little work that a framework would cost more than the check itself (bench service/decide).
 
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
@@ -11,12 +11,12 @@ import { mustBeJson } from "../base/http/json.js";
 import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core/core.js";
-import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { type Endpoint, toEndpoints } from "./endpoints.js";
-import { Holds } from "./holds.js";
 import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
+import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
 import { Limiters } from "./limiters.js";
 import { LimitsList } from "./limits-list.js";
+import { OpenHolds } from "./open-holds.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
 import { toInputs } from "./verb-inputs.js";
@@ -30,7 +30,7 @@ export class DecisionApi {
   readonly #bodyBytesMax: number;
   readonly #auth: Auth;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
-  /** What is answered to GET, and whether it needs a token. */
+  /** The answers to GET requests, and whether they are open to callers without a token. */
   readonly #pages: ReadonlyMap<string, { readonly isOpen: boolean; text(): string }>;
   readonly #idempotency: Idempotency;
 
@@ -40,7 +40,7 @@ export class DecisionApi {
     this.#auth = new Auth(tokens, "decision.tokens");
     const nowMs = () => core.clock.now();
     this.#idempotency = new Idempotency(nowMs);
-    const holds = new Holds({ nowMs, newId: randomId });
+    const holds = new OpenHolds({ nowMs, newId: randomId });
     const limiters = new Limiters(core, (message) => core.telemetry.log.warn(message));
     const verbs = new Verbs({ core, policy, limiters, holds });
     const inputs = toInputs(core.config.identity.keySecret);
@@ -82,41 +82,41 @@ export class DecisionApi {
       this.#refuseMethod(exchange, "POST");
       return;
     }
-    const asking = this.#askingOf(exchange);
+    const context = this.#contextOf(exchange);
     const { body, fields } = exchange;
     if (fields.length > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
-    // Here already, as it mostly is, and no more than it told.
+    // Mostly the body has already arrived, and is as long as Content-Length says.
     if (body === undefined || (body.isComplete && fields.length > 0)) {
-      this.#take(exchange, endpoint, body?.held ?? NOTHING, asking);
+      this.#take(exchange, endpoint, body?.held ?? NOTHING, context);
       return;
     }
     exchange.sendContinue();
     body.whenHeld(this.#bodyBytesMax, (isWhole) => {
-      if (isWhole) this.#take(exchange, endpoint, body.held, asking);
-      // What broke off is answered by the server.
+      if (isWhole) this.#take(exchange, endpoint, body.held, context);
+      // The server answers a body that broke off.
       else if (!body.isDropped) this.#fail(exchange, tooLarge(this.#bodyBytesMax));
     });
   }
 
-  /** Who asks, and what else its fields say: looked at once where a client sends the same ones again. */
-  #askingOf(exchange: Exchange): Asking {
+  /** The token and idempotency key of a request. Read once for headers that a client sends again. */
+  #contextOf(exchange: Exchange): RequestContext {
     const { fields } = exchange;
-    const known = fields.memo as Asking | undefined;
+    const known = fields.memo as RequestContext | undefined;
     if (known !== undefined) return known;
     const token = this.#auth.admit(toCredentials(exchange));
     mustBeJson(fields.get("content-type"));
-    const asking = { call: { token }, idempotencyKey: fields.get("idempotency-key") };
-    fields.memo = asking;
-    return asking;
+    const context = { call: { token }, idempotencyKey: fields.get("idempotency-key") };
+    fields.memo = context;
+    return context;
   }
 
-  #take(exchange: Exchange, endpoint: Endpoint, body: Buffer, asking: Asking): void {
-    if (asking.idempotencyKey === undefined) this.#run(exchange, endpoint, body, asking);
-    else void this.#runOnce(exchange, endpoint, body, asking.call.token, asking.idempotencyKey);
+  #take(exchange: Exchange, endpoint: Endpoint, body: Buffer, context: RequestContext): void {
+    if (context.idempotencyKey === undefined) this.#run(exchange, endpoint, body, context);
+    else void this.#runOnce(exchange, endpoint, body, context.call.token, context.idempotencyKey);
   }
 
-  /** Makes no closure for what is answered at once (bench service/decide). */
-  #run(exchange: Exchange, endpoint: Endpoint, body: Buffer, { call }: Asking): void {
+  /** Makes no closure for an immediate answer (bench service/decide). */
+  #run(exchange: Exchange, endpoint: Endpoint, body: Buffer, { call }: RequestContext): void {
     const startMs = readMs();
     let answer: MaybePromise<string>;
     try {
@@ -139,7 +139,7 @@ export class DecisionApi {
     if (!exchange.isGone) sendJson(exchange, 200, text);
   }
 
-  /** Runs a request that says a key, unless it was answered before. */
+  /** Runs a request that has an idempotency key, unless it was answered before. */
   async #runOnce(
     exchange: Exchange,
     endpoint: Endpoint,
@@ -157,12 +157,12 @@ export class DecisionApi {
         return;
       }
       keyed = asked;
-      // Other processes don't know the answer: with the id, at least the store counts the request once.
+      // Other processes don't have the answer; the request id makes the store count the request once all the same.
       const text = await endpoint.run(body, { requestId: asked.print, token });
       this.#idempotency.end(keyed, { status: 200, body: text });
       this.#send(exchange, text, startMs);
     } catch (error) {
-      const problem = toToldProblem(error);
+      const problem = toPublicProblem(error);
       const told = { status: problem.status, body: toProblemBody(problem) };
       if (keyed !== undefined) this.#idempotency.end(keyed, told);
       this.#fail(exchange, error);
@@ -180,20 +180,20 @@ export class DecisionApi {
 
   #fail(exchange: Exchange, error: unknown, lines = ""): void {
     this.#note(error);
-    const problem = toToldProblem(error);
+    const problem = toPublicProblem(error);
     if (!exchange.isGone) sendJson(exchange, problem.status, toProblemBody(problem), lines);
   }
 
-  /** Logs what callers learn nothing of. */
+  /** Logs an error whose details the caller does not get. */
   #note(error: unknown): void {
     if (toProblem(error) !== undefined) return;
     this.#core.telemetry.problem("decision API: a request failed", error);
   }
 }
 
-/** What the fields of a request say, once it is let in. */
-interface Asking {
-  /** The call of every request with these fields, unless it has an idempotency key. */
+/** What the headers of an authorised request say. */
+interface RequestContext {
+  /** The call of every request with these headers, unless it has an idempotency key. */
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
 }

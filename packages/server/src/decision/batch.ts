@@ -1,18 +1,18 @@
-// Many requests in one call, each decided by itself and in their order: a bad one gets its error in its place
-// and fails no other.
+// Several requests in one call, each decided on its own and in order: an invalid one gets an error in its place, and the
+// others are decided.
 
 import type { MaybePromise } from "sluice";
 import type { JsonSchema } from "sluice/shapes";
 import type { Problem } from "../base/http/problem.js";
-import { isThenable } from "../base/maybe.js";
-import { toToldProblem } from "./decision-reply.js";
+import { isThenable } from "../base/maybe-promise.js";
 import { InputError } from "./input-error.js";
+import { toPublicProblem } from "./json-response.js";
 
 /**
- * The answers to a batch as JSON: at once if all of them are.
+ * The answers to a batch as JSON: immediately, unless one of them is a promise.
  *
- * @param decide - Answers the request at a place.
- * @param onError - Told of every error.
+ * @param decide - Answers the request at an index.
+ * @param onError - Called with every error.
  */
 export function answerBatch(
   count: number,
@@ -42,11 +42,11 @@ function toText(answers: readonly string[]): string {
 function toErrorAnswer(error: unknown, place: number, onError: (error: unknown) => void): string {
   onError(error);
   if (error instanceof InputError) error.within(place).within("requests");
-  const problem: Problem = toToldProblem(error);
+  const problem: Problem = toPublicProblem(error);
   return JSON.stringify({ error: problem });
 }
 
-/** What the answers look like. */
+/** The schema of the answers. */
 export const answersSchema: JsonSchema = {
   type: "object",
   properties: {
@@ -65,7 +65,7 @@ export const answersSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What stands in the place of a request that could not be decided. */
+/** The schema of the answer to a request that could not be decided. */
 export const answerErrorSchema: JsonSchema = {
   type: "object",
   properties: {

@@ -5,7 +5,7 @@ import type { MaybePromise } from "sluice";
 import type { Shape } from "sluice/shapes";
 import { parseJson } from "../base/http/json.js";
 import { answerBatch } from "./batch.js";
-import { AlikeRequests } from "./fast-json/alike.js";
+import { TemplateReader } from "./fast-json/template-reader.js";
 import { readInput } from "./input-error.js";
 import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./verb-inputs.js";
 import type { Call, Verbs } from "./verbs.js";
@@ -137,13 +137,13 @@ function oneOrMany(
   },
 ): Endpoint {
   const { examples, decide, together, onError } = rest;
-  const alike = new AlikeRequests(shape);
+  const reader = new TemplateReader(shape);
   const run = (body: Buffer, call: Call): MaybePromise<string> => {
-    const read = alike.read(body);
-    if (read === undefined) return runUnlike(body, call);
+    const read = reader.read(body);
+    if (read === undefined) return parseAndRun(body, call);
     return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
-  const runUnlike = (body: Buffer, call: Call): MaybePromise<string> => {
+  const parseAndRun = (body: Buffer, call: Call): MaybePromise<string> => {
     const read = readInput(input, parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;

@@ -20,8 +20,8 @@ import { sendReply } from "../base/http/send-reply.js";
 import { TrustedProxies } from "../base/http/trusted-proxies.js";
 import { isUpstreamHost } from "../base/http/web-page.js";
 import type { Core } from "../core/core.js";
-import { sendJson, toProblem, toToldProblem } from "./decision-reply.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
+import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
 
 const VARIANTS: ReadonlyMap<string, Variant> = new Map([
   ["/check", "forwarded"],
@@ -132,7 +132,7 @@ export class ForwardAuth {
     if (toProblem(error) === undefined) {
       this.#core.telemetry.problem("forward-auth: a request failed", error);
     }
-    const problem = toToldProblem(error);
+    const problem = toPublicProblem(error);
     if (exchange.isGone) return;
     const status = statusFor(problem.status, variant);
     sendJson(exchange, status, toProblemBody({ ...problem, status }), statusLine(problem));

@@ -1,10 +1,10 @@
-// Where the decision API takes chance from: ids that nobody guesses.
+// Where the decision API takes randomness from: ids that can't be guessed.
 
 import { randomBytes } from "node:crypto";
 
 const ID_BYTES = 16;
 
-/** A text of 22 characters that was never there before. */
+/** A random string of 22 characters. */
 export function randomId(): string {
   return randomBytes(ID_BYTES).toString("base64url");
 }

@@ -1,14 +1,14 @@
-// What each verb does with a body that was read. Every one of them returns the answer as JSON text: at once
-// where the store is in this process, else a promise of it.
+// What each verb of the decision API does with its input. Each returns the answer as a JSON string: immediately if the
+// store is in this process, otherwise as a promise.
 
 import type { Decision, MaybePromise, RequestOptions } from "sluice";
 import type { Policy, PolicyDecision } from "sluice/rules";
-import { andThen, isThenable } from "../base/maybe.js";
+import { andThen, isThenable } from "../base/maybe-promise.js";
 import type { Core } from "../core/core.js";
-import { toAnswer, toPolicyAnswer } from "./answers.js";
-import type { Hold, Holds } from "./holds.js";
-import { RESERVATION_MS } from "./holds.js";
+import { toDecisionJson, toPolicyDecisionJson } from "./decision-json.js";
 import type { Limiters } from "./limiters.js";
+import type { Hold, OpenHolds } from "./open-holds.js";
+import { RESERVATION_MS } from "./open-holds.js";
 import {
   type FactsRequest,
   isFactsRequest,
@@ -17,7 +17,7 @@ import {
   type RuleTarget,
 } from "./verb-inputs.js";
 
-/** The answer to what has no numbers to tell. */
+/** The answer of verbs that have nothing to report. */
 const DONE = '{"ok":true}';
 
 /** What verbs work with. */
@@ -25,16 +25,16 @@ export interface VerbsOptions {
   readonly core: Core;
   readonly policy: Policy;
   readonly limiters: Limiters;
-  readonly holds: Holds;
+  readonly holds: OpenHolds;
 }
 
-/** How a request is put, besides its body. */
+/** What a call says besides its body. */
 export interface Call {
-  /** Makes the same request, sent twice, count once; undefined if it said no Idempotency-Key. */
+  /** Makes a request that is sent twice count once; undefined if it has no Idempotency-Key. */
   readonly requestId?: string | undefined;
-  /** When, by the clock of the core, for what is asked for at one instant; undefined: when its turn comes. */
+  /** The time of all requests of a batch, by the clock of the core; undefined: the time when it is decided. */
   readonly nowMs?: number | undefined;
-  /** The place of the token that it came with. */
+  /** The index of the token that it came with. */
   readonly token: number;
 }
 
@@ -43,7 +43,7 @@ export class Verbs {
   readonly #core: Core;
   readonly #policy: Policy;
   readonly #limiters: Limiters;
-  readonly #holds: Holds;
+  readonly #holds: OpenHolds;
 
   constructor({ core, policy, limiters, holds }: VerbsOptions) {
     this.#core = core;
@@ -58,8 +58,8 @@ export class Verbs {
   }
 
   /**
-   * Decides many by `decide`, all at one instant, before it returns: to read clocks for each of them would be a
-   * tenth of a decision (bench service/batch).
+   * Decides a batch by `decide`, all at one instant: reading the clock for each request would be a tenth of the cost of
+   * its decision (bench service/batch).
    */
   together<T>({ token }: Call, decide: (call: Call) => T): T {
     const call = { nowMs: this.#core.clock.now(), token };
@@ -71,61 +71,65 @@ export class Verbs {
     if (isFactsRequest(request)) {
       const { facts, cost, results = false } = request;
       const decided = this.#policy.peek(facts, { cost });
-      return andThen(decided, (decision) => toPolicyAnswer(decision, { hasResults: results }));
+      return andThen(decided, (decision) =>
+        toPolicyDecisionJson(decision, { hasResults: results }),
+      );
     }
     const { cost } = request;
     const peeked = this.#limiterOf(request, call).peek(
       request.key,
       cost === undefined ? {} : { cost },
     );
-    return andThen(peeked, (decision) => toAnswer(decision));
+    return andThen(peeked, (decision) => toDecisionJson(decision));
   }
 
-  /** Charges what is settled later. */
+  /** Charges a cost that is settled later. */
   reserve(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const options = { ...toOptions(request.cost, call), hold: true };
       const decided = this.#policy.admit(request.facts, options);
-      return andThen(decided, (decision) => this.#tell(decision, request, toReservation(decision)));
+      return andThen(decided, (decision) =>
+        this.#answer(decision, request, toReservation(decision)),
+      );
     }
     const limiter = this.#limiterOf(request, call);
     const reserved = limiter.reserve(request.key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
       const hold: Hold = { kind: "reservation", commit, cancel };
-      return this.#tellInline(held, request, this.#keep(held.allowed, hold, RESERVATION_MS));
+      return this.#answerInline(held, request, this.#keep(held.allowed, hold, RESERVATION_MS));
     });
   }
 
-  /** Settles the real cost of a reservation. */
+  /** Settles a reservation at its real cost. */
   commit({ id, cost }: { id: string; cost: number }): MaybePromise<string> {
     const hold = this.#holds.take(id, "reservation");
     return this.#settle(id, hold, () => hold.commit(cost));
   }
 
-  /** Gives a reservation back. */
+  /** Cancels a reservation. */
   cancel({ id }: { id: string }): MaybePromise<string> {
     const hold = this.#holds.take(id, "reservation");
     return this.#settle(id, hold, () => hold.cancel());
   }
 
-  /** Takes a permit of a concurrency limit. */
+  /** Acquires a permit of a concurrency limit. */
   acquire(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, permitMs } = this.#limiters.of(request.limit, request.name, call.token);
     const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
       const hold: Hold = { kind: "permit", release: held.release };
-      return this.#tellInline(held, request, this.#keep(held.allowed, hold, permitMs));
+      return this.#answerInline(held, request, this.#keep(held.allowed, hold, permitMs));
     });
   }
 
-  /** Gives a permit back. */
+  /** Releases a permit. */
   release({ id }: { id: string }): MaybePromise<string> {
     const hold = this.#holds.take(id, "permit");
     return this.#settle(id, hold, () => hold.release());
   }
 
-  /** Grants units. */
+  /** Gives units back. */
   refund(
     target: (RuleTarget & { cost?: number | undefined }) | LimitRequest,
     call: Call,
@@ -139,7 +143,7 @@ export class Verbs {
     );
   }
 
-  /** Refuses a key for so long. */
+  /** Blocks a key for `forMs`, or until it is unblocked if that is null. */
   block(
     target: (RuleTarget | LimitRequest) & { forMs: number | null },
     call: Call,
@@ -164,7 +168,7 @@ export class Verbs {
     );
   }
 
-  /** Forgets what a key used. */
+  /** Forgets what a key has used. */
   reset(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
       isRuleTarget(target)
@@ -182,18 +186,20 @@ export class Verbs {
 
   #admit(request: FactsRequest, call: Call): MaybePromise<string> {
     const decided = this.#policy.admit(request.facts, toOptions(request.cost, call));
-    return isThenable(decided) ? this.#tellLater(decided, request) : this.#tell(decided, request);
+    return isThenable(decided)
+      ? this.#answerLater(decided, request)
+      : this.#answer(decided, request);
   }
 
   #check(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
     const options = toOptions(request.cost, call);
-    // The time of a call is not the calendar's.
+    // The time of a call is monotonic; quotas follow the calendar.
     if (isCalendar) options.nowMs = undefined;
     const decided = limiter.check(request.key, options);
     return isThenable(decided)
-      ? this.#tellInlineLater(decided, request)
-      : this.#tellInline(decided, request);
+      ? this.#answerInlineLater(decided, request)
+      : this.#answerInline(decided, request);
   }
 
   #limiterOf({ limit, name }: LimitRequest, { token }: Call) {
@@ -205,28 +211,28 @@ export class Verbs {
   }
 
   /** Reports a decision under rules, and answers with it. */
-  #tell(decision: PolicyDecision, { facts, results = false }: FactsRequest, hold?: Hold): string {
+  #answer(decision: PolicyDecision, { facts, results = false }: FactsRequest, hold?: Hold): string {
     this.#core.telemetry.decided("decision", decision, facts);
     const id = hold && this.#keep(decision.allowed, hold, RESERVATION_MS);
-    return toPolicyAnswer(decision, { hasResults: results, id });
+    return toPolicyDecisionJson(decision, { hasResults: results, id });
   }
 
   /** Reports a decision under a limit that came along, and answers with it. */
-  #tellInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
+  #answerInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
     this.#core.telemetry.decidedInline("decision", key, cost, decision);
-    return toAnswer(decision, id);
+    return toDecisionJson(decision, id);
   }
 
-  // Apart, so that what is answered at once makes no closures (bench service/batch).
-  #tellLater(decided: Promise<PolicyDecision>, request: FactsRequest): Promise<string> {
-    return decided.then((decision) => this.#tell(decision, request));
+  // Separate methods, so that an immediate answer makes no closures (bench service/batch).
+  #answerLater(decided: Promise<PolicyDecision>, request: FactsRequest): Promise<string> {
+    return decided.then((decision) => this.#answer(decision, request));
   }
 
-  #tellInlineLater(decided: Promise<Decision>, request: LimitRequest): Promise<string> {
-    return decided.then((decision) => this.#tellInline(decision, request));
+  #answerInlineLater(decided: Promise<Decision>, request: LimitRequest): Promise<string> {
+    return decided.then((decision) => this.#answerInline(decision, request));
   }
 
-  /** What could not be settled can be tried again. */
+  /** A hold that could not be settled can be settled later. */
   #settle(id: string, hold: Hold, settle: () => MaybePromise<void>): MaybePromise<string> {
     const putBack = (error: unknown): never => {
       this.#holds.putBack(id, hold);
@@ -243,7 +249,7 @@ export class Verbs {
 
 /** The options of a call for a limiter or a policy. */
 function toOptions(cost: number | undefined, call: Call): RequestOptions {
-  // Field by field: to spread a call that has a time takes longer than the decision.
+  // Field by field: spreading a call that has a time takes longer than the decision.
   const { requestId, nowMs } = call;
   return { cost, requestId, nowMs } as RequestOptions;
 }

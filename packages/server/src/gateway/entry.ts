@@ -1,5 +1,5 @@
-// Where requests enter the gateway: put into one form, decided by the request handler, and then sent on, refused or
-// answered. What can't be understood never reaches the rules, and its connection is closed.
+// Where requests enter the gateway: the target is brought into its canonical form, the request handler decides, and the
+// request is forwarded, refused or answered. A malformed request never reaches the rules, and its connection is closed.
 
 import { HandledRequest, type Reply, type RequestHandler } from "sluice/http";
 import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
@@ -11,11 +11,11 @@ import { GatewayHttpRequest } from "./gateway-request.js";
 /** What the entry needs of the gateway. */
 export interface EntryHost extends ForwardingHost {
   readonly requestHandler: RequestHandler;
-  /** Where callers can ask for their remaining limit; undefined if nowhere. */
+  /** The path where callers can read their remaining limit; undefined: none. */
   readonly rateLimitPath: string | undefined;
 }
 
-/** Takes requests in. */
+/** Decides requests, and forwards or answers them. */
 export class Entry {
   readonly #host: EntryHost;
 
@@ -30,7 +30,7 @@ export class Entry {
     else answer(exchange, toProblem(problem), "", true);
   }
 
-  /** What is wrong with a request whose target is in order. */
+  /** What is wrong with a request whose target is valid. */
   #problemOf({ fields }: Exchange): ProblemStatus | undefined {
     const { bodyBytesMax } = this.#host;
     if (bodyBytesMax !== 0 && fields.length > bodyBytesMax) return 413;
@@ -39,7 +39,7 @@ export class Entry {
 
   #enter(exchange: Exchange, { path, target }: RequestTarget): void {
     const { method } = exchange;
-    // What is matched and counted is what is sent on.
+    // What is matched and counted is what is forwarded.
     exchange.target = target;
     if (exchange.asksForWebSocket) {
       // What the client sends next may not be HTTP, so if the upgrade fails the connection is closed.
@@ -92,10 +92,10 @@ export class Entry {
     );
   }
 
-  /** Nobody is let in whom the rules could not judge. */
+  /** A request that the rules could not decide is not let through. */
   #fail(exchange: Exchange, error: unknown): void {
     const kind = kindOfError(error);
-    // Apart from each other: a store that is away must not hide a fault of ours.
+    // Two different lines of the log: an unavailable store must not hide a fault of the gateway.
     const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
     this.#host.telemetry.problem(what, error);
     this.#answer(exchange, toProblem(kind), "");

@@ -1,5 +1,5 @@
-// What the gateway answers itself: refusals of its request handler, and problems of its own. Clients are told what
-// happened and never why in detail: that is for the log.
+// What the gateway answers itself: refusals of its request handler, and problems of its own. Clients learn what happened;
+// the details are for the log.
 
 import { SluiceError, type SluiceErrorCode } from "sluice";
 import { type Reply, toFields } from "sluice/http";
@@ -11,7 +11,7 @@ import { sendReply } from "../base/http/send-reply.js";
 /** The problems that the gateway answers with, by status. */
 export type ProblemStatus = 400 | 404 | 408 | 413 | 417 | 431 | 500 | 502 | 503 | 504;
 
-/** A problem: by its status, or `store` for a store that does not answer where a rule insists on it. */
+/** A problem: by its status, or `store` if the store does not answer and a rule fails closed. */
 export type ProblemKind = ProblemStatus | "store";
 
 const STORE_STATUS = 503;
@@ -44,22 +44,22 @@ export function toProblem(kind: ProblemKind): Reply {
   return reply;
 }
 
-/** The problem that an error is to the client. Of what is ours nothing is told but that there was something. */
+/** The problem that an error is to the client. Faults of the service are a 500 without details. */
 export function kindOfError(error: unknown): ProblemKind {
   if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
   const isKnown = error instanceof ServerError && error.status in CODES;
   return isKnown ? (error.status as ProblemStatus) : 500;
 }
 
-/** The whole response to what is no request. */
+/** The whole response to a malformed request. */
 export function toRefusal(status: RefusalStatus): string {
   return toRawProblem({ status, code: CODES[status] });
 }
 
 /**
- * Sends a whole response, with `lines` (RateLimit fields) in its head.
+ * Sends a whole response, with `lines` (RateLimit headers) in its head.
  *
- * @param closes - Whether the connection is closed after it, whatever else would keep it open.
+ * @param closes - Whether the connection is closed after it in any case.
  */
 export function answer(exchange: Exchange, reply: Reply, lines: string, closes: boolean): void {
   if (closes) exchange.closes = true;

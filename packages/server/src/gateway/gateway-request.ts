@@ -1,4 +1,4 @@
-// A request of the gateway as the request handler sees it.
+// A request of the gateway, as the request handler sees it.
 
 import {
   type BodyBounds,
@@ -29,7 +29,7 @@ export class GatewayHttpRequest implements HttpRequest {
     return this.raw.target;
   }
 
-  /** The fields that the upstream sees too. */
+  /** The headers that the backend sees too. */
   get headers(): HttpRequest["headers"] {
     const { fields, peer } = this.raw;
     return fields.passedValues(this.#trust.isPeerTrusted(peer));
@@ -43,7 +43,7 @@ export class GatewayHttpRequest implements HttpRequest {
     return this.raw.peer;
   }
 
-  /** Waits for the body, which stays where it is. */
+  /** Waits for the body without consuming it. */
   readBody({ bytesMax, arrivalMsMax }: BodyBounds): Promise<BodyFields | undefined> | undefined {
     const { body, fields } = this.raw;
     const { "content-type": type, "content-encoding": encoding } = this.headers;

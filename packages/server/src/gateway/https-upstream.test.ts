@@ -236,7 +236,7 @@ describe("an upstream that asks for a client certificate", () => {
     ["TLSv1.2", "none", /^[a-z0-9 ]* \(ERR_SSL_\w+\); .*set tls\.certFile and tls\.keyFile/],
     ["TLSv1.3", "none", /^tlsv13 alert certificate required \(ERR_SSL_\w+\); .*set tls\.certFile/],
     // Node closes without an alert.
-    ["TLSv1.3", "another", /^the upstream closed the connection$/],
+    ["TLSv1.3", "another", /^the backend closed the connection$/],
   ])("over %s and gets %s is a 502 with the reason in one line", async (version, which, detail) => {
     const ca = readFileSync(client.certFile);
     const asks = { requestCert: true, rejectUnauthorized: true, ca, maxVersion: version };

@@ -75,7 +75,7 @@ async function exhaust(url: string): Promise<void> {
 }
 
 describe("an exhausted client", () => {
-  it("exchanges thousands of GET /rate_limit into few script calls, and stays at 429", async () => {
+  it("turns thousands of GET /rate_limit into few script calls, and stays at 429", async () => {
     const { url, core } = await start();
     await exhaust(url);
     const before = await scriptCalls();

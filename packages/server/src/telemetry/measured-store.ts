@@ -14,7 +14,7 @@ import {
   type Store,
   type Verdict,
 } from "sluice";
-import { isThenable } from "../base/maybe.js";
+import { isThenable } from "../base/maybe-promise.js";
 import { Latency } from "./latency.js";
 
 /** The verbs of a store, as metrics name them. */

@@ -11,7 +11,7 @@ import {
   type Store,
 } from "sluice";
 import { atEndOfTurn } from "../base/clock.js";
-import { andThen, isThenable } from "../base/maybe.js";
+import { andThen, isThenable } from "../base/maybe-promise.js";
 import type { Channel } from "./channel.js";
 import {
   type CallBatch,

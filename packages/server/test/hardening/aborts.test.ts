@@ -123,8 +123,8 @@ describe("a thousand clients that hang up at random points", () => {
       await Promise.all(
         Array.from({ length: 50 }, async (_, i) => {
           const client = await send(texts[(round + i) % texts.length]);
-          // Some hang up at once, some after an exchange or two of the event loop.
-          for (let exchange = 0; exchange < (round * i) % 4; exchange++)
+          // Some hang up immediately, some after a turn or two of the event loop.
+          for (let turn = 0; turn < (round * i) % 4; turn++)
             await new Promise((resolve) => setImmediate(resolve));
           if (i % 2 === 0) client.socket.resetAndDestroy();
           else client.socket.destroy();

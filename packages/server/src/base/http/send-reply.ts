@@ -1,9 +1,9 @@
-// Answers as the library makes them, for exchanges.
+// Sends responses of the library on exchanges of the HTTP/1.1 server.
 
 import type { Reply } from "sluice/http";
 import type { Exchange } from "sluice-http1";
 
-/** Sends a whole response, with `lines` in front of its fields. */
+/** Sends a whole response, with `lines` in front of its headers. */
 export function sendReply(
   exchange: Exchange,
   { status, fields, body }: Reply,

@@ -1,16 +1,16 @@
-// The body of a request on its way to the upstream: each piece as it comes, no faster than the upstream
-// takes them, and no more bytes than are allowed.
+// Forwards the body of a request: each piece as it arrives, no faster than the backend accepts them, and no more bytes
+// than are allowed.
 
 import { type BodyReader, LAST_CHUNK, type RequestBody, writeChunk } from "sluice-http1";
 import type { Connection } from "../upstream/connection.js";
 
-/** What is told of a body. */
+/** What is notified about a body. */
 export interface BodyWatcher {
-  /** There are more bytes than allowed. The rest is dropped. */
+  /** The body is larger than allowed. The rest is dropped. */
   onBodyTooLarge(): void;
 }
 
-/** Passes one body on. */
+/** Forwards one body. */
 export class ForwardedBody implements BodyReader {
   readonly #body: RequestBody;
   readonly #isChunked: boolean;
@@ -19,7 +19,7 @@ export class ForwardedBody implements BodyReader {
   #isTooLarge = false;
   #connection: Connection | undefined = undefined;
 
-  /** @param bytesMax - 0 is no bound. */
+  /** @param bytesMax - 0 means no bound. */
   constructor(body: RequestBody, isChunked: boolean, bytesMax: number, watcher: BodyWatcher) {
     this.#body = body;
     this.#isChunked = isChunked;
@@ -27,18 +27,18 @@ export class ForwardedBody implements BodyReader {
     this.#watcher = watcher;
   }
 
-  /** Whether it is the client that it waits for. */
+  /** Whether it waits for the client. */
   get isAwaited(): boolean {
     return !this.#body.isComplete && !this.#body.isPaused;
   }
 
-  /** Begins, on a connection on which the head was sent. */
+  /** Starts on a connection to which the head was written. */
   start(connection: Connection): void {
     this.#connection = connection;
     this.#body.readTo(this);
   }
 
-  /** The upstream takes more. */
+  /** The backend accepts more. */
   onDrain(): void {
     this.#body.resume();
   }

@@ -1,4 +1,4 @@
-// What may be done about a request that failed: whether it may be sent again, and what the client is told.
+// What happens to a request that failed: whether it may be sent again, and which status the client gets.
 
 import type { Exchange } from "sluice-http1";
 import type { ProblemStatus } from "../gateway-replies.js";
@@ -23,14 +23,14 @@ const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
   "idle-timeout": 504,
 };
 
-/** Whether a request may be sent twice: it changes nothing the second time, and is still here to be sent. */
+/** Whether a request may be sent twice: it is idempotent, and has no body that is already gone. */
 export function isRepeatable({ method, body }: Exchange): boolean {
   return body === undefined && IDEMPOTENT.has(method);
 }
 
 /**
- * Whether another backend may be tried: with anything that was not sent, and with what is repeatable if no
- * byte of a response came back. A backend that is slow is not helped by a second request, so that one isn't.
+ * Whether another backend may be tried: for a request that was not sent, and for a repeatable one if no byte of a response
+ * came back. A request that took too long is not sent again: it would only add load.
  */
 export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchange): boolean {
   if (hasResponse) return false;
@@ -40,7 +40,7 @@ export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchang
 /**
  * The status of the answer to a request that failed.
  *
- * @param isClients - Whether it was the client that did not go on.
+ * @param isClients - Whether the client caused the failure.
  */
 export function statusOf({ kind }: Failure, isClients: boolean): ProblemStatus {
   return isClients ? 408 : STATUS[kind];

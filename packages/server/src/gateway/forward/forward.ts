@@ -1,10 +1,16 @@
-// One admitted request on its way: to a backend of its upstream, to another if that is safe, and back to the
-// client, piece by piece and no faster than the client reads. Whatever happens, what the handled request holds is
-// finished exactly once, and a response that was cut short never looks whole.
+// Forwards one allowed request: to a backend of its upstream, to another one if that is safe, and the response back to the
+// client, piece by piece and no faster than the client reads. Whatever happens, the charges that the handled request holds
+// are settled exactly once, and a response that was cut short never looks complete.
 
 import type { HandledRequest } from "sluice/http";
 import type { RequestEnd } from "sluice/rules";
-import type { Asked, Exchange, ExchangeWatcher, RefusalStatus, ResponseHead } from "sluice-http1";
+import type {
+  Exchange,
+  ExchangeWatcher,
+  RefusalStatus,
+  RequestKind,
+  ResponseHead,
+} from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
@@ -17,21 +23,21 @@ import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { type ClientTrust, toUpstreamHead } from "./request-head.js";
 import { clientHeadOf, findField } from "./response-head.js";
 
-/** What exchanges need of their gateway. */
+/** What forwarding needs of the gateway. */
 export interface ForwardingHost extends ClientTrust {
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
-  /** The way of a path; undefined if there is none. */
+  /** The route of a path; undefined if there is none. */
   routeOf(path: string, host: string | undefined): RouteConfig | undefined;
   upstreamOf(route: RouteConfig): Upstream;
 }
 
-/** A body that is there at once and no larger goes out in one text with its head. */
+/** A body of at most this size that has arrived with its head is written together with it. */
 const JOINED_BYTES_MAX = 16_384;
-/** Bytes of a body that a request has to bring along before it takes a connection that is scarce. */
+/** Bytes of its body that must have arrived before a request takes a connection while connections are scarce. */
 const AHEAD_BYTES = 16_384;
 
-/** One request and its response. */
+/** Forwards one request and its response. */
 export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   readonly #host: ForwardingHost;
   readonly #exchange: Exchange;
@@ -43,11 +49,11 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   #connection: Connection | undefined = undefined;
   #body: ForwardedBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
-  /** Whether the head is here and not passed on yet. */
+  /** Whether the head has arrived and is not passed on yet. */
   #isHeadKept = false;
   #bytes = 0;
   #retries = 0;
-  /** Whether a connection that had gone stale was replaced already. */
+  /** Whether a stale connection was already replaced. */
   #isRefreshed = false;
   #isPaused = false;
   /** Whether it became a WebSocket. */
@@ -62,7 +68,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#handled = handled;
   }
 
-  /** Sends the request on, as soon as its handled request allows. */
+  /** Forwards the request, after the delay that its decision asks for. */
   start(): void {
     if (this.#exchange.isGone) {
       this.onExchangeOver();
@@ -117,7 +123,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#head = head;
     this.#backend?.succeeded();
     this.#tell("answered");
-    // Goes out with the first of its body. Until then the client can be told that there is none.
+    // The head goes out with the first piece of its body. Until then the client can still get a 502.
     this.#isHeadKept = true;
     if (head.status === 101) this.#switch(head);
     else if (!hasMore) this.#begin(head);
@@ -136,12 +142,12 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   onEnd(bytes: Buffer, from: number, to: number): void {
     this.#connection = undefined;
     if (this.#isOver) return;
-    // The upstream may answer before it has the whole request.
+    // The backend may answer before it has the whole request.
     this.#body?.drop();
     this.#bytes += to - from;
     const { idleTimeoutMs } = this.#upstream as Upstream;
     const exchange = this.#exchange;
-    // A client that does not read the last piece gets as long for it as for any other.
+    // The client has as long for the last piece as for any other.
     if (idleTimeoutMs > 0) exchange.flushMsMax = idleTimeoutMs;
     if (!this.#handled.isHeld) exchange.watcher = undefined;
     if (this.#isHeadKept && to > from && to - from <= JOINED_BYTES_MAX) {
@@ -188,7 +194,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#exchange.begin(status, reason, this.#linesOf(head), length, hasDate);
   }
 
-  /** From now on both connections are one WebSocket: each direction is forwarded as a body is. */
+  /** From now on both connections are one WebSocket: each direction is forwarded like a body. */
   #switch(head: ResponseHead): void {
     this.#isHeadKept = false;
     this.#isSwitched = true;
@@ -197,14 +203,14 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#body.start(this.#connection as Connection);
   }
 
-  /** All of a response that is short. */
+  /** Passes on the whole of a short response. */
   #pass(head: ResponseHead, text: string): void {
     this.#isHeadKept = false;
     const { status, reason } = head;
     this.#exchange.pass(status, reason, this.#linesOf(head), text, clientHeadOf(head).hasDate);
   }
 
-  /** The RateLimit fields replace the upstream's; without a rule those of the upstream stay. */
+  /** Our RateLimit headers replace the backend's; if no rule matched, the backend's stay. */
   #linesOf(head: ResponseHead): string {
     const { lines, linesBesideOurs } = clientHeadOf(head);
     const { lines: ours } = this.#handled;
@@ -224,7 +230,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#upstream = upstream;
     const { body } = exchange;
     exchange.sendContinue();
-    // Where connections are scarce, a client that is slow with its body waits with its own.
+    // While connections are scarce, a request waits for its body before it takes one.
     if (body === undefined || !upstream.isCrowded) this.#attempt(upstream.choose());
     else {
       body.whenHeld(AHEAD_BYTES, () => {
@@ -240,19 +246,19 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     else this.onConnection(free);
   }
 
-  /** Whether it was the client that did not go on: with its body, or with reading ours. */
+  /** Whether the client caused the failure: it stopped sending its body, or reading the response. */
   #isClients({ kind }: Failure): boolean {
     return kind === "idle-timeout" && (this.#isPaused || this.#body?.isAwaited === true);
   }
 
-  /** Blames the backend, if it is to blame. */
+  /** Counts a failure against the backend, if it caused it. */
   #judge(failure: Failure): void {
     const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
     if (!isBlamed) this.#backend?.ended();
     else this.#upstream?.failed(this.#backend as Backend);
   }
 
-  /** A connection that had gone stale says nothing of its backend: once, a fresh one is tried. */
+  /** A stale connection says nothing about its backend: a new one is tried, once. */
   #mayRefresh({ isStale }: Failure): boolean {
     return isStale && !this.#isRefreshed && isRepeatable(this.#exchange);
   }
@@ -281,13 +287,13 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#tell(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;
-    // Apart for each kind and upstream, so that none hides another.
+    // One line of the log for each kind and upstream, so that none hides another.
     const fields = { upstream, backend, kind, detail };
     this.#host.telemetry.problem(`upstream ${upstream} failed: ${kind}`, undefined, fields);
     this.#reply(status, false);
   }
 
-  /** The head is out: only a broken connection can still say that the rest does not come. */
+  /** The head is sent: only a broken connection can still show that the response is incomplete. */
   #cutOff(): void {
     this.#tell("failed");
     this.#exchange.breakOff();
@@ -300,14 +306,14 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     answer(exchange, toProblem(status), this.#handled.lines, closes);
   }
 
-  /** Gives up the connection, if there is one: what is under way on it concerns nobody any more. */
+  /** Gives up the connection, if there is one: its response is no longer needed. */
   #letGo(): void {
     this.#body?.drop();
     this.#connection?.destroy();
     this.#connection = undefined;
   }
 
-  /** How the request ended. Without a head there was no response: the client hung up before. */
+  /** How the request ended. Without a status there was no response: the client hung up before. */
   #toEnd(): RequestEnd {
     const { status } = this.#exchange;
     if (status === undefined) return {};
@@ -321,12 +327,12 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   }
 }
 
-function askedOf(exchange: Exchange): Asked {
+function askedOf(exchange: Exchange): RequestKind {
   if (exchange.method === "HEAD") return "head";
   return exchange.asksForWebSocket ? "websocket" : "resource";
 }
 
-/** Bytes are lent by the connection until the next ones arrive. */
+/** The connection overwrites its bytes with the next ones. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   return Buffer.from(bytes.subarray(from, to));
 }

@@ -13,7 +13,7 @@ import { clientHeadOf } from "./response-head.js";
 const ROUTE = { path: "/*", host: undefined, upstream: "api", preserveHost: true };
 const OPTIONS: UpstreamFieldsOptions = {
   route: ROUTE,
-  targetHost: "127.0.0.1:3000",
+  backendHost: "127.0.0.1:3000",
   clientPeer: "203.0.113.10",
   isPeerTrusted: false,
   protocol: "http",

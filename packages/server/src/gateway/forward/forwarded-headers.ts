@@ -1,19 +1,19 @@
-// Heads on their way through the gateway. What is about one connection ends here and is written anew for
-// the next: Host, the framing of the body, and who the client is. Inbound copies go first and ours are
-// added afterwards, so that no `Connection: X-Forwarded-For` can take ours away.
+// Headers on their way through the gateway. Those that belong to one connection end here and are written again for the
+// next: Host, the framing of the body, and who the client is. The client's copies are removed first and ours are added
+// afterwards, so that no `Connection: X-Forwarded-For` can remove ours.
 
 import { type BodyFraming, toPassedFields } from "sluice-http1";
 import * as kind from "sluice-http1/field-names";
 import type { RouteConfig } from "../../config/config.js";
 
-/** What the fields of a request are made of, beside those of the client. */
+/** What the headers of a forwarded request are made of, besides the client's. */
 export interface UpstreamFieldsOptions {
   readonly route: RouteConfig;
-  /** `host:port` of the server that it goes to. */
-  readonly targetHost: string;
+  /** `host:port` of the backend. */
+  readonly backendHost: string;
   /** The address at the other end of the client's connection; undefined if it is gone. */
   readonly clientPeer: string | undefined;
-  /** Whether what the peer says about the client is believed. */
+  /** Whether the peer is trusted to speak for the client. */
   readonly isPeerTrusted: boolean;
   /** How the client's connection came in. */
   readonly protocol: "http" | "https";
@@ -23,8 +23,8 @@ export interface UpstreamFieldsOptions {
 }
 
 /**
- * The head of a request to an upstream behind its first line, with the empty line at its end. Write it as
- * `latin1`: that is how heads are read, so every byte goes on as it came.
+ * The head of a forwarded request without its request line, with the empty line at its end. Write it as `latin1`: that is
+ * how heads are read, so every byte is forwarded as it came.
  *
  * @param raw - Names and values in turn, as the client wrote them.
  */
@@ -43,7 +43,7 @@ export function toUpstreamFields(raw: readonly string[], options: UpstreamFields
   return `${host}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
 }
 
-/** What the inbound fields said that we write anew. */
+/** What the client's headers said that we write again. */
 class Seen {
   host = "";
   forwardedFor = "";
@@ -62,7 +62,7 @@ function takesTrailers(raw: readonly string[]): boolean {
   return false;
 }
 
-/** The line of a field. That of client addresses is written later, with the peer's added. */
+/** The line of a header. X-Forwarded-For is written later, with the peer's address added. */
 function toLine(known: number, name: string, value: string, seen: Seen): string {
   if (known === kind.FORWARDED_FOR) {
     if (value !== "") seen.forwardedFor += `${value}, `;
@@ -73,8 +73,8 @@ function toLine(known: number, name: string, value: string, seen: Seen): string 
   return `${name}: ${value}\r\n`;
 }
 
-function toHost({ host }: Seen, { route, targetHost }: UpstreamFieldsOptions): string {
-  return route.preserveHost && host !== "" ? host : targetHost;
+function toHost({ host }: Seen, { route, backendHost }: UpstreamFieldsOptions): string {
+  return route.preserveHost && host !== "" ? host : backendHost;
 }
 
 function toForwarded(seen: Seen, { clientPeer, protocol }: UpstreamFieldsOptions): string {
@@ -87,7 +87,7 @@ function toForwarded(seen: Seen, { clientPeer, protocol }: UpstreamFieldsOptions
   return lines;
 }
 
-/** An address as others write it: a socket for both families shows IPv4 in the clothes of IPv6. */
+/** An address in its usual form: a socket for both families shows IPv4 addresses as IPv6 ones. */
 function toAddress(peer: string): string {
   return peer.startsWith("::ffff:") && peer.includes(".") ? peer.slice(7) : peer;
 }
@@ -101,9 +101,8 @@ function toEnd(seen: Seen, { bodyFraming, upgrade }: UpstreamFieldsOptions): str
 }
 
 /**
- * The fields of a response as the client gets them, names and values in turn: without those that are
- * about the upstream's connection. `Content-Length` stays, `Transfer-Encoding` goes: the framing is the
- * sender's.
+ * The headers of a response as the client gets them, names and values in turn: without those that belong to the
+ * backend's connection. `Content-Length` stays; `Transfer-Encoding` is dropped, since each sender chooses its framing.
  */
 export function toClientFields(raw: readonly string[]): string[] {
   const kept: string[] = [];
@@ -125,7 +124,7 @@ function join(a: ReadonlySet<string> | undefined, b: ReadonlySet<string> | undef
   return a === undefined || b === undefined ? (a ?? b) : new Set([...a, ...b]);
 }
 
-/** A response's length is its framing, which `Connection` has no say in. */
+/** `Connection` can't remove the response's length, which frames its body. */
 function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
   const kept: string[] = [];
   for (let i = 0; i < fields.length; i += 2) {

@@ -1,5 +1,5 @@
-// The head of a request on its way to the upstream. What a client sends again and again is put together
-// once: for its fields as they were read, and for the backend that they went to last.
+// The head of a forwarded request. Headers that a client sends again are joined once: for the same headers object, and the
+// backend that they went to last.
 
 import type { Exchange } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
@@ -8,36 +8,36 @@ import { toUpstreamFields } from "./forwarded-headers.js";
 /** What the gateway knows of its clients. */
 export interface ClientTrust {
   readonly protocol: "http" | "https";
-  /** Whether what the peer at this address says about the client is believed. */
+  /** Whether the peer at this address is trusted to speak for the client. */
   isPeerTrusted(peer: string | undefined): boolean;
 }
 
-/** The fields of an exchange, for one backend. */
+/** The headers of a request, joined for one backend. */
 interface Known {
   readonly route: RouteConfig;
-  readonly targetHost: string;
+  readonly backendHost: string;
   readonly lines: string;
 }
 
 /**
- * The whole head of a request, as one text of which each character is a byte.
+ * The whole head of a request, as one string of which each character is a byte.
  *
- * @param targetHost - `host:port` of the server that it goes to.
+ * @param backendHost - `host:port` of the backend.
  */
 export function toUpstreamHead(
   exchange: Exchange,
   route: RouteConfig,
-  targetHost: string,
+  backendHost: string,
   trust: ClientTrust,
 ): string {
   const { fields } = exchange;
   if (exchange.asksForWebSocket) {
-    return toHead(exchange, toLines(exchange, route, targetHost, trust, "websocket"));
+    return toHead(exchange, toLines(exchange, route, backendHost, trust, "websocket"));
   }
-  // A client's fields are its connection's, so that its address is the same too.
+  // These headers belong to one connection, so the client's address is the same too.
   let known = fields.memo as Known | undefined;
-  if (known === undefined || known.route !== route || known.targetHost !== targetHost) {
-    known = { route, targetHost, lines: toLines(exchange, route, targetHost, trust) };
+  if (known === undefined || known.route !== route || known.backendHost !== backendHost) {
+    known = { route, backendHost, lines: toLines(exchange, route, backendHost, trust) };
     fields.memo = known;
   }
   return toHead(exchange, known.lines);
@@ -50,13 +50,13 @@ function toHead({ method, target }: Exchange, lines: string): string {
 function toLines(
   { fields, peer: clientPeer }: Exchange,
   route: RouteConfig,
-  targetHost: string,
+  backendHost: string,
   trust: ClientTrust,
   upgrade?: string,
 ): string {
   return toUpstreamFields(fields.raw, {
     route,
-    targetHost,
+    backendHost,
     clientPeer,
     isPeerTrusted: trust.isPeerTrusted(clientPeer),
     protocol: trust.protocol,

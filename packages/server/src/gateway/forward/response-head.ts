@@ -1,15 +1,15 @@
-// The head of an upstream's response on its way to the client. It is made once for each head that the
-// upstream sends, not for each response: most differ by nothing for a second. Ours are joined to it as text.
+// The head of a backend's response, as the client gets it. It is made once for each different head, not for each response:
+// most responses have the same head for a second. Our own headers are joined to it as a string.
 
 import { toLines } from "sluice/http";
 import type { ResponseHead } from "sluice-http1";
 import { startsWithName } from "sluice-http1/field-names";
 import { toClientFields } from "./forwarded-headers.js";
 
-/** What a client gets of a head: all fields but those that frame the body. */
+/** What a client gets of a head: all headers but those that frame the body. */
 export interface ClientHead {
   readonly lines: string;
-  /** The same without the upstream's own fields about limits. */
+  /** The same without the backend's own headers about rate limits. */
   readonly linesBesideOurs: string;
   readonly hasDate: boolean;
 }
@@ -17,7 +17,7 @@ export interface ClientHead {
 const CLIENT_HEAD = Symbol("sluice.client-head");
 type Memorable = ResponseHead & { [CLIENT_HEAD]?: ClientHead };
 
-/** A field of the upstream's head, by lower-case name. */
+/** A header of the backend's head, by lower-case name. */
 export function findField({ fields }: ResponseHead, name: string): string | undefined {
   for (let i = 0; i < fields.length; i += 2) {
     if (fields[i].toLowerCase() === name) return fields[i + 1];
@@ -43,7 +43,7 @@ function toClientHead(head: ResponseHead): ClientHead {
 /** Trailers are not passed on, so none are announced. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
 
-/** All fields but those that frame the body, which the exchange writes. */
+/** All headers but those that frame the body: the exchange writes them. */
 function withoutFraming(fields: readonly string[]): string[] {
   return keep(fields, (name) => !FRAMING.has(name.toLowerCase()));
 }
@@ -56,8 +56,8 @@ function keep(fields: readonly string[], isKept: (name: string) => boolean): str
   return kept;
 }
 
-/** Whether a field says what the gateway says itself about limits: `RateLimit…` and `X-RateLimit…`. */
-export function isRateLimit(name: string): boolean {
+/** Whether a header is one that the gateway writes itself: `RateLimit…` or `X-RateLimit…`. */
+function isRateLimit(name: string): boolean {
   const first = name.charCodeAt(0) | 0x20;
   if (first === 0x72) return startsWithName(name, "ratelimit");
   return first === 0x78 && startsWithName(name, "x-ratelimit");

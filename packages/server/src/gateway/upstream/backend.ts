@@ -7,12 +7,12 @@ import { Pool } from "./connection-pool.js";
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** Told when a backend is ejected, and when it answers again after that. */
+/** Called when a backend is ejected, and when it answers again. */
 export type HealthListener = (outcome: "ejected" | "returned", authority: string) => void;
 
-/** A backend. */
+/** One server of an upstream. */
 export class Backend {
-  /** Host and port, as a Host field has them. */
+  /** Host and port, as in a Host header. */
   readonly authority: string;
   readonly host: string;
   readonly port: number;
@@ -40,13 +40,13 @@ export class Backend {
     this.#onHealth = onHealth;
   }
 
-  /** Whether requests may go to it: it is well, or may be tried again. */
+  /** Whether requests may go to it: it is not ejected, or may be tried again. */
   isUsable(nowMs: number): boolean {
     if (this.#failures < this.#failuresMax) return true;
     return !this.#isOnTrial && nowMs >= this.#ejectedUntilMs;
   }
 
-  /** A request goes to it. {@link succeeded}, {@link failed} or {@link ended} has to follow. */
+  /** A request is sent to it. Call {@link succeeded}, {@link failed} or {@link ended} afterwards. */
   begin(): void {
     if (this.#failures >= this.#failuresMax) this.#isOnTrial = true;
   }
@@ -59,16 +59,16 @@ export class Backend {
     if (wasEjected) this.#onHealth?.("returned", this.authority);
   }
 
-  /** It did not answer as it should. */
+  /** It did not answer, or not with a valid response. */
   failed(nowMs: number): void {
     this.#isOnTrial = false;
     this.#failures++;
     if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
-    // Once, not with each trial that fails.
+    // Reported once, not again with each trial that fails.
     if (this.#failures === this.#failuresMax) this.#onHealth?.("ejected", this.authority);
   }
 
-  /** The request ended before it could show whether the backend is well. */
+  /** The request ended before it showed whether the backend is healthy. */
   ended(): void {
     this.#isOnTrial = false;
   }

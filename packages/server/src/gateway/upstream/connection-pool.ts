@@ -1,5 +1,5 @@
-// The connections to one backend: kept alive and used again, the latest first so that those too many grow old
-// and close; never more than a bound, and whoever finds none free waits in a line that has a bound too.
+// The connections to one backend: kept alive and reused, the latest first, so that surplus connections grow idle and
+// close. There are at most `connectionsMax`; requests that find none free wait in a queue, which is bounded too.
 
 import { BoundedMap } from "sluice";
 import { ResponseHeadReader } from "sluice-http1";
@@ -8,12 +8,12 @@ import type { ClientTls } from "./client-tls.js";
 import { Connection, type ConnectionHost, type Timing } from "./connection.js";
 import { type Caller, type FailureKind, notSent } from "./upstream-caller.js";
 
-/** How often deadlines are looked at, which is how late they can be. */
+/** How often deadlines are checked, which is how late they can be noticed. */
 export const TICK_MS = 100;
-/** Shorter than the five seconds after which many servers close: a request must not meet a closing request handler. */
+/** Shorter than the five seconds after which many servers close idle connections: no request should meet a closing one. */
 const KEEP_MS = 4_000;
 
-/** What a pool is told of its upstream's configuration. */
+/** The part of an upstream's configuration that a pool needs. */
 export type PoolConfig = Pick<
   UpstreamConfig,
   "connectTimeoutMs" | "responseTimeoutMs" | "idleTimeoutMs" | "connectionsMax" | "waitingMax"
@@ -31,7 +31,7 @@ export class Pool implements ConnectionHost {
   readonly #waitingMax: number;
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  /** In the order in which they came, each with the tick at which it has waited too long. `waitingMax` bounds it. */
+  /** In order of arrival, each with the tick at which it has waited too long. Bounded by `waitingMax`. */
   readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
 
@@ -55,7 +55,7 @@ export class Pool implements ConnectionHost {
     return busy + this.#waiting.size;
   }
 
-  /** Whether half of the connections that may be are in use or waited for. */
+  /** Whether requests use or wait for half of the connections that are allowed, or more. */
   get isCrowded(): boolean {
     return 2 * this.load >= this.#connectionsMax;
   }
@@ -63,29 +63,31 @@ export class Pool implements ConnectionHost {
   /** A free connection; undefined if there is none: {@link wait} for one. */
   take(): Connection | undefined {
     let free = this.#idle.pop();
-    // One that is being closed is not free, and does not come back.
+    // A connection that is being closed is not free.
     while (free !== undefined && !free.isIdle) free = this.#idle.pop();
     return free;
   }
 
-  /** Gets a new connection, or the next one that becomes free, for `caller`; it is told, also of failure. */
+  /** Gets `caller` a new connection, or the next one that becomes free, and calls it back, also with a failure. */
   wait(caller: Caller): void {
     const isFull = this.#connections.size >= this.#connectionsMax;
     if (isFull && this.#waiting.size - this.#connecting >= this.#waitingMax) {
-      caller.onFailure(notSent("busy", `${this.#waiting.size} requests wait already`));
+      caller.onFailure(
+        notSent("busy", `${this.#waiting.size} requests are waiting for a connection already`),
+      );
       return;
     }
-    // A tick more than connecting has: the failure to connect is what is told first.
+    // One tick more than connecting may take, so that a failure to connect is reported first.
     this.#waiting.set(caller, this.tick + this.timing.connectTicks + 1);
     if (!isFull) this.#open();
   }
 
-  /** `caller` does not wait any more. */
+  /** `caller` stops waiting. */
   leave(caller: Caller): void {
     this.#waiting.delete(caller);
   }
 
-  /** To be called every {@link TICK_MS}: ends what has taken too long. */
+  /** Call it every {@link TICK_MS}: ends what has taken too long. */
   onTick(): void {
     this.tick++;
     for (const connection of this.#connections) connection.checkDeadline();
@@ -156,9 +158,9 @@ function toTiming(config: PoolConfig): Timing {
   };
 }
 
-/** At least so long; 0 is no bound. */
+/** The ticks of at least so many milliseconds; 0 means no bound. */
 function toTicks(ms: number): number {
-  // One more: the tick that comes next may be due at once.
+  // One more, because the next tick may be due immediately.
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;
 }
 

@@ -1,21 +1,21 @@
-// A kept-alive connection to one backend, without the layers of http.request: a request goes out as one text,
-// its response comes through the parser, and the bytes on the way are lent, not wrapped in streams. It
-// belongs to a pool, which keeps time for it by counting ticks.
+// A kept-alive connection to one backend, without the layers of http.request: a request is written as one string, its
+// response goes through the parser, and bytes are passed on without streams around them. It belongs to a pool, which
+// keeps time for it by counting ticks.
 
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import {
-  type Asked,
   MalformedMessage,
+  type RequestKind,
   type ResponseHeadReader,
   ResponseParser,
 } from "sluice-http1";
 import { type ClientTls, toTlsDetail } from "./client-tls.js";
 import type { Caller, FailureKind } from "./upstream-caller.js";
 
-/** Bytes that are read at once, into memory that each connection keeps. */
+/** Bytes of one read, into memory that each connection keeps. */
 const READ_BYTES_MAX = 32_768;
-/** The part of an upstream's promise to keep a connection that is not relied upon. */
+/** How much earlier than the backend promised in Keep-Alive a connection is given up. */
 const KEEP_MARGIN_MS = 1_000;
 
 /** What a connection needs of its pool. */
@@ -25,19 +25,19 @@ export interface ConnectionHost {
   /** Undefined: plain HTTP. */
   readonly tls: ClientTls | undefined;
   readonly heads: ResponseHeadReader;
-  /** Counts on by one every so often. */
+  /** Grows by one every `TICK_MS`. */
   readonly tick: number;
   readonly timing: Timing;
   onConnected(connection: Connection): void;
-  /** It can serve again. */
+  /** It can serve another request. */
   onIdle(connection: Connection): void;
-  /** There will be no connection. */
+  /** It could not connect. */
   onNotConnected(connection: Connection, kind: FailureKind, detail: string): void;
-  /** It was connected, and is gone. */
+  /** It was connected, and has closed. */
   onClosed(connection: Connection): void;
 }
 
-/** How many ticks may pass; Infinity is no bound. */
+/** How many ticks may pass; Infinity means no bound. */
 export interface Timing {
   readonly connectTicks: number;
   readonly responseTicks: number;
@@ -99,7 +99,7 @@ export class Connection {
    * @param head - The whole head, with the empty line; in Latin-1.
    * @param isWhole - Whether no body follows.
    */
-  send(head: string, caller: Caller, isWhole: boolean, asked: Asked): void {
+  send(head: string, caller: Caller, isWhole: boolean, asked: RequestKind): void {
     this.#caller = caller;
     this.#isSent = isWhole;
     this.#hasResponse = false;
@@ -188,14 +188,14 @@ export class Connection {
   #onRead(bytesRead: number, buffer: Buffer): boolean {
     const bytes = buffer.subarray(0, bytesRead);
     if (this.#caller === undefined) {
-      // Nobody asked: whatever it is, the next request must not get it for an answer.
+      // No request is under way: the next one must not get these bytes as its response.
       if (!this.#socket.writableEnded) this.#socket.destroy();
       return true;
     }
     this.#hasResponse = true;
     try {
       const taken = this.#parser.push(bytes);
-      // Until the head is whole its deadline holds, however often a byte of it comes.
+      // Until the head is complete its deadline stays, however slowly its bytes arrive.
       if (this.#parser.head !== undefined || !this.#isSent) {
         this.#waitFor(this.#host.timing.idleTicks);
       }
@@ -218,12 +218,12 @@ export class Connection {
       return;
     }
     this.#waitFor(this.#toKeepTicks(head.keepAliveMs));
-    // Its last piece may have been more than the client took at once; the next response is another's.
+    // The client may have paused it during the last piece; the next response belongs to another exchange.
     this.#socket.resume();
     this.#host.onIdle(this);
   }
 
-  /** An upstream that says how long it waits is believed, if it is not longer than we would. */
+  /** A backend that says how long it keeps a connection is trusted, up to our own bound. */
   #toKeepTicks(promisedMs: number | undefined): number {
     const { timing } = this.#host;
     if (promisedMs === undefined) return timing.keepTicks;
@@ -236,10 +236,7 @@ export class Connection {
       this.#caller = undefined;
     }
     const when = this.#isShakingHands ? " during the TLS handshake" : "";
-    this.#note(
-      this.#isShakingHands ? "tls" : "closed",
-      `the upstream closed the connection${when}`,
-    );
+    this.#note(this.#isShakingHands ? "tls" : "closed", `the backend closed the connection${when}`);
     this.#socket.destroy();
   }
 
@@ -249,7 +246,7 @@ export class Connection {
     else this.#note("closed", this.#host.tls === undefined ? error.message : toTlsDetail(error));
   }
 
-  /** The first cause counts: what follows is its consequence. */
+  /** Keeps the first cause: what follows is its consequence. */
   #note(kind: FailureKind, detail: string): void {
     if (this.#detail !== "" || this.#failure !== "closed") return;
     this.#failure = kind;

@@ -1,4 +1,4 @@
-// Who sends a request to an upstream: what it is told, and what can go wrong.
+// What sends a request to a backend, how it is called back, and what can go wrong.
 
 import type { ResponseSink } from "sluice-http1";
 import type { Connection } from "./connection.js";
@@ -8,11 +8,11 @@ import type { Connection } from "./connection.js";
  * - `connect`: no connection; nothing was sent.
  * - `tls`: the TLS handshake failed, as with a certificate that does not verify; nothing was sent.
  * - `connect-timeout`: no connection in time; nothing was sent.
- * - `busy`: no connection is free and no room to wait for one; nothing was sent.
+ * - `busy`: no connection is free, and there is no room to wait for one; nothing was sent.
  * - `closed`: the connection ended before the response did.
- * - `broken`: what came is no response that can be passed on.
+ * - `broken`: the response is malformed and can't be passed on.
  * - `response-timeout`: no head of a response in time.
- * - `idle-timeout`: a body, either way, that stood still for too long.
+ * - `idle-timeout`: a body, in either direction, made no progress for too long.
  */
 export type FailureKind =
   | "connect"
@@ -31,17 +31,17 @@ export interface Failure {
   readonly detail: string;
   /** Whether a byte of the response had arrived. */
   readonly hasResponse: boolean;
-  /** Whether it was the first to fail on a connection that had served before and may have been gone. */
+  /** Whether the connection had served before and may have been closed by the backend before the request was sent. */
   readonly isStale: boolean;
 }
 
 /** Sends one request and takes its response. */
 export interface Caller extends ResponseSink {
-  /** A connection that was waited for is here. */
+  /** The connection that it waited for is here. */
   onConnection(connection: Connection): void;
-  /** The connection takes more of the request's body. */
+  /** The connection accepts more of the request's body. */
   onDrain(): void;
-  /** Nothing comes after it. */
+  /** The request failed. Nothing is called afterwards. */
   onFailure(failure: Failure): void;
 }
 

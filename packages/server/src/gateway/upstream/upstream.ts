@@ -13,7 +13,7 @@ const TLS_DEFAULTS: UpstreamTlsConfig = {
   verify: true,
 };
 
-/** Chooses backends of one upstream. */
+/** Chooses a backend for each request. */
 export class Upstream {
   readonly name: string;
   readonly retriesMax: number;
@@ -26,12 +26,13 @@ export class Upstream {
   readonly #tls: ClientTls | undefined;
   readonly #choosesLeast: boolean;
   readonly #nowMs: () => number;
-  #exchange = 0;
+  /** The backend whose turn is next, in round-robin order. */
+  #next = 0;
 
   /**
    * @param nowMs - Monotonic time, for how long a backend is ejected.
-   * @param onHealth - Told of backends that are ejected or come back; of an only backend never, as it is used
-   * all the same.
+   * @param onHealth - Called when a backend is ejected or returns. Not called if there is only one backend, which is
+   * always used.
    * @param onTlsReload - Certificates were read again; with an error those from before stay.
    * @throws ServerError if a file of `config.tls` can't be used.
    */
@@ -61,8 +62,8 @@ export class Upstream {
   }
 
   /**
-   * The backend for a request: the next in turn, or of those the one with the fewest requests. Backends that
-   * are not well are left out, unless none is; `tried`, which failed this request already, if another is left.
+   * Chooses the backend for a request: the next in turn, or the one with the fewest requests under way. Ejected backends
+   * are skipped unless all are ejected, and so is `tried`, which already failed this request, if there is another.
    */
   choose(tried?: Backend): Backend {
     const { backends } = this;
@@ -75,18 +76,18 @@ export class Upstream {
       this.#find((backend) => backend !== tried && backend.isUsable(nowMs)) ??
       this.#find((backend) => backend !== tried) ??
       backends[0];
-    // A second try is nobody's turn: else the backend behind a failing one would get every request.
-    if (tried === undefined) this.#exchange = (backends.indexOf(chosen) + 1) % backends.length;
+    // A retry does not advance the turn: otherwise the backend behind a failing one would get every request.
+    if (tried === undefined) this.#next = (backends.indexOf(chosen) + 1) % backends.length;
     chosen.begin();
     return chosen;
   }
 
-  /** Notes that a backend failed a request. */
+  /** Records that a backend failed a request. */
   failed(backend: Backend): void {
     backend.failed(this.#nowMs());
   }
 
-  /** To be called every `TICK_MS`. */
+  /** Call it every `TICK_MS`. */
   onTick(): void {
     for (const { pool } of this.backends) pool.onTick();
   }
@@ -104,7 +105,7 @@ export class Upstream {
 
   #find(isFit: (backend: Backend) => boolean): Backend | undefined {
     const { backends } = this;
-    const start = this.#exchange;
+    const start = this.#next;
     let found: Backend | undefined;
     for (let i = 0; i < backends.length; i++) {
       const backend = backends[(start + i) % backends.length];

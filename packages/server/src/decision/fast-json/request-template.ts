@@ -1,18 +1,18 @@
-// The request that others are compared with: its bytes, where in them texts stand that may differ, and what was
-// read of it.
+// The template that requests are compared with: its bytes, the places of the strings that may differ, and the request
+// that was read from it.
 
 import type { Fields, Shape } from "sluice/shapes";
 import { InputError, readInput } from "../input-error.js";
 import * as json from "./json-bytes.js";
 
-/** Longer requests are not compared with. */
-export const MODEL_BYTES_MAX = 4_096;
-/** Texts of the request and of an object in it may differ, those further down not. */
+/** Longer requests do not become templates. */
+export const TEMPLATE_BYTES_MAX = 4_096;
+/** Strings of the request itself and of an object in it may differ; deeper ones may not. */
 const DEPTH_MAX = 2;
 
-/** A text that may differ. */
-export interface Hole {
-  /** Its first byte, behind the quote, and its closing quote. */
+/** A string that may differ. */
+export interface Placeholder {
+  /** The first byte after the opening quote, and the closing quote. */
   readonly start: number;
   readonly end: number;
   readonly name: string;
@@ -21,41 +21,41 @@ export interface Hole {
   readonly shape: Shape<unknown>;
 }
 
-/** A request that was read. */
-export interface Model<T> {
+/** A request, and where its strings are. */
+export interface RequestTemplate<T> {
   readonly bytes: DataView;
   readonly length: number;
-  readonly holes: readonly Hole[];
+  readonly placeholders: readonly Placeholder[];
   readonly request: T;
 }
 
 /**
- * The model that the request at a place of a body makes; undefined if it makes none.
+ * Makes a template of the request at an offset of a body; undefined if it can't be one.
  *
- * @param view - The same body, with an end that can be seen.
+ * @param view - The same body, with a zero byte at its end.
  */
-export function toModel<T>(
+export function toTemplate<T>(
   body: Buffer,
   view: DataView,
   at: number,
   shape: Shape<T>,
-): Model<T> | undefined {
+): RequestTemplate<T> | undefined {
   const scan = new Scan(body, view, at);
   const end = scan.run();
   if (end < 0) return undefined;
   const bytes = Buffer.from(body.subarray(at, end));
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
-    const holes = scan.texts.flatMap((text) => toHole(text, value, shape));
+    const placeholders = scan.texts.flatMap((text) => toPlaceholder(text, value, shape));
     const request = readInput(shape, value);
-    return { bytes: json.viewOf(bytes), length: bytes.length, holes, request };
+    return { bytes: json.viewOf(bytes), length: bytes.length, placeholders, request };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** Where a text stands in its request, and the names that lead to it. */
+/** Where a string is in its request, and the names that lead to it. */
 interface FoundText {
   readonly start: number;
   readonly end: number;
@@ -78,9 +78,9 @@ class Scan {
     this.#start = start;
   }
 
-  /** The end; -1 if there is none near, or a field is said twice or a text is not plain. */
+  /** Where the object ends; -1 if it is too long, has a field twice or a string that is not plain ASCII. */
   run(): number {
-    const stop = Math.min(this.#start + MODEL_BYTES_MAX, this.#body.length);
+    const stop = Math.min(this.#start + TEMPLATE_BYTES_MAX, this.#body.length);
     for (let at = this.#start; at < stop; at++) {
       const byte = this.#view.getUint8(at);
       if (byte === json.QUOTE) {
@@ -93,7 +93,7 @@ class Scan {
     return -1;
   }
 
-  /** Objects in lists are of no interest: nothing in a list may differ. */
+  /** Objects in lists are skipped: nothing in a list may differ. */
   #step(byte: number): void {
     if (byte === json.OPENING_BRACKET) this.#lists++;
     else if (byte === json.CLOSING_BRACKET) this.#lists--;
@@ -102,7 +102,7 @@ class Scan {
     else if (byte === json.CLOSING_BRACE) this.#path.pop();
   }
 
-  /** Takes a text for a name or a value; false if it is a name that was there before. */
+  /** Notes a string as a name or a value; false if it is a name that occurred before. */
   #see(start: number, end: number): boolean {
     if (this.#lists > 0) return true;
     const path = this.#path;
@@ -118,8 +118,12 @@ class Scan {
   }
 }
 
-/** The text as a hole, if its field is read by itself: what stands in a record or in a limit is not. */
-function toHole({ start, end, path }: FoundText, value: unknown, shape: Shape<unknown>): Hole[] {
+/** The string as a placeholder, if its field is checked on its own: strings in a record or a limit are not. */
+function toPlaceholder(
+  { start, end, path }: FoundText,
+  value: unknown,
+  shape: Shape<unknown>,
+): Placeholder[] {
   if (path.length > DEPTH_MAX) return [];
   let found = formOf(shape, value);
   for (const name of path) {

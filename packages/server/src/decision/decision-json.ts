@@ -1,24 +1,24 @@
-// Decisions as JSON. Texts are put together by hand: every one of them is a number, a word of a fixed list or
-// the id of a rule, which JSON takes as they are.
+// Decisions as JSON. The strings are joined by hand: each value is a number, a word of a fixed list or the id of a rule,
+// none of which JSON has to escape.
 
 import type { Decision } from "sluice";
 import type { PolicyDecision, RuleResult } from "sluice/rules";
 import type { JsonSchema } from "sluice/shapes";
-import { AnswerTexts, bindingOf, numberFieldsOf } from "./answer-json.js";
+import { bindingOf, DecisionJsonWriter, numberFieldsOf } from "./decision-json-writer.js";
 
-// Apart, as answers under limits and under rules take turns.
-const answers = new AnswerTexts();
-const policyAnswers = new AnswerTexts();
+// Two writers, because answers under limits and under rules alternate.
+const answers = new DecisionJsonWriter();
+const policyAnswers = new DecisionJsonWriter();
 
-/** The answer to a decision under a limit. `id`: of what is held. Only a block needs a reason: else it is the limit. */
-export function toAnswer(decision: Decision, id?: string): string {
+/** A decision under a limit. `id`: of the hold. Only a block has a reason; otherwise it is the limit. */
+export function toDecisionJson(decision: Decision, id?: string): string {
   if (id !== undefined) return `{${numberFieldsOf(decision)},"id":"${id}"}`;
   const reason = decision.blockedMs === undefined ? undefined : "blocked";
   return answers.of(decision, undefined, reason);
 }
 
-/** The answer to a decision under rules. */
-export function toPolicyAnswer(
+/** A decision under rules. */
+export function toPolicyDecisionJson(
   decision: PolicyDecision,
   { hasResults, id }: { readonly hasResults: boolean; readonly id?: string | undefined },
 ): string {
@@ -31,7 +31,7 @@ export function toPolicyAnswer(
 }
 
 function toResult({ rule, keyType, algorithm, cost, shadow, verdict }: RuleResult): string {
-  // What a rule counts by may name a header or an attribute: any text.
+  // A key type may name a header or an attribute, which can be any string.
   const named = `"rule":"${rule}","keyType":${JSON.stringify(keyType)},"algorithm":"${algorithm}"`;
   return `{${named},"cost":${cost},"shadow":${shadow},${numberFieldsOf(verdict)}}`;
 }
@@ -64,7 +64,7 @@ const result: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What an answer looks like. */
+/** The schema of an answer. */
 export const answerSchema: JsonSchema = {
   type: "object",
   description: "Allowed and refused alike: a refusal is an answer, not an error.",

@@ -1,5 +1,5 @@
-// Responses of the decision API: JSON in one piece, with its length. Errors are problems (RFC 9457) that name
-// the field they are about; what went wrong inside is logged and not told.
+// Responses of the decision API: JSON in one piece, with its length. Errors are problems (RFC 9457) that name the field
+// they are about; faults of the service are logged, and the caller does not see their details.
 
 import { SluiceError } from "sluice";
 import type { JsonSchema } from "sluice/shapes";
@@ -11,7 +11,7 @@ import { FieldError, InputError } from "./input-error.js";
 /**
  * Sends an answer in one piece.
  *
- * @param lines - Further fields, each with the end of its line.
+ * @param lines - Further headers, each ending with CRLF.
  */
 export function sendJson(exchange: Exchange, status: number, body: string, lines = ""): void {
   exchange.reply(status, status < 400 ? JSON_LINE + lines : toProblemLines(status) + lines, body);
@@ -23,7 +23,7 @@ function toProblemLines(status: number): string {
   return status === 401 ? `${PROBLEM_LINES}WWW-Authenticate: Bearer\r\n` : PROBLEM_LINES;
 }
 
-/** What callers may know of an error; undefined if it is a fault of ours, of which they learn nothing. */
+/** The problem that an error is to the caller; undefined if it is a fault of the service, whose details stay private. */
 export function toProblem(error: unknown): Problem | undefined {
   if (error instanceof InputError) return toProblem(error.toServerError());
   if (error instanceof FieldError) {
@@ -32,7 +32,7 @@ export function toProblem(error: unknown): Problem | undefined {
   }
   if (error instanceof ServerError || error instanceof SluiceError) {
     const { status, code, message: detail } = error;
-    // The wrong verb for a limit is what the caller asked, though code that does so is at fault.
+    // Over HTTP, the wrong verb for a limit is a mistake of the caller, not of the code.
     if (MISUSED.has(code)) return { status: 400, code, detail };
     return status < 500 || status === 503 ? { status, code, detail } : undefined;
   }
@@ -43,12 +43,12 @@ const MISUSED: ReadonlySet<string> = new Set(["SLUICE_ACQUIRE_ONLY", "SLUICE_NOT
 
 const FAULT: Problem = { status: 500, code: "SLUICE_FAULT", detail: "the service failed" };
 
-/** The same, with what is told of our own faults. */
-export function toToldProblem(error: unknown): Problem {
+/** The same, with a general problem for faults of the service. */
+export function toPublicProblem(error: unknown): Problem {
   return toProblem(error) ?? FAULT;
 }
 
-/** What a problem looks like. */
+/** The schema of a problem. */
 export const problemSchema: JsonSchema = {
   type: "object",
   description: "RFC 9457, with a stable code and, where it is about one, the field.",

@@ -1,17 +1,17 @@
-// What callers hold between two calls: reservations until they are committed or cancelled, permits until they
-// are released. Who never comes back leaves its cost spent and its permit to expire; what is kept here for it
-// goes after a while.
+// What callers hold between two calls: reservations until they are committed or cancelled, permits until they are
+// released. A reservation that is never settled stays charged, and a permit that is never released expires; both are
+// forgotten here after a while.
 
 import { BoundedMap, type MaybePromise } from "sluice";
 import { ServerError, show } from "../base/errors.js";
 
-/** Open at once; beyond it the oldest is forgotten, as if its caller had never come back. */
+/** The most holds that are open; beyond it the oldest is forgotten, as if its caller had never settled it. */
 const HOLDS_MAX = 100_000;
 
 /** How long a reservation can be settled, in milliseconds: as long as stores remember its receipt. */
 export const RESERVATION_MS = 600_000;
 
-/** Something that is held. */
+/** A reservation or a permit that a caller holds. */
 export type Hold =
   | {
       readonly kind: "reservation";
@@ -25,20 +25,20 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** What a table of holds needs. */
-export interface HoldsOptions {
+/** What {@link OpenHolds} needs. */
+export interface OpenHoldsOptions {
   /** The time, in milliseconds. */
   readonly nowMs: () => number;
-  /** Makes ids that nobody guesses. */
+  /** Makes ids that can't be guessed. */
   readonly newId: () => string;
 }
 
-/** Everything that is held, by id. */
-export class Holds {
-  readonly #options: HoldsOptions;
+/** The reservations and permits that are open, by id. */
+export class OpenHolds {
+  readonly #options: OpenHoldsOptions;
   readonly #byId = new BoundedMap<string, Kept>(HOLDS_MAX);
 
-  constructor(options: HoldsOptions) {
+  constructor(options: OpenHoldsOptions) {
     this.#options = options;
   }
 
@@ -47,7 +47,7 @@ export class Holds {
     return this.#byId.size;
   }
 
-  /** Keeps something for so long and returns its id. */
+  /** Keeps a hold for `forMs` and returns its id. */
   add(hold: Hold, forMs: number): string {
     const nowMs = this.#options.nowMs();
     this.#sweep(nowMs);
@@ -57,9 +57,9 @@ export class Holds {
   }
 
   /**
-   * Takes out what is held under an id.
+   * Removes and returns the hold with an id.
    *
-   * @throws ServerError `SLUICE_HOLD_UNKNOWN` if nothing of that kind is.
+   * @throws ServerError `SLUICE_HOLD_UNKNOWN` if there is no open hold of that kind.
    */
   take<K extends Hold["kind"]>(id: string, kind: K): Extract<Hold, { kind: K }> {
     const kept = this.#byId.get(id);
@@ -71,12 +71,12 @@ export class Holds {
     return kept.hold as Extract<Hold, { kind: K }>;
   }
 
-  /** Puts back what could not be settled, so that its caller may try again. */
+  /** Puts back a hold that could not be settled, so that its caller may try again. */
   putBack(id: string, hold: Hold): void {
     this.#byId.set(id, { hold, untilMs: this.#options.nowMs() + RESERVATION_MS });
   }
 
-  /** Forgets what has expired, from the oldest on. */
+  /** Forgets holds that have expired, oldest first. */
   #sweep(nowMs: number): void {
     for (const [id, { untilMs }] of this.#byId) {
       if (untilMs > nowMs) return;

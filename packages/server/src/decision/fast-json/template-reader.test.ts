@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parseJson } from "../../base/http/json.js";
 import { readInput } from "../input-error.js";
 import { BATCH_MAX, isBatch, toInputs } from "../verb-inputs.js";
-import { AlikeRequests } from "./alike.js";
+import { TemplateReader } from "./template-reader.js";
 
 const inputs = toInputs("a secret");
 const own = '{"limit":"9/second","key":"a"}';
@@ -16,10 +16,10 @@ function bytes(text: string): Buffer {
 }
 
 /** A reader that compares with this request from the first on. */
-function like(request: string): AlikeRequests<object> {
-  const alike = new AlikeRequests(inputs.request);
-  alike.read(bytes(`{"requests":[${request}]}`));
-  return alike;
+function like(request: string): TemplateReader<object> {
+  const reader = new TemplateReader(inputs.request);
+  reader.read(bytes(`{"requests":[${request}]}`));
+  return reader;
 }
 
 /** What is read in the usual way; undefined if anything is wrong with it. */
@@ -35,40 +35,40 @@ function readUsually(body: Buffer): object | readonly object[] | undefined {
 describe("a request like the one before", () => {
   it("is read with its own texts, wherever they stand", () => {
     const facts = { method: "GET", path: "/a", user: "1", apiKey: "k1" };
-    const alike = like(JSON.stringify({ facts, cost: 2 }));
+    const reader = like(JSON.stringify({ facts, cost: 2 }));
     for (const other of [
       { user: "2" },
       { path: "/b?c=d", user: "a-longer-name-than-a-slice" },
       {},
     ]) {
       const body = bytes(JSON.stringify({ facts: { ...facts, apiKey: "k2", ...other }, cost: 2 }));
-      expect(alike.read(body)).toEqual(readUsually(body));
+      expect(reader.read(body)).toEqual(readUsually(body));
     }
   });
 
   it("leaves those alone that were read before", () => {
-    const alike = like(own);
+    const reader = like(own);
     const [first, second] = ["b", "c"].map((key) =>
-      alike.read(bytes(`{"limit":"9/second","key":"${key}"}`)),
+      reader.read(bytes(`{"limit":"9/second","key":"${key}"}`)),
     );
     expect([first, second]).toMatchObject([{ key: "b" }, { key: "c" }]);
-    expect(alike.read(bytes(own))).toMatchObject({ key: "a" });
+    expect(reader.read(bytes(own))).toMatchObject({ key: "a" });
   });
 
   it("is found in batches, with or without spaces", () => {
-    const alike = new AlikeRequests(inputs.request);
+    const reader = new TemplateReader(inputs.request);
     const requests = ["a", "b", "cd"].map((key) => ({ limit: { fixedWindow: { limit: 3 } }, key }));
     for (const indent of [0, 1, 3]) {
-      expect(alike.read(bytes(JSON.stringify({ requests }, undefined, indent)))).toEqual(requests);
+      expect(reader.read(bytes(JSON.stringify({ requests }, undefined, indent)))).toEqual(requests);
     }
-    expect(alike.read(bytes(`{"requests": [${own}, ${own}]}\n`))).toHaveLength(2);
+    expect(reader.read(bytes(`{"requests": [${own}, ${own}]}\n`))).toHaveLength(2);
   });
 
   it("becomes the one to compare with once eight were unlike", () => {
-    const alike = like(own);
+    const reader = like(own);
     const other = bytes('{"key":"b","limit":"9/second"}');
-    for (let i = 0; i < 9; i++) expect(alike.read(other)).toBeUndefined();
-    expect(alike.read(other)).toMatchObject({ key: "b" });
+    for (let i = 0; i < 9; i++) expect(reader.read(other)).toBeUndefined();
+    expect(reader.read(other)).toMatchObject({ key: "b" });
   });
 });
 
@@ -160,9 +160,9 @@ describe("whatever comes", () => {
 
   it("is what JSON.parse and the shape make of it, or nothing", () => {
     const runs = fc.property(fc.array(struck, { minLength: 1, maxLength: 30 }), (bodies) => {
-      const alike = new AlikeRequests(inputs.request);
+      const reader = new TemplateReader(inputs.request);
       for (const body of [...bodies, ...bodies].map(bytes)) {
-        const read = alike.read(body);
+        const read = reader.read(body);
         if (read !== undefined) expect(read).toEqual(readUsually(body));
       }
     });

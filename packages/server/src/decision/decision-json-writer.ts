@@ -1,12 +1,12 @@
-// The text of a decision as JSON. Most answers differ from the one before in what is left, if at all, and what
-// both have in common is not put together twice (bench service/batch).
+// Writes decisions as JSON. Most decisions differ from the one before only in what remains, if at all, and the parts
+// that they share are not joined again (bench service/batch).
 
 import type { Decision } from "sluice";
 import type { RefusalReason } from "sluice/rules";
 
-/** Puts answers together. */
-export class AnswerTexts {
-  // What the answer before said.
+/** Writes decisions, and remembers the last one. */
+export class DecisionJsonWriter {
+  // The values of the decision before.
   #allowed: boolean | undefined = undefined;
   #limit = 0;
   #remaining = 0;
@@ -16,13 +16,13 @@ export class AnswerTexts {
   #source = "";
   #rule: string | undefined = undefined;
   #reason: RefusalReason | undefined = undefined;
-  // How it began and ended, and all of it.
+  // Its first part, its last part, and all of it.
   #start = "";
   #end = "";
   #text = "";
   #isFlat = false;
 
-  /** The answer to a decision, with the rule that bound and why it was refused, if there are such. */
+  /** A decision, with the rule that bound and the reason of a refusal, if it has them. */
   of(decision: Decision, rule?: string, reason?: RefusalReason): string {
     const { remaining, retryAfterMs, resetMs } = decision;
     const hasSameParts = this.#keepParts(decision, rule, reason);
@@ -36,7 +36,7 @@ export class AnswerTexts {
     return this.#text;
   }
 
-  /** Brings start and end up to date; returns whether they were. */
+  /** Updates the first and the last part; returns whether they were up to date. */
   #keepParts(decision: Decision, rule?: string, reason?: RefusalReason): boolean {
     const { allowed, limit, delayMs, source } = decision;
     const isSameStart = allowed === this.#allowed && limit === this.#limit;
@@ -86,12 +86,12 @@ function endOf({ delayMs, source }: Decision): string {
   return `,"delayMs":${delayMs},"source":"${source}"`;
 }
 
-/** What never comes is null, as JSON knows no Infinity. */
+/** JSON has no Infinity: a time that never comes is null. */
 function orNull(number: number): number | null {
   return number === Number.POSITIVE_INFINITY ? null : number;
 }
 
-/** As one piece: what `+` makes is put together each time that it is used. */
+/** As one flat string: what `+` makes is flattened each time that it is used. */
 function flat(text: string): string {
   return [text].join("");
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Decision } from "sluice";
 import type { PolicyDecision } from "sluice/rules";
 import { expect, it } from "vitest";
-import { toAnswer, toPolicyAnswer } from "./answers.js";
+import { toDecisionJson, toPolicyDecisionJson } from "./decision-json.js";
 
 const few = fc.constantFrom(0, 1, 2, Number.POSITIVE_INFINITY);
 const decision: fc.Arbitrary<Decision> = fc.record({
@@ -30,7 +30,7 @@ function told(value: object): unknown {
 it("an answer says its decision, whatever the one before said", () => {
   const runs = fc.property(fc.array(fc.tuple(decision, id)), (list) => {
     for (const [said, held] of [...list, ...list.flatMap((one) => [one, one])]) {
-      expect(JSON.parse(toAnswer(said, held))).toEqual(told({ ...said, id: held }));
+      expect(JSON.parse(toDecisionJson(said, held))).toEqual(told({ ...said, id: held }));
     }
   });
   fc.assert(runs);
@@ -40,7 +40,7 @@ it("and so does one under rules", () => {
   const runs = fc.property(fc.array(fc.tuple(decision, binding, id)), (list) => {
     for (const [said, bound, held] of [...list, ...list.flatMap((one) => [one, one])]) {
       const decided = { ...said, ...bound } as PolicyDecision;
-      const text = toPolicyAnswer(decided, { hasResults: false, id: held });
+      const text = toPolicyDecisionJson(decided, { hasResults: false, id: held });
       expect(JSON.parse(text)).toEqual(told({ ...decided, id: held }));
     }
   });

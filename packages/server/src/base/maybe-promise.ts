@@ -1,13 +1,13 @@
-// Values that are there at once or come later: what has its answer goes on in the same turn.
+// Values that are there immediately or come as a promise: code that has its value goes on synchronously.
 
 import type { MaybePromise } from "sluice";
 
-/** Whether it has to be waited for. A promise of any make: a store may come with its own. */
+/** Whether a value is a promise of any kind: a custom store may use its own. */
 export function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-/** Goes on with a value: at once if it is there. */
+/** Calls `next` with a value: immediately, unless it is a promise. */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
   return isThenable(value) ? value.then(next) : next(value);
 }

@@ -1,50 +1,55 @@
-// Requests that are written like one before but for some of their texts: `{"limit":"9/second","key":"a"}`, then
-// the same with `"b"`. Programs write them so, one by one and in batches, and they are read by what differs: to
-// parse JSON and look at every field is most of what a decision in a batch costs (bench service/batch). Whatever
-// is written in another way is left to those who do that.
+// Reads requests that equal an earlier one except for some strings: `{"limit":"9/second","key":"a"}`, then the same
+// with `"b"`. Programs write requests this way, one by one and in batches. The earlier request is the template, and
+// only what differs is read: parsing JSON and checking every field would be most of the cost of a decision in a batch
+// (bench service/batch). Requests written in any other way are parsed by the caller.
 
 import type { Shape } from "sluice/shapes";
 import { InputError, readInput } from "../input-error.js";
 import { BATCH_MAX } from "../verb-inputs.js";
-import { type Hole, MODEL_BYTES_MAX, type Model, toModel } from "./alike-model.js";
 import * as json from "./json-bytes.js";
+import {
+  type Placeholder,
+  type RequestTemplate,
+  TEMPLATE_BYTES_MAX,
+  toTemplate,
+} from "./request-template.js";
 
-/** Longer bodies are read in the usual way. */
+/** Longer bodies are parsed. */
 const BODY_BYTES_MAX = 131_072;
-/** After so many in a row that are not like the model, the next one becomes it. */
-const UNLIKE_MAX = 8;
-/** A slice of more characters keeps the whole text in memory for as long as it is kept itself. */
+/** After this many requests in a row that do not match the template, the next one becomes the template. */
+const MISMATCHES_MAX = 8;
+/** A longer slice would keep the whole body in memory for as long as the slice itself is kept. */
 const SLICE_LENGTH_MAX = 12;
 
 const REQUESTS = json.viewOf(Buffer.from('"requests"'));
 
-/** Reads requests of one shape. What it returns may share parts, and is not to be changed. */
-export class AlikeRequests<T extends object> {
+/** Reads requests of one shape. The returned requests may share parts and must not be changed. */
+export class TemplateReader<T extends object> {
   readonly #shape: Shape<T>;
   readonly #scratch = new json.Scratch({
     lengthMax: BODY_BYTES_MAX,
-    roomBehind: MODEL_BYTES_MAX + REQUESTS.byteLength,
+    roomBehind: TEMPLATE_BYTES_MAX + REQUESTS.byteLength,
   });
-  #model: Model<T> | undefined;
-  #unlike = 0;
-  /** Where the request that was read last has ended. */
+  #template: RequestTemplate<T> | undefined;
+  #mismatches = 0;
+  /** Where the last request that was read ends. */
   #end = 0;
 
   constructor(shape: Shape<T>) {
     this.#shape = shape;
   }
 
-  /** The request that a body is, or those of a batch; undefined if it has to be read in the usual way. */
+  /** The request in a body, or the requests of a batch; undefined if the body has to be parsed. */
   read(body: Buffer): T | readonly T[] | undefined {
     if (!this.#scratch.put(body)) return undefined;
     const request = this.#readAt(0, body);
     if (request !== undefined && this.#end === body.length) {
-      this.#unlike = 0;
+      this.#mismatches = 0;
       return request;
     }
     const list = listAt(this.#scratch.view);
     if (list >= 0) return this.#readList(list, body);
-    if (this.#unlike++ >= UNLIKE_MAX) this.#take(0, body);
+    if (this.#mismatches++ >= MISMATCHES_MAX) this.#take(0, body);
     return undefined;
   }
 
@@ -66,35 +71,37 @@ export class AlikeRequests<T extends object> {
     return endOfBatch(view, at) === body.length ? requests : undefined;
   }
 
-  /** Makes the request at a place the model. */
+  /** Makes the request at an offset the template. */
   #take(at: number, body: Buffer): boolean {
-    const model = toModel(body, this.#scratch.view, at, this.#shape);
-    if (model === undefined) return false;
-    this.#model = model;
-    this.#unlike = 0;
+    const template = toTemplate(body, this.#scratch.view, at, this.#shape);
+    if (template === undefined) return false;
+    this.#template = template;
+    this.#mismatches = 0;
     return true;
   }
 
-  /** The request at a place, if it is like the model. `text`: the body, if more will be read of it. */
+  /** The request at an offset, if it matches the template. `text`: the body as a string, if more of it will be read. */
   #readAt(from: number, body: Buffer, text?: string): T | undefined {
-    const model = this.#model;
-    if (model === undefined) return undefined;
+    const template = this.#template;
+    if (template === undefined) return undefined;
     const { view } = this.#scratch;
-    const { bytes, length, holes } = model;
-    let { request } = model;
+    const { bytes, length, placeholders } = template;
+    let { request } = template;
     let at = from;
     let seen = 0;
-    for (let i = 0; i < holes.length; i++) {
-      const { start, end } = holes[i];
+    for (let i = 0; i < placeholders.length; i++) {
+      const { start, end } = placeholders[i];
       if (!json.isSame(view, at, bytes, seen, start)) return undefined;
       const textAt = at + start - seen;
       seen = end;
-      // With its closing quote: what only begins as the model does is another text.
+      // With its closing quote: a string that only begins like the template's is another string.
       if (json.isSame(view, textAt, bytes, start, end + 1)) at = textAt + end - start;
       else {
         at = json.endOfPlainText(view, textAt);
         const changed =
-          at < 0 ? undefined : withText(request, model, holes[i], cut(body, textAt, at, text));
+          at < 0
+            ? undefined
+            : withText(request, template, placeholders[i], cut(body, textAt, at, text));
         if (changed === undefined) return undefined;
         request = changed;
       }
@@ -113,20 +120,20 @@ function cut(body: Buffer, start: number, end: number, text: string | undefined)
 
 type Fields = Record<string, unknown>;
 
-/** A copy of the model's request, or that copy again, with another text; undefined if the text is not valid. */
+/** The template's request, copied once, with another string; undefined if the string is not valid. */
 function withText<T extends object>(
   request: T,
-  model: Model<T>,
-  { name, outer, shape }: Hole,
+  template: RequestTemplate<T>,
+  { name, outer, shape }: Placeholder,
   text: string,
 ): T | undefined {
   const value = readText(shape, text);
   if (value === undefined) return undefined;
-  const copy = request === model.request ? { ...request } : request;
+  const copy = request === template.request ? { ...request } : request;
   const fields = copy as Fields;
   if (outer === undefined) fields[name] = value;
   else {
-    if (fields[outer] === (model.request as Fields)[outer]) {
+    if (fields[outer] === (template.request as Fields)[outer]) {
       fields[outer] = { ...(fields[outer] as Fields) };
     }
     (fields[outer] as Fields)[name] = value;
@@ -134,7 +141,7 @@ function withText<T extends object>(
   return copy;
 }
 
-/** Undefined if it can't be used, which is told by who reads it in the usual way. */
+/** Undefined if the string is not valid; the error is reported when the request is parsed. */
 function readText(shape: Shape<unknown>, text: string): unknown {
   try {
     return readInput(shape, text);
@@ -144,7 +151,7 @@ function readText(shape: Shape<unknown>, text: string): unknown {
   }
 }
 
-/** Where the list of a batch begins; -1 if the body is none that says its requests first. */
+/** Where the list of a batch begins; -1 if the body does not begin with `requests`. */
 function listAt(view: DataView): number {
   const brace = json.skipSpace(view, 0);
   if (view.getUint8(brace) !== json.OPENING_BRACE) return -1;
