@@ -10,15 +10,26 @@ import { findProgram } from "./find-server.js";
 const exitMsMax = 10_000;
 const logTailLines = 15;
 
+/** What a child may be started with, besides its arguments. */
+export interface ChildOptions {
+  /** The system user that it runs as; only root may say another. Default: that of this process. */
+  readonly user?: string | undefined;
+}
+
 /** A child process that writes its output to `server.log` in `folder`. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #folder: string;
   readonly #exited: Promise<void>;
 
-  constructor(program: string, args: readonly string[], folder: string) {
+  constructor(
+    program: string,
+    args: readonly string[],
+    folder: string,
+    { user }: ChildOptions = {},
+  ) {
     const log = openSync(join(folder, logName), "a");
-    const [command, ...rest] = [...deathGuard(), program, ...args] as [string, ...string[]];
+    const [command, ...rest] = [...guardOf(user), program, ...args] as [string, ...string[]];
     this.#process = spawn(command, rest, { cwd: folder, stdio: ["ignore", log, log] });
     closeSync(log);
     this.#folder = folder;
@@ -69,8 +80,15 @@ export class Child {
 
 const logName = "server.log";
 
-// SIGKILL leaves us no last word, so where Linux offers it the child is told by the kernel.
-function deathGuard(): string[] {
+// SIGKILL leaves us no last word, so where Linux offers it the kernel ends the child. Both settings are of one
+// program, since the kernel forgets the signal when the user changes.
+function guardOf(user: string | undefined): string[] {
   const setpriv = process.platform === "linux" ? findProgram("setpriv") : undefined;
-  return setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL"];
+  if (setpriv !== undefined) return [setpriv, "--pdeathsig", "KILL", ...asUser(user)];
+  if (user === undefined) return [];
+  throw new Error("setpriv is not on the PATH; get it with: apt-get install util-linux");
+}
+
+function asUser(user: string | undefined): string[] {
+  return user === undefined ? [] : ["--reuid", user, "--regid", user, "--clear-groups"];
 }

@@ -2,7 +2,7 @@
 // with the line that says how to get it where it is not: no test is skipped.
 
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** What `ensureProgram` sees of the machine. Only tests of it replace any of this. */
@@ -41,11 +41,18 @@ export function ensureProgram(
 /** The path of a program on the PATH, or where servers are if that is not on it; undefined if nowhere. */
 export function findProgram(program: string): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  return [...folders, ...serverFolders].map((folder) => join(folder, program)).find(isExecutable);
+  return [...folders, ...serverFolders()].map((folder) => join(folder, program)).find(isExecutable);
 }
 
-// Debian has nginx and haproxy there, and only root has the folder on its PATH.
-const serverFolders = ["/usr/sbin"];
+// Debian has nginx and haproxy in the first, which only root has on its PATH, and PostgreSQL in a folder for each
+// version, the newest of which is taken.
+function serverFolders(): string[] {
+  const versions = existsSync(postgresFolder) ? readdirSync(postgresFolder) : [];
+  const newestFirst = versions.sort((a, b) => Number(b) - Number(a));
+  return ["/usr/sbin", ...newestFirst.map((version) => join(postgresFolder, version, "bin"))];
+}
+
+const postgresFolder = "/usr/lib/postgresql";
 
 function install(program: string, packageName: string, machine: Machine): void {
   machine.say(`${program} is missing: installing it with apt-get`);

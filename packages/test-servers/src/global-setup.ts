@@ -1,6 +1,7 @@
 // Runs once before all tests: without a Redis server the run stops here, with the line that
 // says how to get one. And once after them: what test processes left behind goes.
 
+import { chmodSync } from "node:fs";
 import { ensureRedisServer } from "./find-server.js";
 import { makeFolder, removeFolder } from "./folder.js";
 
@@ -9,6 +10,8 @@ export function setup(): () => void {
   ensureRedisServer();
   // Temporary folders of all test processes are made in this one: a process that is killed removes none.
   const folder = makeFolder("tests");
+  // Other users may pass through it: PostgreSQL runs as one if the tests run as root.
+  chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
   return () => removeFolder(folder);
 }

@@ -15,6 +15,7 @@ export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server
 export { makeFolder, removeFolder } from "./folder.js";
 export { type HaproxyOptions, startHaproxy } from "./haproxy.js";
 export { type NginxOptions, startNginx } from "./nginx.js";
+export { type PostgresServer, startPostgres } from "./postgres.js";
 export type { ProxyProcess } from "./proxy-process.js";
 export { ensurePythonGrpc } from "./python-grpc.js";
 export { connectTo, RawClient, rawExchange } from "./raw-client.js";

@@ -1,0 +1,165 @@
+// A real PostgreSQL, for tests of what is kept in it. It refuses to run as root, so root starts it as the system
+// user that its package makes.
+
+import { execFileSync } from "node:child_process";
+import { chownSync } from "node:fs";
+import { join } from "node:path";
+import { Child } from "./child.js";
+import { GiveUp, waitFor } from "./clock.js";
+import { ensureProgram } from "./find-program.js";
+import { makeFolder, removeFolder } from "./folder.js";
+import { findFreePort, loopback } from "./free-port.js";
+
+/** How a server is stopped before it starts again, by the names that PostgreSQL gives to these ways. */
+export type StopMode = "fast" | "immediate";
+
+/** A running server. */
+export interface PostgresServer {
+  readonly port: number;
+  /** The process id; changes when the server restarts. */
+  readonly pid: number;
+  /** Makes an empty database and returns its URL. */
+  createDatabase(): string;
+  /**
+   * Stops the server and starts it on the same port. `fast` ends sessions and writes everything; `immediate` is a
+   * crash: the server recovers from its log when it starts.
+   */
+  restart(mode: StopMode): Promise<void>;
+  /** Stops it until `start`. */
+  halt(mode: StopMode): Promise<void>;
+  /** Starts it again after `halt`. */
+  start(): Promise<void>;
+  /** Freezes the server: connections stay open and nothing is answered. */
+  pause(): void;
+  /** Lets a paused server go on. */
+  resume(): void;
+  /** Ends it for good and removes its folder. May be called again. */
+  stop(): Promise<void>;
+}
+
+const user = "sluice";
+const systemUser = "postgres";
+const readyMsMax = 20_000;
+const signals = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
+
+// A test needs no protection against a power failure, only against the end of the process.
+const settings = {
+  listen_addresses: loopback,
+  unix_socket_directories: "",
+  fsync: "off",
+  shared_buffers: "16MB",
+  max_connections: "100",
+  log_checkpoints: "off",
+};
+
+/**
+ * Starts PostgreSQL on a free loopback port; it is installed if it is missing. The caller ends it with `stop()`; if
+ * not, it ends with this process.
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  const find = (program: string) => ensureProgram(program, "postgresql");
+  const runAs = process.getuid?.() === 0 ? systemUser : undefined;
+  const folder = makeFolder("postgres");
+  if (runAs !== undefined) chownSync(folder, idOf("-u"), idOf("-g"));
+  const data = join(folder, "data");
+  runOnce(
+    find("initdb"),
+    ["-D", data, "-U", user, "-A", "trust", "--no-sync", "-E", "UTF8"],
+    runAs,
+  );
+  const port = await findFreePort();
+  const args = ["-D", data, "-p", String(port), ...toArguments(settings)];
+  const spawn = () => new Child(find("postgres"), args, folder, { user: runAs });
+  let child = spawn();
+  const at = ["-h", loopback, "-p", String(port), "-U", user];
+  const ready = () => waitUntilReady(find("pg_isready"), [...at, "-q"], child);
+  await ready();
+  let databases = 0;
+  const halt = async (mode: StopMode) => {
+    child.signal("SIGCONT");
+    await child.end(signals[mode]);
+  };
+  const start = async () => {
+    child = spawn();
+    await ready();
+  };
+  return {
+    port,
+    get pid() {
+      return child.pid;
+    },
+    createDatabase() {
+      const name = `test${++databases}`;
+      execFileSync(find("createdb"), [...at, name]);
+      return `postgres://${user}@${loopback}:${port}/${name}`;
+    },
+    async restart(mode) {
+      await halt(mode);
+      await start();
+    },
+    halt,
+    start,
+    pause: () => signalAll(child.pid, "SIGSTOP"),
+    resume: () => signalAll(child.pid, "SIGCONT"),
+    async stop() {
+      signalAll(child.pid, "SIGCONT");
+      await child.end("SIGQUIT");
+      removeFolder(folder);
+    },
+  };
+}
+
+function toArguments(values: Readonly<Record<string, string>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+function idOf(flag: "-u" | "-g"): number {
+  return Number(execFileSync("id", [flag, systemUser], { encoding: "utf8" }));
+}
+
+function runOnce(program: string, args: readonly string[], runAs: string | undefined): void {
+  const options = { stdio: "pipe", cwd: "/" } as const;
+  if (runAs === undefined) execFileSync(program, args, options);
+  else {
+    const as = ["--reuid", runAs, "--regid", runAs, "--clear-groups"];
+    execFileSync("setpriv", [...as, program, ...args], options);
+  }
+}
+
+async function waitUntilReady(
+  program: string,
+  args: readonly string[],
+  child: Child,
+): Promise<void> {
+  await waitFor("PostgreSQL to take connections", readyMsMax, () => {
+    if (!child.isAlive) {
+      throw new GiveUp(new Error(`postgres ended while it started; its log:\n${child.logTail()}`));
+    }
+    execFileSync(program, args, { stdio: "ignore" });
+    return true;
+  });
+}
+
+/** The server has a process for each connection: a signal to the first alone would leave those running. */
+function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
+  if (pid === 0) return;
+  for (const each of [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(each, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const list = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
+    return list
+      .split("\n")
+      .map(Number)
+      .filter((each) => each > 0);
+  } catch {
+    return []; // ps exits with 1 where there are none.
+  }
+}
