@@ -50,6 +50,7 @@ const packages: readonly Layers[] = [
       ["config"],
       ["telemetry"],
       ["core"],
+      ["control"],
       ["admin", "decision", "envoy", "gateway"],
       ["service"],
       ["workers"],

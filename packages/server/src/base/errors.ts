@@ -35,6 +35,10 @@ export const serverErrorCatalogue = {
     summary: "the Idempotency-Key was used before with another request",
   },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
+  SLUICE_CONFLICT: { status: 409, summary: "the change conflicts with another" },
+  SLUICE_DATABASE_UNAVAILABLE: { status: 503, summary: "the database does not answer" },
+  SLUICE_DATABASE_FAILED: { status: 500, summary: "the database reported an error" },
+  SLUICE_MIGRATION_INVALID: { status: 500, summary: "the database can't be migrated" },
   SLUICE_FAULT: { status: 500, summary: "the service failed" },
 } as const satisfies Record<string, CatalogueEntry>;
 

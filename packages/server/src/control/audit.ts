@@ -1,0 +1,142 @@
+// The audit log: who changed what, when, from where and why, with what it said before and after. It is written in the
+// transaction of the change itself. Each row carries a hash over its content and the hash of the row before it, so a
+// row that is altered, removed or inserted later breaks the chain from there on.
+
+import { createHash } from "node:crypto";
+import type { Reader, Row, SqlValue } from "./database/database.js";
+import type { EntityBody, EntityKind } from "./entities.js";
+import { statements } from "./sql/statements.js";
+
+/** One row of the log: one entity that one change wrote. */
+export interface AuditEntry {
+  /** Consecutive over all changes, from 1. */
+  readonly sequence: number;
+  /** The change that it is part of. */
+  readonly changeId: string;
+  /** Its place among the entries of that change, from 0. */
+  readonly part: number;
+  readonly atMs: number;
+  /** Who: the name of an access token, or of a part of the service. */
+  readonly actor: string;
+  /** From where: an address, or `local`. */
+  readonly origin: string;
+  /** What was done: `publish`, `revoke`. */
+  readonly action: string;
+  readonly kind: EntityKind;
+  readonly entityId: string;
+  readonly reason: string;
+  /** Undefined: it was not there. */
+  readonly before: EntityBody | undefined;
+  /** Undefined: it is gone. */
+  readonly after: EntityBody | undefined;
+  readonly hash: string;
+}
+
+/** What `verifyAudit` found. */
+export interface AuditReport {
+  /** Rows that were read. */
+  readonly rows: number;
+  /** The first thing that is wrong; undefined if the chain is whole. */
+  readonly problem?: string | undefined;
+}
+
+/** A row of the table. */
+export interface AuditRow extends Row {
+  readonly sequence: number;
+  readonly change_id: string;
+  readonly part: number;
+  readonly at_ms: number;
+  readonly actor: string;
+  readonly origin: string;
+  readonly action: string;
+  readonly kind: string;
+  readonly entity_id: string;
+  readonly reason: string;
+  readonly body_before: string | null;
+  readonly body_after: string | null;
+  readonly previous_hash: string;
+  readonly hash: string;
+}
+
+const COLUMNS = [
+  "sequence",
+  "change_id",
+  "part",
+  "at_ms",
+  "actor",
+  "origin",
+  "action",
+  "kind",
+  "entity_id",
+  "reason",
+  "body_before",
+  "body_after",
+  "previous_hash",
+] as const satisfies readonly (keyof AuditRow)[];
+
+const PAGE_ROWS = 500;
+
+/** The hash of a row, over everything in it, the hash before it included. */
+export function hashOf(row: Omit<AuditRow, "hash">): string {
+  const content = COLUMNS.map((column) => row[column]);
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+}
+
+/** The values of a row, in the order in which `append-audit.sql` takes them. */
+export function toValues(row: AuditRow): SqlValue[] {
+  return [...COLUMNS.map((column) => row[column]), row.hash];
+}
+
+/** A row as the rest of the control plane reads it. */
+export function toEntry(row: AuditRow): AuditEntry {
+  return {
+    sequence: row.sequence,
+    changeId: row.change_id,
+    part: row.part,
+    atMs: row.at_ms,
+    actor: row.actor,
+    origin: row.origin,
+    action: row.action,
+    kind: row.kind as EntityKind,
+    entityId: row.entity_id,
+    reason: row.reason,
+    before: row.body_before === null ? undefined : JSON.parse(row.body_before),
+    after: row.body_after === null ? undefined : JSON.parse(row.body_after),
+    hash: row.hash,
+  };
+}
+
+/** The entries after a sequence number, in order. */
+export async function readAudit(
+  reader: Reader,
+  after: number,
+  limit: number,
+): Promise<AuditEntry[]> {
+  return (await reader.query<AuditRow>(statements.listAudit, [after, limit])).map(toEntry);
+}
+
+/** Reads the whole log and checks every hash, every number, and that its end is where the head says. */
+export async function verifyAudit(reader: Reader): Promise<AuditReport> {
+  let rows = 0;
+  let hash = "";
+  for (;;) {
+    const page = await reader.query<AuditRow>(statements.listAudit, [rows, PAGE_ROWS]);
+    for (const row of page) {
+      const problem = findProblem(row, rows + 1, hash);
+      if (problem !== undefined) return { rows, problem };
+      rows++;
+      hash = row.hash;
+    }
+    if (page.length < PAGE_ROWS) break;
+  }
+  const [head] = await reader.query<{ sequence: number; hash: string }>(statements.readHead);
+  if (head?.sequence === rows && head.hash === hash) return { rows };
+  return { rows, problem: `the log ends at ${rows}, and the last change was ${head?.sequence}` };
+}
+
+function findProblem(row: AuditRow, expected: number, previousHash: string): string | undefined {
+  if (row.sequence !== expected) return `entry ${expected} is missing`;
+  if (row.previous_hash !== previousHash)
+    return `entry ${expected} does not follow the one before it`;
+  return row.hash === hashOf(row) ? undefined : `entry ${expected} was altered`;
+}

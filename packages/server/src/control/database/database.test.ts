@@ -1,0 +1,151 @@
+import { statSync } from "node:fs";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { testDatabases } from "../../../test/control/databases.js";
+import { migrations } from "../sql/statements.js";
+import { migrate } from "./migrate.js";
+import { openDatabase } from "./open-database.js";
+
+const all = testDatabases();
+afterAll(() => Promise.all(all.map((each) => each.stop())));
+
+describe.each(all)("a database in $name", (databases) => {
+  async function withTable() {
+    const url = await databases.create();
+    const database = databases.open(url);
+    await database.transaction((tx) => tx.execute("CREATE TABLE t (a BIGINT, b TEXT)"));
+    return { url, database };
+  }
+
+  it("takes and gives strings, numbers up to 2^53 and null, each value where its number stands", async () => {
+    const { database } = await withTable();
+    const insert = "INSERT INTO t (b, a) VALUES ($2, $1)";
+    await database.query(insert, [2 ** 53 - 1, "it's $1 \u{1f512}"]);
+    await database.query(insert, [-1, null]);
+    expect(
+      await database.query("SELECT a, b FROM t WHERE a = $1 OR a < $1 ORDER BY a", [2 ** 53 - 1]),
+    ).toEqual([
+      { a: -1, b: null },
+      { a: 2 ** 53 - 1, b: "it's $1 \u{1f512}" },
+    ]);
+  });
+
+  it("keeps all of a transaction that resolves, and nothing of one that rejects", async () => {
+    const { database } = await withTable();
+    await database.transaction(async (tx) => {
+      await tx.query("INSERT INTO t VALUES (1, 'kept')");
+    });
+    const failed = database.transaction(async (tx) => {
+      await tx.query("INSERT INTO t VALUES (2, 'lost')");
+      throw new Error("no");
+    });
+    await expect(failed).rejects.toThrow("no");
+    expect(await database.query("SELECT a FROM t")).toEqual([{ a: 1 }]);
+  });
+
+  it("says what the database said of a statement that fails, and goes on", async () => {
+    const { database } = await withTable();
+    const failing = [
+      database.query("SELECT a FROM nowhere"),
+      database.transaction((tx) => tx.query("SELECT a FROM nowhere")),
+    ];
+    for (const each of failing) {
+      await expect(each).rejects.toMatchObject({
+        code: "SLUICE_DATABASE_FAILED",
+        message: expect.stringContaining("nowhere"),
+      });
+    }
+    expect(await database.query("SELECT a FROM t")).toEqual([]);
+  });
+
+  it("keeps transactions that run at the same time apart", async () => {
+    const { database } = await withTable();
+    await database.query("INSERT INTO t VALUES (0, 'n')");
+    const increments = Array.from({ length: 20 }, () =>
+      database.transaction(async (tx) => {
+        await tx.query("UPDATE t SET a = a WHERE b = 'n'");
+        const [row] = await tx.query<{ a: number }>("SELECT a FROM t WHERE b = 'n'");
+        await tx.query("UPDATE t SET a = $1 WHERE b = 'n'", [(row?.a ?? 0) + 1]);
+      }),
+    );
+    await Promise.all(increments);
+    expect(await database.query("SELECT a FROM t")).toEqual([{ a: 20 }]);
+  });
+
+  it("notifies subscribers of an announced transaction, in this process and over other connections", async () => {
+    const { url, database } = await withTable();
+    const other = databases.open(url);
+    const [here, there] = [vi.fn(), vi.fn()];
+    database.subscribe(here);
+    const unsubscribe = other.subscribe(there);
+    await new Promise((resolve) => setTimeout(resolve, 600)); // both listen by now
+    here.mockClear();
+    there.mockClear();
+    await database.transaction(async (tx) => {
+      await tx.query("INSERT INTO t VALUES (1, 'x')");
+      await tx.announce();
+    });
+    await vi.waitFor(
+      () => expect([here.mock.calls.length > 0, there.mock.calls.length > 0]).toEqual([true, true]),
+      5_000,
+    );
+    unsubscribe();
+    there.mockClear();
+    await database.transaction((tx) => tx.announce());
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(there).not.toHaveBeenCalled();
+  });
+
+  it("is migrated once by several nodes that start together", async () => {
+    const url = await databases.create();
+    const applied = await Promise.all([1, 2, 3].map(() => migrate(databases.open(url))));
+    expect(applied.flat()).toEqual(migrations.map(({ name }) => name));
+    expect(await migrate(databases.open(url))).toEqual([]);
+  });
+
+  it("applies a migration whole or not at all", async () => {
+    const database = await databases.ready();
+    const next = migrations.length + 1;
+    const broken = {
+      number: next,
+      name: "broken",
+      checksum: "c",
+      sql: "CREATE TABLE half (a BIGINT); CREATE TABLE nonsense (;",
+    };
+    await expect(migrate(database, [...migrations, broken])).rejects.toThrow();
+    await expect(database.query("SELECT a FROM half")).rejects.toThrow("half");
+    const mended = { ...broken, sql: "CREATE TABLE half (a BIGINT)" };
+    expect(await migrate(database, [...migrations, mended])).toEqual(["broken"]);
+  });
+
+  it("refuses a database that a newer version made, or whose migrations were other ones", async () => {
+    const database = await databases.ready();
+    await expect(migrate(database, [])).rejects.toMatchObject({
+      code: "SLUICE_MIGRATION_INVALID",
+      message: expect.stringContaining("use a newer version"),
+    });
+    const changed = migrations.map((migration) => ({ ...migration, checksum: "other" }));
+    await expect(migrate(database, changed)).rejects.toThrow("was applied with other statements");
+  });
+});
+
+describe("openDatabase", () => {
+  it("makes a file that only its user may read", async () => {
+    const [sqlite] = all;
+    const url = await sqlite?.create();
+    sqlite?.open(url ?? "");
+    expect(statSync((url ?? "").slice("file:".length)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ["mysql://user:secret@host/db", 'a URL that begins with "mysql:"'],
+    ["sluice.db", "a URL without a scheme"],
+    ["file:", 'a URL that begins with "file:"'],
+  ])("refuses %s and shows nothing secret of it", (url, seen) => {
+    expect(() => openDatabase(url, "/")).toThrow(seen);
+    expect(() => openDatabase(url, "/")).not.toThrow("secret");
+  });
+
+  it("says which file can't be opened", () => {
+    expect(() => openDatabase("file:/nowhere/sluice.db", "/")).toThrow("/nowhere/sluice.db");
+  });
+});

@@ -1,0 +1,73 @@
+// The port to the database of the control plane: all that its other parts know of SQL. Statements are written once,
+// in the part of SQL that PostgreSQL and SQLite have in common; where the two differ, the difference is in the drivers.
+
+import { ServerError } from "../../base/errors.js";
+
+/** What statements take and give. Times are milliseconds, flags 0 or 1, structures JSON. */
+export type SqlValue = string | number | null;
+
+/** A row of a result, by column. */
+export type Row = Readonly<Record<string, SqlValue>>;
+
+/** Runs single statements. */
+export interface Reader {
+  /**
+   * Runs a statement and returns its rows.
+   *
+   * @param sql - With `$1`, `$2` … where values go.
+   * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if the database does not answer, `SLUICE_DATABASE_FAILED` if it
+   *   answers with an error.
+   */
+  query<R extends Row = Row>(sql: string, values?: readonly SqlValue[]): Promise<R[]>;
+}
+
+/** What a transaction can do besides. */
+export interface Transaction extends Reader {
+  /** Runs a script of several statements without values. */
+  execute(script: string): Promise<void>;
+  /** Notifies the subscribers of every process once the transaction is committed. */
+  announce(): Promise<void>;
+}
+
+/** How a transaction runs. */
+export interface TransactionOptions {
+  /** Waits until no other exclusive transaction runs, in any process. Default false. */
+  readonly exclusive?: boolean;
+}
+
+/** Stops what it was returned for. */
+export type Unsubscribe = () => void;
+
+/** A database. */
+export interface Database extends Reader {
+  /** `sqlite` or `postgres`, for logs. */
+  readonly dialect: string;
+  /**
+   * Runs `work` in a transaction: committed if it resolves, rolled back if it rejects.
+   *
+   * @throws {@link CommitUnknownError} if the connection was lost while the commit was under way.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Calls `onChange` after each transaction that announced one, in this process or another. May call it without
+   * need, and calls it after a lost connection is back, since announcements may have been missed.
+   */
+  subscribe(onChange: () => void): Unsubscribe;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * The connection was lost between COMMIT and its answer: the transaction may have happened or not. Whoever gets this
+ * has to look before it tries again.
+ */
+export class CommitUnknownError extends ServerError {
+  override readonly name: string = "CommitUnknownError";
+
+  constructor(cause: unknown) {
+    const seen = cause instanceof Error ? cause.message : String(cause);
+    super("SLUICE_DATABASE_UNAVAILABLE", `the connection was lost during COMMIT (${seen})`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,198 @@
+// PostgreSQL as the database: a pool of connections, and one more that listens for announcements.
+
+import pg from "pg";
+import { after, type CancelTimer } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import {
+  CommitUnknownError,
+  type Database,
+  type Row,
+  type SqlValue,
+  type Transaction,
+  type TransactionOptions,
+  type Unsubscribe,
+} from "./database.js";
+
+const CONNECTIONS_MAX = 8;
+const CONNECT_MS_MAX = 3_000;
+const STATEMENT_MS_MAX = 15_000;
+/** A lost listening connection is opened again after this long. */
+const LISTEN_AGAIN_MS = 500;
+const CHANNEL = "sluice_changes";
+/** The advisory lock that exclusive transactions take; any number that nothing else uses. */
+const EXCLUSIVE_LOCK = 7_561_234;
+const INT8 = 20;
+
+/** Opens a pool. Nothing is connected before the first statement. */
+export function openPostgres(url: string): Database {
+  return new PostgresDatabase({
+    connectionString: url,
+    application_name: "sluice",
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    statement_timeout: STATEMENT_MS_MAX,
+    // An answer that never comes must not hold a caller for ever, whatever the network does.
+    query_timeout: STATEMENT_MS_MAX + CONNECT_MS_MAX,
+    keepAlive: true,
+    types: { getTypeParser: toParser },
+  });
+}
+
+/** Whole numbers of 64 bits are times and sequence numbers here: all of them fit a double. */
+function toParser(oid: number, format?: string): (value: string) => unknown {
+  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text");
+}
+
+class PostgresDatabase implements Database {
+  readonly dialect = "postgres";
+  readonly #pool: pg.Pool;
+  readonly #announcements: Announcements;
+
+  constructor(config: pg.ClientConfig) {
+    this.#pool = new pg.Pool({ ...config, max: CONNECTIONS_MAX });
+    // A connection that breaks while it is idle: the pool replaces it.
+    this.#pool.on("error", () => {});
+    this.#announcements = new Announcements(config);
+  }
+
+  async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
+    try {
+      return (await this.#pool.query<R>(sql, [...values])).rows;
+    } catch (cause) {
+      throw toError(cause);
+    }
+  }
+
+  async transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    { exclusive = false }: TransactionOptions = {},
+  ): Promise<T> {
+    const client = await this.#connect();
+    let isCommitting = false;
+    let lost: Error | undefined;
+    const onError = (error: Error) => {
+      lost = error;
+    };
+    client.on("error", onError);
+    try {
+      await client.query("BEGIN");
+      if (exclusive) await client.query("SELECT pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
+      const result = await work(toTransaction(client));
+      isCommitting = true;
+      await client.query("COMMIT");
+      return result;
+    } catch (error) {
+      if (isConnectionLoss(error)) lost = error as Error;
+      else await client.query("ROLLBACK").catch(onError);
+      if (isCommitting && lost !== undefined) throw new CommitUnknownError(lost);
+      throw toError(error);
+    } finally {
+      client.off("error", onError);
+      client.release(lost);
+    }
+  }
+
+  subscribe(onChange: () => void): Unsubscribe {
+    return this.#announcements.add(onChange);
+  }
+
+  async close(): Promise<void> {
+    await this.#announcements.close();
+    await this.#pool.end();
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (cause) {
+      throw toError(cause);
+    }
+  }
+}
+
+function toTransaction(client: pg.PoolClient): Transaction {
+  return {
+    async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
+      return (await client.query<R>(sql, [...values])).rows;
+    },
+    async execute(script) {
+      await client.query(script);
+    },
+    async announce() {
+      await client.query(`NOTIFY ${CHANNEL}`);
+    },
+  };
+}
+
+/** One connection that listens while there is a subscriber, and is opened again whenever it is lost. */
+class Announcements {
+  readonly #config: pg.ClientConfig;
+  readonly #subscribers = new Set<() => void>();
+  #client: pg.Client | undefined;
+  #cancelRetry: CancelTimer = () => {};
+
+  constructor(config: pg.ClientConfig) {
+    this.#config = config;
+  }
+
+  add(onChange: () => void): Unsubscribe {
+    this.#subscribers.add(onChange);
+    if (this.#client === undefined) this.#open();
+    return () => {
+      this.#subscribers.delete(onChange);
+      if (this.#subscribers.size === 0) void this.close();
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#cancelRetry();
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  #open(): void {
+    const client = new pg.Client(this.#config);
+    this.#client = client;
+    client.on("notification", () => this.#notify());
+    client.on("error", () => this.#lose(client));
+    client.on("end", () => this.#lose(client));
+    const listening = client.connect().then(() => client.query(`LISTEN ${CHANNEL}`));
+    // What was announced before this moment was not heard.
+    listening.then(
+      () => this.#notify(),
+      () => this.#lose(client),
+    );
+  }
+
+  #lose(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.end().catch(() => {});
+    this.#cancelRetry = after(LISTEN_AGAIN_MS, () => {
+      if (this.#subscribers.size > 0 && this.#client === undefined) this.#open();
+    });
+  }
+
+  #notify(): void {
+    for (const onChange of this.#subscribers) onChange();
+  }
+}
+
+function toError(cause: unknown): ServerError {
+  if (cause instanceof ServerError) return cause;
+  const code = isConnectionLoss(cause) ? "SLUICE_DATABASE_UNAVAILABLE" : "SLUICE_DATABASE_FAILED";
+  return new ServerError(code, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+/** SQLSTATE classes of a connection that ends, or of a server that takes none at the moment. */
+const LOST_STATES = /^(?:08...|57P0[1-5]|53300)$/;
+const LOST_MESSAGES =
+  /Connection terminated|timeout exceeded|Query read timeout|Client has encountered/i;
+
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return LOST_STATES.test(code);
+  // Errors of the system have codes such as ECONNRESET; those of the client only a message.
+  return typeof code === "string" || LOST_MESSAGES.test(error.message);
+}

@@ -1,0 +1,98 @@
+// Entities: everything that the control plane keeps, each a kind, an id and a JSON body. Rule sets, plans, tenants,
+// API keys and the rest differ only in their bodies, so that one way of writing, auditing and distributing serves all.
+
+import type { Reader, Row } from "./database/database.js";
+import { statements } from "./sql/statements.js";
+
+/** What there is. */
+export const ENTITY_KINDS = [
+  "rule-set",
+  "plan",
+  "tenant",
+  "api-key",
+  "override",
+  "block",
+  "switch",
+  "access-token",
+] as const;
+
+/** A kind of entity. */
+export type EntityKind = (typeof ENTITY_KINDS)[number];
+
+/** What an entity says; it survives JSON as it is. */
+export type EntityBody = Readonly<Record<string, unknown>>;
+
+/** An entity as it stands. */
+export interface Entity {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** What it belongs to, such as a tenant; undefined if to nothing. */
+  readonly parent: string | undefined;
+  /** 1 when it is made, one more with each edit. */
+  readonly revision: number;
+  /** The change that wrote it last. */
+  readonly sequence: number;
+  readonly body: EntityBody;
+}
+
+/** Which entities of a kind are listed. */
+export interface EntityPage {
+  /** Only those that belong to this. Default: all. */
+  readonly parent?: string | undefined;
+  /** Only those with a greater id. Default: from the first. */
+  readonly after?: string | undefined;
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined;
+}
+
+const PAGE_LIMIT = 100;
+
+/** Reads entities, inside a transaction or outside. */
+export class Entities {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  /** The entity, or undefined. */
+  async find(kind: EntityKind, id: string): Promise<Entity | undefined> {
+    const [row] = await this.#reader.query<EntityRow>(statements.readEntity, [kind, id]);
+    return row === undefined ? undefined : toEntity(row);
+  }
+
+  /** A page of a kind, in the order of ids. */
+  async list(kind: EntityKind, page: EntityPage = {}): Promise<Entity[]> {
+    const { parent, after = "", limit = PAGE_LIMIT } = page;
+    const rows =
+      parent === undefined
+        ? await this.#reader.query<EntityRow>(statements.listEntities, [kind, after, limit])
+        : await this.#reader.query<EntityRow>(statements.listEntitiesOfParent, [
+            kind,
+            parent,
+            after,
+            limit,
+          ]);
+    return rows.map(toEntity);
+  }
+}
+
+interface EntityRow extends Row {
+  readonly kind: string;
+  readonly id: string;
+  readonly parent: string | null;
+  readonly revision: number;
+  readonly sequence: number;
+  readonly body: string;
+}
+
+function toEntity({ kind, id, parent, revision, sequence, body }: EntityRow): Entity {
+  return {
+    kind: kind as EntityKind,
+    id,
+    parent: parent ?? undefined,
+    revision,
+    sequence,
+    body: JSON.parse(body),
+  };
+}

@@ -1,0 +1,1 @@
+DELETE FROM entities WHERE kind = $1 AND id = $2

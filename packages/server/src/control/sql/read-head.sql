@@ -1,0 +1,1 @@
+SELECT sequence, hash FROM head WHERE id = 1
