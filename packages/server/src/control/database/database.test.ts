@@ -57,6 +57,17 @@ describe.each(all)("a database in $name", (databases) => {
     expect(await database.query("SELECT a FROM t")).toEqual([]);
   });
 
+  it("hands on what a transaction's work throws, whatever it looks like", async () => {
+    const { database } = await withTable();
+    const thrown = Object.assign(new Error("not the database's"), { code: "ECONNRESET" });
+    const work = vi.fn(async () => {
+      throw thrown;
+    });
+    await expect(database.transaction(work)).rejects.toBe(thrown);
+    expect(work).toHaveBeenCalledTimes(1);
+    expect(await database.query("SELECT a FROM t")).toEqual([]);
+  });
+
   it("keeps transactions that run at the same time apart", async () => {
     const { database } = await withTable();
     await database.query("INSERT INTO t VALUES (0, 'n')");

@@ -67,26 +67,33 @@ class PostgresDatabase implements Database {
     { exclusive = false }: TransactionOptions = {},
   ): Promise<T> {
     const client = await this.#connect();
-    let isCommitting = false;
     let lost: Error | undefined;
-    const onError = (error: Error) => {
+    const onLost = (error: Error) => {
       lost = error;
     };
-    client.on("error", onError);
+    const ask: Ask = async <R extends Row>(sql: string, values?: readonly SqlValue[]) => {
+      try {
+        return (await client.query<R>(sql, values && [...values])).rows;
+      } catch (cause) {
+        if (isConnectionLoss(cause)) lost = cause as Error;
+        throw toError(cause);
+      }
+    };
+    client.on("error", onLost);
+    let isCommitting = false;
     try {
-      await client.query("BEGIN");
-      if (exclusive) await client.query("SELECT pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
-      const result = await work(toTransaction(client));
+      await ask("BEGIN");
+      if (exclusive) await ask("SELECT pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
+      const result = await work(toTransaction(ask));
       isCommitting = true;
-      await client.query("COMMIT");
+      await ask("COMMIT");
       return result;
     } catch (error) {
-      if (isConnectionLoss(error)) lost = error as Error;
-      else await client.query("ROLLBACK").catch(onError);
-      if (isCommitting && lost !== undefined) throw new CommitUnknownError(lost);
-      throw toError(error);
+      if (lost === undefined) await client.query("ROLLBACK").catch(onLost);
+      else if (isCommitting) throw new CommitUnknownError(lost);
+      throw error;
     } finally {
-      client.off("error", onError);
+      client.off("error", onLost);
       client.release(lost);
     }
   }
@@ -109,16 +116,16 @@ class PostgresDatabase implements Database {
   }
 }
 
-function toTransaction(client: pg.PoolClient): Transaction {
+type Ask = Transaction["query"];
+
+function toTransaction(ask: Ask): Transaction {
   return {
-    async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
-      return (await client.query<R>(sql, [...values])).rows;
-    },
+    query: ask,
     async execute(script) {
-      await client.query(script);
+      await ask(script);
     },
     async announce() {
-      await client.query(`NOTIFY ${CHANNEL}`);
+      await ask(`NOTIFY ${CHANNEL}`);
     },
   };
 }
@@ -179,7 +186,6 @@ class Announcements {
 }
 
 function toError(cause: unknown): ServerError {
-  if (cause instanceof ServerError) return cause;
   const code = isConnectionLoss(cause) ? "SLUICE_DATABASE_UNAVAILABLE" : "SLUICE_DATABASE_FAILED";
   return new ServerError(code, cause instanceof Error ? cause.message : String(cause), { cause });
 }
@@ -193,6 +199,6 @@ function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
   if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return LOST_STATES.test(code);
-  // Errors of the system have codes such as ECONNRESET; those of the client only a message.
-  return typeof code === "string" || LOST_MESSAGES.test(error.message);
+  // Errors of the system, such as ECONNRESET, have a number too; those of the client only a message.
+  return "errno" in error || LOST_MESSAGES.test(error.message);
 }

@@ -1,0 +1,210 @@
+// Rule sets: numbered versions of the rules. One is published, at most; those before it are superseded, and any number
+// are drafts. What was published never changes: a rollback publishes the old rules as a new version.
+
+import { diffRules, parseRules, type RuleSet, type RulesDiff } from "sluice/rules";
+import { ServerError } from "../base/errors.js";
+import type { ChangeRequest, Changes, Edit } from "./changes.js";
+import { ConflictError } from "./changes.js";
+import type { Reader } from "./database/database.js";
+import { Entities, type Entity } from "./entities.js";
+
+/** Where a version stands. */
+export type RuleSetStatus = "draft" | "published" | "superseded";
+
+/** A version of the rules. */
+export interface RuleSetVersion {
+  /** From 1, in the order in which they were made. */
+  readonly number: number;
+  readonly status: RuleSetStatus;
+  /** The rules as they were written: YAML or JSON. */
+  readonly text: string;
+  /** What was said when it was published. */
+  readonly note: string;
+  /** The version that was published when the draft was made; 0 if none was. */
+  readonly basedOn: number;
+  /** Counts edits of a draft. */
+  readonly revision: number;
+}
+
+/** Says what is wrong with rules that parse but can't be used by this service; throws. */
+export type CheckRules = (rules: RuleSet) => void;
+
+const KIND = "rule-set";
+const PAGE = 200;
+const TEXT_LENGTH_MAX = 4 << 20;
+
+/** Reads and changes rule sets. */
+export class RuleSets {
+  readonly #entities: Entities;
+  readonly #changes: Changes;
+  readonly #check: CheckRules;
+
+  constructor(reader: Reader, changes: Changes, check: CheckRules = () => {}) {
+    this.#entities = new Entities(reader);
+    this.#changes = changes;
+    this.#check = check;
+  }
+
+  /** The published version; undefined before the first is. */
+  published(): Promise<RuleSetVersion | undefined> {
+    return findPublished(this.#entities);
+  }
+
+  /** A version; undefined if there is none of that number. */
+  async find(number: number): Promise<RuleSetVersion | undefined> {
+    const entity = await this.#entities.find(KIND, toId(number));
+    return entity === undefined ? undefined : toVersion(entity);
+  }
+
+  /** All versions, the first one first. */
+  history(): Promise<RuleSetVersion[]> {
+    return listAll(this.#entities);
+  }
+
+  /** Makes a draft. Rules that can't be used may be kept as one; they can't be published. */
+  async createDraft(request: ChangeRequest, text: string): Promise<RuleSetVersion> {
+    mustFit(text);
+    const [entry] = await this.#changes.apply(request, async (entities) => {
+      const all = await listAll(entities);
+      const basedOn = all.find(({ status }) => status === "published")?.number ?? 0;
+      const number = all.length + 1;
+      return [
+        {
+          action: "draft",
+          ...toEdit({ number, status: "draft", text, note: "", basedOn }),
+          revision: 0,
+        },
+      ];
+    });
+    return this.#mustFind(Number(entry?.entityId));
+  }
+
+  /**
+   * Edits a draft.
+   *
+   * @param revision - Of the draft that was edited.
+   * @throws ConflictError if it was edited since; ServerError `SLUICE_NOT_FOUND` if there is no such draft.
+   */
+  async editDraft(
+    request: ChangeRequest,
+    { number, text, revision }: { number: number; text: string; revision: number },
+  ): Promise<RuleSetVersion> {
+    mustFit(text);
+    await this.#changes.apply(request, async (entities) => {
+      const draft = await mustBeDraft(entities, number);
+      return [{ action: "edit", ...toEdit({ ...draft, text }), revision }];
+    });
+    return this.#mustFind(number);
+  }
+
+  /**
+   * Publishes a draft; the version before it is superseded.
+   *
+   * @param expected - The version that the publisher believes to be published; 0 for none.
+   * @throws RulesError if the rules can't be used; ConflictError if another version is published by now.
+   */
+  async publish(
+    request: ChangeRequest,
+    { number, note, expected }: { number: number; note: string; expected: number },
+  ): Promise<RuleSetVersion> {
+    await this.#changes.apply(request, async (entities) => {
+      const draft = await mustBeDraft(entities, number);
+      this.#check(parseRules(draft.text));
+      return this.#toPublish(entities, { ...draft, note }, expected);
+    });
+    return this.#mustFind(number);
+  }
+
+  /** Publishes the rules of an earlier version again, as a new one. */
+  async rollback(
+    request: ChangeRequest,
+    { to, note, expected }: { to: number; note: string; expected: number },
+  ): Promise<RuleSetVersion> {
+    const entries = await this.#changes.apply(request, async (entities) => {
+      const earlier = await entities.find(KIND, toId(to));
+      const version = earlier === undefined ? undefined : toVersion(earlier);
+      if (version?.status !== "superseded") throw notFound(`rule set ${to} was never superseded`);
+      this.#check(parseRules(version.text));
+      const number = (await listAll(entities)).length + 1;
+      return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
+    });
+    return this.#mustFind(Number(entries.at(-1)?.entityId));
+  }
+
+  /** What publishing `to` would change, compared with `from`. */
+  async diff(from: number, to: number): Promise<RulesDiff> {
+    const [before, after] = [await this.#mustFind(from), await this.#mustFind(to)];
+    return diffRules(parseRules(before.text), parseRules(after.text));
+  }
+
+  async #toPublish(
+    entities: Entities,
+    version: Omit<RuleSetVersion, "status" | "revision">,
+    expected: number,
+  ): Promise<Edit[]> {
+    const current = await findPublished(entities);
+    const publishing: Edit = {
+      action: "publish",
+      ...toEdit({ ...version, status: "published" }),
+    };
+    if ((current?.number ?? 0) !== expected) {
+      const there = current && (await entities.find(KIND, toId(current.number)));
+      throw new ConflictError({ ...publishing, revision: expected }, there);
+    }
+    if (current === undefined) return [publishing];
+    return [{ action: "supersede", ...toEdit({ ...current, status: "superseded" }) }, publishing];
+  }
+
+  async #mustFind(number: number): Promise<RuleSetVersion> {
+    const found = await this.find(number);
+    if (found === undefined) throw notFound(`rule set ${number}`);
+    return found;
+  }
+}
+
+async function findPublished(entities: Entities): Promise<RuleSetVersion | undefined> {
+  return (await listAll(entities)).find(({ status }) => status === "published");
+}
+
+async function mustBeDraft(entities: Entities, number: number): Promise<RuleSetVersion> {
+  const entity = await entities.find(KIND, toId(number));
+  const version = entity === undefined ? undefined : toVersion(entity);
+  if (version?.status === "draft") return version;
+  throw notFound(
+    `rule set ${number} is ${version === undefined ? "not there" : version.status}, not a draft`,
+  );
+}
+
+async function listAll(entities: Entities): Promise<RuleSetVersion[]> {
+  const all: RuleSetVersion[] = [];
+  for (let after = ""; ; ) {
+    const page = await entities.list(KIND, { after, limit: PAGE });
+    all.push(...page.map(toVersion));
+    if (page.length < PAGE) return all;
+    after = page.at(-1)?.id ?? "";
+  }
+}
+
+/** Ids sort as their numbers do. */
+function toId(number: number): string {
+  return String(number).padStart(10, "0");
+}
+
+function toEdit(version: Omit<RuleSetVersion, "revision">): Pick<Edit, "kind" | "id" | "body"> {
+  const { number, status, text, note, basedOn } = version;
+  return { kind: KIND, id: toId(number), body: { status, text, note, basedOn } };
+}
+
+function toVersion({ id, revision, body }: Entity): RuleSetVersion {
+  return { ...(body as Omit<RuleSetVersion, "number" | "revision">), number: Number(id), revision };
+}
+
+function mustFit(text: string): void {
+  if (text.length <= TEXT_LENGTH_MAX) return;
+  const seen = `a rule set of ${text.length} characters; the bound is ${TEXT_LENGTH_MAX}`;
+  throw new ServerError("SLUICE_BODY_TOO_LARGE", seen);
+}
+
+function notFound(seen: string): ServerError {
+  return new ServerError("SLUICE_NOT_FOUND", seen);
+}
