@@ -1,0 +1,222 @@
+import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { testDatabases } from "../../test/control/databases.js";
+import { Changes } from "./changes.js";
+import { migrate } from "./database/migrate.js";
+import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
+import type { EntityKind } from "./entities.js";
+import { Follower, type FollowerOptions } from "./follower.js";
+import { SnapshotFile } from "./snapshot-file.js";
+import { ControlState, type NodeChange } from "./state.js";
+
+const all = testDatabases();
+const followers: Follower[] = [];
+afterEach(async () => {
+  await Promise.all(followers.splice(0).map((follower) => follower.close()));
+});
+afterAll(() => Promise.all(all.map((each) => each.stop())));
+
+let ids = 0;
+const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
+const save = (id: string, n: number) => ({
+  action: "save",
+  kind: "plan" as const,
+  id,
+  body: { n },
+});
+const fileOf = () => join(makeFolder("snapshot"), "control.snapshot");
+
+function follow(options: FollowerOptions): Follower {
+  const follower = new Follower(options);
+  followers.push(follower);
+  return follower;
+}
+
+describe.each(all)("a follower of $name", (databases) => {
+  it("has every change that another process makes within two seconds, and says which kinds changed", async () => {
+    const url = await databases.create();
+    const [writer, reader] = [databases.open(url), databases.open(url)];
+    await migrate(writer);
+    const changes = new Changes(writer);
+    await changes.apply(by(), () => [save("a", 1)]);
+    const onChanged = vi.fn();
+    const follower = follow({ feed: new DatabaseFeed(reader), onChanged });
+    await follower.start();
+    expect(follower.state.find("plan", "a")).toEqual({ n: 1 });
+    onChanged.mockClear();
+    await changes.apply(by(), () => [save("a", 2), save("b", 1)]);
+    await vi.waitFor(() => expect(follower.state.sequence).toBe(3), 2_000);
+    expect(follower.state.find("plan", "a")).toEqual({ n: 2 });
+    expect(onChanged).toHaveBeenCalledWith(new Set<EntityKind>(["plan"]));
+    await changes.apply(by(), () => [{ ...save("b", 0), action: "delete", body: undefined }]);
+    await vi.waitFor(() => expect(follower.state.find("plan", "b")).toBeUndefined(), 2_000);
+    expect(follower.ageMs).toBeLessThan(60_000);
+  });
+
+  it("starts from its file without the database, and catches up when that is back", async () => {
+    const database = await databases.ready();
+    const changes = new Changes(database);
+    const snapshotFile = fileOf();
+    const feed = new DatabaseFeed(database);
+    const before = follow({ feed, snapshotFile });
+    await before.start();
+    await changes.apply(by(), () => [save("a", 1)]);
+    await before.catchUp();
+    await before.close();
+    let isAway = true;
+    const onProblem = vi.fn();
+    const unreliable: ControlFeed = {
+      snapshot: () => (isAway ? Promise.reject(new Error("away")) : feed.snapshot()),
+      changesAfter: (n) => (isAway ? Promise.reject(new Error("away")) : feed.changesAfter(n)),
+      subscribe: () => () => {},
+    };
+    const after = follow({ feed: unreliable, snapshotFile, onProblem, pollMs: 20 });
+    await after.start();
+    expect(after.state.find("plan", "a")).toEqual({ n: 1 });
+    expect(after.ageMs).toBe(Number.POSITIVE_INFINITY);
+    expect(onProblem).toHaveBeenCalledWith(
+      "the control plane can't be followed",
+      expect.any(Error),
+    );
+    await changes.apply(by(), () => [save("a", 2)]);
+    isAway = false;
+    await vi.waitFor(() => expect(after.state.find("plan", "a")).toEqual({ n: 2 }), 5_000);
+  });
+
+  it("that reads a snapshot while changes go on ends with what the database has", async () => {
+    const database = await databases.ready();
+    const changes = new Changes(database);
+    await changes.apply(by(), () => Array.from({ length: 50 }, (_, n) => save(`p${n}`, 0)));
+    const writing = (async () => {
+      for (let n = 1; n <= 30; n++) {
+        const id = `p${n % 7}`;
+        const body = n % 5 === 0 ? undefined : { n };
+        await changes.apply(by(), () => [{ action: "save", kind: "plan", id, body }]);
+      }
+    })();
+    const readers = Array.from({ length: 5 }, async () => {
+      const follower = follow({ feed: new DatabaseFeed(database) });
+      await follower.start();
+      return follower;
+    });
+    await writing;
+    for (const follower of await Promise.all(readers)) {
+      await follower.catchUp();
+      const expected = (await new DatabaseFeed(database).snapshot()).entities;
+      const ours = follower.state.toSnapshot().entities;
+      const sorted = (list: typeof ours) => [...list].sort((a, b) => a.id.localeCompare(b.id));
+      expect(sorted(ours)).toEqual(sorted(expected));
+    }
+  });
+});
+
+describe("a state", () => {
+  const change = (sequence: number, entityId = "a", n = sequence): NodeChange => ({
+    sequence,
+    kind: "plan",
+    entityId,
+    after: { n },
+  });
+
+  it("applies changes in order, each once, and never over a gap", () => {
+    const state = new ControlState();
+    state.apply([change(1), change(2), change(2, "a", 99), change(1, "a", 99)]);
+    expect(state.find("plan", "a")).toEqual({ n: 2 });
+    expect(() => state.apply([change(3), change(5)])).toThrow("change 5 came after 3");
+    expect(state.sequence).toBe(3);
+  });
+
+  it("is loaded anew by its follower when changes are missing", async () => {
+    const onProblem = vi.fn();
+    const snapshot = new ControlState();
+    snapshot.apply([1, 2, 3, 4, 5].map((n) => change(n)));
+    const feed: ControlFeed = {
+      snapshot: async () => snapshot.toSnapshot(),
+      changesAfter: async (n) => (n === 0 ? [change(4)] : []),
+      subscribe: () => () => {},
+    };
+    const file = fileOf();
+    new SnapshotFile(file).write({ sequence: 0, entities: [] });
+    const follower = follow({ feed, snapshotFile: file, onProblem });
+    await follower.start();
+    expect(follower.state.sequence).toBe(5);
+    expect(onProblem).toHaveBeenCalledWith(
+      "changes are missing, loading a snapshot",
+      expect.any(Error),
+    );
+  });
+});
+
+describe("the file of a follower", () => {
+  const change = (sequence: number): NodeChange => ({
+    sequence,
+    kind: "api-key",
+    entityId: `k${sequence}`,
+    after: { name: `schlüssel ${sequence}` },
+  });
+  const broken = vi.fn();
+
+  function fill(path: string, changes: number): ControlState {
+    const state = new ControlState();
+    const file = new SnapshotFile(path);
+    state.apply([change(1)]);
+    file.write(state.toSnapshot());
+    for (let n = 2; n <= changes + 1; n++) {
+      state.apply([change(n)]);
+      file.append([change(n)], state);
+    }
+    return state;
+  }
+
+  it("is readable by its user only, and read as it was written", () => {
+    const path = fileOf();
+    const state = fill(path, 5);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
+  });
+
+  it("that a crash cut off anywhere in its changes is read up to there, and goes on", () => {
+    const path = fileOf();
+    fill(path, 3);
+    const whole = readFileSync(path);
+    const snapshotBytes = whole.indexOf("\n", whole.indexOf("\n") + 1) + 1;
+    for (let length = snapshotBytes; length <= whole.length; length++) {
+      writeFileSync(path, whole.subarray(0, length));
+      const file = new SnapshotFile(path);
+      const state = file.read(broken);
+      const lines = whole.subarray(snapshotBytes, length).toString("latin1").split("\n").length - 1;
+      expect(state?.sequence).toBe(1 + lines);
+      state?.apply([change(2 + lines)]);
+      file.append([change(2 + lines)], state as ControlState);
+      expect(new SnapshotFile(path).read(broken)?.sequence).toBe(2 + lines);
+    }
+    expect(broken).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ["empty", () => ""],
+    ["cut off in its snapshot", (text: string) => text.slice(0, 150)],
+    ["altered", (text: string) => text.replace("schlüssel 1", "schlüssel 7")],
+    ["altered in a change", (text: string) => text.replace("schlüssel 3", "schlüssel 7")],
+    ["of another format", (text: string) => text.replace('"format":1', '"format":2')],
+    ["something else", () => "hello\n"],
+  ])("that is %s is reported and not used", (_name, damage) => {
+    const path = fileOf();
+    fill(path, 3);
+    writeFileSync(path, damage(readFileSync(path, "utf8")));
+    const onBroken = vi.fn();
+    expect(new SnapshotFile(path).read(onBroken)).toBeUndefined();
+    expect(onBroken).toHaveBeenCalledTimes(1);
+  });
+
+  it("is written anew when its changes grow too many", () => {
+    const path = fileOf();
+    const state = fill(path, 1_500);
+    expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(2_000);
+    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
+    appendFileSync(path, "x");
+    expect(new SnapshotFile(path).read(broken)?.sequence).toBe(1_501);
+  });
+});

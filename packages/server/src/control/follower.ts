@@ -1,0 +1,140 @@
+// Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
+// the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
+
+import { after, type CancelTimer, readMs } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
+import type { Unsubscribe } from "./database/database.js";
+import type { ControlFeed } from "./database-feed.js";
+import { ENTITY_KINDS, type EntityKind } from "./entities.js";
+import { SnapshotFile } from "./snapshot-file.js";
+import { ControlState, type NodeChange, type OnChanged } from "./state.js";
+
+/** Options of {@link Follower}. */
+export interface FollowerOptions {
+  readonly feed: ControlFeed;
+  /** Where the snapshot is kept; undefined keeps none. */
+  readonly snapshotFile?: string | undefined;
+  /** Called after the state has changed, with the kinds that did. */
+  readonly onChanged?: OnChanged | undefined;
+  /** Called when the feed or the file fails, with what was seen. The follower goes on. */
+  readonly onProblem?: ((what: string, error: unknown) => void) | undefined;
+  /** How often the feed is asked without a notice: the safety net. Default 1,000. */
+  readonly pollMs?: number | undefined;
+}
+
+const POLL_MS = 1_000;
+const ALL_KINDS: ReadonlySet<EntityKind> = new Set(ENTITY_KINDS);
+
+/** Follows a feed until it is closed. */
+export class Follower {
+  readonly state: ControlState;
+  readonly #options: FollowerOptions;
+  readonly #pollMs: number;
+  readonly #file: SnapshotFile | undefined;
+  #unsubscribe: Unsubscribe = () => {};
+  #cancelPoll: CancelTimer = () => {};
+  /** The catching up that is under way. */
+  #catchingUp: Promise<void> | undefined;
+  #isBehind = false;
+  #isClosed = false;
+  #needsSnapshot: boolean;
+  #currentSinceMs: number | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#pollMs = options.pollMs ?? POLL_MS;
+    const { snapshotFile } = options;
+    this.#file = snapshotFile === undefined ? undefined : new SnapshotFile(snapshotFile);
+    const kept = this.#file?.read((why) =>
+      this.#report("the snapshot can't be used", new Error(why)),
+    );
+    this.state = kept ?? new ControlState();
+    this.#needsSnapshot = kept === undefined;
+  }
+
+  /** How long ago the state was known to be current, in milliseconds; Infinity if it never was. */
+  get ageMs(): number {
+    return this.#currentSinceMs === undefined
+      ? Number.POSITIVE_INFINITY
+      : readMs() - this.#currentSinceMs;
+  }
+
+  /** Starts to follow. Resolves when the feed was asked once, whether it answered or not. */
+  async start(): Promise<void> {
+    this.#unsubscribe = this.#options.feed.subscribe(() => void this.catchUp());
+    await this.catchUp();
+  }
+
+  /** Applies all changes that there are now. Never rejects. */
+  catchUp(): Promise<void> {
+    this.#isBehind = true;
+    this.#catchingUp ??= this.#run().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
+  }
+
+  /** Stops. What is under way is waited for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelPoll();
+    this.#unsubscribe();
+    await this.#catchingUp;
+  }
+
+  async #run(): Promise<void> {
+    this.#cancelPoll();
+    try {
+      // Whoever asks while this runs may have seen a change that the last question missed.
+      while (this.#isBehind && !this.#isClosed) {
+        this.#isBehind = false;
+        await this.#advance();
+      }
+    } catch (error) {
+      this.#report("the control plane can't be followed", error);
+    }
+    if (!this.#isClosed) this.#cancelPoll = after(this.#pollMs, () => void this.catchUp());
+  }
+
+  async #advance(): Promise<void> {
+    if (this.#needsSnapshot) {
+      this.state.replace(await this.#options.feed.snapshot());
+      this.#needsSnapshot = false;
+      this.#keep(() => this.#file?.write(this.state.toSnapshot()));
+      this.#options.onChanged?.(ALL_KINDS);
+    }
+    for (;;) {
+      const changes = await this.#options.feed.changesAfter(this.state.sequence);
+      if (changes.length === 0) break;
+      const kinds = this.#apply(changes);
+      if (kinds === undefined) return this.#advance();
+      this.#keep(() => this.#file?.append(changes, this.state));
+      if (kinds.size > 0) this.#options.onChanged?.(kinds);
+    }
+    this.#currentSinceMs = readMs();
+  }
+
+  /** Undefined: changes are missing, and a snapshot is needed. */
+  #apply(changes: readonly NodeChange[]): ReadonlySet<EntityKind> | undefined {
+    try {
+      return this.state.apply(changes);
+    } catch (error) {
+      if (!(error instanceof ServerError) || error.code !== "SLUICE_CONTROL_GAP") throw error;
+      this.#report("changes are missing, loading a snapshot", error);
+      this.#needsSnapshot = true;
+      return undefined;
+    }
+  }
+
+  #keep(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#report("the snapshot can't be written", error);
+    }
+  }
+
+  #report(what: string, error: unknown): void {
+    this.#options.onProblem?.(what, error);
+  }
+}

@@ -1,0 +1,111 @@
+// What a node knows of the control plane: every entity, as of one sequence number. It is built from a snapshot and then
+// moved forward by the stream of changes, entry by entry and never over a gap.
+
+import { ServerError } from "../base/errors.js";
+import type { AuditEntry } from "./audit.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entities.js";
+
+/** An entity as nodes get it. */
+export interface NodeEntity {
+  readonly kind: EntityKind;
+  readonly id: string;
+  /** The change that wrote it last. */
+  readonly sequence: number;
+  readonly body: EntityBody;
+}
+
+/** Everything as of a change. */
+export interface Snapshot {
+  readonly sequence: number;
+  readonly entities: readonly NodeEntity[];
+}
+
+/** What of a change a node needs. */
+export type NodeChange = Pick<AuditEntry, "sequence" | "kind" | "entityId" | "after">;
+
+/** Told of what changed, after it did. */
+export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
+
+/** What a node knows. */
+export class ControlState {
+  readonly #byKind = new Map<EntityKind, Map<string, NodeEntity>>();
+  #sequence = 0;
+
+  constructor(snapshot: Snapshot = { sequence: 0, entities: [] }) {
+    this.#load(snapshot);
+  }
+
+  /** The last change that it knows. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** What an entity says; undefined if it is not there. */
+  find(kind: EntityKind, id: string): EntityBody | undefined {
+    return this.#of(kind).get(id)?.body;
+  }
+
+  /** All entities of a kind. */
+  all(kind: EntityKind): IterableIterator<NodeEntity> {
+    return this.#of(kind).values();
+  }
+
+  /** How many entities of a kind there are. */
+  count(kind: EntityKind): number {
+    return this.#of(kind).size;
+  }
+
+  /** Starts over from a snapshot, which may be older or newer. */
+  replace(snapshot: Snapshot): void {
+    this.#byKind.clear();
+    this.#load(snapshot);
+  }
+
+  /**
+   * Moves forward, and returns the kinds that changed. Changes that it knows already are passed over.
+   *
+   * @throws ServerError `SLUICE_CONTROL_GAP` if a change between is missing; those before the gap are applied.
+   */
+  apply(changes: readonly NodeChange[]): ReadonlySet<EntityKind> {
+    const changed = new Set<EntityKind>();
+    for (const change of changes) {
+      if (change.sequence <= this.#sequence) continue;
+      if (change.sequence !== this.#sequence + 1) {
+        const seen = `change ${change.sequence} came after ${this.#sequence}`;
+        throw new ServerError("SLUICE_CONTROL_GAP", seen);
+      }
+      this.#sequence = change.sequence;
+      if (this.#applyOne(change)) changed.add(change.kind);
+    }
+    return changed;
+  }
+
+  /** Everything as it stands, to be kept or sent. */
+  toSnapshot(): Snapshot {
+    const entities = ENTITY_KINDS.flatMap((kind) => [...this.#of(kind).values()]);
+    return { sequence: this.#sequence, entities };
+  }
+
+  /** A snapshot may have been read while changes went on, so an entity can be newer than the change. */
+  #applyOne({ sequence, kind, entityId, after }: NodeChange): boolean {
+    const entities = this.#of(kind);
+    if ((entities.get(entityId)?.sequence ?? 0) >= sequence) return false;
+    if (after === undefined) return entities.delete(entityId);
+    entities.set(entityId, { kind, id: entityId, sequence, body: after });
+    return true;
+  }
+
+  #load({ sequence, entities }: Snapshot): void {
+    this.#sequence = sequence;
+    for (const entity of entities) this.#of(entity.kind).set(entity.id, entity);
+  }
+
+  #of(kind: EntityKind): Map<string, NodeEntity> {
+    let entities = this.#byKind.get(kind);
+    if (entities === undefined) {
+      entities = new Map();
+      this.#byKind.set(kind, entities);
+    }
+    return entities;
+  }
+}
