@@ -1,0 +1,147 @@
+// Access tokens: who may use the admin API, and in which role. A token is shown once, when it is made; a hash is kept.
+
+import { ServerError, show } from "../base/errors.js";
+import type { ChangeRequest, Changes } from "./changes.js";
+import type { Reader } from "./database/database.js";
+import { Entities, type Entity } from "./entities.js";
+import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
+
+/** Roles, each of which may do what those before it may. */
+export const ROLES = ["viewer", "operator", "admin"] as const;
+
+/** A viewer reads, an operator acts on keys and switches, an admin changes everything. */
+export type Role = (typeof ROLES)[number];
+
+/** A token, without its secret. */
+export interface AccessToken {
+  readonly id: string;
+  /** For people, and for the audit log. */
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAtMs: number;
+  /** Undefined: it does not expire. */
+  readonly expiresAtMs: number | undefined;
+}
+
+/** A token that was just made, with what its holder has to send. */
+export interface NewAccessToken extends AccessToken {
+  /** Shown once. */
+  readonly secret: string;
+}
+
+/** What a token is made of. */
+export interface AccessTokenInput {
+  readonly name: string;
+  readonly role: Role;
+  readonly expiresAtMs?: number | undefined;
+}
+
+const KIND = "access-token";
+const NAME_LENGTH_MAX = 100;
+
+/** Whether a role includes another. */
+export function mayActAs(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}
+
+/** Makes, lists, revokes and checks tokens. */
+export class AccessTokens {
+  readonly #entities: Entities;
+  readonly #changes: Changes;
+  readonly #fillRandom: FillRandom;
+  readonly #now: () => number;
+
+  constructor(
+    reader: Reader,
+    changes: Changes,
+    { fillRandom, now }: { readonly fillRandom: FillRandom; readonly now: () => number },
+  ) {
+    this.#entities = new Entities(reader);
+    this.#changes = changes;
+    this.#fillRandom = fillRandom;
+    this.#now = now;
+  }
+
+  /** Makes a token. */
+  async create(request: ChangeRequest, input: AccessTokenInput): Promise<NewAccessToken> {
+    const { name, role, expiresAtMs } = check(input);
+    const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
+    const createdAtMs = this.#now();
+    const body = { name, role, createdAtMs, expiresAtMs, hash };
+    await this.#changes.apply(request, () => [
+      { action: "create", kind: KIND, id, body, revision: 0 },
+    ]);
+    return { id, name, role, createdAtMs, expiresAtMs, secret };
+  }
+
+  /** Makes the first admin token if there is no token at all; undefined if there is one. */
+  async createFirst(request: ChangeRequest): Promise<NewAccessToken | undefined> {
+    const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
+    const token = { name: "first", role: "admin" as const, createdAtMs: this.#now() };
+    const entries = await this.#changes.apply(request, async (entities) => {
+      if ((await entities.list(KIND, { limit: 1 })).length > 0) return [];
+      return [{ action: "create", kind: KIND, id, body: { ...token, hash }, revision: 0 }];
+    });
+    return entries.length === 0 ? undefined : { id, ...token, expiresAtMs: undefined, secret };
+  }
+
+  /** All tokens, without secrets. */
+  async list(): Promise<AccessToken[]> {
+    return (await this.#entities.list(KIND, { limit: 1_000 })).map(toToken);
+  }
+
+  /**
+   * Ends a token.
+   *
+   * @throws ServerError `SLUICE_NOT_FOUND` if there is none of that id, `SLUICE_CONFLICT` if it is the last admin's.
+   */
+  async revoke(request: ChangeRequest, id: string): Promise<void> {
+    await this.#changes.apply(request, async (entities) => {
+      const all = (await entities.list(KIND, { limit: 1_000 })).map(toToken);
+      const token = all.find((each) => each.id === id);
+      if (token === undefined)
+        throw new ServerError("SLUICE_NOT_FOUND", `access token ${show(id)}`);
+      const admins = all.filter((each) => each.role === "admin" && !this.#isExpired(each));
+      if (admins.length === 1 && admins[0]?.id === id) {
+        const seen = "it is the last admin token; make another one first";
+        throw new ServerError("SLUICE_CONFLICT", seen);
+      }
+      return [{ action: "revoke", kind: KIND, id, body: undefined }];
+    });
+  }
+
+  /** The token that was sent; undefined if it is malformed, unknown, revoked or expired. */
+  async check(sent: string): Promise<AccessToken | undefined> {
+    const read = readSecret("accessToken", sent);
+    if (read === undefined) return undefined;
+    const entity = await this.#entities.find(KIND, read.id);
+    if (entity === undefined || !isSameHash(String(entity.body.hash), read.hash)) return undefined;
+    const token = toToken(entity);
+    return this.#isExpired(token) ? undefined : token;
+  }
+
+  #isExpired({ expiresAtMs }: AccessToken): boolean {
+    return expiresAtMs !== undefined && this.#now() >= expiresAtMs;
+  }
+}
+
+function toToken({ id, body }: Entity): AccessToken {
+  const { name, role, createdAtMs, expiresAtMs } = body as unknown as AccessToken;
+  return { id, name, role, createdAtMs, expiresAtMs };
+}
+
+function check(input: AccessTokenInput): AccessTokenInput {
+  const { name, role, expiresAtMs } = input;
+  if (typeof name !== "string" || name.trim() === "" || name.length > NAME_LENGTH_MAX) {
+    refuse(`name must be 1 to ${NAME_LENGTH_MAX} characters, got ${show(name)}`);
+  }
+  if (!ROLES.includes(role)) refuse(`role must be one of ${ROLES.join(", ")}, got ${show(role)}`);
+  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
+    refuse(`expiresAtMs must be a time in milliseconds, got ${show(expiresAtMs)}`);
+  }
+  return input;
+}
+
+function refuse(seen: string): never {
+  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
