@@ -1,0 +1,197 @@
+// API keys of tenants: made, rotated and revoked here, resolved on every node. A key is shown once, when it is made; a
+// hash is kept.
+
+import { ServerError, show } from "../base/errors.js";
+import type { ChangeRequest, Changes } from "./changes.js";
+import type { Reader } from "./database/database.js";
+import { Entities, type Entity, type EntityBody } from "./entities.js";
+import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
+
+/** A key, without its secret. */
+export interface ApiKey {
+  readonly id: string;
+  readonly tenant: string;
+  /** For people. */
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAtMs: number;
+  /** Undefined: it does not expire. */
+  readonly expiresAtMs: number | undefined;
+  /** The key that replaces it; undefined if it was not rotated. */
+  readonly replacedBy: string | undefined;
+}
+
+/** A key that was just made, with what its holder has to send. */
+export interface NewApiKey extends ApiKey {
+  /** Shown once. */
+  readonly secret: string;
+}
+
+/** What a key is made of. */
+export interface ApiKeyInput {
+  readonly tenant: string;
+  readonly name: string;
+  /** Default: none. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly expiresAtMs?: number | undefined;
+}
+
+/** What the rest of the control plane knows of a key, from the database or from a node's state. */
+export type FindKey = (id: string) => EntityBody | undefined;
+
+const KIND = "api-key";
+const NAME_LENGTH_MAX = 100;
+const SCOPES_MAX = 50;
+const SCOPE_SHAPE = /^[A-Za-z0-9._:/-]{1,100}$/;
+const OVERLAP_MS_MAX = 90 * 86_400_000;
+
+/** Makes, rotates, revokes and lists keys. */
+export class ApiKeys {
+  readonly #entities: Entities;
+  readonly #changes: Changes;
+  readonly #fillRandom: FillRandom;
+  readonly #now: () => number;
+
+  constructor(
+    reader: Reader,
+    changes: Changes,
+    { fillRandom, now }: { readonly fillRandom: FillRandom; readonly now: () => number },
+  ) {
+    this.#entities = new Entities(reader);
+    this.#changes = changes;
+    this.#fillRandom = fillRandom;
+    this.#now = now;
+  }
+
+  /** Makes a key. @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant. */
+  async create(request: ChangeRequest, input: ApiKeyInput): Promise<NewApiKey> {
+    checkInput(input);
+    const made = this.#make(input);
+    await this.#changes.apply(request, async (entities) => {
+      if ((await entities.find("tenant", input.tenant)) === undefined) {
+        throw new ServerError("SLUICE_NOT_FOUND", `tenant ${show(input.tenant)}`);
+      }
+      return [toCreate(made)];
+    });
+    return made.key;
+  }
+
+  /**
+   * Makes a key in place of another, which stays valid for `overlapMs` more: 0 ends it immediately.
+   *
+   * @throws ServerError `SLUICE_NOT_FOUND` if there is no such key, `SLUICE_CONFLICT` if it was rotated before.
+   */
+  async rotate(
+    request: ChangeRequest,
+    { id, overlapMs }: { readonly id: string; readonly overlapMs: number },
+  ): Promise<NewApiKey> {
+    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MS_MAX) {
+      refuse(`overlapMs must be 0 to ${OVERLAP_MS_MAX}, got ${show(overlapMs)}`);
+    }
+    let made: Made | undefined;
+    await this.#changes.apply(request, async (entities) => {
+      const entity = await mustFind(entities, id);
+      const old = toKey(entity);
+      if (old.replacedBy !== undefined) {
+        throw new ServerError(
+          "SLUICE_CONFLICT",
+          `the key was rotated before, to ${old.replacedBy}`,
+        );
+      }
+      made = this.#make(old);
+      const endMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, this.#now() + overlapMs);
+      const body = { ...entity.body, expiresAtMs: endMs, replacedBy: made.key.id };
+      return [
+        toCreate(made),
+        { action: "rotate", kind: KIND, id, body, revision: entity.revision },
+      ];
+    });
+    if (made === undefined) {
+      throw new ServerError(
+        "SLUICE_CONFLICT",
+        "this change was made before, and its secret is not shown again",
+      );
+    }
+    return made.key;
+  }
+
+  /** Ends a key. @throws ServerError `SLUICE_NOT_FOUND` if there is none of that id. */
+  async revoke(request: ChangeRequest, id: string): Promise<void> {
+    await this.#changes.apply(request, async (entities) => {
+      await mustFind(entities, id);
+      return [{ action: "revoke", kind: KIND, id, body: undefined }];
+    });
+  }
+
+  /** Keys of a tenant, or of all, in the order of ids, after one. */
+  async list(page: { tenant?: string; after?: string; limit?: number } = {}): Promise<ApiKey[]> {
+    const { tenant: parent, after, limit } = page;
+    return (await this.#entities.list(KIND, { parent, after, limit })).map(toKey);
+  }
+
+  #make({ tenant, name, scopes = [], expiresAtMs }: ApiKeyInput): Made {
+    const { id, secret, hash } = makeSecret("apiKey", this.#fillRandom);
+    const key = { id, tenant, name, scopes, createdAtMs: this.#now(), expiresAtMs };
+    return { hash, key: { ...key, replacedBy: undefined, secret } };
+  }
+}
+
+/**
+ * The key that was sent; undefined if it is malformed, unknown, revoked or expired. It asks nobody, so it is as fast as
+ * `find` is.
+ */
+export function resolveApiKey(sent: string, find: FindKey, nowMs: number): ApiKey | undefined {
+  const read = readSecret("apiKey", sent);
+  const body = read === undefined ? undefined : find(read.id);
+  if (read === undefined || body === undefined) return undefined;
+  if (!isSameHash(String(body.hash), read.hash)) return undefined;
+  const key = fromBody(read.id, body);
+  return key.expiresAtMs !== undefined && nowMs >= key.expiresAtMs ? undefined : key;
+}
+
+interface Made {
+  readonly key: NewApiKey;
+  readonly hash: string;
+}
+
+function toCreate({ key: { id, secret: _, ...rest }, hash }: Made) {
+  const body = { ...rest, hash };
+  return { action: "create", kind: KIND, id, parent: rest.tenant, body, revision: 0 } as const;
+}
+
+async function mustFind(entities: Entities, id: string): Promise<Entity> {
+  const entity = await entities.find(KIND, id);
+  if (entity === undefined) throw new ServerError("SLUICE_NOT_FOUND", `API key ${show(id)}`);
+  return entity;
+}
+
+function toKey({ id, body }: Entity): ApiKey {
+  return fromBody(id, body);
+}
+
+function fromBody(id: string, body: EntityBody): ApiKey {
+  const { tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy } = body as unknown as ApiKey;
+  return { id, tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy };
+}
+
+function checkInput({ tenant, name, scopes = [], expiresAtMs }: ApiKeyInput): void {
+  if (typeof tenant !== "string" || tenant === "")
+    refuse(`tenant must be an id, got ${show(tenant)}`);
+  if (typeof name !== "string" || name.trim() === "" || name.length > NAME_LENGTH_MAX) {
+    refuse(`name must be 1 to ${NAME_LENGTH_MAX} characters, got ${show(name)}`);
+  }
+  if (!Array.isArray(scopes) || scopes.length > SCOPES_MAX) {
+    refuse(`scopes must be a list of at most ${SCOPES_MAX}, got ${show(scopes)}`);
+  }
+  const bad = scopes.find((scope) => typeof scope !== "string" || !SCOPE_SHAPE.test(scope));
+  if (bad !== undefined) {
+    refuse(`a scope must be 1 to 100 letters, digits or any of ._:/-, got ${show(bad)}`);
+  }
+  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
+    refuse(`expiresAtMs must be a time in milliseconds, got ${show(expiresAtMs)}`);
+  }
+}
+
+function refuse(seen: string): never {
+  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
