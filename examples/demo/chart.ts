@@ -19,7 +19,7 @@ export const coloured: Ink = {
   faint: paint(2),
 };
 
-/** Inks for files, pipes and whoever asked for none. */
+/** No colours: for files, pipes and users who turned colours off. */
 export const plain: Ink = {
   admitted: String,
   refused: String,

@@ -1,5 +1,5 @@
-// Objects with known fields: what each is for, whether it has to be there, and what stands for one that is left
-// out. An unknown field is a problem, since a misspelt one would silently be a default.
+// Objects with known fields: what each is for, whether it is required, and its default. An unknown field is a
+// problem, since a misspelt one would silently be the default.
 
 import { type Field, type Fields, isRecord, type JsonSchema, type Shape } from "./shape.js";
 import type { Spot } from "./spot.js";

@@ -1,6 +1,6 @@
-// Shapes: descriptions of values that come from outside. One description serves three times: it reads a value and
-// reports what is wrong with it, it is the JSON Schema by which editors and OpenAPI know it, and reference pages are
-// checked against it. This file has the shapes of single values; lists.ts and objects.ts put them together.
+// Shapes: descriptions of values that come from outside. One description serves three purposes: it reads a value and
+// reports what is wrong with it, it yields the JSON Schema for editors and OpenAPI, and reference pages are checked
+// against it. This file has the shapes of single values; lists.ts and objects.ts combine them.
 
 import { nearestName } from "../nearest-name.js";
 import type { Spot } from "./spot.js";

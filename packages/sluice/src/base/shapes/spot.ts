@@ -1,5 +1,5 @@
-// Where the reader of a value is, and who is told what is wrong there. A spot is the path from the root of what
-// is read; a reading collects the problems of one such value, or throws the first.
+// Where in a value its reader is, and where problems are reported. A spot is the path from the root of the value; a
+// reading collects the problems of one value, or throws the first.
 
 import { show } from "../errors.js";
 import { nameHint } from "../nearest-name.js";
