@@ -69,7 +69,8 @@ async function answerSafely(
     return await answer(context, guard, message);
   } catch (error) {
     const told = problem(error);
-    if (told.status >= 500) context.core.telemetry.log.error({ err: error }, "admin");
+    if (told.status >= 500)
+      context.core.telemetry.log.error({ err: error }, "admin request failed");
     return told;
   }
 }
@@ -101,7 +102,8 @@ function toReadiness(
 function toUrl({ url = "/" }: IncomingMessage): URL {
   // The host plays no part: only path and query are read.
   const parsed = URL.canParse(url, "http://admin") ? new URL(url, "http://admin") : undefined;
-  if (parsed === undefined) throw new ServerError("SLUICE_REQUEST_INVALID", "the path is no URL");
+  if (parsed === undefined)
+    throw new ServerError("SLUICE_REQUEST_INVALID", "the path is not a valid URL");
   return parsed;
 }
 

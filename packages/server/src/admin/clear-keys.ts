@@ -37,7 +37,7 @@ export class ClearKeys {
     const nowMs = readMs();
     if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
     this.#loggedMs = nowMs;
-    this.#log.warn("an operator sees keys as they are");
+    this.#log.warn("an operator asked for keys in clear");
   }
 }
 

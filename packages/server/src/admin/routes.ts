@@ -121,7 +121,7 @@ function verb<V extends Verb>(
     const answer = json(await run(core, input));
     // Who was meant is not logged, as nowhere else.
     if ("rule" in input)
-      core.telemetry.log.info({ verb: name, rule: input.rule }, "an operator acted");
+      core.telemetry.log.info({ verb: name, rule: input.rule }, "operator command");
     return answer;
   });
 }
@@ -136,7 +136,7 @@ async function answerReload(
     await control.reload();
   } catch (error) {
     // What is wrong was logged where it was seen.
-    core.telemetry.log.warn("an operator's reload failed");
+    core.telemetry.log.warn("reload by an operator failed");
     return problem(error, (status) => (status === 500 ? UNUSABLE : status));
   }
   return json({ reloaded: true, version: core.policy.version });

@@ -19,7 +19,10 @@ export interface AdminFlags {
 export function addAdminOptions(command: Command): Command {
   return command
     .option("--admin <url>", `the admin port of the service (SLUICE_ADMIN, else ${ADMIN_URL})`)
-    .option("--token <token>", "its token; SLUICE_ADMIN_TOKEN shows it to fewer eyes")
+    .option(
+      "--token <token>",
+      "its token; prefer SLUICE_ADMIN_TOKEN, which process lists don't show",
+    )
     .option("--json", "print the answer as one line of JSON");
 }
 
@@ -45,6 +48,6 @@ function toToken({ token }: AdminFlags, env: Terminal["env"]): AdminAddress["tok
   const given = token ?? env.SLUICE_ADMIN_TOKEN;
   if (given === undefined || given === "") return undefined;
   // A line end in a header would be refused in words that name no option.
-  if (!/^[\x21-\x7e]+$/.test(given)) throw usageError("the token has characters that no token has");
+  if (!/^[\x21-\x7e]+$/.test(given)) throw usageError("the token has invalid characters");
   return given;
 }

@@ -98,7 +98,7 @@ describe("sluice check and peek", () => {
     [["--cost", "-1"], "--cost must be a whole number"],
     [["--admin", "ftp://127.0.0.1"], "--admin must be an address such as http://127.0.0.1:9090"],
     [["--admin", "http://"], "--admin must be an address such as http://127.0.0.1:9090"],
-    [["--token", "a\nb"], "the token has characters that no token has"],
+    [["--token", "a\nb"], "the token has invalid characters"],
     [["--facts", "-"], "standard input: "],
   ])("refuse %j with one line and exit with 2", async (flags, line) => {
     const url = await start(200, allowed);

@@ -28,7 +28,7 @@ export function addAskCommands(program: Command, terminal: Terminal, finish: Fin
     .action((flags: Flags) => ask("peek", flags));
   addVerb(program, "explain", "tell which rules a request meets and why; charges nothing")
     .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
-    .option("--all", "tell of rules that don't match, too")
+    .option("--all", "also list rules that don't match")
     .action((flags: Flags) => ask("explain", flags));
 }
 

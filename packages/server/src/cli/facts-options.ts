@@ -36,7 +36,7 @@ export function addFactsOptions(command: Command): Command {
     .option("--api-key-hash <hash>", "the API key, hashed as the service hashes it")
     .option("--header <name=value>", "a header; may be given several times", collect)
     .option("--attribute <name=value>", "an attribute; may be given several times", collect)
-    .option("--facts <file>", "facts in a file of JSON, - is the standard input; flags win");
+    .option("--facts <file>", "facts in a JSON file (- for standard input); flags override it");
 }
 
 function collect(text: string, before: readonly string[] = []): readonly string[] {

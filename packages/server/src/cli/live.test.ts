@@ -189,7 +189,7 @@ describe("sluice demo", () => {
     const shown = await sluice([...top, ...admin], { isTty: true, input: "yes" });
     expect(shown.out).toContain("ip:127.0.0.1");
     expect((await ask(...top, "--yes")).out).toContain("ip:127.0.0.1");
-    expect(demo.terminal.err.split("an operator sees keys as they are")).toHaveLength(2);
+    expect(demo.terminal.err.split("an operator asked for keys in clear")).toHaveLength(2);
   });
 });
 

@@ -38,7 +38,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 /** The command with all of its verbs. */
 export function createProgram(terminal: Terminal, finish: Finish): Command {
   const program = new Command("sluice")
-    .description("Sluice, a rate limiter: the service, and questions to a running one")
+    .description("Sluice, a rate limiter: run the service, or query and control a running one")
     .version(readVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .exitOverride()

@@ -18,7 +18,7 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
     .description("check rule files, and switch rules on and off");
   rules
     .command("validate")
-    .description("check rule files, and tell every problem with its line")
+    .description("check rule files, and print every problem with its line")
     .argument("<files...>", "files of rules; - is the standard input")
     .option("--json", "print JSON, one line for each file")
     .addHelpText("after", VALIDATE_HELP)
@@ -27,7 +27,7 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
     });
   rules
     .command("diff")
-    .description("tell what a change of rules does, and what becomes of the counters")
+    .description("show what a change of rules does, and what happens to the counters")
     .argument("<old>", "the file of the rules in force; - is the standard input")
     .argument("<new>", "the file of those that are to come")
     .option("--json", "print JSON")

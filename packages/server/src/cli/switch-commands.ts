@@ -22,7 +22,7 @@ interface Flags extends AdminFlags {
 export function addReloadCommand(program: Command, terminal: Terminal, finish: Finish): void {
   const command = program
     .command("reload")
-    .description("have a running service read its rules and configuration again");
+    .description("make a running service reload its rules and configuration");
   addAdminOptions(command)
     .addHelpText("after", RELOAD_HELP)
     .action(async (flags: Flags) => {
@@ -34,7 +34,7 @@ export function addReloadCommand(program: Command, terminal: Terminal, finish: F
 }
 
 const RELOAD_HELP = `
-Files that can't be used change nothing: what is wrong is told, and it exits with 1.
+Invalid files change nothing: the problems are printed, and the exit code is 1.
 
 Example:
   $ sluice reload`;
@@ -87,6 +87,6 @@ Examples:
 }
 
 function toPart(rule: string | undefined, { all }: Flags): string {
-  if ((rule === undefined) === (all !== true)) throw usageError("name a rule, or say --all");
+  if ((rule === undefined) === (all !== true)) throw usageError("name a rule, or use --all");
   return rule === undefined ? "" : `/${encodeURIComponent(rule)}`;
 }

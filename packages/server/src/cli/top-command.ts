@@ -34,10 +34,10 @@ export function addTopCommand(program: Command, terminal: Terminal, finish: Fini
     .command("top")
     .description("show live which rules are busy, and the hottest keys, hashed")
     .option("--rule <id>", "only this rule")
-    .option("--clear-keys", "show keys as they are; asks first, and the service logs it")
+    .option("--clear-keys", "show keys in clear; asks first, and the service logs it")
     .option("--yes", "with --clear-keys: don't ask")
     .option("--once", "print one frame and end")
-    .option("--every <seconds>", "how often it is drawn again", EVERY_SECONDS);
+    .option("--every <seconds>", "seconds between two frames", EVERY_SECONDS);
   addAdminOptions(command)
     .addHelpText("after", HELP)
     .action(async (flags: Flags) => {

@@ -49,7 +49,7 @@ decision: {}
       'sluice.yaml:3: upstreams.app.retriesMax must be a whole number from 0 to 10, got "many"',
       'sluice.yaml:4: routes[0].upstream "other" is not in upstreams; there are app',
       "sluice.yaml:5: admin.token is missing: 0.0.0.0:9090 is open to other machines",
-      "the variable SLUICE_DRAIN names no value of the configuration",
+      "the variable SLUICE_DRAIN does not match any setting",
       'SLUICE_STORE_KIND: store.kind must be one of memory, redis, got "disk"',
     ]);
   });
@@ -226,7 +226,7 @@ describe("files that are named", () => {
   it("of TLS go with https:// backends", () => {
     const text = goodFile.replace(/backends: \[[^\]]*\]/, "$&, tls: { caFile: a.crt }");
     expect(read(text)).toEqual([
-      expect.stringContaining("tls goes with https:// backends, but there is none"),
+      expect.stringContaining("tls needs https:// backends, but there are none"),
     ]);
   });
 

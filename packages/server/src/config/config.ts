@@ -55,7 +55,7 @@ export interface GatewayConfig {
   readonly requestTimeoutMs: number;
   /** How long an idle connection stays open. Default 65,000, longer than most load balancers hold theirs. */
   readonly keepAliveMs: number;
-  /** Connections at once; beyond it new ones are closed. Default 20,000. */
+  /** The most connections at a time; further ones are closed. Default 20,000. */
   readonly connectionsMax: number;
   /** Whether `GET /rate_limit` is answered for the caller. Default true. */
   readonly rateLimitPath: string | undefined;

@@ -113,27 +113,27 @@ describe("a variable of the environment", () => {
     [
       "that names nothing",
       { SLUICE_NOTHING: "1" },
-      "the variable SLUICE_NOTHING names no value of the configuration",
+      "the variable SLUICE_NOTHING does not match any setting",
     ],
     [
       "that is misspelt",
       { SLUICE_GATEWAY_HEADER_MAX: "1" },
-      "the variable SLUICE_GATEWAY_HEADER_MAX names no value of the configuration; did you mean SLUICE_GATEWAY_HEADERS_MAX?",
+      "the variable SLUICE_GATEWAY_HEADER_MAX does not match any setting; did you mean SLUICE_GATEWAY_HEADERS_MAX?",
     ],
     [
       "of an upstream that is misspelt",
       { SLUICE_UPSTREAMS_MY_APP_BACKEND: "1" },
-      "the variable SLUICE_UPSTREAMS_MY_APP_BACKEND names no value of the configuration; did you mean SLUICE_UPSTREAMS_MY_APP_BACKENDS?",
+      "the variable SLUICE_UPSTREAMS_MY_APP_BACKEND does not match any setting; did you mean SLUICE_UPSTREAMS_MY_APP_BACKENDS?",
     ],
     [
       "of a whole section",
       { SLUICE_GATEWAY: "{}" },
-      "the variable SLUICE_GATEWAY names no value of the configuration",
+      "the variable SLUICE_GATEWAY does not match any setting",
     ],
     [
       "that could be of Kubernetes, but is a port",
       { SLUICE_GATEWAY_PORT: "8080" },
-      "the variable SLUICE_GATEWAY_PORT names no value of the configuration",
+      "the variable SLUICE_GATEWAY_PORT does not match any setting",
     ],
     [
       "that is no value",
@@ -143,7 +143,7 @@ describe("a variable of the environment", () => {
     [
       "that is empty",
       { SLUICE_ADMIN_TOKEN: "" },
-      "SLUICE_ADMIN_TOKEN: admin.token must be a text of 16 to 512 characters without spaces, got a text of 0 characters",
+      "SLUICE_ADMIN_TOKEN: admin.token must be a string of 16 to 512 characters without spaces, got a string of 0 characters",
     ],
     [
       "with a bad entry in its list",

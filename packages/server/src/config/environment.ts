@@ -32,7 +32,7 @@ export function applyEnvironment(
     if (path === undefined) {
       const nearest = nearestName(name, listVariables(value));
       const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-      problems.addVariable(name, `names no value of the configuration${hint}`);
+      problems.addVariable(name, `does not match any setting${hint}`);
       continue;
     }
     const entry = toValue(path, text);

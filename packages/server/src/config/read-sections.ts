@@ -139,7 +139,7 @@ function showAt(path: Path, value: unknown, { written }: Seen): string {
   if (typeof value !== "string")
     return node?.kind === "value" ? showScalar(node.info, value) : show(value);
   // What stands where a section should be may be the secret that belongs into it.
-  if (node?.kind !== "value" || node.info.isSecret) return `a text of ${value.length} characters`;
+  if (node?.kind !== "value" || node.info.isSecret) return `a string of ${value.length} characters`;
   return hasCredentials(value) ? "an address with credentials" : show(value);
 }
 

@@ -47,5 +47,5 @@ function withoutQuotes(message: string): string {
 
 function hintAt(text: string, line: number | undefined): string {
   const hasVariable = line !== undefined && text.split("\n", line)[line - 1]?.includes("${");
-  return hasVariable ? "; inside { } or [ ] a text with ${ needs quotes" : "";
+  return hasVariable ? "; inside { } or [ ], a string with ${ needs quotes" : "";
 }

@@ -36,7 +36,9 @@ export class Readiness {
   get reasons(): readonly string[] {
     return [
       ...(this.#isOpen ? [] : [this.#wasOpen ? "draining" : "starting"]),
-      ...(this.#isStoreLost ? [`the store has been away for ${STORE_AWAY_MS_MAX} ms`] : []),
+      ...(this.#isStoreLost
+        ? [`the store has been unreachable for ${STORE_AWAY_MS_MAX / 60_000} minutes`]
+        : []),
     ];
   }
 

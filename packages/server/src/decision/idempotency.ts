@@ -119,7 +119,7 @@ function readString(field: string): string {
   if (text !== undefined && text !== "" && text.length <= KEY_LENGTH_MAX) {
     return text.replace(/\\(.)/g, "$1");
   }
-  const what = `Idempotency-Key must be a text of 1 to ${KEY_LENGTH_MAX} characters in quotes`;
+  const what = `Idempotency-Key must be a string of 1 to ${KEY_LENGTH_MAX} characters in quotes`;
   const seen = field.startsWith('"') ? show(field) : `${show(field)} without them`;
   throw new ServerError("SLUICE_REQUEST_INVALID", `${what}, got ${seen}`);
 }

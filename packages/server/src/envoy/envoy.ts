@@ -44,7 +44,8 @@ export interface EnvoyOptions {
 export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise<EnvoyListener> {
   const { storeTimeoutMs = TIMEOUT_MS, pollMs = POLL_MS } = options;
   const config = core.config.envoy;
-  if (config === undefined) throw new ServerError("SLUICE_CONFIG_INVALID", "envoy is not there");
+  if (config === undefined)
+    throw new ServerError("SLUICE_CONFIG_INVALID", "the envoy section is missing");
   const folder = core.config.file === undefined ? "." : dirname(core.config.file);
   const paths = config.files.map((file) => resolve(folder, file));
   const mark = await lookAtFiles(paths);

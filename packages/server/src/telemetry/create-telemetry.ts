@@ -72,7 +72,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
   readonly #storeTimes = new StoreTimes((operation, error) =>
-    this.problem("a call of the store failed", error, { operation }),
+    this.problem("store call failed", error, { operation }),
   );
   readonly #fallback: FallbackTime;
   readonly #refusals = new Counts(["listener", "status"]);
@@ -173,11 +173,14 @@ class ServiceTelemetry implements Telemetry {
         break;
       case "useless-rule": {
         const { rule, keysSeen, seenTwice } = event;
-        this.log.warn({ rule, keysSeen, seenTwice }, "keys of this rule hardly ever come back");
+        this.log.warn(
+          { rule, keysSeen, seenTwice },
+          "most keys of this rule are seen only once; check what it counts by",
+        );
         break;
       }
       case "settle-failed":
-        this.problem("what a request held was not settled", event.error, { rules: event.rules });
+        this.problem("a held charge could not be settled", event.error, { rules: event.rules });
         break;
     }
   }
@@ -205,8 +208,8 @@ class ServiceTelemetry implements Telemetry {
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void {
     this.#upstreams.add(name, outcome);
     const line = { upstream: name, backend };
-    if (outcome === "ejected") this.log.warn(line, "a backend fails and is ejected for a while");
-    else if (outcome === "returned") this.log.info(line, "a backend answers again");
+    if (outcome === "ejected") this.log.warn(line, "backend keeps failing; ejected for a while");
+    else if (outcome === "returned") this.log.info(line, "backend answers again");
   }
 
   jwksFetchFailed({ message: detail }: Error): void {
@@ -245,8 +248,7 @@ class ServiceTelemetry implements Telemetry {
 
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
     this.#meters.remove(removed);
-    if (from !== to)
-      this.log.info({ from, to, removed: removed.length }, "other rules are in force");
+    if (from !== to) this.log.info({ from, to, removed: removed.length }, "rules changed");
   }
 
   #createRegistry(hasProcessMetrics: boolean): Registry {

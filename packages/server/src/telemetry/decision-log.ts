@@ -126,7 +126,7 @@ export class DecisionLog {
     this.#lines = 0;
     if (this.#leftOut === 0) return;
     const { log } = this.#options;
-    log.warn({ leftOut: this.#leftOut }, "decisions that were not logged: too many in a second");
+    log.warn({ leftOut: this.#leftOut }, "too many decisions in one second; some were not logged");
     this.#leftOut = 0;
   }
 

@@ -33,7 +33,7 @@ export class FileProblems {
   }
 }
 
-const FAILED = "reload failed: what was in force stays";
+const FAILED = "reload failed; the previous rules and settings stay in force";
 /** An error names 50 problems at most; a few errors are remembered. */
 const NAMES_MAX = 200;
 

@@ -62,7 +62,7 @@ describe("a measured store", () => {
     await expect(store.decide([charge])).rejects.toThrow("the connection is cut");
     expect(lines).toMatchObject([
       {
-        msg: "a call of the store failed",
+        msg: "store call failed",
         operation: "decide",
         err: { message: "the connection is cut" },
       },

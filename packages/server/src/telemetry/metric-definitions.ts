@@ -142,7 +142,7 @@ export const METRICS = {
   ]),
   reloadFailed: gauge(
     "rate_limiter_reload_failed",
-    "1 if the latest reload failed and what was in force before still is, else 0.",
+    "1 if the latest reload failed and the previous rules or settings stay in force, else 0.",
     ["what"],
     "max",
   ),

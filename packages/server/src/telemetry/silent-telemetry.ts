@@ -10,7 +10,7 @@ export function silentTelemetry(): Telemetry {
     { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 20 },
     {
       hasProcessMetrics: false,
-      loadTraceApi: () => Promise.reject(new Error("quiet telemetry makes no spans")),
+      loadTraceApi: () => Promise.reject(new Error("silent telemetry makes no spans")),
     },
   );
 }

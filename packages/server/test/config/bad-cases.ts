@@ -35,17 +35,17 @@ const added: readonly Case[] = [
   [
     "a duration that is none",
     "server: { drainMs: 10 seconds }",
-    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got "10 seconds"',
+    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a string such as 250ms, 10s or 5m, got "10 seconds"',
   ],
   [
     "a duration that is too long",
     "server: { drainMs: 2h }",
-    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got "2h"',
+    'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a string such as 250ms, 10s or 5m, got "2h"',
   ],
   [
     "a negative duration",
     "server: { drainMs: -1 }",
-    "sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a text such as 250ms, 10s or 5m, got -1",
+    "sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a string such as 250ms, 10s or 5m, got -1",
   ],
   [
     "a word that is misspelt",
@@ -142,7 +142,7 @@ const added: readonly Case[] = [
   [
     "a variable without quotes in braces",
     `server: { workers: ${OPEN}N} }`,
-    `sluice.yaml:7: Unexpected flow-map-start at node end; inside { } or [ ] a text with ${OPEN} needs quotes`,
+    `sluice.yaml:7: Unexpected flow-map-start at node end; inside { } or [ ], a string with ${OPEN} needs quotes`,
   ],
   [
     "a variable that is not set",
@@ -197,17 +197,17 @@ const added: readonly Case[] = [
   [
     "a token that is too short",
     "admin: { token: abc }",
-    "sluice.yaml:7: admin.token must be a text of 16 to 512 characters without spaces, got a text of 3 characters",
+    "sluice.yaml:7: admin.token must be a string of 16 to 512 characters without spaces, got a string of 3 characters",
   ],
   [
     "a token that is longer than any that is compared",
     `decision: { listen: 127.0.0.1:8082, tokens: [${"a".repeat(513)}] }`,
-    "sluice.yaml:7: decision.tokens[0] must be a text of 16 to 512 characters without spaces, got a text of 513 characters",
+    "sluice.yaml:7: decision.tokens[0] must be a string of 16 to 512 characters without spaces, got a string of 513 characters",
   ],
   [
     "a token that is a number",
     "admin: { token: 12345678901234567890 }",
-    "sluice.yaml:7: admin.token must be a text of 16 to 512 characters without spaces, got a number, not in quotes",
+    "sluice.yaml:7: admin.token must be a string of 16 to 512 characters without spaces, got a number, not in quotes",
   ],
   [
     "Redis without an address",
@@ -222,7 +222,7 @@ const added: readonly Case[] = [
   [
     "an address of Redis that is none",
     "store: { kind: redis, url: 'http://127.0.0.1' }",
-    "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a text of 16 characters",
+    "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a string of 16 characters",
   ],
   [
     "keys of memory in Redis",

@@ -26,7 +26,7 @@ function checkUpstreamTls({ values, problems }: ConfigSections, at: ResolvePath)
     if (tls === undefined) continue;
     const path = ["upstreams", name, "tls"];
     if (!backends.some((url) => url.startsWith("https:"))) {
-      problems.add(path, "goes with https:// backends, but there is none");
+      problems.add(path, "needs https:// backends, but there are none");
     }
     const [one, other] = tls.certFile === undefined ? KEY_FIRST : CERT_FIRST;
     if (tls[one] !== undefined && tls[other] === undefined) {

@@ -77,7 +77,7 @@ const responsesSection = section({
   delayedMax: byDefault(
     whole({ min: 0, max: 1_000_000 }),
     1_000,
-    "How many requests may wait at once where rules delay.",
+    "How many requests may wait at a time where rules delay.",
   ),
   partitionKey: optional(
     section({ secret: required(secret(16), "The secret of the hash.") }),
@@ -142,7 +142,7 @@ export const fileSection = section({
     "Which requests go to which upstream; the first that fits serves.",
   ),
   store: byDefault(storeSection, {}, "Where counters are kept."),
-  identity: byDefault(identitySection, {}, "How callers are told apart."),
+  identity: byDefault(identitySection, {}, "How callers are identified."),
   responses: byDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
   rules: optional(
     rulesShape,

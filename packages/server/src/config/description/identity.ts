@@ -11,10 +11,10 @@ const SECRET_LENGTH_MIN = 16;
 const JWT_SECRET_LENGTH_MIN = 32;
 
 const sourceSection = section({
-  header: optional(fieldName(), "The field that has it, believed from trusted proxies only."),
+  header: optional(fieldName(), "The header that has it, trusted only from trusted proxies."),
   trust: optional(
     oneOf(["proxies", "anyone"]),
-    "Whether the field is believed from trusted proxies only or from anyone; without it from proxies.",
+    "Whether the header is trusted from trusted proxies only (the default) or from anyone.",
   ),
   claim: optional(
     anyText("the name of a claim"),
@@ -103,7 +103,7 @@ const jwtSection = section({
   ),
   cookie: optional(
     token("the name of a cookie"),
-    "The cookie that has it, where the field has none that can be believed.",
+    "The cookie that has it, if the header has no valid token.",
   ),
   tokensMax: byDefault(
     whole({ min: 0, max: 1_000_000 }),
@@ -112,11 +112,11 @@ const jwtSection = section({
   ),
 });
 
-/** How callers are told apart. */
+/** How callers are identified. */
 export const identitySection = section({
   trustedProxies: optional(
     listOf(anyText("a range such as 10.0.0.0/8"), { min: 0, max: 10_000 }),
-    "Peers that are believed when they say for whom they ask: ranges, loopback, private, unaddressed.",
+    "Proxies whose forwarding headers are trusted: ranges, loopback, private, unaddressed.",
   ),
   clientAddress: byDefault(
     fieldName(),

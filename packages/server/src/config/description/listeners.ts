@@ -17,7 +17,7 @@ export const serverSection = section({
   drainDelayMs: byDefault(
     duration({ min: 0, max: HOUR_MS }),
     0,
-    "How long the service goes on as before after SIGTERM while readiness fails already: as long as it takes until nobody sends requests here.",
+    "How long the service keeps serving after SIGTERM while readiness already fails: as long as load balancers need to notice.",
   ),
   drainMs: byDefault(
     duration({ min: 0, max: HOUR_MS }),
@@ -76,7 +76,7 @@ export const gatewaySection = section({
   connectionsMax: byDefault(
     whole({ min: 1, max: 1_000_000 }),
     20_000,
-    "Connections at once; beyond it new ones are closed.",
+    "The most connections at a time; further ones are closed.",
   ),
   rateLimitPath: byDefault(
     urlPathOrFalse("a path such as /rate_limit"),

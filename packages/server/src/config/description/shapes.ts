@@ -107,10 +107,10 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 // More digits than any duration within bounds has.
 const DURATION = /^(\d{1,12})(ms|s|m|h|)$/;
 
-/** A duration in milliseconds: a whole number of them, or a text such as `250ms`, `10s` or `5m`. */
+/** A duration in milliseconds: a whole number of them, or a string such as `250ms`, `10s` or `5m`. */
 export function duration({ min, max }: Bounds): z.ZodType<number> {
   return shape({
-    what: `milliseconds from ${min} to ${max}, or a text such as 250ms, 10s or 5m`,
+    what: `milliseconds from ${min} to ${max}, or a string such as 250ms, 10s or 5m`,
     type: `[duration](#durations) from ${min} to ${max}`,
     forms: [{ type: "integer", minimum: min, maximum: max }],
     pattern: DURATION,

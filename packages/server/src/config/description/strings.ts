@@ -40,7 +40,7 @@ export function filePath(): z.ZodType<string> {
 
 /** A secret, at least so many characters of what a header can carry. */
 export function secret(lengthMin: number): z.ZodType<string> {
-  const what = `a text of at least ${lengthMin} characters without spaces`;
+  const what = `a string of at least ${lengthMin} characters without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`), isSecret: true });
 }
 
@@ -50,7 +50,7 @@ const BEARER_LENGTH_MIN = 16;
 /** What opens a listener. */
 export function bearerToken(): z.ZodType<string> {
   const [min, max] = [BEARER_LENGTH_MIN, TOKEN_BYTES_MAX];
-  const what = `a text of ${min} to ${max} characters without spaces`;
+  const what = `a string of ${min} to ${max} characters without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${min},${max}}$`), isSecret: true });
 }
 

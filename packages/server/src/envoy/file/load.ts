@@ -79,7 +79,7 @@ async function listFolder(folder: string): Promise<readonly string[]> {
 async function readOne(file: string): Promise<ParsedFile> {
   try {
     const { size } = await stat(file);
-    if (size > 4 * TEXT_LENGTH_MAX) throw new Error(`${size} bytes are too many`);
+    if (size > 4 * TEXT_LENGTH_MAX) throw new Error(`the file is too large (${size} bytes)`);
     return parseFile(file, await readFile(file, "utf8"));
   } catch (error) {
     return { domain: undefined, problems: [`${file}: ${toText(error)}`], warnings: [] };

@@ -26,7 +26,7 @@ export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;
 
 /** Calls at once on one connection. */
 const STREAMS_MAX = 1_000;
-/** Connections at once; beyond it new ones are closed. */
+/** The most connections at a time; further ones are closed. */
 const CONNECTIONS_MAX = 10_000;
 /** How long a message may take to come, by default. */
 const SLOW_CALL_MS = 10_000;
