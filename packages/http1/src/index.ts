@@ -4,7 +4,12 @@ export { type ChunkSink, LAST_CHUNK, writeChunk } from "./message/chunks.js";
 export { MalformedMessage, type RefusalStatus } from "./message/malformed-message.js";
 export { toPassedFields } from "./request/passed-fields.js";
 export type { BodyReader, OnHeld, RequestBody } from "./request/request-body.js";
-export type { BodyFraming, HeaderValues, RequestFields } from "./request/request-fields.js";
+export {
+  type BodyFraming,
+  FieldsMemoKey,
+  type HeaderValues,
+  type RequestFields,
+} from "./request/request-fields.js";
 export { type RequestTarget, readRequestTarget } from "./request/request-target.js";
 export { reasonPhraseOf } from "./response/reason-phrase.js";
 export {

@@ -15,6 +15,11 @@ export type HeaderValues = Readonly<Record<string, string | readonly string[] | 
 /** HTTP allows it, and servers differ about whether it belongs to the value. */
 const TAB_BEHIND_FRAMING = /^(?:content-length|transfer-encoding):.*\t *\r/im;
 
+/** Under which a user of request fields remembers a `T`. Each instance is a key of its own. */
+export class FieldsMemoKey<T> {
+  declare readonly value: T;
+}
+
 /** The fields of a request. */
 export class RequestFields {
   /** Names and values in turn, in the client's order and spelling. */
@@ -30,8 +35,8 @@ export class RequestFields {
   readonly isKept: boolean;
   /** The protocol that is asked for, in lower case; empty if none is. */
   readonly upgrade: string;
-  /** What a reader has made of them, so that it need not be made again. */
-  memo: object | undefined = undefined;
+  #remembered: unknown = undefined;
+  #rememberedAs: FieldsMemoKey<unknown> | undefined = undefined;
   #values: HeaderValues | undefined = undefined;
   #passedValues: HeaderValues | undefined = undefined;
 
@@ -47,6 +52,17 @@ export class RequestFields {
     const options = seen.connection.split(",").map((option) => readValue(option, 0, option.length));
     this.isKept = !options.includes("close") && (minor > 0 || options.includes("keep-alive"));
     this.upgrade = options.includes("upgrade") && minor > 0 ? seen.upgrade : "";
+  }
+
+  /** What was remembered under this key; undefined if nothing was, or something else since. */
+  recall<T>(key: FieldsMemoKey<T>): T | undefined {
+    return this.#rememberedAs === key ? (this.#remembered as T) : undefined;
+  }
+
+  /** Remembers one value that was derived from the fields, so that it need not be derived again. */
+  remember<T>(key: FieldsMemoKey<T>, value: T): void {
+    this.#rememberedAs = key;
+    this.#remembered = value;
   }
 
   /** Whether a body follows. */

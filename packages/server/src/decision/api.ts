@@ -3,7 +3,7 @@
 
 import type { MaybePromise } from "sluice";
 import type { Policy } from "sluice/rules";
-import type { Exchange } from "sluice-http1";
+import { type Exchange, FieldsMemoKey } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { ServerError, show } from "../base/errors.js";
 import { Auth, type Credentials } from "../base/http/auth.js";
@@ -101,12 +101,12 @@ export class DecisionApi {
   /** The token and idempotency key of a request. Read once for headers that a client sends again. */
   #contextOf(exchange: Exchange): RequestContext {
     const { fields } = exchange;
-    const known = fields.memo as RequestContext | undefined;
+    const known = fields.recall(contextKey);
     if (known !== undefined) return known;
     const token = this.#auth.admit(toCredentials(exchange));
     mustBeJson(fields.get("content-type"));
     const context = { call: { token }, idempotencyKey: fields.get("idempotency-key") };
-    fields.memo = context;
+    fields.remember(contextKey, context);
     return context;
   }
 
@@ -197,6 +197,8 @@ interface RequestContext {
   readonly call: Call;
   readonly idempotencyKey: string | undefined;
 }
+
+const contextKey = new FieldsMemoKey<RequestContext>();
 
 const NOTHING: Buffer = Buffer.alloc(0);
 

@@ -1,7 +1,7 @@
 // The head of a forwarded request. Headers that a client sends again are joined once: for the same headers object, and the
 // backend that they went to last.
 
-import type { Exchange } from "sluice-http1";
+import { type Exchange, FieldsMemoKey } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
 import { toUpstreamFields } from "./forwarded-headers.js";
 
@@ -19,6 +19,8 @@ interface Known {
   readonly lines: string;
 }
 
+const linesKey = new FieldsMemoKey<Known>();
+
 /**
  * The whole head of a request, as one string of which each character is a byte.
  *
@@ -35,10 +37,10 @@ export function toUpstreamHead(
     return toHead(exchange, toLines(exchange, route, backendHost, trust, "websocket"));
   }
   // These headers belong to one connection, so the client's address is the same too.
-  let known = fields.memo as Known | undefined;
+  let known = fields.recall(linesKey);
   if (known === undefined || known.route !== route || known.backendHost !== backendHost) {
     known = { route, backendHost, lines: toLines(exchange, route, backendHost, trust) };
-    fields.memo = known;
+    fields.remember(linesKey, known);
   }
   return toHead(exchange, known.lines);
 }

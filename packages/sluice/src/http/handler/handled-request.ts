@@ -3,7 +3,7 @@
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
-import { chargesOf, PolicyDecision, type RequestEnd } from "../../rules/policy/policy-decision.js";
+import { PolicyDecision, type RequestEnd } from "../../rules/policy/policy-decision.js";
 import type { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
 import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
@@ -61,7 +61,7 @@ export class HandledRequest implements RateLimitInfo {
     this.#cost = undefined;
   }
 
-  /** Made on demand for a request that took the short path. */
+  /** Made on demand for a request on the single-rule path. */
   get decision(): PolicyDecision {
     const decided = this.#decided;
     if (decided instanceof PolicyDecision) return decided;
@@ -85,7 +85,7 @@ export class HandledRequest implements RateLimitInfo {
   get needsBytes(): boolean {
     return (
       this.decision.isHeld &&
-      chargesOf(this.decision).some(({ rule }) => rule.definition.settle?.kind === "bytes")
+      this.decision.charges.some(({ rule }) => rule.definition.settle?.kind === "bytes")
     );
   }
 

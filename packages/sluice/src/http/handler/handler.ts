@@ -6,10 +6,10 @@ import { SluiceError, show } from "../../base/errors.js";
 import { andThen, drop, type MaybePromise, tell } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
-import { type Policy, shortWayOf } from "../../rules/policy/policy.js";
-import { chargesOf, PolicyDecision } from "../../rules/policy/policy-decision.js";
+import { refuseIfDelayed } from "../../rules/policy/decided-charge.js";
+import type { Policy } from "../../rules/policy/policy.js";
+import { PolicyDecision } from "../../rules/policy/policy-decision.js";
 import type { AdmitOptions, RequestNeeds } from "../../rules/policy/policy-request.js";
-import { refuseIfDelayed } from "../../rules/policy/request-charges.js";
 import { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
 import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
@@ -106,7 +106,7 @@ export class RequestHandler implements HandledRequestHost {
   /** Forgets what a key has used. */
   resetKey(key: string): MaybePromise<void> {
     return andThen(this.peekKey(key), (decision) => {
-      const [charge] = chargesOf(decision);
+      const [charge] = decision.charges;
       return charge === undefined
         ? undefined
         : this.policy.reset(charge.rule.definition.id, charge.key);
@@ -151,8 +151,8 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   #admit(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
-    const short = attributes === undefined ? this.#admitShortly(request) : undefined;
-    if (short !== undefined) return short;
+    const handled = attributes === undefined ? this.#admitBySingleRule(request) : undefined;
+    if (handled !== undefined) return handled;
     const shown = this.#identity.read(request);
     const options = this.#toOptions(request, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
@@ -160,18 +160,18 @@ export class RequestHandler implements HandledRequestHost {
     return decided.then((decision) => this.#toHandledRequest(request, decision));
   }
 
-  /** The short way, if the policy has one that will do; undefined if not, and nothing is charged. */
-  #admitShortly(request: HttpRequest): MaybePromise<HandledRequest> | undefined {
-    const way = shortWayOf(this.policy);
-    if (way === undefined || this.#setup.requestId !== undefined) return undefined;
+  /** Decides on the single-rule path, if the policy has one; undefined if not, and nothing is charged. */
+  #admitBySingleRule(request: HttpRequest): MaybePromise<HandledRequest> | undefined {
+    const path = this.policy.singleRulePath;
+    if (path === undefined || this.#setup.requestId !== undefined) return undefined;
     const ip = this.#identity.addressOf(request);
-    const answer = ip === undefined ? undefined : way.decide(ip);
+    const answer = ip === undefined ? undefined : path.decide(ip);
     if (answer === undefined) return undefined;
-    if (answer instanceof SingleRuleAnswer) return this.#toShortHandled(request, answer);
-    return answer.then((late) => this.#toShortHandled(request, late));
+    if (answer instanceof SingleRuleAnswer) return this.#toSingleRuleHandled(request, answer);
+    return answer.then((late) => this.#toSingleRuleHandled(request, late));
   }
 
-  #toShortHandled(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
+  #toSingleRuleHandled(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
     // A fallback knows less about the limit than the short form of the fields shows.
     if (!allowed || source === "fallback")
@@ -237,8 +237,8 @@ export class RequestHandler implements HandledRequestHost {
   #turnAway(request: HttpRequest, decision: PolicyDecision): HandledRequest {
     const { delayMs } = decision;
     decision.cancel();
-    for (const charge of chargesOf(decision)) refuseIfDelayed(charge);
-    return this.#refuse(request, decision, delayMs);
+    const charges = decision.charges.map(refuseIfDelayed);
+    return this.#refuse(request, new PolicyDecision(decision.version, charges, undefined), delayMs);
   }
 
   #refuse(

@@ -9,7 +9,6 @@ import {
   tokenBucket,
 } from "../../limits/limits.js";
 import { parseRules } from "../../rules/parse/parse.js";
-import { shortWayOf } from "../../rules/policy/policy.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import type { HandledRequest } from "./handled-request.js";
 import type { HttpOptions } from "./http-options.js";
@@ -71,8 +70,8 @@ describe("the short way of one rule by address", () => {
   )("answers as the long one does: %s, %s", (_name, _form, limit, http) => {
     const short = requestHandlerOf([{ id: "r", limit }], http);
     const long = requestHandlerOf([{ id: "r", limit }], http, LONG);
-    expect(shortWayOf(short.requestHandler.policy)).toBeDefined();
-    expect(shortWayOf(long.requestHandler.policy)).toBeUndefined();
+    expect(short.requestHandler.policy.singleRulePath).toBeDefined();
+    expect(long.requestHandler.policy.singleRulePath).toBeUndefined();
     for (let i = 0; i < 60; i++) {
       const peer = PEERS[(i * 7) % PEERS.length];
       expect(seen(short.handle({ peer }))).toEqual(seen(long.handle({ peer })));
@@ -95,7 +94,7 @@ describe("the short way of one rule by address", () => {
       const [shortStore, longStore] = [new RemoteStore(), new RemoteStore()];
       const short = requestHandlerOf(rules, {}, { store: shortStore });
       const long = requestHandlerOf(rules, {}, { store: longStore, ...LONG });
-      expect(shortWayOf(short.requestHandler.policy)).toBeDefined();
+      expect(short.requestHandler.policy.singleRulePath).toBeDefined();
       for (let i = 0; i < 120; i++) {
         if (i === 60) for (const store of [shortStore, longStore]) store.failing.add("decide");
         const request = requestOf({ peer: PEERS[(i * 7) % PEERS.length] });
@@ -114,7 +113,7 @@ describe("the short way of one rule by address", () => {
     store.failing.add("decide");
     const rules = [{ id: "r", limit: three, onStoreFailure: "throw" }];
     const { requestHandler } = requestHandlerOf(rules, {}, { store });
-    expect(shortWayOf(requestHandler.policy)).toBeDefined();
+    expect(requestHandler.policy.singleRulePath).toBeDefined();
     await expect((async () => requestHandler.handle(requestOf()))()).rejects.toThrow();
   });
 
@@ -152,7 +151,7 @@ describe("the short way of one rule by address", () => {
     ];
     for (const rules of others) {
       expect(
-        shortWayOf(requestHandlerOf(rules).requestHandler.policy),
+        requestHandlerOf(rules).requestHandler.policy.singleRulePath,
         JSON.stringify(rules),
       ).toBeUndefined();
     }

@@ -4,9 +4,9 @@
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
 import type { LimitTexts } from "../../rules/policy/compile.js";
+import type { DecidedRuleCharge } from "../../rules/policy/decided-charge.js";
 import { waitMsOf } from "../../rules/policy/hold-times.js";
-import { bindsMore, chargesOf, type PolicyDecision } from "../../rules/policy/policy-decision.js";
-import type { RuleCharge } from "../../rules/policy/request-charges.js";
+import { bindsMore, type PolicyDecision } from "../../rules/policy/policy-decision.js";
 import { INTEGER_MAX, textsOf } from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";
 import type { Retry } from "./retry-after.js";
@@ -32,9 +32,9 @@ interface FieldOptions {
 const SAME_TIME_MS_MAX = 50;
 
 /** The limit whose numbers are told. */
-type Bound = Pick<RuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
+type Bound = Pick<DecidedRuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
 /** One that a request passed. */
-type Answered = Bound & Pick<RuleCharge, "rule" | "key">;
+type Answered = Bound & Pick<DecidedRuleCharge, "rule" | "key">;
 
 /** Writes the fields of responses. */
 export class FieldWriter {
@@ -55,9 +55,9 @@ export class FieldWriter {
   write(decision: PolicyDecision, retry: Retry | undefined): string {
     let policies = "";
     let states = "";
-    let bound: RuleCharge | undefined;
+    let bound: DecidedRuleCharge | undefined;
     let boundTexts: LimitTexts | undefined;
-    for (const result of chargesOf(decision)) {
+    for (const result of decision.charges) {
       if (!result.rule.isShown) continue;
       const texts = textsOf(result);
       const pk = this.#options.partitionKey?.parameterOf(result) ?? "";
@@ -137,7 +137,7 @@ export class FieldWriter {
 }
 
 /** A policy of failure that counts nothing knows nothing either. */
-function isKnown({ isKnown, verdict, counter }: RuleCharge): boolean {
+function isKnown({ isKnown, verdict, counter }: DecidedRuleCharge): boolean {
   return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
 }
 

@@ -2,11 +2,7 @@
 // cache, and never tells a value that the request was counted by.
 
 import { drop } from "../../base/maybe-promise.js";
-import {
-  chargesOf,
-  type PolicyDecision,
-  type RefusalReason,
-} from "../../rules/policy/policy-decision.js";
+import type { PolicyDecision, RefusalReason } from "../../rules/policy/policy-decision.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import { textsOf } from "./limit-description.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
@@ -171,7 +167,7 @@ function toWritten(written: WrittenBody): WrittenBody {
 /** The limits that refused, of rules that may be named. */
 function namesOf(decision: PolicyDecision): string[] {
   const names: string[] = [];
-  for (const charge of chargesOf(decision)) {
+  for (const charge of decision.charges) {
     const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.definition.isExposed;
     if (isNamed) names.push(textsOf(charge).name);
   }

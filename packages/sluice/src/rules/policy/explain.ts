@@ -8,6 +8,7 @@ import { Matcher } from "../match/matcher.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
 import { EMPTY_MATCH, type Match } from "../rule.js";
 import type { CompiledRule } from "./compile.js";
+import type { DecidedRuleCharge } from "./decided-charge.js";
 import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
 import { peekCharges } from "./policy-peek.js";
 import type { PolicyRequest } from "./policy-request.js";
@@ -138,7 +139,7 @@ function toNotApplied(
 function toExplained(
   { rule, isMatch, notApplied }: Look,
   normalized: NormalizedRequest,
-  charges: readonly RuleCharge[],
+  charges: readonly DecidedRuleCharge[],
 ): ExplainedRule {
   const own = charges.filter((charge) => charge.rule === rule);
   const { id, place, match, onExceed, key } = rule.definition;
@@ -157,7 +158,7 @@ function toExplained(
   };
 }
 
-function toExplainedLimit({ ruleLimit, units, verdict }: RuleCharge): ExplainedLimit {
+function toExplainedLimit({ ruleLimit, units, verdict }: DecidedRuleCharge): ExplainedLimit {
   return {
     algorithm: ruleLimit.limit.algorithm,
     limit: verdict.limit,

@@ -3,6 +3,7 @@
 // held. One number for each counter, which a reload keeps.
 
 import type { Counter } from "../../stores/store.js";
+import type { DecidedRuleCharge } from "./decided-charge.js";
 import type { RuleCharge } from "./request-charges.js";
 
 /** The weight of the latest hold in the mean. */
@@ -27,7 +28,7 @@ export function noteHold(
 export function waitMsOf({
   verdict,
   counter,
-}: Pick<RuleCharge, "verdict" | "counter">): number | undefined {
+}: Pick<DecidedRuleCharge, "verdict" | "counter">): number | undefined {
   const { retryAfterMs, source } = verdict;
   // A wait that is longer than a permit lasts comes from a block.
   const isPermit = retryAfterMs > 0 && retryAfterMs <= permitMsOf(counter);

@@ -5,9 +5,9 @@ import type { Decision, DecisionSource, Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Rule } from "../rule.js";
+import type { DecidedRuleCharge } from "./decided-charge.js";
 import type { HeldCharges } from "./held-charges.js";
 import { waitMsOf } from "./hold-times.js";
-import type { RuleCharge } from "./request-charges.js";
 
 /**
  * Why a request was refused: over a limit, a key that is blocked, no identity to count by, or no store that
@@ -67,9 +67,6 @@ export interface RequestEnd {
   readonly header?: ((name: string) => string | undefined) | undefined;
 }
 
-/** What a decision rests on, for the rest of the library: `results` without the trouble of making them. */
-export let chargesOf: (decision: PolicyDecision) => readonly RuleCharge[];
-
 const NOTHING = Number.POSITIVE_INFINITY;
 
 /**
@@ -80,21 +77,17 @@ export class PolicyDecision implements Decision {
   readonly allowed: boolean;
   /** The version of the rules that decided. */
   readonly version: string;
-  readonly #charges: readonly RuleCharge[];
+  readonly #charges: readonly DecidedRuleCharge[];
   /** What is settled when the request ends; undefined if nothing is. */
   readonly #held: HeldCharges | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   readonly #missing: string | undefined;
-  #bound: RuleCharge | undefined;
+  #bound: DecidedRuleCharge | undefined;
   #results: readonly RuleResult[] | undefined;
-
-  static {
-    chargesOf = (decision) => decision.#charges;
-  }
 
   constructor(
     version: string,
-    charges: readonly RuleCharge[],
+    charges: readonly DecidedRuleCharge[],
     held: HeldCharges | undefined,
     missing?: string,
   ) {
@@ -105,6 +98,15 @@ export class PolicyDecision implements Decision {
     this.#missing = missing;
     this.#bound = undefined;
     this.#results = undefined;
+  }
+
+  /**
+   * The decided charges themselves, for adapters and tests inside the library. Applications read `results`.
+   *
+   * @internal
+   */
+  get charges(): readonly DecidedRuleCharge[] {
+    return this.#charges;
   }
 
   /** What each limit of each matching rule said, shadow ones included, in the order of the rules. */
@@ -179,7 +181,7 @@ export class PolicyDecision implements Decision {
   }
 
   /** The limit that bound; undefined if none did. */
-  get #binding(): RuleCharge | undefined {
+  get #binding(): DecidedRuleCharge | undefined {
     if (this.#missing === undefined) this.#bound ??= toBound(this.#charges);
     return this.#bound;
   }
@@ -225,29 +227,35 @@ export class PolicyDecision implements Decision {
 
 const NO_END: RequestEnd = {};
 
-function toResult({ rule, ruleLimit, units, shadow, verdict, isKnown }: RuleCharge): RuleResult {
+function toResult({
+  rule,
+  ruleLimit,
+  units,
+  shadow,
+  verdict,
+  isKnown,
+}: DecidedRuleCharge): RuleResult {
   return {
     rule: rule.definition.id,
     keyType: describeKey(rule.definition.key),
     algorithm: ruleLimit.limit.algorithm,
     cost: units,
-    shadow: shadow === true,
+    shadow,
     verdict,
     isKnown,
   };
 }
 
-function areAllowed(charges: readonly RuleCharge[]): boolean {
+function areAllowed(charges: readonly DecidedRuleCharge[]): boolean {
   for (let i = 0; i < charges.length; i++) {
-    const { shadow, verdict } = charges[i];
-    if (!verdict.allowed && !shadow) return false;
+    if (!charges[i].verdict.allowed && !charges[i].shadow) return false;
   }
   return true;
 }
 
 /** The limit whose state the decision shows, of those that are enforced. */
-function toBound(charges: readonly RuleCharge[]): RuleCharge | undefined {
-  let bound: RuleCharge | undefined;
+function toBound(charges: readonly DecidedRuleCharge[]): DecidedRuleCharge | undefined {
+  let bound: DecidedRuleCharge | undefined;
   for (const charge of charges) {
     if (charge.shadow) continue;
     if (bound === undefined || bindsMore(charge.verdict, bound.verdict)) bound = charge;
@@ -265,7 +273,7 @@ export function bindsMore(a: Verdict, b: Verdict): boolean {
   return a.remaining / a.limit < b.remaining / b.limit;
 }
 
-function longestDelay(charges: readonly RuleCharge[]): number {
+function longestDelay(charges: readonly DecidedRuleCharge[]): number {
   let longest = 0;
   for (const { shadow, verdict } of charges) {
     if (!shadow && verdict.delayMs > longest) longest = verdict.delayMs;
@@ -273,7 +281,7 @@ function longestDelay(charges: readonly RuleCharge[]): number {
   return longest;
 }
 
-function toReason(bound: RuleCharge | undefined): RefusalReason {
+function toReason(bound: DecidedRuleCharge | undefined): RefusalReason {
   if (bound === undefined) return "identity";
   if (bound.verdict.blockedMs !== undefined) return "blocked";
   const isClosed = bound.counter.onStoreFailure === "closed";

@@ -5,17 +5,12 @@ import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { CostFunctions } from "./cost.js";
+import { type DecidedRuleCharge, refuseIfDelayed, toDecided } from "./decided-charge.js";
 import { waitMsOf } from "./hold-times.js";
 import { toLanes } from "./lanes.js";
 import { PolicyDecision } from "./policy-decision.js";
 import type { PolicyRequest } from "./policy-request.js";
-import {
-  addCharges,
-  type ChargeContext,
-  noteVerdict,
-  type RuleCharge,
-  refuseIfDelayed,
-} from "./request-charges.js";
+import { addCharges, type ChargeContext, type RuleCharge } from "./request-charges.js";
 
 /** How a caller stands under one limit of a rule. It never shows the key. */
 export interface RuleState {
@@ -57,25 +52,29 @@ export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision
 export function peekCharges(
   charges: readonly RuleCharge[],
   request: PolicyRequest,
-): MaybePromise<readonly RuleCharge[]> {
+): MaybePromise<readonly DecidedRuleCharge[]> {
+  const decided = new Map<RuleCharge, DecidedRuleCharge>();
   const waits: Promise<void>[] = [];
   for (const lane of toLanes(charges)) {
     const verdicts = lane[0].rule.lane.store.peek(lane, { blockNowMs: request.nowMs });
-    const noted = andThen(verdicts, (answers) => note(lane, answers, request));
+    const noted = andThen(verdicts, (answers) => {
+      for (const [i, charge] of lane.entries()) {
+        decided.set(charge, toPeeked(charge, answers[i], request));
+      }
+    });
     if (isThenable(noted)) waits.push(noted);
   }
-  return waits.length === 0 ? charges : Promise.all(waits).then(() => charges);
+  const inOrder = () => charges.map((charge) => decided.get(charge) as DecidedRuleCharge);
+  return waits.length === 0 ? inOrder() : Promise.all(waits).then(inOrder);
 }
 
-function note(
-  charges: readonly RuleCharge[],
-  verdicts: readonly Verdict[],
+function toPeeked(
+  charge: RuleCharge,
+  verdict: Verdict,
   { context }: PolicyRequest,
-): void {
-  for (const [i, charge] of charges.entries()) {
-    noteVerdict(charge, verdicts[i], charge.cost);
-    if (!context.seesResponses) refuseIfDelayed(charge);
-  }
+): DecidedRuleCharge {
+  const decided = toDecided(charge, verdict, charge.cost);
+  return context.seesResponses ? decided : refuseIfDelayed(decided);
 }
 
 /** How the caller stands under the rules that could count it and are exposed. */
@@ -88,6 +87,7 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
     costs: NO_COSTS,
     cost: undefined,
     isReserved: false,
+    isLast: true,
   };
   for (const rule of request.standing()) {
     if (charges.length >= STATES_MAX) break;
@@ -105,7 +105,7 @@ function toState({
   ruleLimit,
   verdict,
   counter,
-}: RuleCharge): RuleState {
+}: DecidedRuleCharge): RuleState {
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),

@@ -5,7 +5,7 @@ import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
 import { RulesError } from "../parse/parse.js";
 import { createPolicy, type Policy } from "./policy.js";
-import { chargesOf, type PolicyDecision } from "./policy-decision.js";
+import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
@@ -63,7 +63,7 @@ describe("replace", () => {
   it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {
     const { policy } = stand({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(5) });
     const counters = () =>
-      chargesOf(policy.peek(facts) as PolicyDecision).map(({ counter }) => counter);
+      (policy.peek(facts) as PolicyDecision).charges.map(({ counter }) => counter);
     const [a, b] = counters();
     policy.replace(file({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(6) }));
     expect(counters()[0]).toBe(a);

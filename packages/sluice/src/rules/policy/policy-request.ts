@@ -3,6 +3,7 @@
 // refuses, the earlier ones get back.
 
 import { toWholeMs, wallMsOf } from "../../base/clock.js";
+import type { Verdict } from "../../base/decision.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
 import type { DecideOptions, Outcome } from "../../stores/store.js";
@@ -12,6 +13,12 @@ import { NormalizedRequest } from "../match/normalized-request.js";
 import type { Dimension } from "../rule.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
+import {
+  type DecidedRuleCharge,
+  forgetTaken,
+  refuseIfDelayed,
+  toDecided,
+} from "./decided-charge.js";
 import { HeldCharges, type SettleContext } from "./held-charges.js";
 import { type SampleFinding, watchKey } from "./key-sample.js";
 import { isOneLane, toLanes } from "./lanes.js";
@@ -20,10 +27,9 @@ import {
   addCharges,
   type ChargeContext,
   isExemptIp,
-  noteVerdict,
   type RuleCharge,
-  refuseIfDelayed,
   toOnlyCharge,
+  toRevocable,
 } from "./request-charges.js";
 
 /** What rules need to know that a request does not show. */
@@ -83,11 +89,13 @@ export class PolicyRequest implements ChargeContext {
   readonly costs: CostFunctions;
   readonly cost: number | undefined;
   readonly isReserved: boolean;
+  /** Whether no rules come after those that are charged now. */
+  isLast = true;
   readonly context: RequestContext;
   readonly compiled: CompiledRules;
   readonly #options: AdmitOptions;
   /** What was decided so far. */
-  #results: readonly RuleCharge[] = NOTHING_DECIDED;
+  #results: readonly DecidedRuleCharge[] = NOTHING_DECIDED;
   #isInOrder = true;
   /** How many results are of charges that were taken. */
   #takenResults = 0;
@@ -176,10 +184,11 @@ export class PolicyRequest implements ChargeContext {
 
   /** Charges the rules that match. `isLast`: no more will come. */
   #pass(matcher: Matcher<CompiledRule>, isLast: boolean): MaybePromise<boolean> {
+    this.isLast = isLast;
     const rules = matcher.match(this.normalized);
     // A list of its size: one that grows takes room for seventeen (bench http/node).
     const only = rules.length === 1 ? toOnlyCharge(rules[0], this.normalized, this) : undefined;
-    if (only !== undefined) return this.#charge([only], isLast);
+    if (only !== undefined) return this.#chargeOnly(only);
     const charges: RuleCharge[] = [];
     for (let i = 0; i < rules.length; i++) {
       if (addCharges(rules[i], this.normalized, this, charges) === "refused") {
@@ -187,55 +196,53 @@ export class PolicyRequest implements ChargeContext {
         return false;
       }
     }
-    return charges.length === 0 || this.#charge(charges, isLast);
+    return charges.length === 0 || this.#charge(charges);
   }
 
-  #charge(charges: RuleCharge[], isLast: boolean): MaybePromise<boolean> {
-    this.#sample(charges);
-    if (charges.length === 1 && isLast && this.#isPlain(charges[0])) {
-      return this.#passOne(charges);
-    }
-    if (isOneLane(charges)) return this.#passLane(charges, isLast);
+  #charge(charges: readonly RuleCharge[]): MaybePromise<boolean> {
+    for (let i = 0; i < charges.length; i++) this.#sample(charges[i]);
+    if (charges.length === 1 && this.#isPlain(charges[0])) return this.#passOne(charges[0]);
+    if (isOneLane(charges)) return this.#passLane(charges, this.isLast);
     this.#isInOrder = false;
-    return this.#passLanes(toLanes(charges), 0, isLast);
+    return this.#passLanes(toLanes(charges), 0);
   }
 
-  #sample(charges: readonly RuleCharge[]): void {
-    for (let i = 0; i < charges.length; i++) {
-      const { rule, key, ruleLimit } = charges[i];
-      if (rule.sample === undefined || ruleLimit.counter.part > 0) continue;
-      watchKey(rule, key, this.nowMs, this.context.onSampled);
-    }
+  #chargeOnly(charge: RuleCharge): MaybePromise<boolean> {
+    this.#sample(charge);
+    return this.#isPlain(charge) ? this.#passOne(charge) : this.#passLane([charge], this.isLast);
   }
 
-  /** Whether one charge can go the shortest way. */
+  #sample({ rule, key, ruleLimit }: RuleCharge): void {
+    if (rule.sample === undefined || ruleLimit.counter.part > 0) return;
+    watchKey(rule, key, this.nowMs, this.context.onSampled);
+  }
+
+  /** Whether one charge can go the shortest way. Nothing comes after it then: it is final. */
   #isPlain(charge: RuleCharge): boolean {
     const isBare = charge.isFinal && !charge.shadow && charge.caller === undefined;
     return isBare && this.#options.requestId === undefined;
   }
 
-  #passOne(charges: readonly RuleCharge[]): MaybePromise<boolean> {
-    const [charge] = charges;
+  #passOne(charge: RuleCharge): MaybePromise<boolean> {
     const { store } = charge.rule.lane;
-    if (store.decideOne === undefined) return this.#passLane(charges, true);
-    this.#note(charges);
+    if (store.decideOne === undefined) return this.#passLane([charge], true);
     const { counter, key, cost, nowMs } = charge;
     const verdict = store.decideOne(counter, key, cost, nowMs, this.nowMs);
-    if (isThenable(verdict)) {
-      return Promise.resolve(verdict).then((known) => {
-        noteVerdict(charge, known, 0);
-        return known.allowed;
-      });
-    }
-    noteVerdict(charge, verdict, 0);
+    if (!isThenable(verdict)) return this.#takeOne(charge, verdict);
+    return Promise.resolve(verdict).then((known) => this.#takeOne(charge, known));
+  }
+
+  #takeOne(charge: RuleCharge, verdict: Verdict): boolean {
+    this.#note([toDecided(charge, verdict, 0)]);
     return verdict.allowed;
   }
 
-  #passLanes(lanes: readonly RuleCharge[][], from: number, isLast: boolean): MaybePromise<boolean> {
+  #passLanes(lanes: readonly RuleCharge[][], from: number): MaybePromise<boolean> {
     for (let i = from; i < lanes.length; i++) {
-      const isAdmitted = this.#passLane(lanes[i], isLast && i === lanes.length - 1);
+      const isLast = this.isLast && i === lanes.length - 1;
+      const isAdmitted = this.#passLane(isLast ? lanes[i] : lanes[i].map(toRevocable), isLast);
       if (isThenable(isAdmitted)) {
-        return isAdmitted.then((answer) => answer && this.#passLanes(lanes, i + 1, isLast));
+        return isAdmitted.then((answer) => answer && this.#passLanes(lanes, i + 1));
       }
       if (!isAdmitted) return false;
     }
@@ -256,7 +263,6 @@ export class PolicyRequest implements ChargeContext {
     let hasQuota = false;
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i];
-      if (!isLast) charge.isFinal = false;
       if (charge.isHeld) hold = true;
       else if (!charge.isFinal && hold === false) hold = "briefly";
       hasQuota ||= charge.ruleLimit.isQuota;
@@ -270,15 +276,14 @@ export class PolicyRequest implements ChargeContext {
   #take(charges: readonly RuleCharge[], outcome: Outcome): boolean {
     const { isAdmitted, verdicts, receipts } = outcome;
     const mayWait = this.context.seesResponses;
+    const results: DecidedRuleCharge[] = new Array(charges.length);
     let mayGoOn = isAdmitted;
     for (let i = 0; i < charges.length; i++) {
-      const charge = charges[i];
-      noteVerdict(charge, verdicts[i], isAdmitted ? 0 : charge.cost);
-      if (mayWait || !isAdmitted) continue;
-      refuseIfDelayed(charge);
-      mayGoOn &&= charge.verdict.allowed || charge.shadow;
+      const decided = toDecided(charges[i], verdicts[i], isAdmitted ? 0 : charges[i].cost);
+      results[i] = mayWait || !isAdmitted ? decided : refuseIfDelayed(decided);
+      if (isAdmitted) mayGoOn &&= results[i].verdict.allowed || charges[i].shadow;
     }
-    this.#note(charges);
+    this.#note(results);
     if (isAdmitted) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
       this.#held ??= new HeldCharges(this.context);
@@ -297,18 +302,15 @@ export class PolicyRequest implements ChargeContext {
     return isThenable(given) ? given.then(() => decision) : decision;
   }
 
-  /** What was charged and is given back stands otherwise than its verdict says. */
+  /** What was charged is given back. */
   #forgetTaken(): void {
-    for (let i = 0; i < this.#takenResults; i++) {
-      const charge = this.#results[i];
-      if (charge.verdict.allowed) charge.isKnown = false;
-    }
+    const taken = this.#takenResults;
+    if (taken === 0) return;
+    this.#results = this.#results.map((each, i) => (i < taken ? forgetTaken(each) : each));
   }
 
-  /** Adds what was decided. Never to a list that was put to a store, which may still look at it. */
-  #note(charges: readonly RuleCharge[]): void {
-    const isFirst = this.#results === NOTHING_DECIDED;
-    this.#results = isFirst ? charges : [...this.#results, ...charges];
+  #note(results: readonly DecidedRuleCharge[]): void {
+    this.#results = this.#results === NOTHING_DECIDED ? results : [...this.#results, ...results];
   }
 
   /** What is settled at the end: nothing, unless something is held or has to be waited for. */
@@ -330,11 +332,11 @@ export class PolicyRequest implements ChargeContext {
   }
 }
 
-const NOTHING_DECIDED: readonly RuleCharge[] = [];
+const NOTHING_DECIDED: readonly DecidedRuleCharge[] = [];
 /** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
 const PLAIN: DecideOptions = { hold: false };
 
-function byOrder(a: RuleCharge, b: RuleCharge): number {
+function byOrder(a: DecidedRuleCharge, b: DecidedRuleCharge): number {
   return a.rule.order - b.rule.order;
 }
 

@@ -5,7 +5,6 @@ import { fixedWindow, slidingWindowLog, tokenBucket } from "../../limits/limits.
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
 import { createPolicy } from "./policy.js";
-import { chargesOf } from "./policy-decision.js";
 
 // Time stands still, so a limit is a number of units and a model is a Map.
 const LIMITS = {
@@ -122,7 +121,7 @@ describe("a policy", () => {
         expect(decision.allowed).toBe(model.admit(request));
       }
       for (const request of requests.slice(-8)) {
-        for (const { counter, verdict } of chargesOf(await policy.peek(toFacts(request)))) {
+        for (const { counter, verdict } of (await policy.peek(toFacts(request))).charges) {
           const { scope, part } = counter;
           const { key, consistency } = rules[Number(scope.slice(1))];
           const name = `${scope.slice(1)}/${part}/${key === "global" ? "" : request[key]}`;

@@ -29,9 +29,6 @@ export type { AdmitOptions } from "./policy-request.js";
 /** So many rules can be switched off at once, rules that are gone meanwhile included. */
 const OFF_MAX = 100_000;
 
-/** The short way through a policy, for the rest of the library; undefined if there is none. */
-export let shortWayOf: (policy: Policy) => SingleRulePath | undefined;
-
 /** A policy over rules. Made by {@link createPolicy}. */
 export class Policy {
   readonly #setup: PolicySetup;
@@ -41,13 +38,9 @@ export class Policy {
   readonly #off = new Set<string>();
   #isAllOff = false;
   #compiled: CompiledRules;
-  /** Undefined if the rules in force don't allow it, or each decision is told with its facts. */
-  #shortWay: SingleRulePath | undefined;
+  /** Undefined if the rules in force need more, or `onDecision` wants every decision with its facts. */
+  #singleRulePath: SingleRulePath | undefined;
   #isClosed = false;
-
-  static {
-    shortWayOf = (policy) => policy.#shortWay;
-  }
 
   constructor(options: PolicyOptions) {
     const setup = toPolicySetup(options);
@@ -67,12 +60,21 @@ export class Policy {
       },
     };
     this.#compiled = this.#compile(setup.rules);
-    this.#shortWay = this.#toShortWay();
+    this.#singleRulePath = this.#toSingleRulePath();
   }
 
   /** The time by which it decides. */
   get clock(): Clock {
     return this.#setup.clock;
+  }
+
+  /**
+   * The fast path for request handlers, if the rules in force are a single one by address; undefined otherwise.
+   *
+   * @internal
+   */
+  get singleRulePath(): SingleRulePath | undefined {
+    return this.#singleRulePath;
   }
 
   /** The version of the rules in force. */
@@ -233,7 +235,7 @@ export class Policy {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#shortWay = undefined;
+    this.#singleRulePath = undefined;
     await this.#lanes.close();
     if (this.#setup.ownsStore) await this.#setup.store.close();
   }
@@ -243,7 +245,7 @@ export class Policy {
     return new PolicyRequest(this.#context, this.#compiled, facts, options);
   }
 
-  #toShortWay(): SingleRulePath | undefined {
+  #toSingleRulePath(): SingleRulePath | undefined {
     if (this.#setup.onDecision !== undefined) return undefined;
     return SingleRulePath.of(this.#compiled, this.#context);
   }
@@ -255,7 +257,7 @@ export class Policy {
 
   #putInForce(ruleSet: RuleSet): void {
     this.#compiled = this.#compile(ruleSet);
-    this.#shortWay = this.#toShortWay();
+    this.#singleRulePath = this.#toSingleRulePath();
   }
 
   #compile(ruleSet: RuleSet): CompiledRules {

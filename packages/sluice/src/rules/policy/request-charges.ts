@@ -1,19 +1,15 @@
 // The charges of a request: for each rule that matches and each of its limits, what is charged to whom;
 // or why a rule that matches is not charged.
 
-import type { Verdict } from "../../base/decision.js";
 import type { Charge, Counter } from "../../stores/store.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { Exempt } from "../rule.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
-import { toDelayedCost, withDelay } from "./delay.js";
+import { toDelayedCost } from "./delay.js";
 import { isInRollout } from "./rollout.js";
 
-/**
- * One charge, with the rule that it comes from; and once it is decided, what was answered to it. One
- * object for both: a request under three rules makes three of them.
- */
+/** One charge, with the rule that it comes from. What is answered to it is a {@link DecidedRuleCharge}. */
 export interface RuleCharge extends Charge {
   readonly rule: CompiledRule;
   readonly ruleLimit: RuleLimit;
@@ -23,13 +19,9 @@ export interface RuleCharge extends Charge {
   /** Whether it is held because the caller asked for it, whatever its rule says. */
   readonly isReserved: boolean;
   /** False if it has to be given back should something else refuse, or the request not go on. */
-  isFinal: boolean;
+  readonly isFinal: boolean;
   /** What the request costs under the rule; what is charged is more where it can never fit. */
   readonly units: number;
-  /** What was answered, under the rule's own numbers. */
-  verdict: Verdict;
-  /** Whether the verdict says how the limit stands. */
-  isKnown: boolean;
 }
 
 /** What charging needs to know besides the request. */
@@ -42,6 +34,8 @@ export interface ChargeContext {
   readonly cost: number | undefined;
   /** Whether everything is held until the request says what it really cost. */
   readonly isReserved: boolean;
+  /** Whether nothing that is charged later can refuse the request. */
+  readonly isLast: boolean;
 }
 
 /**
@@ -97,11 +91,21 @@ export function toOnlyCharge(
 
 /** The charge of a rule with one limit that everybody with a key is charged alike. */
 export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
-  const context = { nowMs, wallMs: nowMs, costs: NO_COSTS, cost: undefined, isReserved: false };
+  const times = { nowMs, wallMs: nowMs };
+  const context = { ...times, costs: NO_COSTS, cost: undefined, isReserved: false, isLast: true };
   return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, undefined);
 }
 
 const NO_COSTS: CostFunctions = new Map();
+
+/** The same charge, to be given back should something after it refuse. */
+export function toRevocable(charge: RuleCharge): RuleCharge {
+  if (!charge.isFinal) return charge;
+  const { rule, ruleLimit, key, units, nowMs, isReserved, caller } = charge;
+  const times = { nowMs, wallMs: nowMs };
+  const context = { ...times, costs: NO_COSTS, cost: undefined, isReserved, isLast: false };
+  return new ChargeOfRule(rule, ruleLimit, key, units, context, undefined, caller);
+}
 
 function push(
   rule: CompiledRule,
@@ -168,9 +172,7 @@ class ChargeOfRule implements RuleCharge {
   readonly shadow: boolean;
   readonly caller: string | undefined;
   readonly isReserved: boolean;
-  isFinal: boolean;
-  verdict: Verdict;
-  isKnown: boolean;
+  readonly isFinal: boolean;
 
   constructor(
     rule: CompiledRule,
@@ -179,6 +181,7 @@ class ChargeOfRule implements RuleCharge {
     cost: number,
     context: ChargeContext,
     normalized: NormalizedRequest | undefined,
+    caller?: string,
   ) {
     this.counter = ruleLimit.counter;
     this.key = key;
@@ -191,30 +194,17 @@ class ChargeOfRule implements RuleCharge {
     this.ruleLimit = ruleLimit;
     this.shadow = rule.shadow;
     this.caller =
-      rule.lane.isSharded && normalized !== undefined
-        ? callerOf(normalized, rule.isLate)
-        : undefined;
+      rule.lane.isSharded && normalized !== undefined ? callerOf(normalized, rule.isLate) : caller;
     this.isReserved = context.isReserved;
     // A slot goes back should the request have to wait and there be no room.
-    this.isFinal = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
-    this.verdict = UNDECIDED;
-    this.isKnown = false;
+    const isTaken = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
+    this.isFinal = isTaken && context.isLast;
   }
 
   get isHeld(): boolean {
     return this.isReserved || this.ruleLimit.isHeld;
   }
 }
-
-const UNDECIDED: Verdict = Object.freeze({
-  allowed: false,
-  limit: 0,
-  remaining: 0,
-  retryAfterMs: 0,
-  resetMs: 0,
-  delayMs: 0,
-  source: "memory",
-});
 
 /**
  * Who meets the same part of a limit that is cut into shards. A rule that does not wait for the identity
@@ -223,26 +213,4 @@ const UNDECIDED: Verdict = Object.freeze({
 function callerOf({ facts, address }: NormalizedRequest, isLate: boolean): string | undefined {
   const { user, apiKey } = facts;
   return isLate ? (user ?? apiKey ?? address) : (apiKey ?? address ?? user);
-}
-
-/**
- * Notes a store's verdict as the rule has it. `untaken` is what the verdict allows and has not charged:
- * the cost under `peek`, else 0.
- */
-export function noteVerdict(charge: RuleCharge, verdict: Verdict, untaken: number): void {
-  const { limit, isEnlarged } = charge.ruleLimit;
-  const counted = charge.counter.limit;
-  charge.verdict = isEnlarged ? withDelay(verdict, { limit, counted, untaken }) : verdict;
-  if (!verdict.allowed) charge.rule.sample?.noteRefusal();
-  // A deny cache only ever refuses: what it lets pass, it did not ask about.
-  charge.isKnown = !verdict.allowed || verdict.source !== "deny-cache";
-}
-
-/** At a request handler where nobody can wait, who would have to is refused until then. */
-export function refuseIfDelayed(charge: RuleCharge): void {
-  const { verdict } = charge;
-  if (!verdict.allowed || verdict.delayMs === 0 || charge.shadow) return;
-  const { limit, resetMs, delayMs, source } = verdict;
-  const refused = { allowed: false, limit, remaining: 0, retryAfterMs: delayMs, resetMs };
-  charge.verdict = { ...refused, delayMs: 0, source };
 }

@@ -1,6 +1,6 @@
-// The short way through a policy, for a single rule that matches every request and counts by address. For such a
-// request only the answer is made, and a decision only if the application looks at it (benches http/node,
-// workers/refuse).
+// The fast path through a policy with a single rule that matches every request and counts by address. Such a
+// request gets only an answer; a decision is made if the application looks at it (benches http/node,
+// workers/refuse). `Policy.singleRulePath` is the only way here, and the request handler its only caller.
 
 import { toWholeMs } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
@@ -9,10 +9,11 @@ import type { Counter, Store } from "../../stores/store.js";
 import { toClientAddress } from "../identity-keys/address.js";
 import type { Match } from "../rule.js";
 import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
+import { toDecided } from "./decided-charge.js";
 import { watchKey } from "./key-sample.js";
 import { PolicyDecision } from "./policy-decision.js";
 import type { RequestContext } from "./policy-request.js";
-import { noteVerdict, toPlainCharge } from "./request-charges.js";
+import { toPlainCharge } from "./request-charges.js";
 
 /** A store that decides one charge without a list. */
 type OneByOne = Store & Required<Pick<Store, "decideOne">>;
@@ -32,7 +33,7 @@ export class SingleRulePath {
   /** Undefined if the rules need more of a request than its address. */
   static of(compiled: CompiledRules, context: RequestContext): SingleRulePath | undefined {
     const { only } = compiled;
-    if (only === undefined || !isShort(only)) return undefined;
+    if (only === undefined || !isSimple(only)) return undefined;
     const { store } = only.lane;
     return decidesOne(store) ? new SingleRulePath(only, store, compiled, context) : undefined;
   }
@@ -51,7 +52,7 @@ export class SingleRulePath {
     this.#ipv6Prefix = ruleSet.ipv6Prefix;
   }
 
-  /** Charges an address. Undefined if it is none, and nothing is charged. */
+  /** Charges an address. Undefined if it is not an address; nothing is charged then. */
   decide(ip: string): MaybePromise<SingleRuleAnswer> | undefined {
     if (ip !== this.#latestIp && !this.#read(ip)) return undefined;
     const nowMs = toWholeMs(this.#context.clock.now());
@@ -74,37 +75,37 @@ export class SingleRulePath {
   }
 }
 
-/** What was answered to a request that went the short way. */
+/** What was answered to a request on this path. */
 export class SingleRuleAnswer {
-  readonly way: SingleRulePath;
+  readonly path: SingleRulePath;
   readonly key: string;
   readonly nowMs: number;
   readonly verdict: Verdict;
 
-  constructor(way: SingleRulePath, key: string, nowMs: number, verdict: Verdict) {
-    this.way = way;
+  constructor(path: SingleRulePath, key: string, nowMs: number, verdict: Verdict) {
+    this.path = path;
     this.key = key;
     this.nowMs = nowMs;
     this.verdict = verdict;
   }
 
   get rule(): CompiledRule {
-    return this.way.rule;
+    return this.path.rule;
   }
 
   get ruleLimit(): RuleLimit {
-    return this.way.limit;
+    return this.path.limit;
   }
 
   get counter(): Counter {
-    return this.way.limit.counter;
+    return this.path.limit.counter;
   }
 
-  /** The same as any other way would have answered. */
+  /** The decision that the general path would have made. */
   toDecision(): PolicyDecision {
-    const charge = toPlainCharge(this.way.rule, this.key, this.nowMs);
-    noteVerdict(charge, this.verdict, 0);
-    return new PolicyDecision(this.way.version, [charge], undefined);
+    const charge = toPlainCharge(this.path.rule, this.key, this.nowMs);
+    const decided = toDecided(charge, this.verdict, 0);
+    return new PolicyDecision(this.path.version, [decided], undefined);
   }
 }
 
@@ -113,7 +114,7 @@ function decidesOne(store: Store): store is OneByOne {
 }
 
 /** Whether a rule is about every request, shown on all responses and settled at once, by address alone. */
-function isShort({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
+function isSimple({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
   const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
   const isForAll = isPlain && !shadow && rule.isExposed && asksNothing(rule.match);
   return isByAddress && isForAll && limits.length === 1 && isFinal(limits[0]);

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from "fastify";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
-import { chargesOf, type PolicyDecision } from "../../../rules/policy/policy-decision.js";
+import type { PolicyDecision } from "../../../rules/policy/policy-decision.js";
 import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
@@ -57,7 +57,7 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
       ? await requestHandler.peek(httpRequest)
       : await count(requestHandler, httpRequest);
     const hits = await hitsOf(limit, decision, isRead);
-    const [charge] = chargesOf(decision);
+    const [charge] = decision.charges;
     const ttl = hits?.ttlMs ?? (decision.allowed ? decision.resetMs : decision.retryAfterMs);
     return {
       isAllowed: false,

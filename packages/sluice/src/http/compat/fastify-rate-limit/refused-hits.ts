@@ -4,8 +4,8 @@
 import { type Clock, systemClock } from "../../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
-import { chargesOf, type PolicyDecision } from "../../../rules/policy/policy-decision.js";
-import type { RuleCharge } from "../../../rules/policy/request-charges.js";
+import type { DecidedRuleCharge } from "../../../rules/policy/decided-charge.js";
+import type { PolicyDecision } from "../../../rules/policy/policy-decision.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import type { Charge, Standing, Store } from "../../../stores/store.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";
@@ -39,7 +39,7 @@ export class HitCounter {
 
   /** Counts a refused request. */
   count(decision: PolicyDecision): MaybePromise<Hits> {
-    const [charge] = chargesOf(decision);
+    const [charge] = decision.charges;
     if (charge === undefined) return UNKNOWN;
     return orUnknown(
       andThen(this.#debit(charge, 1), ({ used }) => {
@@ -55,7 +55,7 @@ export class HitCounter {
 
   /** How a key stands, without counting; undefined if the store does not answer. */
   read(decision: PolicyDecision): MaybePromise<Hits | undefined> {
-    const [charge] = chargesOf(decision);
+    const [charge] = decision.charges;
     if (charge === undefined) return UNKNOWN;
     const hits = andThen(this.#debit(charge, 0), ({ used, resetMs }) => ({
       excess: excessOf(charge, used),
@@ -65,12 +65,12 @@ export class HitCounter {
     return isThenable(hits) ? hits.catch(() => undefined) : hits;
   }
 
-  #debit(charge: RuleCharge, cost: number): MaybePromise<Standing> {
+  #debit(charge: DecidedRuleCharge, cost: number): MaybePromise<Standing> {
     return andThen(this.#store.debit([toCharge(charge, cost)]), ([standing]) => standing);
   }
 
   /** Lets the window begin with this request, with everything that was counted in it. */
-  #restart(charge: RuleCharge, used: number): MaybePromise<unknown> {
+  #restart(charge: DecidedRuleCharge, used: number): MaybePromise<unknown> {
     const forgotten = this.#store.reset([toCharge(charge, 0)]);
     const counted = () => this.#store.debit([toCharge(charge, used)]);
     // Sent together, so that over a network hardly anything comes between.
@@ -78,19 +78,19 @@ export class HitCounter {
     return Promise.all([forgotten, counted()]);
   }
 
-  #ttlMs({ counter }: RuleCharge, excess: number): number {
+  #ttlMs({ counter }: DecidedRuleCharge, excess: number): number {
     const { windowMs } = counter.limit as FixedWindowLimit;
     if (this.#isContinued) return windowMs;
     return Math.min(windowMs * 2 ** (excess - 1), Number.MAX_SAFE_INTEGER);
   }
 }
 
-function toCharge({ counter, key, nowMs }: RuleCharge, cost: number): Charge {
+function toCharge({ counter, key, nowMs }: DecidedRuleCharge, cost: number): Charge {
   return { counter, key, cost, nowMs };
 }
 
 /** Under a limit of 0, every request is beyond it: each costs more than there is. */
-function excessOf({ units, counter }: RuleCharge, used: number): number {
+function excessOf({ units, counter }: DecidedRuleCharge, used: number): number {
   const { limit } = counter.limit as FixedWindowLimit;
   return Math.max(0, Math.round(used) - (units > limit ? 0 : limit));
 }
