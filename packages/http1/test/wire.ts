@@ -63,8 +63,7 @@ export interface WireServer extends Partial<ConnectionServer> {
 
 /** Resolves when all that was handed over so far has been looked at. */
 export async function settle(): Promise<void> {
-  for (let exchanges = 0; exchanges < 6; exchanges++)
-    await new Promise((resolve) => setImmediate(resolve));
+  for (let turns = 0; turns < 6; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A text in pieces, cut at some places in ascending order. */

@@ -1,24 +1,24 @@
-// Chunked bodies, written, and taken apart piece by piece as they arrive: sizes, extensions and trailers are
-// read strictly, and trailers are dropped.
+// Chunked bodies: written, and decoded piece by piece as they arrive. Sizes, extensions and trailers are read strictly;
+// extensions and trailers are dropped.
 
 import { LINE_END, readFields } from "./fields.js";
 import { MalformedMessage } from "./malformed-message.js";
 
-/** Called with each piece of the body, as a part of the bytes that were pushed. */
+/** Called with each piece of the body, as a range of the bytes that were pushed. */
 export type OnPiece = (bytes: Buffer, from: number, to: number) => void;
 
 /** Where chunks are written to. */
 export interface ChunkSink {
   cork(): void;
-  /** False: it has enough for now. */
+  /** False: wait before writing more. */
   write(piece: string | Buffer): boolean;
   uncork(): void;
 }
 
-/** What ends a body in chunks. */
+/** The end of a chunked body. */
 export const LAST_CHUNK = "0\r\n\r\n";
 
-/** Writes a piece of a body, which is not empty, as one chunk. False: wait before the next. */
+/** Writes a piece of a body, which must not be empty, as one chunk. False: wait before the next. */
 export function writeChunk(sink: ChunkSink, piece: Buffer): boolean {
   sink.cork();
   sink.write(`${piece.length.toString(16)}\r\n`);
@@ -28,14 +28,14 @@ export function writeChunk(sink: ChunkSink, piece: Buffer): boolean {
   return isReady;
 }
 
-/** Bytes of one chunk's extensions. */
+/** The most bytes of one chunk's extensions. */
 const EXTENSION_BYTES_MAX = 1_024;
-/** Bytes of all trailers. */
+/** The most bytes of all trailers together. */
 const TRAILER_BYTES_MAX = 16_384;
-/** Hexadecimal digits of a size: beyond it no double counts exactly. */
+/** The most hexadecimal digits of a size: a double can't count exactly beyond that. */
 const SIZE_DIGITS_MAX = 13;
 
-/** Nobody needs them; but what is none may be a line end, or more, to somebody else. */
+/** Extensions are not used, but an invalid one may be a line end, or more, to another parser. */
 const EXTENSIONS =
   /^(?:;[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+$/;
 
@@ -62,19 +62,19 @@ type State =
 /** Reads one chunked body. */
 export class ChunkReader {
   #state: State = "size";
-  /** Of the chunk that is read: its size, and later what is left of it. */
+  /** The size of the current chunk, and later what is left of it. */
   #left = 0;
   #digits = 0;
-  /** Of the extensions of a chunk, or of all trailers. */
+  /** Bytes of the extensions of a chunk, or of all trailers. */
   #extraBytes = 0;
-  /** The extensions of a chunk or the trailer that is read. */
+  /** The extensions or the trailer that is being read. */
   #line = "";
 
   get isDone(): boolean {
     return this.#state === "done";
   }
 
-  /** Makes ready for another body. */
+  /** Prepares for another body. */
   reset(): void {
     this.#state = "size";
     this.#left = 0;
@@ -84,9 +84,9 @@ export class ChunkReader {
   }
 
   /**
-   * Takes the bytes from `from` on. Returns where it stopped: at the end of the bytes, or of the body.
+   * Reads the bytes from `from` on. Returns where it stopped: at the end of the bytes, or of the body.
    *
-   * @throws MalformedMessage on what is no chunked body.
+   * @throws MalformedMessage if the body is not chunked correctly.
    */
   push(bytes: Buffer, from: number, onPiece: OnPiece): number {
     let at = from;
@@ -141,16 +141,16 @@ export class ChunkReader {
     const digit = toDigit(byte);
     if (digit >= 0) {
       this.#digits++;
-      if (this.#digits > SIZE_DIGITS_MAX) throw new MalformedMessage("a chunk too large to count");
+      if (this.#digits > SIZE_DIGITS_MAX) throw new MalformedMessage("a chunk is too large");
       this.#left = this.#left * 16 + digit;
       return;
     }
-    if (this.#digits === 0) throw new MalformedMessage("a chunk without a size");
+    if (this.#digits === 0) throw new MalformedMessage("a chunk has no size");
     if (byte === CR) this.#state = "size-end";
     else if (byte === SEMICOLON) {
       this.#line = ";";
       this.#state = "extension";
-    } else throw new MalformedMessage("a chunk size that is no number");
+    } else throw new MalformedMessage("a chunk size is not a number");
   }
 
   #takeSizeEnd(byte: number): void {
@@ -158,19 +158,19 @@ export class ChunkReader {
     this.#digits = 0;
     this.#extraBytes = 0;
     if (this.#line === "") return;
-    if (!EXTENSIONS.test(this.#line)) throw new MalformedMessage("chunk extensions that are none");
+    if (!EXTENSIONS.test(this.#line)) throw new MalformedMessage("chunk extensions are malformed");
     this.#line = "";
   }
 
-  /** Gathers what nobody needs, up to the end of its line. */
+  /** Collects an extension or a trailer, up to the end of its line. */
   #takeExtra(byte: number, bytesMax: number, atEnd: State, otherwise: State = this.#state): void {
     this.#extraBytes++;
     if (this.#extraBytes > bytesMax) {
-      throw new MalformedMessage("chunk extensions or trailers too long", 431);
+      throw new MalformedMessage("chunk extensions or trailers are too long", 431);
     }
     if (byte === CR) this.#state = atEnd;
     else if ((byte < SPACE && byte !== TAB) || byte === DELETE) {
-      throw new MalformedMessage("a control character between chunks");
+      throw new MalformedMessage("there is a control character between chunks");
     } else {
       this.#line += String.fromCharCode(byte);
       this.#state = otherwise;
@@ -178,12 +178,12 @@ export class ChunkReader {
   }
 
   #expect(byte: number, wanted: number, next: State): void {
-    if (byte !== wanted) throw new MalformedMessage("a chunk that does not end where it says");
+    if (byte !== wanted) throw new MalformedMessage("a chunk does not end where its size says");
     this.#state = next;
   }
 }
 
-/** The value of a hexadecimal digit; −1 if it is none. */
+/** The value of a hexadecimal digit; −1 if it is not one. */
 function toDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lowerCase = byte | 0x20;

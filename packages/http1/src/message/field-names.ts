@@ -1,23 +1,23 @@
-// What the gateway does with a field, by its name: which end at each hop, which it writes itself, and which
-// only a trusted peer may say. Most names are settled by their length, without a copy in lower case.
+// What a proxy does with a field, by its name: which fields end at each hop, which a proxy writes itself, and which only a
+// trusted peer may send. Most names are told apart by their length, without a copy in lower case.
 
-/** Goes on as it is, unless `Connection` names it. */
+/** Forwarded as it is, unless `Connection` names it. */
 export const KEPT = 0;
-/** Ends here: it is about this connection, or we write our own. */
+/** Dropped: it belongs to this connection, or the proxy writes its own. */
 export const DROPPED = 1;
-/** Names further fields that end here. */
+/** Names further fields that are dropped. */
 export const CONNECTION = 2;
-/** `trailers` alone goes on. */
+/** Only `trailers` is forwarded. */
 export const TE = 3;
-/** Written anew. */
+/** Written again. */
 export const HOST = 4;
-/** Continued or replaced. */
+/** Extended or replaced. */
 export const FORWARDED_FOR = 5;
-/** Kept from trusted peers, else replaced. */
+/** Kept if it comes from a trusted peer, otherwise replaced. */
 export const FORWARDED_PROTO = 6;
-/** Kept from trusted peers, else replaced. */
+/** Kept if it comes from a trusted peer, otherwise replaced. */
 export const FORWARDED_HOST = 7;
-/** Kept from trusted peers only: somebody behind us may believe it. */
+/** Kept only from a trusted peer, because a server behind the proxy may trust it. */
 export const FROM_TRUSTED = 8;
 /** The body's length. */
 export const CONTENT_LENGTH = 9;
@@ -25,8 +25,8 @@ export const CONTENT_LENGTH = 9;
 export const TRANSFER_ENCODING = 10;
 
 /**
- * What a field is. Servers that pass fields on as variables take `_` for `-`, and so do we: nothing
- * gets by us under the other spelling.
+ * The kind of a field. Servers that pass fields on as variables read `_` as `-`, and so does this: no field gets past
+ * under the other spelling.
  */
 export function kindOf(name: string): number {
   switch (name.length) {
@@ -92,7 +92,7 @@ export function startsWithName(name: string, lowerCase: string): boolean {
   return true;
 }
 
-/** The names in values of `Connection`, in lower case; undefined if there are none that could be fields. */
+/** The names in a value of `Connection`, in lower case; undefined if none of them can be a field. */
 export function namesIn(connection: string): ReadonlySet<string> | undefined {
   if (isUsual(connection)) return undefined;
   const names = new Set<string>();
@@ -100,7 +100,7 @@ export function namesIn(connection: string): ReadonlySet<string> | undefined {
   return names;
 }
 
-/** More options than this no honest client sends; with the bound on heads it is never reached by chance. */
+/** No honest client sends more options; the bound on heads keeps them below it. */
 const OPTIONS_MAX = 10_000;
 
 function isUsual(connection: string): boolean {

@@ -1,5 +1,4 @@
-// Takes the framing off the bodies of one connection, by their length or chunk by chunk, one body after the
-// other.
+// Removes the framing of the bodies of one connection, by their length or chunk by chunk, one body after the other.
 
 import { ChunkReader, type OnPiece } from "../message/chunks.js";
 import { copyApart } from "../message/kept-bytes.js";
@@ -10,9 +9,9 @@ import type { RequestFields } from "./request-fields.js";
 export class BodyUnframer {
   readonly #chunks = new ChunkReader();
   #isChunked = false;
-  /** Of a body with a length, what has not arrived. */
+  /** Bytes of a body with a length that have not arrived. */
   #left = 0;
-  /** Where the bytes of chunks that have arrived together end, once they are moved together. */
+  /** Where the data of chunks that arrived together ends, after it was moved together. */
   #chunkEnd = 0;
   readonly #onChunk: OnPiece = (bytes, from, to) => {
     if (from > this.#chunkEnd) bytes.copyWithin(this.#chunkEnd, from, to);
@@ -24,7 +23,7 @@ export class BodyUnframer {
     return this.#isChunked ? this.#chunks.isDone : this.#left === 0;
   }
 
-  /** Begins with the body that these fields announce. */
+  /** Begins the body that these fields announce. */
   begin({ framing, length }: RequestFields): void {
     this.#isChunked = framing === "chunked";
     this.#left = length;
@@ -38,10 +37,10 @@ export class BodyUnframer {
   }
 
   /**
-   * Passes on a copy of what is the body's of the bytes from `from` on, which may be moved within them. Returns where
-   * it ends.
+   * Passes on a copy of the body's part of the bytes from `from` on; data may be moved within them. Returns where that
+   * part ends.
    *
-   * @throws MalformedMessage on what is no chunked body.
+   * @throws MalformedMessage if the body is not chunked correctly.
    */
   push(bytes: Buffer, from: number, body: RequestBody): number {
     if (this.#isChunked) {
@@ -56,7 +55,7 @@ export class BodyUnframer {
     return end;
   }
 
-  /** The last piece of a body, mostly the only one, may be in the pool; those before it are kept and may be many. */
+  /** The last piece, mostly the only one, may be in Node's pool; earlier pieces are kept and may be many. */
   #toCopy(piece: Buffer): Buffer {
     return this.isDone ? Buffer.from(piece) : copyApart(piece);
   }

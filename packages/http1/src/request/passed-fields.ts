@@ -1,6 +1,6 @@
-// The fields of a request that are forwarded: all but hop-by-hop fields, which have a name of that kind or are
-// named in `Connection`, and those that only a trusted peer may send. Rules count by these and no others: a client
-// could send a new value of a field that is dropped afterwards with each request, and be a new caller each time.
+// The fields of a request that a proxy forwards: all but hop-by-hop fields, which are known by name or named in
+// `Connection`, and those that only a trusted peer may send. A proxy that identifies callers by a field should use these
+// only: a client could send a new value of a field that is dropped afterwards, and be a new caller each time.
 
 import * as kind from "../message/field-names.js";
 
@@ -8,7 +8,7 @@ import * as kind from "../message/field-names.js";
  * The fields that are forwarded, names and values in turn, in the client's order and spelling. Some of them are
  * only the source of what a proxy writes itself: Host, the body's length, the client's address.
  *
- * @param isPeerTrusted - Whether what the peer says about the client is trusted.
+ * @param isPeerTrusted - Whether the peer is trusted to speak for the client.
  */
 export function toPassedFields(raw: readonly string[], isPeerTrusted: boolean): string[] {
   const named = namedByConnection(raw);

@@ -1,5 +1,5 @@
-// The body of a request as it arrives. What comes before anybody asks for it is held, up to a bound at which
-// the connection is not read any more; then it goes to its reader piece by piece, no faster than that allows.
+// The body of a request as it arrives. Until a reader asks for it, it is held, up to a bound at which reading from the
+// connection pauses. Then it goes to its reader piece by piece, no faster than the reader allows.
 
 import { PIECES_MAX } from "../message/kept-bytes.js";
 
@@ -10,16 +10,16 @@ export interface BodySource {
   resumeReading(): void;
 }
 
-/** Who reads a body. */
+/** What reads a body. */
 export interface BodyReader {
   onPiece(piece: Buffer): void;
   onBodyEnd(): void;
 }
 
-/** Told once: whether all of a body is held, or more than was asked for is, or its client is gone. */
+/** Called once: true if the whole body is held; false if it is too large, or its client is gone. */
 export type OnHeld = (isWhole: boolean) => void;
 
-/** Bytes that are held for a reader who is late. */
+/** Bytes that are held until there is a reader. */
 export const HELD_BYTES_MAX = 65_536;
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -45,12 +45,12 @@ export class RequestBody {
     return this.#isComplete;
   }
 
-  /** Whether it is the reader that keeps it waiting. */
+  /** Whether reading is paused. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** Whether nobody wants what is still to come of it, or it does not come. */
+  /** Whether the rest is not wanted, or will not arrive. */
   get isDropped(): boolean {
     return this.#isDropped;
   }
@@ -61,7 +61,7 @@ export class RequestBody {
     return this.#pieces[0] ?? NOTHING;
   }
 
-  /** Passes all of it to a reader: what is held at once, the rest as it comes. */
+  /** Passes the body to a reader: what is held immediately, the rest as it arrives. */
   readTo(reader: BodyReader): void {
     this.#reader = reader;
     const { held } = this;
@@ -72,7 +72,7 @@ export class RequestBody {
     if (this.#isComplete) reader.onBodyEnd();
   }
 
-  /** The reader takes no more for now. */
+  /** Pauses: the reader accepts no more for now. */
   pause(): void {
     if (this.#isPaused || this.#isComplete) return;
     this.#isPaused = true;
@@ -85,7 +85,7 @@ export class RequestBody {
     this.#source.resumeReading();
   }
 
-  /** Nobody wants the rest: it is read, so that the next request is found, and dropped. */
+  /** Drops the rest. It is still read from the connection, so that the next request is found. */
   drop(): void {
     this.#isDropped = true;
     this.#reader = undefined;
@@ -94,7 +94,7 @@ export class RequestBody {
     this.resume();
   }
 
-  /** Calls back when all of it is held, or more than `bytesMax`; at once if that is so. Nothing is taken. */
+  /** Calls back when the whole body or more than `bytesMax` is held, immediately if it already is. Consumes nothing. */
   whenHeld(bytesMax: number, onHeld: OnHeld): void {
     this.#heldBytesMax = Math.max(bytesMax, HELD_BYTES_MAX);
     this.#onHeld = (isWhole) => {
@@ -117,20 +117,20 @@ export class RequestBody {
     this.#heldBytes += piece.length;
     if (this.#pieces.length > PIECES_MAX) this.#join();
     this.#onHeld?.(false);
-    // Whoever was told may read it by now.
+    // The callback may have started to read it.
     if (this.#heldBytes > this.#heldBytesMax) this.pause();
   }
 
   /** For the connection: that was the last piece. */
   finish(): void {
-    // What follows is another's: it is not for this body to keep it waiting.
+    // What follows belongs to the next request, which this body must not delay.
     this.resume();
     this.#isComplete = true;
     if (this.#reader !== undefined) this.#reader.onBodyEnd();
     else this.#onHeld?.(true);
   }
 
-  /** For the connection: the rest does not come. */
+  /** For the connection: the rest will not arrive. */
   abort(): void {
     this.drop();
     this.#onHeld?.(false);

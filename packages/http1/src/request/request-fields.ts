@@ -1,6 +1,6 @@
-// The fields of a request, and what they say about its framing and its connection. A client that keeps its
-// connection open mostly sends the same fields again and again: they are read once, and whoever makes
-// something of them can remember it by the object.
+// The header fields of a request, and what they say about its framing and its connection. A client that keeps its
+// connection open mostly sends the same fields again: they are parsed once, and a listener can store what it derives from
+// them on the same object.
 
 import { mustBePlain, readFields, readValue } from "../message/fields.js";
 import { MalformedMessage } from "../message/malformed-message.js";
@@ -9,10 +9,10 @@ import { toPassedFields } from "./passed-fields.js";
 /** How the end of a body is known. */
 export type BodyFraming = "none" | "length" | "chunked";
 
-/** Fields by lower-case name, several lines of one joined as Node joins them. */
+/** Fields by lower-case name; several lines of one field are joined as Node joins them. */
 export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** HTTP allows it, and servers differ about whether it belongs to the value. */
+/** HTTP allows a tab there, and servers differ about whether it belongs to the value. */
 const TAB_BEHIND_FRAMING = /^(?:content-length|transfer-encoding):.*\t *\r/im;
 
 /** Under which a user of request fields remembers a `T`. Each instance is a key of its own. */
@@ -27,20 +27,21 @@ export class RequestFields {
   /** The value of Host; undefined if there is none, which only HTTP/1.0 allows. */
   readonly host: string | undefined;
   readonly framing: BodyFraming;
-  /** What Content-Length says; 0 without one. */
+  /** The value of Content-Length; 0 without one. */
   readonly length: number;
-  /** In lower case; empty if there is none. */
+  /** The value of Expect, in lower case; empty if there is none. */
   readonly expect: string;
-  /** Whether the client lets the connection be used again. */
+  /** Whether the client keeps the connection open. */
   readonly isKept: boolean;
-  /** The protocol that is asked for, in lower case; empty if none is. */
+  /** The protocol that the client wants to switch to, in lower case; empty if none. */
   readonly upgrade: string;
+  /** What a listener derived from these fields and keeps for the next request that has them. */
   #remembered: unknown = undefined;
   #rememberedAs: FieldsMemoKey<unknown> | undefined = undefined;
   #values: HeaderValues | undefined = undefined;
   #passedValues: HeaderValues | undefined = undefined;
 
-  /** @throws MalformedMessage if they leave a doubt about the end of the request, or about its host. */
+  /** @throws MalformedMessage if the end of the request or its host is not certain. */
   constructor(raw: readonly string[], minor: number) {
     const seen = new Seen(minor);
     for (let i = 0; i < raw.length; i += 2) seen.learn(raw[i], raw[i + 1]);
@@ -77,7 +78,7 @@ export class RequestFields {
   }
 
   /**
-   * Those that are forwarded, by name; see {@link toPassedFields}. Computed once: the fields belong to one
+   * The fields that a proxy forwards, by name; see {@link toPassedFields}. Computed once: the fields belong to one
    * connection, whose peer is either trusted or not.
    */
   passedValues(isPeerTrusted: boolean): HeaderValues {
@@ -87,19 +88,19 @@ export class RequestFields {
 
   #toPassedValues(isPeerTrusted: boolean): HeaderValues {
     const passed = toPassedFields(this.raw, isPeerTrusted);
-    // The one protocol that the gateway asks its upstream for, too.
+    // The only protocol that is forwarded.
     if (this.upgrade === "websocket") passed.push("upgrade", this.upgrade);
     return toValues(passed);
   }
 
-  /** A field by lower-case name; of several lines what {@link values} makes of them, as one text. */
+  /** A field by lower-case name; several lines are joined into one string. */
   get(name: string): string | undefined {
     const value = this.values[name];
     return typeof value === "object" ? value.join(", ") : value;
   }
 }
 
-/** What is learnt of the fields one by one. */
+/** What the fields say, collected one by one. */
 class Seen {
   host: string | undefined = undefined;
   length: string | undefined = undefined;
@@ -129,7 +130,7 @@ class Seen {
         if (isNamed(name, "connection")) this.connection = joined(this.connection, value);
         break;
       case 13:
-        // Servers differ in which of several they use, so it is not clear who asks.
+        // Servers differ in which of several they use, so the caller would not be certain.
         if (isNamed(name, "authorization")) this.authorization = once(this.authorization, value);
         break;
       case 14:
@@ -142,15 +143,18 @@ class Seen {
 
   toFraming(): BodyFraming {
     const { host, length, coding } = this;
-    if (host === undefined ? this.#minor > 0 : !isHost(host)) throw new MalformedMessage("no Host");
+    if (host === undefined ? this.#minor > 0 : !isHost(host))
+      throw new MalformedMessage("Host is missing or invalid");
     if (coding === undefined) {
       if (length === undefined) return "none";
       if (isLength(length)) return "length";
-      throw new MalformedMessage("a Content-Length that is no number");
+      throw new MalformedMessage("Content-Length is not a number");
     }
-    // HTTP/1.0 knows no codings: what stands before us may have taken the body for the next request.
+    // HTTP/1.0 has no codings: a proxy in front may have read the body as the next request.
     if (length !== undefined || this.#minor === 0 || coding.toLowerCase() !== "chunked") {
-      throw new MalformedMessage("a Transfer-Encoding beside a length, or other than chunked");
+      throw new MalformedMessage(
+        "Transfer-Encoding is not chunked, or stands beside Content-Length",
+      );
     }
     return "chunked";
   }
@@ -160,11 +164,12 @@ function isNamed(name: string, lowerCase: string): boolean {
   return name.toLowerCase() === lowerCase;
 }
 
-/** @throws MalformedMessage if it is spelt with `_`: for some servers it frames the body, and for us not. */
+/** @throws MalformedMessage if it is spelt with `_`: some servers would frame the body by it. */
 function isFraming(name: string, lowerCase: string): boolean {
   const spelt = name.toLowerCase();
   if (spelt === lowerCase) return true;
-  if (spelt.replaceAll("_", "-") === lowerCase) throw new MalformedMessage(`a field ${spelt}`);
+  if (spelt.replaceAll("_", "-") === lowerCase)
+    throw new MalformedMessage(`the field ${spelt} is ambiguous`);
   return false;
 }
 
@@ -175,21 +180,21 @@ function joined(before: string, value: string): string {
 }
 
 function once(before: string | undefined, value: string): string {
-  if (before !== undefined) throw new MalformedMessage("a field twice that may be there once");
+  if (before !== undefined) throw new MalformedMessage("a field that may occur once occurs twice");
   return value;
 }
 
-/** At most fifteen digits: every server counts so far. */
+/** At most fifteen digits: every server can count that far. */
 function isLength(length: string): boolean {
   return /^\d{1,15}$/.test(length);
 }
 
-/** A name or address with or without a port; empty is allowed by HTTP and useless to everybody. */
+/** A name or address with or without a port. HTTP allows an empty one, which is of no use. */
 function isHost(host: string): boolean {
   return /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(host);
 }
 
-/** Of these the first line counts, as it does for Node. */
+/** Of these fields only the first line counts, as in Node. */
 const FIRST_COUNTS: ReadonlySet<string> = new Set([
   "age",
   "content-length",
@@ -228,7 +233,7 @@ function toValues(raw: readonly string[]): HeaderValues {
   return values;
 }
 
-/** Longer ones are not remembered: thousands of idle connections would fill the memory with them. */
+/** Longer heads are not remembered: thousands of idle connections would fill the memory with them. */
 const KEPT_LENGTH_MAX = 2_048;
 
 /** Reads the fields of one connection's requests, and remembers the last. */
@@ -238,7 +243,7 @@ export class FieldsReader {
   #fields: RequestFields | undefined = undefined;
 
   /**
-   * @param text - The lines behind the request line, each with its end, without the empty one.
+   * @param text - The lines after the request line, each with its end, without the empty line.
    * @throws MalformedMessage that says what is wrong with them.
    */
   read(text: string, minor: number, countMax: number): RequestFields {
@@ -246,10 +251,11 @@ export class FieldsReader {
     if (known !== undefined && text === this.#text && minor === this.#minor) return known;
     mustBePlain(text);
     if (text.includes("\t") && TAB_BEHIND_FRAMING.test(text)) {
-      throw new MalformedMessage("a tab behind what frames the body");
+      throw new MalformedMessage("there is a tab behind a value that frames the body");
     }
     const raw = readFields(text, 0);
-    if (raw.length > 2 * countMax) throw new MalformedMessage("too many fields", 431);
+    if (raw.length > 2 * countMax)
+      throw new MalformedMessage("there are too many header fields", 431);
     const fields = new RequestFields(raw, minor);
     const isKept = text.length <= KEPT_LENGTH_MAX;
     this.#text = isKept ? text : "";

@@ -1,5 +1,5 @@
-// Heads off a connection: bytes are gathered until the empty line is there, and what can't become a head any
-// more is refused before that. However few bytes come at a time, each is looked at once.
+// Reads the heads of requests: bytes are collected until the empty line has arrived, and bytes that can't become a valid
+// head are refused before that. However few bytes arrive at a time, each is looked at once.
 
 import { LINE_END } from "../message/fields.js";
 import { copyApart, PIECES_MAX } from "../message/kept-bytes.js";
@@ -14,7 +14,7 @@ const GLANCE_BYTES = 2_048;
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** A head that is whole. */
+/** A complete head. */
 export interface RequestHead {
   readonly line: RequestLine;
   readonly fields: RequestFields;
@@ -30,14 +30,13 @@ export class RequestHeadReader {
   /** The beginning of a head whose end has not arrived. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
-  /** The last byte of it. */
+  /** Its last byte. */
   #last = 0;
-  /** Bytes of its last line. */
+  /** The length of its last line so far. */
   #lineBytes = 0;
   #hasLine = false;
   /**
-   * The target in the first line of the latest head, even if the rest of that head is refused; empty if it
-   * could not be read.
+   * The request target of the latest head, even if the rest of that head is refused; empty if it could not be read.
    */
   target = "";
 
@@ -47,15 +46,15 @@ export class RequestHeadReader {
   }
 
   /**
-   * Takes bytes from `from` on. Undefined if they are only the beginning of a head: all of them are taken.
+   * Reads bytes from `from` on. Undefined if they are only the beginning of a head; then all of them are consumed.
    *
-   * @throws MalformedMessage if they are none.
+   * @throws MalformedMessage if they are not a valid head.
    */
   push(bytes: Buffer, from: number): RequestHead | undefined {
     return this.#begunBytes === 0 ? this.#glance(bytes, from) : this.#gather(bytes, from);
   }
 
-  /** All of it at once, which is how nearly all heads come. */
+  /** Reads a head that arrives in one piece, as nearly all do. */
   #glance(bytes: Buffer, from: number): RequestHead | undefined {
     this.target = "";
     const start = skipEmptyLines(bytes, from);
@@ -73,7 +72,7 @@ export class RequestHeadReader {
       if (!this.#look(bytes[at])) continue;
       const isEmpty = this.#lineBytes === LINE_END.length;
       this.#lineBytes = 0;
-      // An empty line before the first one that came in two pieces.
+      // An empty line before the request line, which arrived in two pieces.
       if (isEmpty && !this.#hasLine) {
         this.#forget();
         return this.#glance(bytes, at + 1);
@@ -95,17 +94,17 @@ export class RequestHeadReader {
     this.#begun.push(bytes);
     this.#begunBytes += bytes.length;
     if (this.#begun.length > PIECES_MAX) this.#begun = [Buffer.concat(this.#begun)];
-    // The end of its last line may be among them, and most of the empty one.
+    // They may include the end of the last line and most of the empty line.
     this.#mustFit(this.#begunBytes - (HEAD_END.length - 1));
   }
 
-  /** Whether a line ends with this byte. */
+  /** Checks a byte; returns whether a line ends with it. */
   #look(byte: number): boolean {
     const isEnd = byte === LF;
     this.#lineBytes++;
-    // The rest is looked at when it is whole.
+    // The rest is checked when the head is complete.
     if (isEnd !== (this.#last === CR) || byte === 0) {
-      throw new MalformedMessage("a control character in the head");
+      throw new MalformedMessage("the head has a control character");
     }
     this.#last = byte;
     return isEnd;
@@ -134,11 +133,11 @@ export class RequestHeadReader {
   }
 
   #mustFit(bytes: number): void {
-    if (bytes > this.#bytesMax) throw new MalformedMessage("a head that is too long", 431);
+    if (bytes > this.#bytesMax) throw new MalformedMessage("the head is too long", 431);
   }
 }
 
-/** Some clients end a body with a line that is not part of it. */
+/** Some clients send an empty line after a body, which is not part of it. */
 function skipEmptyLines(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === CR && bytes[at + 1] === LF) at += 2;

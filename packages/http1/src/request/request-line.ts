@@ -1,15 +1,15 @@
-// The first line of a request: a method that Node knows, a target without blanks, and HTTP 1.0 or 1.1.
-// `CONNECT` is none of them: what follows it is no HTTP, and nobody here opens tunnels.
+// The request line: a method that Node knows, a target without blanks, and HTTP 1.0 or 1.1. `CONNECT` is refused: what
+// follows it is not HTTP, and no tunnels are opened here.
 
 import { METHODS } from "node:http";
 import { MalformedMessage } from "../message/malformed-message.js";
 
-/** What the first line says. */
+/** What the request line says. */
 export interface RequestLine {
   readonly method: string;
   /** As it was sent: ASCII, without blanks and control characters. */
   readonly target: string;
-  /** Of HTTP/1. */
+  /** The minor version of HTTP/1. */
   readonly minor: 0 | 1;
 }
 
@@ -18,7 +18,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads the first line.
+ * Reads the request line.
  *
  * @param text - Begins with it.
  * @param end - Where it ends.
@@ -28,12 +28,12 @@ export function readRequestLine(text: string, end: number): RequestLine {
   const methodEnd = text.indexOf(" ");
   const method = text.slice(0, methodEnd);
   if (methodEnd < 0 || methodEnd > end || !KNOWN_METHODS.has(method)) {
-    throw new MalformedMessage("no method that is known");
+    throw new MalformedMessage("the method is not known");
   }
   const from = methodEnd + 1;
   let to = from;
   while (to < end && isOfTarget(text.charCodeAt(to))) to++;
-  if (to === from) throw new MalformedMessage("no target");
+  if (to === from) throw new MalformedMessage("there is no request target");
   return { method, target: text.slice(from, to), minor: readMinor(text.slice(to, end)) };
 }
 
@@ -44,5 +44,5 @@ function isOfTarget(code: number): boolean {
 function readMinor(version: string): 0 | 1 {
   if (version === " HTTP/1.1") return 1;
   if (version === " HTTP/1.0") return 0;
-  throw new MalformedMessage("no version that is known");
+  throw new MalformedMessage("the version is not HTTP/1.0 or HTTP/1.1");
 }

@@ -1,9 +1,8 @@
-// The request target in one canonical form, which is what is matched, counted and forwarded alike: no
-// other way of writing a path gets past a rule, because it does not get past this file. What has no one
-// meaning (a backslash, an escaped slash, a broken escape, a parameter on a dot segment) is refused, since
-// the server behind us may read it in another way.
+// The request target in one canonical form, which is matched, counted and forwarded: no other way of writing a path gets
+// past a rule, because it does not get past this file. A target without a single meaning (a backslash, an escaped slash, a
+// broken escape, a parameter on a dot segment) is refused, since the server behind may read it in another way.
 
-/** A request target that all who see it take for the same path. */
+/** A request target that every server reads as the same path. */
 export interface RequestTarget {
   /** The path without the query: `/a/b`; `*` of `OPTIONS *`. ASCII, without dot or empty segments. */
   readonly path: string;
@@ -11,8 +10,8 @@ export interface RequestTarget {
   readonly target: string;
 }
 
-// What a character of a path is. Those that no URI may hold raw are escaped rather than refused: servers
-// take both for the same.
+// The kind of a character of a path. Characters that a URI must escape are escaped rather than refused: servers read both
+// forms as the same.
 const PLAIN = 0;
 const SLASH = 1;
 const DOT = 2;
@@ -26,9 +25,9 @@ const KINDS = toKinds();
 /**
  * Reads a request target; undefined if it has to be refused with 400.
  *
- * @param url - As it stood in the request line: a path with or without a query, or a whole `http:` URL.
+ * @param url - As in the request line: a path with or without a query, or a whole `http:` URL.
  * @param method - Of the request; only `OPTIONS` may ask for `*`.
- * @param host - The Host field; a whole URL that names another host is refused. Undefined: not compared.
+ * @param host - The Host header; a whole URL that names another host is refused. Undefined: not compared.
  */
 export function readRequestTarget(
   url: string,
@@ -47,7 +46,7 @@ export function readRequestTarget(
   return { path: url, target: url };
 }
 
-/** A target that is no path: a whole URL, or the asterisk. */
+/** A target that is not a path: a whole URL, or the asterisk. */
 function readOther(url: string, method: string | undefined, host: string | undefined) {
   if (url === "*") return method === "OPTIONS" ? { path: "*", target: "*" } : undefined;
   const [prefix, authority] = /^https?:\/\/([\w.~!$&'()*+,;=:[\]%-]+)(?=[/?]|$)/i.exec(url) ?? [];
@@ -66,7 +65,7 @@ function readOdd(url: string): RequestTarget | undefined {
   return question < 0 ? { path, target: path } : join(path, url, question);
 }
 
-/** The query goes on as it is: servers agree about where it starts, and rules don't look into it. */
+/** The query is forwarded as it is: servers agree about where it starts, and rules don't read it. */
 function join(path: string, url: string, question: number): RequestTarget | undefined {
   for (let i = question + 1; i < url.length; i++) {
     const code = url.charCodeAt(i);
@@ -102,7 +101,7 @@ function toUnreserved(path: string): string | undefined {
 
 const HEX = "0123456789ABCDEF";
 
-/** The byte that the escape at a place spells; -1 if there is none. */
+/** The byte that the escape at an offset spells; -1 if there is none. */
 function byteAt(path: string, at: number): number {
   if (path.charCodeAt(at) !== 0x25) return -1;
   const high = hexDigit(path.charCodeAt(at + 1));
@@ -121,7 +120,7 @@ function isRefused(byte: number): boolean {
   return byte < 0x20 || byte === 0x7f || byte === 0x2f || byte === 0x5c;
 }
 
-/** More bytes than a character needs: no UTF-8, but a slash or a dot to decoders that don't look. */
+/** More bytes than a character needs: not UTF-8, but a slash or a dot to careless decoders. */
 function isOverlong(byte: number, next: number): boolean {
   if (next < 0x80 || next > 0xbf) return false;
   if (byte === 0xe0) return next < 0xa0;

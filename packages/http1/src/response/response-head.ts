@@ -1,5 +1,5 @@
-// The head of an upstream's response, read as strictly as requests are: what two readers could take for
-// two things is broken, not repaired. A head that is the same as the one before is not read again.
+// The head of a response, read as strictly as requests are: what two parsers could read in two ways is an error, and not
+// repaired. A head that equals the one before is not parsed again.
 
 import { LINE_END, mustBePlain, readFields } from "../message/fields.js";
 import { MalformedMessage } from "../message/malformed-message.js";
@@ -8,19 +8,19 @@ import { MalformedMessage } from "../message/malformed-message.js";
 export interface ResponseHead {
   /** 100 to 999. */
   readonly status: number;
-  /** As the upstream wrote it; may be empty. */
+  /** As the server wrote it; may be empty. */
   readonly reason: string;
-  /** Names and values in turn, in the upstream's order and spelling. */
+  /** Names and values in turn, in the server's order and spelling. */
   readonly fields: readonly string[];
-  /** Bytes of the body that Content-Length announces; undefined if it announces none. */
+  /** The value of Content-Length; undefined without one. */
   readonly length: number | undefined;
   /** Whether the body comes in chunks. */
   readonly isChunked: boolean;
-  /** Whether the upstream lets the connection be used again. */
+  /** Whether the server keeps the connection open. */
   readonly isKeptAlive: boolean;
-  /** How long it promises to keep an idle connection, in milliseconds; undefined if it does not say. */
+  /** How long the server promises to keep an idle connection, in milliseconds; undefined if it does not say. */
   readonly keepAliveMs: number | undefined;
-  /** The protocol that it switches to, in lower case; empty if it names none. */
+  /** The protocol that the server switches to, in lower case; empty if it names none. */
   readonly upgrade: string;
 }
 
@@ -31,14 +31,14 @@ const KEEP_ALIVE_SECONDS = /(?:^|[,\s])timeout=(\d{1,7})(?:$|[,\s])/i;
 /**
  * Reads a head.
  *
- * @param text - Everything up to the empty line, with the end of the last line and without the empty one.
+ * @param text - All lines up to the empty line, each with its end.
  * @throws MalformedMessage that says what is wrong with it.
  */
 export function readResponseHead(text: string): ResponseHead {
   mustBePlain(text);
   const firstEnd = text.indexOf(LINE_END);
   const first = STATUS_LINE.exec(text.slice(0, firstEnd));
-  if (first === null) throw new MalformedMessage("no status line");
+  if (first === null) throw new MalformedMessage("the first line is not a status line");
   const fields = readFields(text, firstEnd + LINE_END.length);
   const framing = new Framing(first[1] === "1");
   for (let i = 0; i < fields.length; i += 2) framing.learn(fields[i], fields[i + 1]);
@@ -82,7 +82,7 @@ class Framing {
 
   check(): void {
     if (this.isChunked && this.length !== undefined) {
-      throw new MalformedMessage("both Content-Length and Transfer-Encoding");
+      throw new MalformedMessage("Content-Length stands beside Transfer-Encoding");
     }
   }
 
@@ -100,25 +100,25 @@ class Framing {
   #learnLength(value: string): void {
     const length = Number(value);
     if (!DIGITS.test(value) || (this.length ?? length) !== length) {
-      throw new MalformedMessage("a Content-Length that is no single number");
+      throw new MalformedMessage("Content-Length is not a single number");
     }
     this.length = length;
   }
 
   #learnEncoding(value: string): void {
     if (value.toLowerCase() !== "chunked" || this.isChunked || !this.#isHttp11) {
-      throw new MalformedMessage("a Transfer-Encoding other than chunked");
+      throw new MalformedMessage("Transfer-Encoding is not chunked");
     }
     this.isChunked = true;
   }
 }
 
-/** Reads heads, and remembers the last: most responses of one target differ by nothing for a second. */
+/** Reads heads, and remembers the last: most responses of one server have the same head for a second. */
 export class ResponseHeadReader {
   #text = "";
   #head: ResponseHead | undefined = undefined;
 
-  /** As {@link readResponseHead}. The same head is the same object, so that others can remember it too. */
+  /** As {@link readResponseHead}. Equal heads are the same object, so that callers can keep what they derive from it. */
   read(text: string): ResponseHead {
     if (this.#head !== undefined && text === this.#text) return this.#head;
     const head = readResponseHead(text);

@@ -1,13 +1,13 @@
-// Responses off a connection, one after another: bytes go in as they arrive, a head and pieces of a body
-// come out, and nothing is copied. It says where a response ends, and knows when that can't be told.
+// Reads the responses of a connection, one after another: bytes go in as they arrive, a head and pieces of a body come
+// out, and nothing is copied. It finds where a response ends, and throws if that is not certain.
 
 import { ChunkReader, type OnPiece } from "../message/chunks.js";
 import { MalformedMessage } from "../message/malformed-message.js";
 import type { ResponseHead, ResponseHeadReader } from "./response-head.js";
 
-/** Takes a response as it arrives. Bytes are only lent: who keeps them copies them. */
+/** Receives a response as it arrives. The bytes are overwritten later: copy what you keep. */
 export interface ResponseSink {
-  /** @param hasMore - Whether more of the response follows at once, out of bytes that are here already. */
+  /** @param hasMore - Whether more of the response follows immediately, from bytes that have already arrived. */
   onHead(head: ResponseHead, hasMore: boolean): void;
   /** A piece of the body that is not the last. */
   onBody(bytes: Buffer, from: number, to: number): void;
@@ -18,13 +18,13 @@ export interface ResponseSink {
 /** The kind of a request, as far as the end of its response depends on it: a response to HEAD has no body. */
 export type RequestKind = "resource" | "head" | "websocket";
 
-/** Bytes of a response's head. */
+/** The most bytes of a response's head. */
 export const HEAD_BYTES_MAX = 65_536;
-/** Interim responses (1xx) before a final one. */
+/** The most interim responses (1xx) before a final one. */
 const INTERIM_MAX = 32;
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** Of a head, its end without the empty line. */
+/** The end of a head without the empty line. */
 const LINE_END_BYTES = 2;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -53,12 +53,12 @@ export class ResponseParser {
     this.#onPiece = (bytes, from, to) => this.#sink?.onBody(bytes, from, to);
   }
 
-  /** Whether no response is awaited: none was begun, or the last one is whole. */
+  /** Whether no response is awaited: none was begun, or the last one is complete. */
   get isDone(): boolean {
     return this.#sink === undefined;
   }
 
-  /** The head of the response that is read, or was read last; undefined before it is there. */
+  /** The head of the current or last response; undefined until it has arrived. */
   get head(): ResponseHead | undefined {
     return this.#head;
   }
@@ -68,7 +68,7 @@ export class ResponseParser {
     return this.#isInBody && this.#body === "close";
   }
 
-  /** Makes ready for a response. */
+  /** Prepares for a response. */
   begin(sink: ResponseSink, asked: RequestKind): void {
     this.#sink = sink;
     this.#asked = asked;
@@ -80,9 +80,9 @@ export class ResponseParser {
   }
 
   /**
-   * Takes bytes. Returns how many of them it took: fewer than there are if the response ended before.
+   * Reads bytes. Returns how many of them it consumed: fewer than there are if the response ended before.
    *
-   * @throws MalformedMessage if it can't be told what they mean.
+   * @throws MalformedMessage if they are not a valid response.
    */
   push(bytes: Buffer): number {
     if (this.#isInBody) return this.#pushBody(bytes, 0);
@@ -91,7 +91,7 @@ export class ResponseParser {
     return this.#pushHead(Buffer.concat([this.#begun, bytes])) - before;
   }
 
-  /** The connection was closed where {@link endsByClose} allows it: the response is whole. */
+  /** The connection was closed where {@link endsByClose} allows it: the response is complete. */
   finish(): void {
     this.#end(NOTHING, 0, 0);
   }
@@ -101,7 +101,7 @@ export class ResponseParser {
     while (!this.#isInBody) {
       const end = bytes.indexOf(HEAD_END, at);
       if ((end < 0 ? bytes.length : end) - at > HEAD_BYTES_MAX) {
-        throw new MalformedMessage(`a head of more than ${HEAD_BYTES_MAX} bytes`);
+        throw new MalformedMessage(`the head has more than ${HEAD_BYTES_MAX} bytes`);
       }
       if (end < 0) {
         mustHaveWholeLines(bytes, at);
@@ -123,9 +123,11 @@ export class ResponseParser {
 
   #skipInterim({ status }: ResponseHead): void {
     this.#interim++;
-    // Nobody asked to switch protocols, and after it this is HTTP no more.
+    // No switch of protocols was asked for, and what follows it is not HTTP.
     if (status === 101 || this.#interim > INTERIM_MAX) {
-      throw new MalformedMessage(`an interim response ${status} that nobody asked for`);
+      throw new MalformedMessage(
+        `there are too many interim responses, or one that was not asked for: ${status}`,
+      );
     }
   }
 
@@ -175,16 +177,16 @@ export class ResponseParser {
   }
 }
 
-/** @throws MalformedMessage if a line does not end as it has to: its head would be waited for in vain. */
+/** @throws MalformedMessage if a line ends with a bare LF: the end of the head would never come. */
 function mustHaveWholeLines(bytes: Buffer, from: number): void {
   let end = bytes.indexOf(LF, from);
   for (; end >= 0; end = bytes.indexOf(LF, end + 1)) {
-    if (bytes[end - 1] !== CR) throw new MalformedMessage("half of a line end in the head");
+    if (bytes[end - 1] !== CR) throw new MalformedMessage("a line of the head ends with a bare LF");
   }
 }
 
 function toBody({ status, length, isChunked }: ResponseHead, asked: RequestKind): Body {
-  // Another protocol, whatever the head says of a body.
+  // Another protocol, whatever the head says about a body.
   if (status === 101) return "close";
   if (asked === "head" || status === 204 || status === 304 || length === 0) return "none";
   if (isChunked) return "chunks";

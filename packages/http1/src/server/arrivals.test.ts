@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ARRIVAL_MS_MAX, Arrivals } from "./arrivals.js";
 
-/** The end of a turn of the event loop, behind whatever was put there before. */
-const exchange = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** The end of a turn of the event loop, after everything that was scheduled before. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function start() {
   const served: unknown[] = [];
@@ -11,16 +11,16 @@ function start() {
   return { served, add: (name: string) => arrivals.add(name as unknown as Socket) };
 }
 
-it("serves a connection that comes alone in the exchange after it", async () => {
+it("serves a connection that arrives alone in the turn after it", async () => {
   const { served, add } = start();
   add("a");
-  await exchange();
+  await turn();
   expect(served).toEqual([]);
-  await exchange();
+  await turn();
   expect(served).toEqual(["a"]);
   add("b");
-  await exchange();
-  await exchange();
+  await turn();
+  await turn();
   expect(served).toEqual(["a", "b"]);
 });
 
@@ -29,10 +29,10 @@ it("serves those that come turn after turn once no more come, in their order", a
   const names = Array.from({ length: 50 }, (_, i) => `${i}`);
   for (const name of names) {
     add(name);
-    await exchange();
+    await turn();
     expect(served).toEqual([]);
   }
-  await exchange();
+  await turn();
   expect(served).toEqual(names);
 });
 
@@ -42,7 +42,7 @@ it("lets none wait for longer than its bound, however many come", async () => {
   let longestMs = 0;
   for (let i = 0; performance.now() - startMs < 3 * ARRIVAL_MS_MAX; i++) {
     add(`${i}`);
-    await exchange();
+    await turn();
     if (served.length === 0) longestMs = performance.now() - startMs;
   }
   expect(served.length).toBeGreaterThan(0);

@@ -1,19 +1,19 @@
-// Connections that arrive together. The event loop accepts one connection in each of its exchanges, and in the same turn
-// serves every request that is there. If the first connections of a burst were served while others still queue in the
-// kernel, each of those would wait for one more request of every connection before it. So all are accepted first, and
-// read from only when an exchange brings no further one (bench service/ramp).
+// Connections that arrive together. The event loop accepts one connection in each turn, and in the same turn serves every
+// request that has arrived. If the first connections of a burst were served while others are still queued in the kernel,
+// each of those would wait for one more request of every connection before it. So all are accepted first, and read from
+// only when a turn brings no further one (bench service/ramp).
 
 import type { Socket } from "node:net";
 import { atEndOfTurn, readMs } from "../clock.js";
 
-/** How long a connection waits for others at most. */
+/** The longest time that a connection waits for others. */
 export const ARRIVAL_MS_MAX = 250;
 
-/** Gathers connections until no more come. */
+/** Collects connections until no more arrive. */
 export class Arrivals {
   readonly #serve: (socket: Socket) => void;
   #waiting: Socket[] = [];
-  /** When the first of them came. */
+  /** When the first of them arrived. */
   #sinceMs = 0;
   #hasNew = false;
   readonly #look = () => {
@@ -27,7 +27,7 @@ export class Arrivals {
     for (const socket of served) this.#serve(socket);
   };
 
-  /** @param serve - Takes connections, in the order in which they came; also those that have closed since. */
+  /** @param serve - Called with the connections in order of arrival, including those that have closed since. */
   constructor(serve: (socket: Socket) => void) {
     this.#serve = serve;
   }

@@ -1,5 +1,5 @@
-// One connection of a client: its bytes become requests, one exchange after the other, and what it may not do or
-// takes too long to do is answered and ends it. Times are counted in the ticks of its server.
+// One connection of a client: its bytes become requests, one exchange after the other. A request that is malformed or too
+// slow is answered and ends the connection. Times are counted in the ticks of its server.
 
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -18,28 +18,28 @@ export interface ConnectionServer {
   readonly isDraining: boolean;
   /** The tick at which it began to drain; Infinity if it does not. */
   readonly drainingSince: number;
-  /** Counts on by one every so often. */
+  /** Grows by one every 100 ms. */
   readonly tick: number;
   readonly timing: ClientTiming;
-  /** What a connection that stays open is told about that. */
+  /** The headers that tell the client that the connection stays open. */
   readonly keepAliveLines: string;
   dateLine(): string;
   /**
    * The whole response to a malformed request; its connection is closed.
    *
-   * @param target - The target in its first line; empty if that can't be read either.
+   * @param target - The request target; empty if it can't be read.
    */
   toRefusal(status: RefusalStatus, target: string): string;
   onExchange(exchange: Exchange): void;
   onClosed(connection: ClientConnection): void;
 }
 
-/** How many ticks may pass; Infinity is no bound. */
+/** How many ticks may pass; Infinity means no bound. */
 export interface ClientTiming {
   readonly headTicks: number;
   readonly requestTicks: number;
   readonly keepTicks: number;
-  /** How long a connection that is closed may still be read from, so that its answer is not lost. */
+  /** How long a connection that is being closed is still read from, so that its response is not lost. */
   readonly lingerTicks: number;
   /** How long an idle connection stays open while the server drains: a request may be on its way. */
   readonly graceTicks: number;
@@ -49,7 +49,7 @@ export interface ClientTiming {
 /** What a connection is waiting for. */
 type Phase = "idle" | "head" | "exchange" | "flush" | "linger";
 
-/** Bytes ahead of their turn at which a client is read no further. Below it is seen when a client leaves. */
+/** Bytes sent ahead beyond which reading pauses. Up to them it is noticed when a client leaves. */
 const AHEAD_BYTES = 4_096;
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -61,7 +61,7 @@ export class ClientConnection implements ExchangeConnection {
   readonly #socket: Socket;
   readonly #heads: RequestHeadReader;
   readonly #bodies = new BodyUnframer();
-  /** The bytes are overwritten afterwards: whatever is kept of them is a copy. */
+  /** The bytes are overwritten afterwards: what is kept of them must be copied. */
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
   readonly #onDrain = () => {
     if (this.#exchange === undefined) this.#goOn();
@@ -73,7 +73,7 @@ export class ClientConnection implements ExchangeConnection {
   #deadline: number;
   #since: number;
   #exchange: Exchange | undefined = undefined;
-  /** What was sent ahead of its turn. */
+  /** Bytes of the requests behind the current one. */
   #ahead: Buffer = NOTHING;
   #isTaking = false;
 
@@ -135,7 +135,7 @@ export class ClientConnection implements ExchangeConnection {
     this.#socket.resume();
   }
 
-  /** For exchanges: sends something; strings are bytes. */
+  /** For exchanges: writes bytes; each character of a string is a byte. */
   write(piece: string | Buffer): boolean {
     return this.#socket.write(piece, "latin1");
   }
@@ -148,7 +148,7 @@ export class ClientConnection implements ExchangeConnection {
     this.#socket.uncork();
   }
 
-  /** For exchanges: sends the last of a response. */
+  /** For exchanges: writes the last bytes of a response. */
   finish(exchange: Exchange, last: string | Buffer): void {
     const { watcher } = exchange;
     if (watcher === undefined) {
@@ -158,12 +158,12 @@ export class ClientConnection implements ExchangeConnection {
     }
     if (exchange !== this.#exchange) return;
     if (exchange.closes) this.#closeGently(exchange.flushMsMax);
-    // Its head said that the connection stays open, so that the rest is read, however much it is.
+    // The head of the response said that the connection stays open, so the rest of the body is read, however long it is.
     else if (exchange.body?.isComplete === false) exchange.body.drop();
     else this.#endExchange(exchange);
   }
 
-  /** Whether what arrives is still read. */
+  /** Whether bytes that arrive are still parsed. */
   get #isReading(): boolean {
     return this.#phase !== "linger";
   }
@@ -177,7 +177,7 @@ export class ClientConnection implements ExchangeConnection {
     let at = 0;
     try {
       while (at < bytes.length && this.#isReading) {
-        // Who does not read our answers gets no more of them.
+        // A client that does not read its responses gets no more of them.
         if (this.#exchange === undefined && this.#socket.writableNeedDrain) break;
         if (this.#exchange === undefined) at = this.#takeHead(bytes, at);
         else if (this.#exchange.body?.isComplete === false) at = this.#takeBody(bytes, at);
@@ -193,7 +193,7 @@ export class ClientConnection implements ExchangeConnection {
     if (at < bytes.length) this.#keep(Buffer.from(bytes.subarray(at)));
   }
 
-  /** Keeps what was sent ahead of its turn, and of much of it reads no further until that comes. */
+  /** Keeps bytes that were sent ahead, and pauses reading if there are many. */
   #keep(bytes: Buffer): void {
     if (!this.#isReading) return;
     this.#ahead = bytes;
@@ -216,7 +216,7 @@ export class ClientConnection implements ExchangeConnection {
     }
     this.#deadline = since + this.server.timing.requestTicks;
     this.#bodies.begin(fields);
-    // What is here already is there when the request is looked at.
+    // The handler sees the part of the body that has already arrived.
     const end = at < bytes.length ? this.#takeBody(bytes, at) : at;
     this.server.onExchange(exchange);
     return end;
@@ -235,7 +235,7 @@ export class ClientConnection implements ExchangeConnection {
     if (this.#exchange?.isEnded === true) this.#endExchange(this.#exchange);
   }
 
-  /** The response is written and the request read: the next one has its turn. */
+  /** The response is written and the request read: goes on with the next request. */
   #endExchange(exchange: Exchange): void {
     this.#exchange = undefined;
     const isFlushed = this.#socket.writableLength === 0;
@@ -244,7 +244,7 @@ export class ClientConnection implements ExchangeConnection {
     if (!this.#isTaking) this.#goOn();
   }
 
-  /** Looks at what was sent ahead, and reads on. */
+  /** Parses what was sent ahead, and goes on reading. */
   #goOn(): void {
     const ahead = this.#ahead;
     this.#ahead = NOTHING;
@@ -269,7 +269,7 @@ export class ClientConnection implements ExchangeConnection {
     else this.destroy();
   }
 
-  /** What was sent is no request. */
+  /** Answers a malformed or late request, and closes the connection. */
   #refuse(status: RefusalStatus): void {
     if (this.#exchange !== undefined) {
       this.#breakBody(status);
@@ -279,7 +279,7 @@ export class ClientConnection implements ExchangeConnection {
     this.#closeGently();
   }
 
-  /** The rest of the body does not come. */
+  /** The rest of the body will not arrive. */
   #breakBody(status: RefusalStatus): void {
     const exchange = this.#exchange as Exchange;
     this.#deadline = Number.POSITIVE_INFINITY;
@@ -295,8 +295,8 @@ export class ClientConnection implements ExchangeConnection {
   }
 
   /**
-   * Closes the connection. Closing while bytes arrive resets it, and takes the answer from a client that
-   * has not read it: so it is read from for a moment longer, once the answer is on its way.
+   * Closes the connection. Closing while bytes arrive would reset it, and a client that has not read its response would
+   * lose it. So the connection is read from for a moment longer, after the response was sent.
    */
   #closeGently(flushMs?: number): void {
     const socket = this.#socket;

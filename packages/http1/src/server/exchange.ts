@@ -1,5 +1,5 @@
-// One request and its response. A connection has one at a time: the next request on it is looked at when the
-// response before it is out, however many were sent ahead.
+// One request and its response. A connection has one at a time: the next request is read when the response before it is
+// sent, however many requests were sent ahead.
 
 import { type ChunkSink, LAST_CHUNK, writeChunk } from "../message/chunks.js";
 import type { RefusalStatus } from "../message/malformed-message.js";
@@ -8,13 +8,13 @@ import type { RequestFields } from "../request/request-fields.js";
 import type { RequestLine } from "../request/request-line.js";
 import { reasonPhraseOf } from "../response/reason-phrase.js";
 
-/** Who has to know how an exchange goes on. */
+/** What is notified about an exchange. */
 export interface ExchangeWatcher {
-  /** The response is out, or the client is gone. Told once. */
+  /** The response is sent, or the client is gone. Called once. */
   onExchangeOver(): void;
-  /** The client takes more of the response. */
+  /** The client accepts more of the response. */
   onClientReady(): void;
-  /** The rest of the body can't be understood (400, 431), or took too long (408); nothing was answered yet. */
+  /** The rest of the body is malformed (400, 431) or took too long (408), and there is no response yet. */
   onBodyBroken(status: RefusalStatus): void;
 }
 
@@ -37,16 +37,16 @@ export interface ExchangeConnection extends ChunkSink {
   destroy(): void;
 }
 
-/** Bytes of an unread body that are rather read to their end than paid for with a new connection. */
+/** Up to so many bytes, reading the rest of a body is cheaper than a new connection. */
 const UNREAD_BYTES_MAX = 65_536;
 
 /** One request and its response. */
 export class Exchange {
   readonly connection: ExchangeConnection;
   readonly method: string;
-  /** As it was sent, unless somebody has put it into one form. */
+  /** As it was sent, unless the handler has replaced it by its canonical form. */
   target: string;
-  /** Of HTTP/1. */
+  /** The minor version of HTTP/1. */
   readonly minor: 0 | 1;
   readonly fields: RequestFields;
   /** Undefined if there is none. */
@@ -54,9 +54,9 @@ export class Exchange {
   watcher: ExchangeWatcher | undefined = undefined;
   /** Whether the connection is closed after the response. */
   closes: boolean;
-  /** How long the client may take to read the last of it; default as long as a connection may be idle. */
+  /** How long the client may take to read the end of the response; default: as long as a connection may be idle. */
   flushMsMax: number | undefined = undefined;
-  /** Of the response, once its head is written. */
+  /** The status of the response, once its head is written. */
   status: number | undefined = undefined;
   /** Whether the client may wait for `100 Continue`: not in HTTP/1.0, and not once it was sent. */
   #mayExpect: boolean;
@@ -84,7 +84,7 @@ export class Exchange {
     return this.connection.peer;
   }
 
-  /** Whether nobody is there to take a response. */
+  /** Whether the client is gone. */
   get isGone(): boolean {
     return this.connection.isClosed;
   }
@@ -99,7 +99,7 @@ export class Exchange {
     return this.#isEnded;
   }
 
-  /** Whether it asks to switch to a WebSocket in a way that can be granted. */
+  /** Whether it is a valid request to switch to a WebSocket. */
   get asksForWebSocket(): boolean {
     const { upgrade, hasBody } = this.fields;
     return upgrade === "websocket" && this.method === "GET" && !hasBody;
@@ -110,16 +110,16 @@ export class Exchange {
     return this.#mayExpect && this.fields.expect !== "" && this.body?.isComplete === false;
   }
 
-  /** Whether more of the request is to come than is worth reading, or it can't be told how much. */
+  /** Whether more of the request is left than is worth reading, or its length is not known. */
   get hasMuchLeft(): boolean {
     const { body, fields } = this;
     if (body === undefined || body.isComplete) return false;
-    // Who waits for our leave will not send the body now, though it was announced.
+    // A client that waits for 100 Continue will not send its body now, though it was announced.
     const isOpen = fields.framing === "chunked" || this.#isExpecting;
     return isOpen || fields.length > UNREAD_BYTES_MAX;
   }
 
-  /** Sends `100 Continue` if the client waits for it. To be called before the body is waited for. */
+  /** Sends `100 Continue` if the client waits for it. Call it before waiting for the body. */
   sendContinue(): void {
     if (!this.#isExpecting) return;
     this.#mayExpect = false;
@@ -127,22 +127,22 @@ export class Exchange {
   }
 
   /**
-   * Answers with a text of our own.
+   * Sends a whole response.
    *
-   * @param lines - Fields, each with the end of its line; without Content-Length, Connection and Date.
+   * @param lines - Headers, each ending with CRLF; without Content-Length, Connection and Date.
    */
   reply(status: number, lines: string, body: string): void {
     const length = Buffer.byteLength(body);
     if (this.hasMuchLeft) this.closes = true;
     const head = this.#toHead(status, reasonPhraseOf(status), lines, length);
     const shown = this.#shown(status, body);
-    // Where characters are bytes there is nothing to encode, and one write does.
+    // If all characters are ASCII there is nothing to encode, and head and body are one string.
     if (length === body.length || shown === "") this.#finish(head + shown);
     else this.#finish(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(shown)]));
   }
 
   /**
-   * Answers with somebody else's text, which is not empty, and of which each character is a byte.
+   * Sends a whole response of another server. Its body must not be empty; each character is a byte.
    *
    * @param lines - As in {@link reply}; with `Date:` if `hasDate`.
    */
@@ -152,9 +152,9 @@ export class Exchange {
   }
 
   /**
-   * Begins an answer whose body follows piece by piece.
+   * Begins a response whose body follows piece by piece.
    *
-   * @param length - Of the body; undefined if it is not known.
+   * @param length - The length of the body; undefined if it is not known.
    */
   begin(
     status: number,
@@ -170,8 +170,8 @@ export class Exchange {
   }
 
   /**
-   * Answers that the connection is a WebSocket from now on. What the client sends is the body of the exchange, and
-   * {@link write} and {@link end} serve the other direction.
+   * Switches the connection to a WebSocket. What the client sends from now on is the body of the exchange; {@link write}
+   * and {@link end} send in the other direction.
    */
   switchToWebSocket(reason: string, lines: string): RequestBody {
     this.status = 101;
@@ -180,7 +180,7 @@ export class Exchange {
     return this.connection.switchProtocol(this);
   }
 
-  /** Sends a piece of the body, of which the bytes are kept. False: wait for `onClientReady`. */
+  /** Sends a piece of the body, which must not be changed afterwards. False: wait for `onClientReady`. */
   write(piece: Buffer): boolean {
     const { connection } = this;
     return this.#isChunked ? writeChunk(connection, piece) : connection.write(piece);
@@ -191,9 +191,9 @@ export class Exchange {
     this.#finish(this.#isChunked ? LAST_CHUNK : "");
   }
 
-  /** The rest of the response does not come: the connection ends, and not in a way that looks like its end. */
+  /** Ends the connection because the rest of the response is missing, so that the response does not look complete. */
   breakOff(): void {
-    // Where the end of the connection is the end of the body, it has to be another one.
+    // In HTTP/1.0 a normal end of the connection may be the end of the body, so it is reset.
     if (this.minor === 0) this.connection.cutOff();
     else this.connection.destroy();
   }
@@ -233,7 +233,7 @@ export class Exchange {
 
   #toConnection(status: number): string {
     if (this.closes) return "Connection: close\r\n";
-    // In HTTP/1.1 a connection stays open unless it says otherwise: a refusal need not say so each time.
+    // In HTTP/1.1 a connection stays open by default: a refusal need not say so.
     const isTold = status < 400 || this.minor === 0;
     return isTold ? this.connection.server.keepAliveLines : "";
   }

@@ -1,6 +1,6 @@
-// A server for HTTP/1.1 over plain sockets or TLS, for listeners whose requests take less time than node:http
-// takes to wrap them (benches service/decide, service/reject, service/gateway-node). It is as strict as Node's
-// parser and in places stricter; what comes of a request is its handler's matter.
+// A server for HTTP/1.1 over plain sockets or TLS, for requests that take less time to answer than node:http takes to wrap
+// them (benches service/decide, service/reject, service/gateway-node). It is as strict as Node's parser and in places
+// stricter. A handler answers the requests.
 
 import { createServer, type Server, type Socket } from "node:net";
 import { atEndOfTurn, type CancelTimer, every, wallMs } from "../clock.js";
@@ -9,22 +9,22 @@ import { Arrivals } from "./arrivals.js";
 import { ClientConnection, type ClientTiming, type ConnectionServer } from "./client-connection.js";
 import type { Exchange } from "./exchange.js";
 
-/** The bounds of a server; times in milliseconds. */
+/** The bounds of a server. Times are in milliseconds. */
 export interface Http1Bounds {
   readonly headBytesMax: number;
   readonly fieldsMax: number;
-  /** Until a head is there. */
+  /** How long a head may take to arrive. */
   readonly headMsMax: number;
-  /** Until all of a request is; 0 is no bound. */
+  /** How long a whole request may take to arrive; 0 means no bound. */
   readonly requestMsMax: number;
-  /** How long a connection without a request is kept; 0 is no bound. */
+  /** How long an idle connection is kept; 0 means no bound. */
   readonly keepAliveMs: number;
   readonly connectionsMax: number;
 }
 
-/** Who answers. */
+/** What answers requests. */
 export interface Http1Handler {
-  /** A request whose turn it is. What is thrown is nobody's: catch it. */
+  /** Called with each request. It must not throw. */
   onExchange(exchange: Exchange): void;
   /** As {@link ConnectionServer.toRefusal}. */
   toRefusal(status: RefusalStatus, target: string): string;
@@ -35,7 +35,7 @@ const LINGER_MS = 2_000;
 const DRAIN_GRACE_MS = 500;
 const SECOND_MS = 1_000;
 
-/** A server. */
+/** An HTTP/1.1 server. */
 export class Http1Server implements ConnectionServer {
   readonly headBytesMax: number;
   readonly fieldsMax: number;
@@ -48,13 +48,13 @@ export class Http1Server implements ConnectionServer {
   readonly #handler: Http1Handler;
   readonly #closed: Promise<void>;
   readonly #connections = new Set<ClientConnection>();
-  /** All that are open, also those that still shake hands. */
+  /** All open sockets, including those in a TLS handshake. */
   readonly #sockets = new Set<Socket>();
   #stopTicks: CancelTimer = () => {};
   #date = "";
   #dateUntilMs = 0;
 
-  /** @param server - Takes the connections over TLS; default: it is spoken without. */
+  /** @param server - A server of node:tls that accepts the connections; default: plain sockets. */
   constructor(bounds: Http1Bounds, handler: Http1Handler, server?: Server) {
     this.headBytesMax = bounds.headBytesMax;
     this.fieldsMax = bounds.fieldsMax;
@@ -86,19 +86,19 @@ export class Http1Server implements ConnectionServer {
     return this.tick >= this.drainingSince;
   }
 
-  /** Takes no further connections; those that are open go on as before. */
+  /** Accepts no further connections; open ones go on as before. */
   stopListening(): void {
     if (this.netServer.listening) this.netServer.close();
   }
 
-  /** Takes no further connections, and resolves when those that are open have ended with their requests. */
+  /** Accepts no further connections, and resolves when the open ones have ended with their requests. */
   drain(): Promise<void> {
     this.stopListening();
     this.drainingSince = Math.min(this.drainingSince, this.tick);
     return this.#closed;
   }
 
-  /** Closes everything at once. */
+  /** Closes everything immediately. */
   close(): Promise<void> {
     this.stopListening();
     for (const socket of this.#sockets) socket.destroy();
@@ -128,7 +128,7 @@ export class Http1Server implements ConnectionServer {
   }
 
   #serve(socket: Socket): void {
-    // The client has reset it: what it sent can still be read, but its address, by which rules count, is unknown.
+    // The client has reset the connection: what it sent can still be read, but its address is unknown.
     if (socket.remoteAddress === undefined) socket.destroy();
     if (socket.destroyed) return;
     this.#connections.add(new ClientConnection(socket, this));
@@ -146,7 +146,7 @@ export class Http1Server implements ConnectionServer {
   }
 }
 
-/** A bound that there is not is not told: with `timeout=0` clients would never use a connection again. */
+/** Without a bound there is no `timeout`: with `timeout=0` clients would never reuse a connection. */
 function toKeepAliveLines(keepAliveMs: number): string {
   const seconds = Math.floor(keepAliveMs / SECOND_MS);
   const bound = keepAliveMs === 0 ? "" : `Keep-Alive: timeout=${seconds}\r\n`;
@@ -165,8 +165,8 @@ function toTiming({ headMsMax, requestMsMax, keepAliveMs }: Http1Bounds): Client
   };
 }
 
-/** At least so long; 0 is no bound. */
+/** The ticks of at least so many milliseconds; 0 means no bound. */
 function toTicks(ms: number): number {
-  // One more: the tick that comes next may be due at once.
+  // One more, because the next tick may be due immediately.
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;
 }
