@@ -1,6 +1,6 @@
 /**
- * For whoever writes an adapter of its own: a request handler that decides requests of any server, and what goes in
- * and out of it. Frameworks have theirs already: `sluice/express` and the others.
+ * For adapters of your own: a request handler that decides requests of any server, and what goes in and out of it.
+ * Adapters of frameworks exist already: `sluice/express` and the others.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-// Options that hono-rate-limiter took over from express-rate-limit, said in ours: which responses count, in which
+// Options that hono-rate-limiter took over from express-rate-limit, translated into ours: which responses count, in which
 // form the RateLimit fields are, and what can't be given together.
 
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";

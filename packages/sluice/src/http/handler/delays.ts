@@ -1,4 +1,4 @@
-// Where delayed requests wait: by the clock's timer and nothing else, and only so many at once.
+// Where delayed requests wait, by the clock's timer alone, up to a maximum number of them.
 
 import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
 

@@ -42,8 +42,8 @@ export interface HttpOptions<Raw = unknown> {
    */
   legacyHeaders?: boolean | LegacyReset;
   /**
-   * Adds up to so many milliseconds, by chance, to the wait that a refusal tells, so that not all
-   * callers come back at once: 0 to 3,600,000; default 0.
+   * Adds up to so many milliseconds of random jitter to the wait that a refusal states, so that not all
+   * callers come back at the same time: 0 to 3,600,000; default 0.
    */
   retryAfterJitterMs?: number;
   /**
@@ -56,7 +56,7 @@ export interface HttpOptions<Raw = unknown> {
    * of the key under this secret of at least 16 characters. Default: fields don't say.
    */
   partitionKey?: { secret: string };
-  /** How many requests may wait at once where rules delay, 0 to 1,000,000; default 1,000. */
+  /** How many delayed requests may wait at the same time, 0 to 1,000,000; default 1,000. */
   delayedMax?: number;
   /**
    * An id that makes the same request, sent twice, count once. Never one that a client chose.
@@ -67,7 +67,7 @@ export interface HttpOptions<Raw = unknown> {
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
   /**
    * Told of errors that no request waits for: a callback that threw, and with `rateLimit({ limit })`
-   * settling that failed; of a policy its own `onEvent` tells that.
+   * settling that failed; a policy reports that to its own `onEvent`.
    */
   onError?: (error: unknown) => void;
 }
@@ -157,7 +157,7 @@ export function toNamedHandler<Raw>(
 }
 
 /**
- * A request handler over a policy, for an adapter of one's own.
+ * A request handler over a policy, for an adapter of your own.
  *
  * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
  */

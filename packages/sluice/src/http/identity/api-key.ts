@@ -14,8 +14,8 @@ export interface ApiKeyPlaces {
 
 /**
  * The hash of the request's API key. The same key gives the same hash wherever it stands. Undefined if
- * there is none, or if the request shows two different ones: nobody knows which of them the
- * application will take.
+ * there is none, or if the request shows two different ones: it is not known which of them
+ * the application will use.
  */
 export function readApiKey(
   places: ApiKeyPlaces | undefined,

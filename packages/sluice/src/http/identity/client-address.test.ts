@@ -195,7 +195,7 @@ describe("the client's address by other means", () => {
   ])("is refused if a function says %s", (_what, clientAddress) => {
     const identity = toIdentity({ clientAddress: clientAddress as never });
     expect(() => identity.read(requestOf({})).ip).toThrow(
-      "clientAddress must return a text or undefined, at once",
+      "clientAddress must return a string or undefined, not a promise",
     );
   });
 

@@ -1,7 +1,6 @@
-// The client's address behind proxies. Only what a trusted proxy wrote is believed: the peer is one or
-// its fields are not read at all, and the list of addresses is walked from the right, from the proxy
-// that is nearest, for as long as the addresses are trusted ones themselves. What stands further left
-// was written by somebody else, and anybody can write it.
+// The client's address behind proxies. Only what a trusted proxy wrote counts: forwarding headers of other peers are
+// not read at all, and the list of addresses is walked from the right, from the nearest proxy, as long as the
+// addresses are trusted ones themselves. Anything further left may have been written by a client.
 
 import { SluiceError, warn } from "../../base/errors.js";
 import { drop } from "../../base/maybe-promise.js";
@@ -10,7 +9,7 @@ import { type CidrList, toCidrList } from "../../rules/identity-keys/cidr.js";
 import { readForwardedFor } from "./forwarded.js";
 import type { HttpRequest } from "./http-request.js";
 
-/** Where proxies write the address of who asked them. */
+/** Where proxies write the address of their client. */
 export type ClientAddressSource<Raw = unknown> =
   | "x-forwarded-for"
   | "forwarded"
@@ -19,19 +18,19 @@ export type ClientAddressSource<Raw = unknown> =
   /** A function in code, of the framework's own request. What it throws fails the request. */
   | ((raw: Raw) => string | undefined);
 
-/** Which peers are trusted to say for whom they ask. */
+/** Which proxies are trusted. */
 export interface ProxyTrust {
   /** Undefined: none. */
   readonly proxies: CidrList | undefined;
-  /** Whether anything was said of proxies at all. */
+  /** Whether `trustedProxies` was given at all. */
   readonly isSaid: boolean;
   /** Whether a peer that has no address is one: a Unix socket, or a platform that hides it. */
   readonly isUnaddressedTrusted: boolean;
 }
 
 /**
- * So many requests are looked at for a proxy that nobody named: Node makes the headers of a request when
- * somebody asks for them, which not every handler does.
+ * How many requests are checked for a proxy that is not configured. Not more, because Node parses the headers
+ * of a request on demand, and not every handler reads them.
  */
 const LOOKS_MAX = 1_000;
 
@@ -45,7 +44,7 @@ export class ClientAddresses {
   // Most requests come from the peer of the one before them.
   #latestPeer = "";
   #isLatestTrusted = false;
-  /** In how many requests more a proxy that nobody named would be news. */
+  /** How many more requests are checked for a proxy that is not configured. */
   #looksLeft: number;
 
   constructor(peers: ProxyTrust, source: ClientAddressSource) {
@@ -54,7 +53,7 @@ export class ClientAddresses {
     this.#looksLeft = peers.isSaid ? 0 : LOOKS_MAX;
   }
 
-  /** Whether fields that name a client, a user or a host are believed from this peer. */
+  /** Whether headers that name a client, a user or a host are trusted from this peer. */
   isTrusted(peer: string | undefined): boolean {
     const { proxies, isUnaddressedTrusted } = this.#peers;
     if (peer === undefined) return isUnaddressedTrusted;
@@ -88,7 +87,7 @@ export class ClientAddresses {
     return toBareAddress(joined(headers[source.header])) ?? peer;
   }
 
-  /** A neighbour that asks for others is a proxy; without a word of it all its clients are one. */
+  /** Warns of a proxy that is not trusted: all of its clients would be counted as one. */
   #look(peer: string | undefined, request: HttpRequest): void {
     this.#looksLeft--;
     if (peer === undefined || receivedBy(request)["x-forwarded-for"] === undefined) return;
@@ -120,7 +119,7 @@ export type ReadLast = (text: string, end: number) => LastEntry;
 /** An entry of a list, and where it starts: the comma that ends the one before it comes right there. */
 export interface LastEntry {
   readonly start: number;
-  /** Undefined if it names nobody. */
+  /** Undefined if it names no client. */
   readonly text: string | undefined;
 }
 
@@ -129,12 +128,12 @@ function readListed(text: string, end: number): LastEntry {
   return { start, text: text.slice(start, end) };
 }
 
-/** What a function in code answered, which can't be waited for. */
+/** What a function in code returned, which must not be a promise. */
 function toAnswered(answer: unknown): string | undefined {
   if (answer === undefined || typeof answer === "string") return answer;
   drop(answer);
-  // Its type only: what it is may be nobody's business.
-  const seen = `identity.clientAddress must return a text or undefined, at once, got ${typeof answer}`;
+  // Its type only: the value may be private.
+  const seen = `identity.clientAddress must return a string or undefined, not a promise; got ${typeof answer}`;
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 

@@ -1,4 +1,4 @@
-// The facts of one HTTP request. Each is read off the request when somebody asks for it, and once: most
+// The facts of one HTTP request. Each is read from the request on demand, and only once: most
 // requests are decided by their address alone. Never spread these: the fields are getters.
 
 import type { Facts } from "../../rules/facts.js";
@@ -57,7 +57,7 @@ export class RequestFacts implements Facts {
 
   get host(): string | undefined {
     if (this.#host === undefined)
-      this.#host = readHost(this.#request, this.#believesHost()) ?? null;
+      this.#host = readHost(this.#request, this.#trustsForwardedHost()) ?? null;
     return this.#host ?? undefined;
   }
 
@@ -106,7 +106,7 @@ export class RequestFacts implements Facts {
     this.#body = body;
   }
 
-  #believesHost(): boolean {
+  #trustsForwardedHost(): boolean {
     return this.#setup.isHostForwarded && this.#setup.clients.isTrusted(this.#request.peer);
   }
 

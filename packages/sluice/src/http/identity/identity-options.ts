@@ -1,4 +1,4 @@
-// What identity can be told: whom to believe, and where a caller's facts come from.
+// The options of identity: which proxies are trusted, and where the facts about a caller come from.
 
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import type { ApiKeyPlaces } from "./api-key.js";
@@ -7,10 +7,10 @@ import type { ClientAddresses, ClientAddressSource } from "./client-address.js";
 import type { HttpRequest } from "./http-request.js";
 import type { Claims, FactFunction, FactSource } from "./sources.js";
 
-/** How callers are told apart. `Raw` is the request of the framework. */
+/** How callers are identified. `Raw` is the request of the framework. */
 export interface IdentityOptions<Raw = unknown> {
   /**
-   * Peers that are believed when they say for whom they ask: ranges such as `10.0.0.0/8`, single
+   * Proxies whose forwarding headers are trusted: ranges such as `10.0.0.0/8`, single
    * addresses, `loopback`, `private`, and `unaddressed` for peers without an address (a Unix
    * socket). Default none: the peer is the client, and no field is read.
    */
@@ -61,7 +61,7 @@ export interface ApiKeyOptions {
 export interface TokenVerifier {
   /** The name of the field that it reads, in lower case. */
   readonly header: string | undefined;
-  /** The claims of the request's token; undefined if it has none that can be believed. */
+  /** The claims of the request's token; undefined if it has no valid token. */
   claimsOf(request: HttpRequest): MaybePromise<Claims | undefined>;
 }
 

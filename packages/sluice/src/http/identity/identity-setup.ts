@@ -212,7 +212,7 @@ function toBoolean(field: string, value: unknown): boolean {
 
 function toText(field: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
-  refuse(SITE, `${field} must be a text, got ${show(value)}`);
+  refuse(SITE, `${field} must be a non-empty string, got ${show(value)}`);
 }
 
 /** A token of HTTP, in lower case: the name of a field, a scheme or a method. */

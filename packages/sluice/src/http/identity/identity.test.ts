@@ -162,7 +162,7 @@ describe("functions in code", () => {
       identity.identify(request, identity.read(request), ALL),
     ).catch(String);
     expect(failure).toContain(
-      "identity.user: the function must return text or nothing, got object",
+      "identity.user: the function must return a string, a number or undefined, got object",
     );
     expect(failure).not.toContain("hunter2");
   });
@@ -391,7 +391,7 @@ describe("options of identity", () => {
     [{ attributes: [] }, "identity: attributes"],
     [{ attributes: { a: 1 } }, "identity: attributes.a"],
     [{ apiKey: true }, "identity: apiKey"],
-    [{ apiKey: { query: "" } }, "apiKey.query must be a text"],
+    [{ apiKey: { query: "" } }, "apiKey.query must be a non-empty string"],
     [
       { keySecret: "short" },
       "keySecret must be a string of at least 16 characters, got 5 characters",

@@ -1,6 +1,6 @@
-// Identity: the facts of a request, as far as they can be believed. What a request shows is read when a
-// rule asks for it; what costs more, a token, a function or the body, only once the rules that need
-// none of it have let the request pass.
+// Identity: the facts of a request, as far as they can be trusted. What a request shows is read when a rule
+// asks for it. What costs more (a token, a function, the body) is read only after the rules that don't need it
+// have allowed the request.
 
 import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
@@ -60,8 +60,8 @@ export class Identity {
 
   /**
    * Finds out the rest about a request: claims of its token, what functions say, fields of its body.
-   * Facts that `read` gave are added to; of others only the request counts. At once if nothing has to
-   * be waited for. Rejects with what a function in code threw.
+   * Facts that `read` gave are added to; of others only the request counts. Immediately if nothing has to
+   * be awaited. Rejects with what a function in code threw.
    */
   identify(request: HttpRequest, known: Facts, needs: RequestNeeds): MaybePromise<Facts> {
     const facts = known instanceof RequestFacts ? known : this.read(request);
@@ -85,7 +85,7 @@ export class Identity {
   }
 }
 
-/** What is thrown becomes a rejection, so that nobody forgets the tasks that were started before it. */
+/** Turns a throw into a rejection, so that tasks that were started before it are still awaited. */
 function learnFrom<T>(find: () => MaybePromise<T>, learn: (found: T) => void): MaybePromise<void> {
   try {
     return andThen(find(), learn);

@@ -1,14 +1,14 @@
-// Hashes of secrets: API keys and tokens are told apart by them, so that no secret stays in memory, in a
+// Hashes of secrets. API keys and tokens are identified by their hash, so that no secret stays in memory, in a
 // store or in a log.
 
 import { createHash, createHmac } from "node:crypto";
 
-/** 128 bits: nobody finds two secrets with one hash, and a key stays short. */
+/** 128 bits: two secrets never share a hash in practice, and a key stays short. */
 const HASH_BYTES = 16;
 
 /**
- * A hash of 22 characters. With `keySecret` it is an HMAC: who reads the store can then not try out
- * whether a secret that he guesses is known.
+ * A hash of 22 characters. With `keySecret` it is an HMAC, so that a reader of the store can't check guesses of
+ * a secret.
  */
 export function hashSecret(secret: string, keySecret: string | undefined): string {
   const hash = keySecret === undefined ? createHash("sha256") : createHmac("sha256", keySecret);

@@ -5,11 +5,11 @@ import { SluiceError } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import type { HttpRequest } from "./http-request.js";
 
-/** A field of the request, believed from trusted peers only: any client can send any field. */
+/** A header of the request, trusted from trusted proxies only: any client can send any header. */
 export interface HeaderSource {
   /** The name of the field, in any case. A field with several values counts as missing. */
   readonly header: string;
-  /** `"anyone"` believes it from every peer; default `"proxies"`: from `trustedProxies` only. */
+  /** `"anyone"` trusts it from every peer; default `"proxies"`: from `trustedProxies` only. */
   readonly trust?: "proxies" | "anyone";
 }
 
@@ -38,7 +38,7 @@ export function readSingle(request: HttpRequest, header: string): string | undef
   return value === "" ? undefined : value;
 }
 
-/** A claim that is text or a number, as text; undefined if there is no such claim. */
+/** A claim that is a string or a number, as a string; undefined if there is no such claim. */
 export function readClaim(claims: Claims | undefined, path: readonly string[]): string | undefined {
   let value: unknown = claims;
   for (const name of path) {
@@ -50,7 +50,7 @@ export function readClaim(claims: Claims | undefined, path: readonly string[]): 
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** What a function says, as text. "" counts as missing. */
+/** What a function returns, as a string. "" counts as missing. */
 export function askFunction(
   name: string,
   ask: FactFunction,
@@ -60,8 +60,8 @@ export function askFunction(
     if (answer === undefined || answer === null || answer === "") return undefined;
     if (typeof answer === "string") return answer;
     if (typeof answer === "number" && Number.isFinite(answer)) return String(answer);
-    // Its type only: what it is may be nobody's business.
-    const seen = `identity.${name}: the function must return text or nothing, got ${typeof answer}`;
+    // Its type only: the value may be private.
+    const seen = `identity.${name}: the function must return a string, a number or undefined, got ${typeof answer}`;
     throw new SluiceError("SLUICE_OPTION_INVALID", seen);
   });
 }

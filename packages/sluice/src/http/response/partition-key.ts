@@ -1,5 +1,5 @@
-// The partition key: which of a rule's counters a field is about, told so that a client can see whether
-// two responses speak of the same one and can learn nothing else.
+// The partition key says which of a rule's counters a header is about: a client can see whether two responses are
+// about the same counter, and learns nothing else.
 
 import { createHmac } from "node:crypto";
 import type { RuleCharge } from "../../rules/policy/request-charges.js";

@@ -1,5 +1,5 @@
 // The rate limit fields of a response. The forms of draft-8 and later list every limit by name; older
-// ones, and X-RateLimit-*, tell the numbers of the limit that binds. Rules that are shadows or hide
+// ones, and X-RateLimit-*, have the numbers of the limit that binds. Rules that are shadows or hide
 // themselves are in none, and of a limit whose state is not known only what it promises is told.
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
@@ -31,7 +31,7 @@ interface FieldOptions {
 /** The wall clock and the clock of the limits count as the same if they differ by no more than this. */
 const SAME_TIME_MS_MAX = 50;
 
-/** The limit whose numbers are told. */
+/** The limit whose numbers are shown. */
 type Bound = Pick<DecidedRuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
 /** One that a request passed. */
 type Answered = Bound & Pick<DecidedRuleCharge, "rule" | "key">;
@@ -98,7 +98,7 @@ export class FieldWriter {
     return lines + this.#toNumbers(texts, answer, undefined);
   }
 
-  /** The forms that tell one limit's numbers. */
+  /** The forms that show one limit's numbers. */
   #toNumbers(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
     const { verdict } = bound;
     const { limit } = texts;

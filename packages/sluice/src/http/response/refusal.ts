@@ -1,5 +1,5 @@
 // The response to a request that is refused: status, fields and body. It must never be stored by a
-// cache, and never tells a value that the request was counted by.
+// cache, and never shows a value that the request was counted by.
 
 import { drop } from "../../base/maybe-promise.js";
 import type { PolicyDecision, RefusalReason } from "../../rules/policy/policy-decision.js";
@@ -23,7 +23,7 @@ export interface Refusal extends Reply {
   readonly retryAfterMs: number;
 }
 
-/** What a function that writes bodies is told. */
+/** What a function that writes bodies gets. */
 export interface RefusalContext<Raw = unknown> {
   readonly status: number;
   readonly reason: RefusalReason;
@@ -161,7 +161,7 @@ function toWritten(written: WrittenBody): WrittenBody {
   const { type, text } = written;
   if (typeof type === "string" && typeof text === "string") return { type, text };
   drop(written);
-  throw new TypeError("body must return { type, text }, both text, at once");
+  throw new TypeError("body must return { type, text }, both strings, not a promise");
 }
 
 /** The limits that refused, of rules that may be named. */
@@ -177,7 +177,7 @@ function namesOf(decision: PolicyDecision): string[] {
 const ASCII = /^[\0-\x7f]*$/;
 const encoder = new TextEncoder();
 
-/** The length of a text as it is sent. */
+/** The length of a string in bytes, as it is sent. */
 export function bytesOf(text: string): number {
   return ASCII.test(text) ? text.length : encoder.encode(text).length;
 }

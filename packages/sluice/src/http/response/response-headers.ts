@@ -3,7 +3,7 @@
 /** Names and values in turn. */
 export type Fields = readonly string[];
 
-/** Those that are about the body, in lower case: whoever sends another one writes others. */
+/** Headers about the body, in lower case: another body needs others. */
 export const BODY_FIELDS: ReadonlySet<string> = new Set(["content-type", "content-length"]);
 
 /** Calls `set` with each field. */
@@ -11,7 +11,7 @@ export function eachField(fields: Fields, set: (name: string, value: string) => 
   for (let i = 0; i < fields.length; i += 2) set(fields[i], fields[i + 1]);
 }
 
-/** The fields of a text in which each has a line that ends as HTTP ends lines. */
+/** The headers of a string with one line for each, ending in CRLF. */
 export function toFields(lines: string): Fields {
   const fields: string[] = [];
   for (const line of lines.split("\r\n")) {

@@ -1,5 +1,5 @@
-// When a refused caller may come back, told once for the whole response: Retry-After, the RateLimit
-// fields and the body agree. Chance only adds to it, so that whoever waits is never too early.
+// When a refused caller may retry, computed once for the whole response, so that Retry-After, the RateLimit
+// headers and the body agree. Jitter only adds to it, so that a caller that waits is never too early.
 
 import { INTEGER_MAX } from "./limit-description.js";
 
@@ -22,7 +22,7 @@ export interface Jitter {
 /** A whole number from 0 to `max`, both included. */
 export type Random = (max: number) => number;
 
-/** The wait that a refusal tells, with up to `jitterMsMax` added by chance. */
+/** The wait that a refusal states, with up to `jitterMsMax` of jitter. */
 export function toRetry(waitMs: number | undefined, { jitterMsMax, random }: Jitter): Retry {
   if (waitMs === undefined) return UNKNOWN;
   if (waitMs === Number.POSITIVE_INFINITY) return NEVER;

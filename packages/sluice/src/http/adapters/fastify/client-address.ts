@@ -1,14 +1,14 @@
 // The client's address as Fastify's own `trustProxy` finds it. With `trustProxy: true` any client may
-// write its own, and Fastify does not tell its setting, so it is found out by asking for the address of
-// a request that nobody sent.
+// write its own, and Fastify does not expose the setting, so it is found out by asking for the address of a
+// request that was made up.
 
 import type { FastifyRequest } from "fastify";
 import { SluiceError } from "../../../base/errors.js";
 import { toBareAddress, toClientAddress } from "../../../rules/identity-keys/address.js";
 
-/** Nobody stands behind so many proxies. All are addresses for documentation. */
+/** More proxies than any client is behind. All are addresses for documentation. */
 const CLAIMED = Array.from({ length: 64 }, (_, i) => `192.0.2.${i + 1}`);
-const NOBODYS = {
+const MADE_UP = {
   headers: { "x-forwarded-for": CLAIMED.join(", ") },
   socket: { remoteAddress: "198.51.100.1" },
 };
@@ -37,7 +37,7 @@ export function addressOf(request: FastifyRequest): string | undefined {
 function isBehind(kind: object): boolean {
   const known = looksBehind.get(kind);
   if (known !== undefined) return known;
-  const { ip, ips } = Object.create(kind, { raw: { value: NOBODYS } }) as FastifyRequest;
+  const { ip, ips } = Object.create(kind, { raw: { value: MADE_UP } }) as FastifyRequest;
   if (ip === CLAIMED[0]) {
     throw new SluiceError(
       "SLUICE_OPTION_INVALID",
@@ -45,7 +45,7 @@ function isBehind(kind: object): boolean {
         "addresses or the number of your proxies",
     );
   }
-  const found = ips !== undefined || ip !== NOBODYS.socket.remoteAddress;
+  const found = ips !== undefined || ip !== MADE_UP.socket.remoteAddress;
   looksBehind.set(kind, found);
   return found;
 }

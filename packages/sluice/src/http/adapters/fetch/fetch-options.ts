@@ -1,4 +1,4 @@
-// The one option that fetch handlers have besides those of every framework, told apart from them.
+// The one option that fetch handlers have besides those of every framework, split from them.
 
 import { show } from "../../../base/errors.js";
 import { type OptionSite, refuse } from "../../../base/option-checks.js";

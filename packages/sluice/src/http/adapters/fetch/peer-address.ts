@@ -10,7 +10,7 @@ export type PeerOf<Rest extends readonly unknown[] = readonly unknown[]> = (
   ...rest: Rest
 ) => string | undefined;
 
-/** What runtimes pass to a handler beside the request, as far as it tells of the connection. */
+/** What runtimes pass to a handler beside the request, as far as it describes the connection. */
 interface RuntimeInfo {
   /** Bun: its server. */
   readonly requestIP?: unknown;

@@ -1,10 +1,10 @@
-// How a response ends that is a `Response`: nobody tells its maker, so its body is passed on through a
-// stream that knows when the last byte was taken, or that nobody will take it any more.
+// The end of a `Response`. Its maker is not notified of it, so the body is passed on through a stream that knows
+// when the last byte was taken, or that the reader has given up.
 
 /**
- * A response like this one that tells once of its end, with the bytes of the body that were taken: its
+ * A response like this one that reports its end once, with the bytes of the body that were taken: its
  * body is out, was given up by its reader, failed, or the client is gone. A body that is not there, or
- * is not sent as the request was a HEAD or somebody else reads it, has its end at once.
+ * is not sent as the request was a HEAD or it is being read elsewhere, ends immediately.
  */
 export function whenSent(
   request: Request,

@@ -156,7 +156,7 @@ class HonoHttpRequest extends FetchHttpRequest {
     super(c.req.raw, c, peers, [c.env]);
   }
 
-  /** A body that somebody has read already is one that Hono remembers. */
+  /** Hono remembers a body that was read before. */
   override readBody(bounds: BodyBounds): MaybePromise<BodyFields | undefined> {
     if (!this.request.bodyUsed) return super.readBody(bounds);
     const { req } = this.raw as Context;

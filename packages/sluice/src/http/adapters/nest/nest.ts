@@ -89,7 +89,7 @@ export class RateLimitModule implements OnModuleDestroy {
     return toModule({ provide: ARGUMENTS, useFactory, inject }, statusPath, imports);
   }
 
-  /** Lets go of policies that were made for this application. */
+  /** Closes the policies that were made for this application. */
   async onModuleDestroy(): Promise<void> {
     await this.#limits.close();
   }

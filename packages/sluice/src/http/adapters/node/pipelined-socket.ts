@@ -1,6 +1,6 @@
 // Connections of responses that wait behind others. A pipelined response gets its socket only when its
 // turn comes; if the connection is gone by then it never closes, nor finishes, though its handler has
-// answered. So it is the connection that tells.
+// answered. So the connection is watched.
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -16,7 +16,7 @@ function queuedSocketOf(response: ServerResponse): Socket | undefined {
   return response.socket === null ? response.req?.socket : undefined;
 }
 
-/** Whether nobody is there to take the response. */
+/** Whether the client of the response is gone. */
 export function isGone(response: ServerResponse): boolean {
   if (response.closed || response.destroyed) return true;
   return queuedSocketOf(response)?.destroyed === true;

@@ -1,5 +1,5 @@
 // The head of a `node:http` response, as it is about to be written. Our fields join it only then: a
-// handler's own fields of these names give way, whoever wraps `writeHead` meets nothing of ours, and a
+// handler's own fields of these names give way, middleware that wraps `writeHead` sees nothing of ours, and a
 // response is spared five calls of setHeader, which would cost more than everything else that a memory
 // rule does (bench http/node).
 

@@ -7,10 +7,10 @@ import type { LimitOrRate } from "../../../limits/rate.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";
 import type { HeaderForm } from "../../response/rate-limit-headers.js";
 
-/** A value that depends on the request, at once or later. */
+/** A value that depends on the request, or a promise of it. */
 export type ValueOf<T> = (request: Request, response: Response) => MaybePromise<T>;
 
-/** Answers a refused request in place of the usual response. The fields are already set. */
+/** Answers a refused request in place of the usual response. The headers are already set. */
 export type RefusalHandler = (
   request: Request,
   response: Response,
@@ -48,8 +48,8 @@ export interface ExpressOptions
   /** `true` is `"draft-6"`, `false` is `headers: "none"`. Default: as `headers` says. */
   standardHeaders?: boolean | "draft-6" | "draft-7" | "draft-8";
   /**
-   * The Retry-After of refusals in whole seconds from 1, in place of the true one, which is told if a
-   * function answers anything else.
+   * The Retry-After of refusals in whole seconds from 1, in place of the true one, which is sent if a function
+   * returns anything else.
    */
   retryAfter?: number | ValueOf<number>;
   /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */

@@ -21,7 +21,7 @@ export type Answer = (
 const STATUS_DEFAULT = 429;
 const STATUS = { min: 400, max: 599 };
 const RETRY_AFTER_SECONDS = { min: 1, max: 2 ** 31 };
-/** What `handler` is told if there is no `message`. */
+/** What `handler` gets if there is no `message`. */
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 
 /** Sends the response to a refused request. */
@@ -41,8 +41,8 @@ export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | un
   return (handled, request, response, next) => {
     const refusal = handled.refusal as Refusal;
     const answer = (seconds: number | undefined): MaybePromise<unknown> => {
-      const told = isRetryAfter(seconds) ? seconds : undefined;
-      const fields = withoutFields(toFields(refusal, told, send !== undefined), hidden);
+      const known = isRetryAfter(seconds) ? seconds : undefined;
+      const fields = withoutFields(toFields(refusal, known, send !== undefined), hidden);
       if (send === undefined) {
         return sendNodeReply(response, {
           status: statusCode ?? refusal.status,

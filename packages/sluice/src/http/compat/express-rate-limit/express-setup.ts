@@ -1,5 +1,5 @@
-// Options of express-rate-limit said in ours wherever that is possible, so that one way leads from a
-// request to its answer. What is left over is how a refusal is answered, and what functions decide.
+// Options of express-rate-limit, translated into ours wherever possible, so that one path leads from a request to
+// its answer. The rest is handled here: how a refusal is answered, and what functions decide.
 
 import type { Request, Response } from "express";
 import { show } from "../../../base/errors.js";
@@ -41,7 +41,7 @@ import type { ExpressOptions, ValueOf } from "./express-options.js";
 import { type Answer, toAnswer } from "./express-refusal.js";
 import { type SettleByResponse, toSettleByResponse } from "./settle-by-response.js";
 
-/** Options, validated and said in ours. */
+/** Options, validated and translated into ours. */
 export interface ExpressSetup extends HandlerChoice<Request> {
   /** Answers refused requests; undefined: as the request handler says. */
   readonly answer: Answer | undefined;
@@ -99,7 +99,7 @@ const INFO_NAME = "rateLimit";
 const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
 const BOOLEANS = ["skipFailedRequests", "skipSuccessfulRequests", "passOnStoreError"] as const;
 
-/** Validates options and says them in ours. */
+/** Validates options and translates them into ours. */
 export function toExpressSetup(
   site: OptionSite,
   options: ExpressOptions,

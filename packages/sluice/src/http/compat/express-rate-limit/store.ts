@@ -30,15 +30,15 @@ export interface ExpressRateLimitStoreOptions {
 
 const SITE = { name: "expressRateLimitStore", code: "SLUICE_OPTION_INVALID" } as const;
 
-/** Hits are counted whatever the limit is; where that is a function, so many are told apart. */
+/** Hits are counted whatever the limit is; if that is a function, up to this many. */
 const HITS_MAX = 2 ** 24;
 
 /**
  * A store for one `rateLimit()` of express-rate-limit. Hits are counted in fixed windows of its
  * `windowMs`, each of which starts with the first hit of its key. A store
  * behind a network that fails, or takes longer than a second, rejects: `passOnStoreError` then says what
- * happens. There is no `resetAll`: nobody lists the counters in Redis, and those in memory are gone with
- * the process.
+ * happens. There is no `resetAll`: the counters in Redis are not listed anywhere, and those in memory
+ * end with the process.
  */
 export function expressRateLimitStore(
   options: ExpressRateLimitStoreOptions = {},
@@ -73,7 +73,7 @@ export class ExpressRateLimitStore implements HitStore {
     this.#counter ??= Object.freeze({ scope: this.prefix, part: 0, limit: window });
   }
 
-  /** Counts one hit, also one beyond the limit, and tells how many there are in this window. */
+  /** Counts one hit, also one beyond the limit, and returns how many there are in this window. */
   increment(key: string): MaybePromise<ClientRateLimitInfo> {
     return andThen(this.#store.debit([this.#toCharge(key, 1)]), (standings) =>
       this.#toInfo(standings[0]),
@@ -97,7 +97,7 @@ export class ExpressRateLimitStore implements HitStore {
     return this.#store.reset([this.#toCharge(key, 1)]);
   }
 
-  /** Lets go of the counters, unless they are in a store that was passed in. */
+  /** Closes the store, unless it was passed in. */
   shutdown(): MaybePromise<void> {
     return this.localKeys ? this.#store.close() : undefined;
   }

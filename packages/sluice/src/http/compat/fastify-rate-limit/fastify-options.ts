@@ -15,9 +15,9 @@ export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHan
 /** A value that depends on the request and the key under which it is counted. */
 export type ValueByKey<T> = (request: FastifyRequest, key: string) => MaybePromise<T>;
 
-/** What `errorResponseBuilder` is told. */
+/** What `errorResponseBuilder` gets. */
 export interface ErrorResponseContext {
-  /** 429, or 403 for who is banned. */
+  /** 429, or 403 for a banned caller. */
   readonly statusCode: number;
   readonly ban: boolean;
   /** How long to wait, as "1 minute". */
@@ -37,7 +37,7 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   timeWindow?: number | string | ValueByKey<number>;
   /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>;
-  /** Who is not counted: keys as `keyGenerator` answers them, addresses without it; or a function. */
+  /** Keys that are not counted, as `keyGenerator` returns them, or addresses without it; or a function. */
   allowList?: readonly (string | number)[] | ValueByKey<boolean>;
   /** After so many refusals in a window the answer is 403; default: never. */
   ban?: number;
@@ -54,11 +54,11 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
     request: FastifyRequest,
     context: ErrorResponseContext,
   ) => MaybePromise<object>;
-  /** Told of each request that passes. What it and the next two throw goes to `onError`. */
+  /** Called for each request that passes. What it and the next two throw goes to `onError`. */
   onExceeding?: (request: FastifyRequest, key: string) => unknown;
-  /** Told of each request that is refused. */
+  /** Called for each request that is refused. */
   onExceeded?: (request: FastifyRequest, key: string) => unknown;
-  /** Told of each refusal of who is banned. */
+  /** Called for each refusal of a banned caller. */
   onBanReach?: (request: FastifyRequest, key: string) => unknown;
   /** `true` is `onStoreFailure: "open"`, `false` is `"throw"`. Default: `"local"`. */
   skipOnError?: boolean;

@@ -1,6 +1,6 @@
-// One limit of a Fastify application, for all routes or for one: options of @fastify/rate-limit said in
-// ours wherever that is possible. What is left over is whom to leave out and which numbers a function
-// chooses, both by the key, and how a refusal is answered.
+// One limit of a Fastify application, for all routes or for one: options of @fastify/rate-limit,
+// translated into ours wherever possible. The rest is handled here: which keys are not counted, which numbers a
+// function chooses for a key, and how a refusal is answered.
 
 import type { FastifyRequest } from "fastify";
 import { show } from "../../../base/errors.js";
@@ -39,7 +39,7 @@ import { toTimeWindow, toWindowMs } from "./time-window.js";
 /** A limit, ready for requests. */
 export interface FastifyLimit {
   readonly hook: FastifyHook;
-  /** Where a request enters; undefined if it is not to be counted. */
+  /** The request handler of a request; undefined if it is not counted. */
   readonly handlerOf: (request: FastifyRequest) => MaybePromise<RequestHandler | undefined>;
   /** Undefined if functions choose among several. */
   readonly policy: Policy | undefined;

@@ -1,4 +1,4 @@
-// Options of hono-rate-limiter said in ours wherever that is possible. What is left over is how a refusal is
+// Options of hono-rate-limiter, translated into ours wherever possible. The rest is handled here: how a refusal is
 // answered, and what functions decide.
 
 import type { Context, Next } from "hono";
@@ -23,7 +23,7 @@ import {
 import { type HandlerChoice, toHandlerChoice, toKey } from "../handler-choice.js";
 import type { HonoOptions } from "./hono-options.js";
 
-/** Options, validated and said in ours. */
+/** Options, validated and translated into ours. */
 export interface HonoSetup extends HandlerChoice<Context> {
   /** Answers refused requests; undefined: as the response says. */
   readonly answer: Answer | undefined;
@@ -63,7 +63,7 @@ const STATUS = { min: 400, max: 599 };
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 export const INFO_NAME = "rateLimit";
 
-/** Validates options and says them in ours. */
+/** Validates options and translates them into ours. */
 export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">): HonoSetup {
   asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_HONO_RATE_LIMITER, "peer"]);
   refuseBoth(site, options, EITHER_OR);

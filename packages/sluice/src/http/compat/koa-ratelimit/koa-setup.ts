@@ -26,7 +26,7 @@ import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { toKey, toLimitHandler } from "../handler-choice.js";
 import type { KoaFieldNames, KoaOptions } from "./koa-options.js";
 
-/** Options, validated and said in ours. */
+/** Options, validated and translated into ours. */
 export interface KoaSetup {
   readonly requestHandler: RequestHandler;
   /** Refuses requests before they are counted. */
@@ -70,7 +70,7 @@ const STATUS_DEFAULT = 429;
 const STATUS = { min: 400, max: 599 };
 const FIELD_NAMES = namesOf<KoaFieldNames>({ remaining: true, reset: true, total: true });
 
-/** Validates options and says them in ours. */
+/** Validates options and translates them into ours. */
 export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   refuseRequest(site, options);
   refuseNotKept(site, options, "koa-ratelimit", NOT_KEPT);

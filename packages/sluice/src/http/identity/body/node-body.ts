@@ -1,4 +1,4 @@
-// The body of a `node:http` request, read ahead and put back, so that whoever comes next (a body parser,
+// The body of a `node:http` request, read ahead and put back, so that the next reader (a body parser,
 // a pipeline, a plain listener) still finds every byte of it. The bytes have to be back before the
 // stream says that it ended: it never does so while it holds any, and an empty one is left unread.
 
@@ -21,7 +21,7 @@ const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefi
  * The top-level fields of a request's body. A body that a framework has parsed already (`request.body`)
  * is taken as it is. Undefined, and nothing lost for who reads it next, if there is none, it is not
  * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `arrivalMsMax`, or if
- * somebody else is reading it or the client is gone.
+ * something else is reading it or the client is gone.
  *
  * @param response - For sending `100 Continue` to a client that waits for it (`Expect: 100-continue`), where a
  * listener for 'checkContinue' has not done so. Without it such a body never comes.
@@ -54,7 +54,7 @@ function isThere({ headers, httpVersionMajor }: IncomingMessage, bytesMax: numbe
   return headers["transfer-encoding"] !== undefined || httpVersionMajor > 1;
 }
 
-/** Whether somebody reads it already, or there is nothing left to read. */
+/** Whether it is being read already, or there is nothing left to read. */
 function isTaken(request: IncomingMessage): boolean {
   return (
     request.readableDidRead ||
@@ -109,7 +109,7 @@ function readAhead(
       request.off("close", onClose);
       const body = Buffer.concat(chunks, bytes);
       if (bytes > 0 && !request.destroyed) request.unshift(body);
-      // What nobody has read, Node itself takes off the wire once the response is out.
+      // Node itself discards what was not read once the response is out.
       (request as { _consuming?: boolean })._consuming = false;
       resolve(isWhole ? body : undefined);
     }

@@ -21,7 +21,7 @@ import {
 } from "./keys.js";
 import { FETCH_INTERVAL_MS } from "./remote-keys.js";
 
-/** Options of {@link jwtVerifier}: where the keys are, and what a token has to say. */
+/** Options of {@link jwtVerifier}: where the keys are, and what a token must contain. */
 export interface JwtOptions extends JwtKeyOptions {
   /** How old keys of `jwksUrl` become before they are fetched again, 10,000 to 86,400,000; default 600,000. */
   jwksMaxAgeMs?: number;
@@ -32,9 +32,9 @@ export interface JwtOptions extends JwtKeyOptions {
   jwksStaleMs?: number;
   /** The algorithms that may be used, all for public keys or all for a secret. */
   algorithms: readonly JwtAlgorithm[];
-  /** Who has to have issued it, or one of several. Default: anybody who has the key. */
+  /** The required issuer, or a list of which one is required. Default: not checked. */
   issuer?: string | readonly string[];
-  /** For whom it has to be, or one of several. Default: not asked. */
+  /** The required audience, or a list of which one is required. Default: not checked. */
   audience?: string | readonly string[];
   /** By how much clocks may differ, in seconds from 0 to 300; default 0. */
   clockToleranceSeconds?: number;
@@ -42,11 +42,11 @@ export interface JwtOptions extends JwtKeyOptions {
    * The field that has it, as `Bearer` credentials or alone; default `"authorization"`. False: none.
    */
   header?: string | false;
-  /** The cookie that has it, where the field has none that can be believed. Default: none. */
+  /** The cookie with the token, used if the header has no valid one. Default: none. */
   cookie?: string;
   /** How many verified tokens are remembered, 0 to 1,000,000; default 10,000. */
   tokensMax?: number;
-  /** Told why a token was not believed, never which. What it throws is dropped. */
+  /** Called with the reason why a token was rejected, never with the token. What it throws is dropped. */
   onRejected?: (rejection: { readonly reason: TokenRejection }) => unknown;
   /** A fetch of `jwksUrl` failed. What it throws is dropped. */
   onKeysFailed?: (error: Error) => unknown;
@@ -54,7 +54,7 @@ export interface JwtOptions extends JwtKeyOptions {
   clock?: Clock;
 }
 
-/** Why a token was not believed. */
+/** Why a token was rejected. */
 export type TokenRejection =
   | "too-long"
   | "malformed"
@@ -71,11 +71,11 @@ export type TokenRejection =
 
 /** What a verifier has seen. */
 export interface JwtStats {
-  /** Tokens whose signature was verified and that were believed. */
+  /** Tokens that were verified and accepted. */
   verified: number;
   /** Tokens that were known from before. */
   remembered: number;
-  /** Tokens that were not believed. */
+  /** Tokens that were rejected. */
   rejected: number;
   /** Times that the key file had changed and could not be used; the keys from before stay. */
   keyFileFailures: number;

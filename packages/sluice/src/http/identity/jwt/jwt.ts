@@ -1,5 +1,5 @@
 /**
- * Verified tokens: claims that rules may count by. A token that is not verified is never believed.
+ * Verified tokens: claims that rules may count by. A token that is not verified is never trusted.
  *
  * @module
  */
@@ -34,14 +34,14 @@ export type { JwtAlgorithm, JwtKeyOptions } from "./keys.js";
 
 /** Longer tokens are not looked at. */
 const TOKEN_LENGTH_MAX = 8_192;
-/** How long a token is believed without looking at its signature again. */
+/** How long a verified token is trusted before its signature is checked again. */
 const REMEMBERED_MS_MAX = 300_000;
 /** How often a key file is looked at. */
 const KEY_FILE_MS = 10_000;
 
 /**
- * A verifier of JSON Web Tokens for the `jwt` option of identity. Throws if its options can't be used:
- * an unreadable key file, algorithms that don't go with the keys.
+ * A verifier of JSON Web Tokens for the `jwt` option of identity. Throws if its options are invalid:
+ * an unreadable key file, algorithms that don't fit the keys.
  */
 export function jwtVerifier(options: JwtOptions): JwtVerifier {
   return new JwtVerifier(options);
@@ -105,7 +105,7 @@ export class JwtVerifier implements TokenVerifier {
     });
   }
 
-  /** The claims of a token, at once if it is remembered; undefined if it can't be believed. Never rejects. */
+  /** The claims of a token, immediately if it is remembered; undefined if it is rejected. Never rejects. */
   verify(token: string): MaybePromise<Claims | undefined> {
     if (token.length > TOKEN_LENGTH_MAX) return this.#reject("too-long");
     this.#followFile();

@@ -1,4 +1,4 @@
-// Tokens that were verified, by a hash, so that a signature is looked at once and not with every request.
+// Tokens that were verified, by their hash, so that a signature is checked once and not with every request.
 
 import { BoundedMap } from "../../../base/bounded-map.js";
 import type { Claims } from "../sources.js";
