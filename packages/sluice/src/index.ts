@@ -19,7 +19,7 @@ export type { MaybePromise } from "./base/maybe-promise.js";
 export { createLimiter } from "./limiter/limiter.js";
 export type { LimiterOptions } from "./limiter/limiter-options.js";
 export type { Limiter, PeekRequest, RequestOptions } from "./limiter/limiter-verbs.js";
-export type { Answer, Permit, Reservation } from "./limiter/reservation.js";
+export type { MaybeSync, Permit, Reservation } from "./limiter/reservation.js";
 export type { WaitOptions, WaitSignal } from "./limiter/wait.js";
 export {
   type ConcurrencyLimit,
@@ -89,12 +89,12 @@ export type {
   Charge,
   ChargeReceipt,
   Counter,
+  CounterStatus,
   DecideOptions,
   FailurePolicy,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
   SyncStore,
 } from "./stores/store.js";

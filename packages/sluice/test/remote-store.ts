@@ -6,11 +6,11 @@ import { ForwardingStore } from "../src/stores/forwarding-store.js";
 import { memoryStore } from "../src/stores/memory/memory-store.js";
 import type {
   Charge,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
 } from "../src/stores/store.js";
 
 /** A memory store behind promises. */
@@ -47,7 +47,7 @@ export class RemoteStore extends ForwardingStore {
     return this.inner.peek(charges, options);
   }
 
-  override async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+  override async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
     return this.inner.debit(charges);
   }
 

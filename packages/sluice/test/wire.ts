@@ -50,7 +50,7 @@ export class Wire extends ForwardingStore {
       const nowMs = this.#clock.now();
       const timed = charges.map((charge) => ({ ...charge, nowMs }));
       const outcome = this.inner.decide(timed, { ...options, blockNowMs: nowMs }) as Outcome;
-      if (outcome.isAdmitted) for (const { cost } of charges) this.#ledger.debited += cost;
+      if (outcome.allowed) for (const { cost } of charges) this.#ledger.debited += cost;
       return outcome;
     });
   }

@@ -42,7 +42,7 @@ describe("a measured store", () => {
     const telemetry = setUp();
     const store = telemetry.measured(new FarStore());
     expect(store.isRemote).toBe(true);
-    expect(await store.decide([charge])).toMatchObject({ isAdmitted: true });
+    expect(await store.decide([charge])).toMatchObject({ allowed: true });
     expect(await store.decide([charge])).toMatchObject({ verdicts: [{ remaining: 1 }] });
     const text = await telemetry.metrics();
     const name = "rate_limiter_redis_latency_seconds";

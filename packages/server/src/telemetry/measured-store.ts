@@ -4,13 +4,13 @@
 import {
   type Charge,
   type Counter,
+  type CounterStatus,
   type DecideOptions,
   ForwardingStore,
   type MaybePromise,
   type Outcome,
   type PeekOptions,
   type Settling,
-  type Standing,
   type Store,
   type Verdict,
 } from "sluice";
@@ -88,7 +88,7 @@ export class MeasuredStore extends ForwardingStore {
     return this.#time("peek", () => super.peek(charges, options));
   }
 
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     return this.#time("debit", () => super.debit(charges));
   }
 

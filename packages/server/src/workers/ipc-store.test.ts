@@ -138,7 +138,7 @@ describe("close", () => {
     store.close();
     await expect(waiting).rejects.toMatchObject({ code: "SLUICE_CLOSED" });
     expect(inner.decide([{ ...charge, nowMs: 1_700_000_000_000 }])).toMatchObject({
-      isAdmitted: true,
+      allowed: true,
     });
   });
 });

@@ -5,12 +5,12 @@ import {
   type Charge,
   type ChargeReceipt,
   type Counter,
+  type CounterStatus,
   type DecideOptions,
   type Limit,
   type Outcome,
   type Settling,
   SluiceError,
-  type Standing,
   type Store,
   type Verdict,
 } from "sluice";
@@ -79,9 +79,9 @@ export class IpcStore implements Store {
       return requestId === undefined ? ["decide", list, held] : ["decide", list, held, requestId];
     };
     const outcome = (await this.#ask(write, isAbandoned)) as WireOutcome;
-    const [isAdmitted, verdicts, receipts] = outcome;
+    const [allowed, verdicts, receipts] = outcome;
     return {
-      isAdmitted,
+      allowed,
       verdicts: verdicts.map(fromWireVerdict),
       receipts: receipts.map((each) => toReceipt(each, charges)),
     };
@@ -92,7 +92,7 @@ export class IpcStore implements Store {
     return (verdicts as readonly WireVerdict[]).map(fromWireVerdict);
   }
 
-  async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+  async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
     const standings = await this.#askOfCharges("debit", charges);
     return (standings as readonly WireVerdict[]).map(fromWireStanding);
   }

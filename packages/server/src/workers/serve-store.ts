@@ -165,7 +165,7 @@ class StoreServer {
     });
     // The worker exited before it got this answer.
     if (this.#isClosed) this.#freePermits();
-    return [outcome.isAdmitted, outcome.verdicts.map(toWireVerdict), receipts];
+    return [outcome.allowed, outcome.verdicts.map(toWireVerdict), receipts];
   }
 
   /** Unknown receipts count as settled: they have been settled, or have expired. */

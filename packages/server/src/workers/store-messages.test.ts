@@ -1,6 +1,6 @@
 // What goes over the wire comes out the same, even values that JSON can't represent.
 
-import { type Counter, fixedWindow, quota, type Standing, type Verdict } from "sluice";
+import { type Counter, type CounterStatus, fixedWindow, quota, type Verdict } from "sluice";
 import { expect, it } from "vitest";
 import {
   decodeAnswers,
@@ -26,7 +26,7 @@ const verdict: Verdict = {
 };
 
 it("verdicts and standings keep their numbers, a wait without end too", () => {
-  const standing: Standing = { ...verdict, used: 10.000000000000002 };
+  const standing: CounterStatus = { ...verdict, used: 10.000000000000002 };
   const line = encodeAnswers([[1, [toWireVerdict(verdict), toWireStanding(standing)]]]);
   const [[, [first, second]]] = decodeAnswers(line) as [[number, [WireVerdict, WireVerdict]]];
   expect(fromWireVerdict(first)).toEqual(verdict);
@@ -35,7 +35,7 @@ it("verdicts and standings keep their numbers, a wait without end too", () => {
 
 it.each([1_000, Number.POSITIVE_INFINITY])("verdicts and standings keep a block of %d ms", (ms) => {
   const blocked: Verdict = { ...verdict, blockedMs: ms };
-  const standing: Standing = { ...blocked, used: 3 };
+  const standing: CounterStatus = { ...blocked, used: 3 };
   const line = encodeAnswers([[1, [toWireVerdict(blocked), toWireStanding(standing)]]]);
   const [[, [first, second]]] = decodeAnswers(line) as [[number, [WireVerdict, WireVerdict]]];
   expect(fromWireVerdict(first)).toEqual(blocked);

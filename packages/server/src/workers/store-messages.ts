@@ -5,10 +5,10 @@ import { deserialize, serialize } from "node:v8";
 import {
   type Charge,
   type Counter,
+  type CounterStatus,
   errorCatalogue,
   SluiceError,
   type SluiceErrorCode,
-  type Standing,
   type Verdict,
 } from "sluice";
 
@@ -73,7 +73,7 @@ export type WireReceipt = readonly [charge: number, receipt: number, cost: numbe
 
 /** The outcome of a decision. */
 export type WireOutcome = readonly [
-  isAdmitted: boolean,
+  allowed: boolean,
   verdicts: readonly WireVerdict[],
   receipts: readonly WireReceipt[],
 ];
@@ -153,12 +153,12 @@ export function fromWireVerdict(wire: WireVerdict): Verdict {
 }
 
 /** A standing as it is sent. */
-export function toWireStanding(standing: Standing): WireVerdict {
+export function toWireStanding(standing: CounterStatus): WireVerdict {
   return toWireVerdict(standing, standing.used);
 }
 
 /** Reads {@link toWireStanding}. */
-export function fromWireStanding(wire: WireVerdict): Standing {
+export function fromWireStanding(wire: WireVerdict): CounterStatus {
   return { ...fromWireVerdict(wire), used: wire[7] ?? 0 };
 }
 

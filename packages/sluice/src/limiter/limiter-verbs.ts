@@ -2,7 +2,7 @@
 
 import type { TimeOptions } from "../base/clock.js";
 import type { Decision } from "../base/decision.js";
-import type { Answer, Permit, Reservation } from "./reservation.js";
+import type { MaybeSync, Permit, Reservation } from "./reservation.js";
 import type { WaitOptions } from "./wait.js";
 
 /** What a request may say of itself. */
@@ -24,7 +24,7 @@ export type PeekRequest = Pick<RequestOptions, "cost" | "caller" | "nowMs">;
 /** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
 export interface Limiter<IsSync extends boolean = true> {
   /** Decides, and charges if allowed. A refusal is a value and costs nothing. */
-  check(key: string, options?: RequestOptions): Answer<Decision, IsSync>;
+  check(key: string, options?: RequestOptions): MaybeSync<Decision, IsSync>;
   /**
    * Waits until `check` admits, and resolves with its answer. Callers that wait for the same key pass in the
    * order in which they came. Resolves with a refusal as soon as it is certain that the cost can't be spent
@@ -32,27 +32,27 @@ export interface Limiter<IsSync extends boolean = true> {
    */
   wait(key: string, options?: WaitOptions): Promise<Decision>;
   /** What `check` would answer, with what is left now. Takes nothing. */
-  peek(key: string, options?: PeekRequest): Answer<Decision, IsSync>;
+  peek(key: string, options?: PeekRequest): MaybeSync<Decision, IsSync>;
   /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
-  reserve(key: string, options?: RequestOptions): Answer<Reservation<IsSync>, IsSync>;
+  reserve(key: string, options?: RequestOptions): MaybeSync<Reservation<IsSync>, IsSync>;
   /** Takes a permit of the concurrency limit and charges the other limits. */
-  acquire(key: string, options?: RequestOptions): Answer<Permit<IsSync>, IsSync>;
+  acquire(key: string, options?: RequestOptions): MaybeSync<Permit<IsSync>, IsSync>;
   /**
    * An operator's grant of `cost` units (default 1), capped at full. Permits are not granted. Returns how many units
    * were really refunded: the most under any limit of the limiter, 0 if nothing was in use. It is read before and
    * after, so requests of the same key in between can make it differ.
    */
-  refund(key: string, cost?: number, options?: TimeOptions): Answer<number, IsSync>;
+  refund(key: string, cost?: number, options?: TimeOptions): MaybeSync<number, IsSync>;
   /** Refuses the key for that long, whatever is left; Infinity blocks until `unblock`. */
-  block(key: string, forMs: number, options?: TimeOptions): Answer<void, IsSync>;
+  block(key: string, forMs: number, options?: TimeOptions): MaybeSync<void, IsSync>;
   /** Ends a block immediately. Returns whether there was one: a block that had ended by that time does not count. */
-  unblock(key: string, options?: TimeOptions): Answer<boolean, IsSync>;
+  unblock(key: string, options?: TimeOptions): MaybeSync<boolean, IsSync>;
   /** Forgets what the key has used, permits included. A block stays. */
-  reset(key: string, options?: TimeOptions): Answer<void, IsSync>;
+  reset(key: string, options?: TimeOptions): MaybeSync<void, IsSync>;
   /**
    * Ends the limiter, and its store if it was not passed in. Every later call is an error, except
    * that what is out can still be settled. A memory store that was passed in may then drop, after a while,
    * what was counted; a limiter of the same name and numbers that is made before that continues the count.
    */
-  close(): Answer<void, IsSync>;
+  close(): MaybeSync<void, IsSync>;
 }

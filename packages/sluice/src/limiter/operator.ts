@@ -2,7 +2,7 @@
 // neither, so it is read around the change; traffic of the same key in between can blur it.
 
 import { andThen, isThenable, type MaybePromise } from "../base/maybe-promise.js";
-import type { Charge, Standing, Store } from "../stores/store.js";
+import type { Charge, CounterStatus, Store } from "../stores/store.js";
 
 /**
  * Refunds charges of one key, all of the same cost, and returns the whole units that were given back: the most under
@@ -45,7 +45,7 @@ type Uses = readonly number[] | undefined;
 function usedOf(store: Store, charges: readonly Charge[]): MaybePromise<Uses> {
   return attempt(
     () => store.debit(charges.map((charge) => ({ ...charge, cost: 0 }))),
-    (standings: readonly Standing[]) => standings.map(({ used }) => used),
+    (standings: readonly CounterStatus[]) => standings.map(({ used }) => used),
   );
 }
 

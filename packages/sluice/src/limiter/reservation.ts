@@ -8,7 +8,7 @@ import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import { asTimed, toCost } from "./verb-input.js";
 
 /** A value now, or a promise of it, by whether the limiter's store answers at once. */
-export type Answer<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
+export type MaybeSync<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
 
 /**
  * A cost that is held now and settled later. Abandoned, it stays spent. If the decision was a
@@ -19,15 +19,15 @@ export interface Reservation<IsSync extends boolean = true> extends Decision {
    * Settles the real cost. Less than reserved gives the rest back; more is never refused, the
    * excess is debt. A second settlement is an error.
    */
-  commit(actualCost: number, options?: TimeOptions): Answer<void, IsSync>;
+  commit(actualCost: number, options?: TimeOptions): MaybeSync<void, IsSync>;
   /** Gives everything back; does nothing once settled, so it may stand in a `finally`. */
-  cancel(options?: TimeOptions): Answer<void, IsSync>;
+  cancel(options?: TimeOptions): MaybeSync<void, IsSync>;
 }
 
 /** One or more of N concurrent places, held until released or until it expires. */
 export interface Permit<IsSync extends boolean = true> extends Decision {
   /** Gives the place back; does nothing the second time, after expiry, or if it was refused. */
-  release(options?: TimeOptions): Answer<void, IsSync>;
+  release(options?: TimeOptions): MaybeSync<void, IsSync>;
 }
 
 /** Settles what is held: so many units are kept. Without a time it happens now. */

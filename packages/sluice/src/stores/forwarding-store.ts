@@ -9,11 +9,11 @@ import type {
   Charge,
   ChargeReceipt,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "./store.js";
 
@@ -60,7 +60,7 @@ export class ForwardingStore implements Store {
     return isThenable(outcome) ? outcome.then(({ verdicts }) => verdicts[0]) : outcome.verdicts[0];
   }
 
-  debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     return this.inner.debit(charges);
   }
 

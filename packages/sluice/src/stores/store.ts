@@ -42,7 +42,7 @@ export interface Charge {
 }
 
 /** How a counter stands: a verdict on a cost of nothing, with what is in use. */
-export interface Standing extends Verdict {
+export interface CounterStatus extends Verdict {
   /** Units in use, more than the limit if there is debt. Not rounded. */
   readonly used: number;
 }
@@ -59,7 +59,7 @@ export interface ChargeReceipt {
 /** The verdicts of a list of charges, in their order, and, if asked for, a receipt for each. */
 export interface Outcome {
   /** Whether all enforced charges passed and were taken. */
-  readonly isAdmitted: boolean;
+  readonly allowed: boolean;
   readonly verdicts: readonly Verdict[];
   readonly receipts: readonly ChargeReceipt[];
 }
@@ -90,7 +90,7 @@ export interface Store {
     blockNowMs?: number,
   ): MaybePromise<Verdict>;
   /** Charges without asking: what exceeds the limit is debt. Returns how each counter stands then. */
-  debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]>;
+  debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]>;
   /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
   settle(settlings: readonly Settling[]): MaybePromise<void>;
   /**
@@ -151,7 +151,7 @@ export interface SyncStore extends Store {
     nowMs: number,
     blockNowMs?: number,
   ): Verdict;
-  debit(charges: readonly Charge[]): readonly Standing[];
+  debit(charges: readonly Charge[]): readonly CounterStatus[];
   settle(settlings: readonly Settling[]): void;
   refund(charges: readonly Charge[]): void;
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../base/decision.js";
 import { SluiceError } from "../base/errors.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
-import type { Charge, Counter, Outcome, Settling, Standing, Store } from "../stores/store.js";
+import type { Charge, Counter, CounterStatus, Outcome, Settling, Store } from "../stores/store.js";
 import { storeConformance } from "./store-conformance.js";
 
 const smallStore = () => memoryStore({ keysMax: 10_000 });
@@ -373,7 +373,7 @@ function chargesOnRefusal(inner: Store): Partial<Store> {
   return {
     decide: (charges, options) => {
       const outcome = inner.decide(charges, options) as Outcome;
-      if (!outcome.isAdmitted) inner.decide(charges.map((charge) => ({ ...charge, cost: 1 })));
+      if (!outcome.allowed) inner.decide(charges.map((charge) => ({ ...charge, cost: 1 })));
       return outcome;
     },
   };
@@ -384,7 +384,7 @@ function chargesOneByOne(inner: Store): Partial<Store> {
     decide: (charges, options) => {
       const outcomes = charges.map((charge) => inner.decide([charge], options) as Outcome);
       return {
-        isAdmitted: outcomes.every(({ isAdmitted }) => isAdmitted),
+        allowed: outcomes.every(({ allowed }) => allowed),
         verdicts: outcomes.flatMap(({ verdicts }) => verdicts),
         receipts: outcomes.flatMap(({ receipts }) => receipts),
       };
@@ -397,10 +397,10 @@ function asksThenTakes(inner: Store): Partial<Store> {
     decide: async (charges, options) => {
       const asked = await inner.peek(charges);
       await Promise.resolve();
-      const isAdmitted = asked.every(({ allowed }) => allowed);
-      if (!isAdmitted) return { isAdmitted, verdicts: asked, receipts: [] };
+      const allowed = asked.every(({ allowed }) => allowed);
+      if (!allowed) return { allowed, verdicts: asked, receipts: [] };
       const { receipts } = await inner.decide(charges, options);
-      return { isAdmitted, verdicts: asked, receipts };
+      return { allowed, verdicts: asked, receipts };
     },
   };
 }
@@ -456,7 +456,7 @@ function debitsIfAllowed(inner: Store): Partial<Store> {
 function clipsDebt(inner: Store): Partial<Store> {
   return {
     debit: (charges) => {
-      const standings = inner.debit(charges) as Standing[];
+      const standings = inner.debit(charges) as CounterStatus[];
       for (const [i, { used, limit }] of standings.entries()) {
         if (used > limit) inner.refund([{ ...charges[i], cost: used - limit }]);
       }
@@ -468,7 +468,10 @@ function clipsDebt(inner: Store): Partial<Store> {
 function tellsUsed(change: (used: number) => number): Break {
   return (inner) => ({
     debit: (charges) =>
-      (inner.debit(charges) as Standing[]).map((told) => ({ ...told, used: change(told.used) })),
+      (inner.debit(charges) as CounterStatus[]).map((told) => ({
+        ...told,
+        used: change(told.used),
+      })),
   });
 }
 
@@ -483,7 +486,7 @@ function tellsBefore(inner: Store): Partial<Store> {
 }
 
 function tellsBackwards(inner: Store): Partial<Store> {
-  return { debit: (charges) => (inner.debit(charges) as Standing[]).toReversed() };
+  return { debit: (charges) => (inner.debit(charges) as CounterStatus[]).toReversed() };
 }
 
 function debitsLate(inner: Store): Partial<Store> {
@@ -513,7 +516,7 @@ function holdsRefusals(inner: Store): Partial<Store> {
     decide: (charges, options) => {
       const outcome = inner.decide(charges, options) as Outcome;
       const receipts = charges.map((charge) => ({ ...charge, proof: undefined }));
-      return outcome.isAdmitted ? outcome : { ...outcome, receipts };
+      return outcome.allowed ? outcome : { ...outcome, receipts };
     },
   };
 }

@@ -83,7 +83,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
     const store = newStore();
     const asked = Array.from({ length: 500 }, (_, i) => store.decide(chargesOf(`user:${i % 100}`)));
     const outcomes = await Promise.all(asked);
-    expect(outcomes.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(500);
+    expect(outcomes.filter(({ allowed }) => allowed)).toHaveLength(500);
     await store.close();
   });
 
@@ -91,7 +91,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
     const store = newStore();
     const asked = Array.from({ length: 50 }, () => store.decide(chargesOf("user:1", 2)));
     const outcomes = await Promise.all(asked);
-    expect(outcomes.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(2);
+    expect(outcomes.filter(({ allowed }) => allowed)).toHaveLength(2);
     expect(await remainingOf(store, chargesOf("user:1", 0))).toEqual([1, 1, 1]);
     await store.close();
   });
@@ -103,7 +103,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
 
     it("a request that all admit is charged to all", async () => {
       const store = newStore();
-      expect((await store.decide(chargesAcross(2))).isAdmitted).toBe(true);
+      expect((await store.decide(chargesAcross(2))).allowed).toBe(true);
       expect(new Set(await remainingOf(store, chargesAcross(0)))).toEqual(new Set([3]));
       await store.close();
     });
@@ -114,7 +114,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
       const before = await remainingOf(store, chargesAcross(0));
       for (const options of [{}, { requestId: "request-1" }, { hold: true }]) {
         const outcome = await store.decide(chargesAcross(1), options);
-        expect(outcome.isAdmitted).toBe(false);
+        expect(outcome.allowed).toBe(false);
         expect(outcome.receipts).toEqual([]);
         expect(outcome.verdicts.map(({ remaining }) => remaining)).toEqual(before);
         expect(await remainingOf(store, chargesAcross(0))).toEqual(before);
@@ -122,14 +122,14 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
       await store.reset(chargesOf("path:/login"));
       // What was refused was not remembered: sent again, it is decided anew.
       const again = await store.decide(chargesAcross(1), { requestId: "request-1" });
-      expect(again.isAdmitted).toBe(true);
+      expect(again.allowed).toBe(true);
       await store.close();
     });
 
     it("many at once never admit more than fits, and what is left is what was not admitted", async () => {
       const store = newStore();
       const asked = Array.from({ length: 40 }, () => store.decide(chargesAcross(1)));
-      const admitted = (await Promise.all(asked)).filter(({ isAdmitted }) => isAdmitted).length;
+      const admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed).length;
       expect(admitted).toBeLessThanOrEqual(5);
       expect(new Set(await remainingOf(store, chargesAcross(0)))).toEqual(new Set([5 - admitted]));
       await store.close();

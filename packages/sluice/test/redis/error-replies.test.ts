@@ -210,7 +210,7 @@ describe("a server whose memory is full while a log has entries to drop", () => 
     clock.advance(600);
     await server.command("CONFIG", "SET", "maxmemory", "1");
     const taken = await store.decide(charges).then(
-      ({ isAdmitted }) => (isAdmitted ? 1 : 0),
+      ({ allowed }) => (allowed ? 1 : 0),
       () => 0,
     );
     await server.command("CONFIG", "SET", "maxmemory", "0");

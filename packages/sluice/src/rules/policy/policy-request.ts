@@ -146,11 +146,9 @@ export class PolicyRequest implements ChargeContext {
   /** Decides the request. What was charged when something fails is given back. */
   admit(): MaybePromise<PolicyDecision> {
     try {
-      const isAdmitted = this.#passAll();
-      if (!isThenable(isAdmitted)) return this.#conclude(isAdmitted);
-      return isAdmitted
-        .then((answer) => this.#conclude(answer))
-        .catch((error) => this.#fail(error));
+      const allowed = this.#passAll();
+      if (!isThenable(allowed)) return this.#conclude(allowed);
+      return allowed.then((answer) => this.#conclude(answer)).catch((error) => this.#fail(error));
     } catch (error) {
       return this.#fail(error);
     }
@@ -163,8 +161,7 @@ export class PolicyRequest implements ChargeContext {
     if (identify === undefined) return this.#pass(compiled.all, true);
     if (!compiled.late.mayMatch(this.normalized)) return this.#pass(compiled.early, true);
     const early = this.#pass(compiled.early, false);
-    if (isThenable(early))
-      return early.then((isAdmitted) => isAdmitted && this.#passLate(identify));
+    if (isThenable(early)) return early.then((allowed) => allowed && this.#passLate(identify));
     return early && this.#passLate(identify);
   }
 
@@ -240,11 +237,11 @@ export class PolicyRequest implements ChargeContext {
   #passLanes(lanes: readonly RuleCharge[][], from: number): MaybePromise<boolean> {
     for (let i = from; i < lanes.length; i++) {
       const isLast = this.isLast && i === lanes.length - 1;
-      const isAdmitted = this.#passLane(isLast ? lanes[i] : lanes[i].map(toRevocable), isLast);
-      if (isThenable(isAdmitted)) {
-        return isAdmitted.then((answer) => answer && this.#passLanes(lanes, i + 1));
+      const allowed = this.#passLane(isLast ? lanes[i] : lanes[i].map(toRevocable), isLast);
+      if (isThenable(allowed)) {
+        return allowed.then((answer) => answer && this.#passLanes(lanes, i + 1));
       }
-      if (!isAdmitted) return false;
+      if (!allowed) return false;
     }
     return true;
   }
@@ -274,17 +271,17 @@ export class PolicyRequest implements ChargeContext {
 
   /** Notes what a lane said. Returns whether the request may go on. */
   #take(charges: readonly RuleCharge[], outcome: Outcome): boolean {
-    const { isAdmitted, verdicts, receipts } = outcome;
+    const { allowed, verdicts, receipts } = outcome;
     const mayWait = this.context.seesResponses;
     const results: DecidedRuleCharge[] = new Array(charges.length);
-    let mayGoOn = isAdmitted;
+    let mayGoOn = allowed;
     for (let i = 0; i < charges.length; i++) {
-      const decided = toDecided(charges[i], verdicts[i], isAdmitted ? 0 : charges[i].cost);
-      results[i] = mayWait || !isAdmitted ? decided : refuseIfDelayed(decided);
-      if (isAdmitted) mayGoOn &&= results[i].verdict.allowed || charges[i].shadow;
+      const decided = toDecided(charges[i], verdicts[i], allowed ? 0 : charges[i].cost);
+      results[i] = mayWait || !allowed ? decided : refuseIfDelayed(decided);
+      if (allowed) mayGoOn &&= results[i].verdict.allowed || charges[i].shadow;
     }
     this.#note(results);
-    if (isAdmitted) this.#takenResults = this.#results.length;
+    if (allowed) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
       this.#held ??= new HeldCharges(this.context);
       this.#held.add(charges, receipts);
@@ -292,11 +289,11 @@ export class PolicyRequest implements ChargeContext {
     return mayGoOn;
   }
 
-  #conclude(isAdmitted: boolean): MaybePromise<PolicyDecision> {
-    if (!isAdmitted) this.#forgetTaken();
+  #conclude(allowed: boolean): MaybePromise<PolicyDecision> {
+    if (!allowed) this.#forgetTaken();
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
-    if (isAdmitted) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
+    if (allowed) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
     const given = this.#held?.cancel();
     const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
     return isThenable(given) ? given.then(() => decision) : decision;

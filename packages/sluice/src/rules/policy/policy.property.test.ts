@@ -88,11 +88,11 @@ class Model {
         return { name, cost, passes, shadow: rule.shadow };
       });
     });
-    const isAdmitted = charges.every(({ passes, shadow }) => passes || shadow);
+    const allowed = charges.every(({ passes, shadow }) => passes || shadow);
     for (const { name, cost, passes } of charges) {
-      if (isAdmitted && passes) this.#used.set(name, (this.#used.get(name) ?? 0) + cost);
+      if (allowed && passes) this.#used.set(name, (this.#used.get(name) ?? 0) + cost);
     }
-    return isAdmitted;
+    return allowed;
   }
 
   used(name: string): number {

@@ -318,11 +318,11 @@ describe("nothing is remembered", () => {
     const counter = { scope: "s", part: 0, limit: hourly };
     const charge = { counter, key: "key", cost: 11, nowMs: clock.now() };
     const shadow = [{ ...charge, shadow: true }];
-    expect(store.decide(shadow)).toMatchObject({ isAdmitted: true });
+    expect(store.decide(shadow)).toMatchObject({ allowed: true });
     expect(store.stats.keys).toBe(0);
-    expect(store.decide([charge])).toMatchObject({ isAdmitted: false });
+    expect(store.decide([charge])).toMatchObject({ allowed: false });
     expect(store.stats.keys).toBe(1);
-    expect(store.decide(shadow)).toMatchObject({ isAdmitted: true });
+    expect(store.decide(shadow)).toMatchObject({ allowed: true });
   });
 
   it("of a charge with a caller: where callers are told apart, others may have room", () => {
@@ -555,7 +555,7 @@ describe("a request of several charges", () => {
     const known = { limit: 2, remaining: 0, retryAfterMs: 3_600_000, resetMs: 3_600_000 };
     const unknown = { limit: 10, remaining: 0, retryAfterMs: 0, resetMs: 0 };
     expect(store.decide(charges, { hold: true })).toEqual({
-      isAdmitted: false,
+      allowed: false,
       verdicts: [
         { allowed: true, ...unknown, delayMs: 0, source: "deny-cache" },
         { allowed: false, ...known, delayMs: 0, source: "deny-cache" },
@@ -584,11 +584,11 @@ describe("a request of several charges", () => {
     const { store, clock, inner } = setUp(hourly);
     const counter = { scope: "default", part: 0, limit: hourly };
     const charge = { counter, key: "key", cost: 6, nowMs: clock.now() };
-    expect(store.decide([charge, charge])).toMatchObject({ isAdmitted: false });
+    expect(store.decide([charge, charge])).toMatchObject({ allowed: false });
     const again = store.decide([charge, charge]) as Outcome;
     expect(again.verdicts.map(({ source }) => source)).toEqual(["deny-cache", "deny-cache"]);
     expect(inner.calls).toBe(1);
-    expect(store.decide([charge])).toMatchObject({ isAdmitted: true });
+    expect(store.decide([charge])).toMatchObject({ allowed: true });
   });
 
   it("with a request id goes to the store, which knows whether it was admitted before", async () => {

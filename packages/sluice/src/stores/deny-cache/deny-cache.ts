@@ -14,11 +14,11 @@ import { guardedFor } from "../guarded.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import { Denials, isCacheable, type Sending } from "./denials.js";
@@ -107,14 +107,14 @@ export class DenyCacheStore extends ForwardingStore {
     const known = options?.requestId === undefined ? this.#findAny(merged, clockMs) : undefined;
     if (known !== undefined) {
       this.#hits++;
-      return { isAdmitted: false, verdicts: spreadVerdicts(known, charges, merged), receipts: [] };
+      return { allowed: false, verdicts: spreadVerdicts(known, charges, merged), receipts: [] };
     }
     const sending = { clockMs, clears: this.#denials.clears };
-    return this.#learnFrom(super.decide(charges, options), ({ isAdmitted, verdicts }) => {
+    return this.#learnFrom(super.decide(charges, options), ({ allowed, verdicts }) => {
       for (const charge of merged) {
         const verdict = verdicts[charges.findIndex((other) => isSameCounter(other, charge))];
         // One that passes alone is not charged if another refuses: it changes nothing.
-        if (isAdmitted || !verdict.allowed) this.#learn(charge, verdict, sending);
+        if (allowed || !verdict.allowed) this.#learn(charge, verdict, sending);
       }
     });
   }
@@ -140,7 +140,7 @@ export class DenyCacheStore extends ForwardingStore {
     });
   }
 
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     return this.#clearAround(charges, () => super.debit(charges));
   }
 

@@ -15,7 +15,7 @@ import { ManualClock } from "../../testing/manual-clock.js";
 import { storeConformance } from "../../testing/store-conformance.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
-import type { Charge, Counter, Standing, Store } from "../store.js";
+import type { Charge, Counter, CounterStatus, Store } from "../store.js";
 import { type EventualOptions, type EventualStore, eventual } from "./eventual.js";
 
 const START_MS = Date.UTC(2024, 5, 1, 12);
@@ -258,12 +258,12 @@ describe("an sync", () => {
 
 /** A store whose debits are carried out and answered when the test says so. */
 class Delayed extends ForwardingStore {
-  waiting: { run: () => readonly Standing[]; answer: () => void }[] = [];
+  waiting: { run: () => readonly CounterStatus[]; answer: () => void }[] = [];
 
-  override debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
-    let result: readonly Standing[] | undefined;
+  override debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
+    let result: readonly CounterStatus[] | undefined;
     const run = () => {
-      result ??= super.debit(charges) as readonly Standing[];
+      result ??= super.debit(charges) as readonly CounterStatus[];
       return result;
     };
     return new Promise((resolve) => {
@@ -461,12 +461,12 @@ describe("while the sync fails", () => {
   class Failing extends ForwardingStore {
     mode: "refuse" | "lose" | "throw" | "hang" | "garble" | "work" = "refuse";
 
-    override debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+    override debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
       if (this.mode === "throw") throw new Error("down");
       if (this.mode === "refuse") return Promise.reject(new Error("down"));
       if (this.mode === "hang") return new Promise(() => {});
       if (this.mode === "garble") return Promise.resolve([]);
-      const standings = super.debit(charges) as readonly Standing[];
+      const standings = super.debit(charges) as readonly CounterStatus[];
       if (this.mode === "lose") return Promise.reject(new Error("cut"));
       return Promise.resolve(standings);
     }

@@ -14,11 +14,11 @@ import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import {
@@ -149,7 +149,7 @@ export class EventualStore extends ForwardingStore {
     const outcome = this.#local.decide(charges, options);
     for (const [i, { allowed }] of outcome.verdicts.entries()) {
       if (!allowed) localCounters[i].isRefused = true;
-      else if (outcome.isAdmitted) localCounters[i].deltaUnits += charges[i].cost;
+      else if (outcome.allowed) localCounters[i].deltaUnits += charges[i].cost;
     }
     return outcome;
   }
@@ -159,7 +159,7 @@ export class EventualStore extends ForwardingStore {
     return this.#local.peek(charges, options);
   }
 
-  override debit(charges: readonly Charge[]): readonly Standing[] {
+  override debit(charges: readonly Charge[]): readonly CounterStatus[] {
     const localCounters = this.#lookAll(charges);
     const standings = this.#local.debit(charges);
     for (const [i, { cost }] of charges.entries()) localCounters[i].deltaUnits += cost;

@@ -6,7 +6,7 @@
 import { NO_PLACE } from "../../base/linked-list.js";
 import type { Limit } from "../../limits/limits.js";
 import type { MemoryStore } from "../memory/memory-store.js";
-import type { Charge, Counter, Standing } from "../store.js";
+import type { Charge, Counter, CounterStatus } from "../store.js";
 
 /** Differences below this are the rounding of a quotient, not units. */
 const UNITS_ERROR_MAX = 1e-6;
@@ -106,7 +106,7 @@ function takeUpTo(
 
 /** An answer of the store: how the key stood, asked for at `sentAtMs` and known at `nowMs`. */
 export interface Answer {
-  readonly standing: Standing;
+  readonly standing: CounterStatus;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }

@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../base/clock.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import type { Charge, Standing, Store } from "../store.js";
+import type { Charge, CounterStatus, Store } from "../store.js";
 import { type LocalCounter, type LocalCounterSetup, learnStanding } from "./local-counter.js";
 
 /** What a batch works with. */
@@ -31,7 +31,7 @@ export class Batch {
   }
 
   /** Makes the call. It may throw, at once or later. */
-  tell(): MaybePromise<readonly Standing[]> {
+  tell(): MaybePromise<readonly CounterStatus[]> {
     const { inner } = this.#setup;
     const given = this.localCounters.flatMap(({ sentUnits }, i) =>
       sentUnits < 0 ? [{ ...this.charges[i], cost: -sentUnits }] : [],
@@ -56,7 +56,7 @@ export class Batch {
   }
 
   /** Corrects the local counters. */
-  learn(standings: readonly Standing[], clockMs: number): void {
+  learn(standings: readonly CounterStatus[], clockMs: number): void {
     for (const [i, localCounter] of this.localCounters.entries()) {
       // A refund or reset came in between: the answer is from before it.
       if (localCounter.version !== this.#versions[i]) continue;

@@ -5,7 +5,7 @@
 import { type CancelTimer, startTimer } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import type { Standing } from "../store.js";
+import type { CounterStatus } from "../store.js";
 import type { LocalCounter } from "./local-counter.js";
 import type { LocalCounters } from "./local-counters.js";
 import { Batch, type BatchSetup } from "./sync-batch.js";
@@ -175,7 +175,7 @@ export class Sync {
     done?.();
   }
 
-  #note(batch: Batch, standings: readonly Standing[]): void {
+  #note(batch: Batch, standings: readonly CounterStatus[]): void {
     const { counts } = this;
     const clockMs = this.#setup.clock.now();
     counts.syncTookMsMax = Math.max(counts.syncTookMsMax, clockMs - batch.sentAtMs);
@@ -187,7 +187,7 @@ export class Sync {
   }
 
   /** A standing does not show blocks: of each key they are asked for once in a while. */
-  #learnBlocks(batch: Batch, standings: readonly Standing[], goOn: () => void): void {
+  #learnBlocks(batch: Batch, standings: readonly CounterStatus[], goOn: () => void): void {
     const { inner, local, clock } = this.#setup;
     const nowMs = clock.now();
     const due = batch.localCounters.flatMap((localCounter, i) =>

@@ -19,11 +19,11 @@ import type {
   Charge,
   ChargeReceipt,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
@@ -172,7 +172,7 @@ export class HotKeysStore extends ForwardingStore {
     return store.peek(charges, options);
   }
 
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     return (charges.every(canBeHot) ? this.#leased : this.inner).debit(charges);
   }
 

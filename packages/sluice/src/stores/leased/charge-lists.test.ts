@@ -78,7 +78,7 @@ describe("a request of several charges", () => {
     const store = stand.process();
     stand.ask(store);
     const before = store.peek(stand.charges()) as Outcome["verdicts"];
-    expect(stand.ask(store, [1, 1000])).toMatchObject({ isAdmitted: false });
+    expect(stand.ask(store, [1, 1000])).toMatchObject({ allowed: false });
     expect(store.peek(stand.charges())).toEqual(before);
   });
 
@@ -89,7 +89,7 @@ describe("a request of several charges", () => {
     const { leases, unitsReturned } = store.stats;
     stand.shared.debit([{ ...stand.charges()[1], key: "eve", cost: 1000 }]);
     expect(store.decide(stand.charges([1, 1], ["ip:1", "eve"]))).toMatchObject({
-      isAdmitted: false,
+      allowed: false,
     });
     expect(store.stats).toMatchObject({ leases, unitsReturned });
   });
@@ -105,10 +105,10 @@ describe("a request of several charges", () => {
       for (let step = 0; step < 200; step++) {
         if (random.chance(0.3)) stand.clock.advance(random.between(0, 300));
         const costs = [random.between(1, 3), random.between(1, random.pick([3, 30]))];
-        const isAdmitted = costs.every((cost, i) => cost <= left[i]);
+        const allowed = costs.every((cost, i) => cost <= left[i]);
         const hold = random.pick([false, "briefly"] as const);
-        expect(stand.ask(store, costs, { hold }).isAdmitted).toBe(isAdmitted);
-        if (isAdmitted) for (const [i, cost] of costs.entries()) left[i] -= cost;
+        expect(stand.ask(store, costs, { hold }).allowed).toBe(allowed);
+        if (allowed) for (const [i, cost] of costs.entries()) left[i] -= cost;
       }
       expect(Math.min(...left)).toBe(0);
     }
@@ -143,7 +143,7 @@ describe("a request of several charges", () => {
       await settled();
       wire.deliverAll();
     }
-    expect((await asked).isAdmitted).toBe(true);
+    expect((await asked).allowed).toBe(true);
   });
 });
 
@@ -216,7 +216,7 @@ describe("a charge that is held briefly", () => {
   it("is home too if another lease had taken over, and if all of it was taken", () => {
     const { stand, store } = warmed();
     const held = [8, 8, 3].map((cost) => stand.ask(store, [cost, cost], { hold: "briefly" }));
-    expect(stand.ask(store).isAdmitted).toBe(true);
+    expect(stand.ask(store).allowed).toBe(true);
     const nowMs = stand.clock.now();
     for (const { receipts } of held) {
       store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs })));
@@ -267,8 +267,8 @@ describe("a charge that is held briefly", () => {
     const { stand, store } = warmed();
     stand.ask(store, [4, 4], { hold: "briefly" });
     stand.clock.advance(700);
-    expect(stand.ask(store, [995, 995]).isAdmitted).toBe(true);
-    expect(stand.ask(store).isAdmitted).toBe(false);
+    expect(stand.ask(store, [995, 995]).allowed).toBe(true);
+    expect(stand.ask(store).allowed).toBe(false);
   });
 
   it("that turns out to cost more is charged the rest in the store", () => {

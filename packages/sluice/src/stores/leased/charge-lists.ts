@@ -54,7 +54,7 @@ export class LeasedLists {
     const outcome = this.decideStrictly(charges, options);
     if (!isWarm) return outcome;
     return andThen(outcome, (answer) => {
-      if (answer.isAdmitted) this.#leaseAll(asks, answer);
+      if (answer.allowed) this.#leaseAll(asks, answer);
       return answer;
     });
   }
@@ -70,7 +70,7 @@ export class LeasedLists {
     const asked = leases.toInner(charges);
     const sentAtMs = leases.clock.now();
     return andThen(this.#inner.decide(asked, options), (outcome) => {
-      if (outcome.isAdmitted) return outcome;
+      if (outcome.allowed) return outcome;
       const lacking = leases.leasesOf(asked.filter((_, i) => mayPass(outcome, i)));
       const pending = lacking.find((keyLeases) => keyLeases.pending !== undefined)?.pending;
       if (pending !== undefined && retriesLeft > 0) {
@@ -160,7 +160,7 @@ export class LeasedLists {
       if (!keyLeases.isLow(times.atMs)) continue;
       this.#leases.requests.renew(this.#toAsk(charges[i], times), keyLeases);
     }
-    return { isAdmitted: true, verdicts, receipts };
+    return { allowed: true, verdicts, receipts };
   }
 
   /** Counts an ask for each key. Returns whether all of them are worth a lease: one alone is not. */

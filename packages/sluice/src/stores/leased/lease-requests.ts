@@ -93,7 +93,7 @@ export class LeaseRequests {
     const [verdict] = outcome.verdicts;
     const [receipt] = outcome.receipts as readonly (ChargeReceipt | undefined)[];
     const nowMs = this.#nowMs(ask);
-    if (outcome.isAdmitted && (receipt === undefined || verdict.source === "fallback")) {
+    if (outcome.allowed && (receipt === undefined || verdict.source === "fallback")) {
       // Nobody has debited this, or nobody could take it back: it is no lease.
       this.#returns.cancel(outcome.receipts, nowMs);
       this.#rest(request);
@@ -101,7 +101,7 @@ export class LeaseRequests {
     }
     this.#arrive(request);
     keyLeases.note(verdict, ask.atMs);
-    if (!outcome.isAdmitted || receipt === undefined) {
+    if (!outcome.allowed || receipt === undefined) {
       keyLeases.shrink();
       return;
     }
@@ -151,7 +151,7 @@ export class LeaseRequests {
 
   #join(ask: Ask, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
     const [verdict] = outcome.verdicts;
-    if (!outcome.isAdmitted) {
+    if (!outcome.allowed) {
       this.#returns.lose(restoreLent(taken));
       return verdict;
     }

@@ -26,7 +26,7 @@ export function toVerdict(
 
 /** The outcome of a request of one charge that is not held. */
 export function toOutcome(verdict: Verdict): Outcome {
-  return { isAdmitted: verdict.allowed, verdicts: [verdict], receipts: [] };
+  return { allowed: verdict.allowed, verdicts: [verdict], receipts: [] };
 }
 
 /** A verdict of the store, with what this process holds besides. */

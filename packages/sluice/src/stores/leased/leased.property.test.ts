@@ -198,8 +198,8 @@ class Trace {
       nowMs: clock.now(),
     }));
     const outcome = store.decide(charges, { hold });
-    const count = ({ isAdmitted, receipts }: Outcome) => {
-      const admissions = this.#count(holder, isAdmitted ? costs : []);
+    const count = ({ allowed, receipts }: Outcome) => {
+      const admissions = this.#count(holder, allowed ? costs : []);
       if (admissions.length > 0) this.#reserved.push({ holder, receipts, admissions });
     };
     if (outcome instanceof Promise) outcome.then(count, () => {});

@@ -12,11 +12,11 @@ import type {
   Charge,
   ChargeReceipt,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import { LeasedLists, RETRIES_MAX } from "./charge-lists.js";
@@ -115,7 +115,7 @@ export class LeasedStore extends ForwardingStore {
     );
   }
 
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     const asked = this.#leases.toInner(charges);
     return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.debit(asked));
   }

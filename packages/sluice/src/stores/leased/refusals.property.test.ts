@@ -114,8 +114,8 @@ class Trace {
       return;
     }
     const charges = [{ counter: this.#counter, key: "key", cost, nowMs }];
-    const count = ({ isAdmitted, receipts }: Outcome) => {
-      if (isAdmitted) this.#waiting.push({ holder, receipts, cost });
+    const count = ({ allowed, receipts }: Outcome) => {
+      if (allowed) this.#waiting.push({ holder, receipts, cost });
     };
     const outcome = holder.store.decide(charges, { hold: "briefly" });
     if (outcome instanceof Promise) outcome.then(count);

@@ -44,12 +44,12 @@ describe("a list of charges", () => {
   it("leaves every state as it was if it is refused, also those that were taken first", () => {
     const store = memoryStore();
     const before = counters.map((counter) => charge(counter, "a", 2, START_MS));
-    expect(store.decide(before).isAdmitted).toBe(true);
+    expect(store.decide(before).allowed).toBe(true);
     const asked = counters.map((counter) => charge(counter, "a", 1, START_MS + 1));
     const standing = store.peek(asked);
     const refusing = charge({ ...counters[3], scope: "other" }, "a", 6, START_MS + 1);
-    const { isAdmitted, verdicts } = store.decide([...asked, refusing]);
-    expect(isAdmitted).toBe(false);
+    const { allowed, verdicts } = store.decide([...asked, refusing]);
+    expect(allowed).toBe(false);
     expect(verdicts.slice(0, -1)).toEqual(standing);
     expect(store.peek(asked)).toEqual(standing);
   });
@@ -57,7 +57,7 @@ describe("a list of charges", () => {
   it("may be longer than the columns that are kept", () => {
     const store = memoryStore();
     const many = Array.from({ length: 200 }, (_, i) => charge(counters[0], `k${i}`, 6, START_MS));
-    expect(store.decide(many).isAdmitted).toBe(true);
+    expect(store.decide(many).allowed).toBe(true);
     const again = store.decide([charge(counters[3], "x", 1, START_MS), ...many]);
     expect(again.verdicts.map(({ allowed }) => allowed)).toEqual([true, ...many.map(() => false)]);
     expect(store.peek([charge(counters[3], "x", 1, START_MS)])[0].remaining).toBe(5);
@@ -97,7 +97,7 @@ function runTrace(random: Random, seen: { admitted: number; refused: number }): 
     const outcome = store.decide(charges, { hold });
     const expected = decideOneByOne(model, charges, hold);
     expect(outcome.verdicts).toEqual(expected.verdicts);
-    seen[outcome.isAdmitted ? "admitted" : "refused"]++;
+    seen[outcome.allowed ? "admitted" : "refused"]++;
     expect(outcome.receipts.map(toCharged)).toEqual(expected.receipts.map(toCharged));
     const share = random.pick([0, 0.5, 1]);
     for (const [of, { receipts }] of [[store, outcome] as const, [model, expected] as const]) {

@@ -39,19 +39,19 @@ export class AllOrNothing {
     const isPlain = hold === false && this.#blocks.isEmpty;
     // Of its length at once: an array that grows has room for many more.
     const verdicts = new Array<Verdict>(length);
-    let isAdmitted = true;
+    let allowed = true;
     for (let i = 0; i < length; i++) {
       const charge = charges[i];
       const verdict =
         isPlain && canUndo(at, i)
           ? takeOnTrial(charge, at, i)
           : this.#takeOrWeigh(charges, at, i, hold, blockNowMs ?? charge.nowMs);
-      if (!verdict.allowed && charge.shadow !== true) isAdmitted = false;
+      if (!verdict.allowed && charge.shadow !== true) allowed = false;
       verdicts[i] = verdict;
     }
-    if (!isAdmitted) return putBack(at, verdicts);
+    if (!allowed) return putBack(at, verdicts);
     const receipts = at.isAnyWeighed ? this.#takeWeighed(charges, at, verdicts, hold) : NO_RECEIPTS;
-    return { isAdmitted, verdicts, receipts };
+    return { allowed, verdicts, receipts };
   }
 
   /** A charge that may be blocked, or held, or without a slot. */
@@ -153,7 +153,7 @@ function putBack(at: Columns, verdicts: Verdict[]): Outcome {
     const { cells } = at.placements[i];
     verdicts[i] = asItStands(verdicts[i], cells, at.slots[i], at.timesMs[i]);
   }
-  return { isAdmitted: false, verdicts, receipts: NO_RECEIPTS };
+  return { allowed: false, verdicts, receipts: NO_RECEIPTS };
 }
 
 /** Keeps a charge that was weighed, in a slot that is claimed for it if it has none. */

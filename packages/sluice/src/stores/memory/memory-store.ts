@@ -9,11 +9,11 @@ import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   SyncStore,
 } from "../store.js";
 import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
@@ -159,7 +159,7 @@ export class MemoryStore implements SyncStore {
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideAll(charges, options);
-    if (outcome.isAdmitted) {
+    if (outcome.allowed) {
       const name = this.#requests.record(request, withoutKeys(outcome, charges));
       for (const { proof } of outcome.receipts) (proof as OpenReceipt).requestName = name;
     }
@@ -178,7 +178,7 @@ export class MemoryStore implements SyncStore {
       });
   }
 
-  debit(charges: readonly Charge[]): readonly Standing[] {
+  debit(charges: readonly Charge[]): readonly CounterStatus[] {
     this.#mustBeOpen();
     return charges.map((charge) => {
       if (charge.cost > 0) this.#charge(charge);

@@ -216,24 +216,24 @@ describe("a request of several charges", () => {
   it("is one attempt for each different key", () => {
     const { store } = setUp({ limit });
     const charges = [charge("a", "x"), charge("a", "x", 1), charge("a", "y"), charge("b", "x")];
-    expect(store.decide(charges)).toMatchObject({ isAdmitted: true });
-    expect(store.decide([charge("a", "x")])).toMatchObject({ isAdmitted: true });
+    expect(store.decide(charges)).toMatchObject({ allowed: true });
+    expect(store.decide([charge("a", "x")])).toMatchObject({ allowed: true });
     const refused = store.decide(charges) as Outcome;
-    expect(refused).toMatchObject({ isAdmitted: false, receipts: [] });
+    expect(refused).toMatchObject({ allowed: false, receipts: [] });
     expect(refused.verdicts.map(({ allowed }) => allowed)).toEqual([false, false, true, true]);
     // A refusal counted nothing: y has one attempt left.
-    expect(store.decide([charge("a", "y")])).toMatchObject({ isAdmitted: true });
-    expect(store.decide([charge("a", "y")])).toMatchObject({ isAdmitted: false });
+    expect(store.decide([charge("a", "y")])).toMatchObject({ allowed: true });
+    expect(store.decide([charge("a", "y")])).toMatchObject({ allowed: false });
   });
 
   it("is one attempt for each different scope where scopes are counted", () => {
     const { store } = setUp({ limit, by: "scope" });
     const charges = [charge("a", "x"), charge("a", "y"), charge("b", "x")];
-    expect(store.decide(charges)).toMatchObject({ isAdmitted: true });
-    expect(store.decide(charges)).toMatchObject({ isAdmitted: true });
-    expect(store.decide(charges)).toMatchObject({ isAdmitted: false });
-    expect(store.decide([charge("b", "z")])).toMatchObject({ isAdmitted: false });
-    expect(store.decide([charge("c", "z")])).toMatchObject({ isAdmitted: true });
+    expect(store.decide(charges)).toMatchObject({ allowed: true });
+    expect(store.decide(charges)).toMatchObject({ allowed: true });
+    expect(store.decide(charges)).toMatchObject({ allowed: false });
+    expect(store.decide([charge("b", "z")])).toMatchObject({ allowed: false });
+    expect(store.decide([charge("c", "z")])).toMatchObject({ allowed: true });
   });
 
   it("is not refused for a key that has shadow charges alone", () => {
@@ -241,10 +241,10 @@ describe("a request of several charges", () => {
     const shadow = { ...charge("a", "x"), shadow: true };
     for (let n = 0; n < 5; n++) store.decide([shadow]);
     expect(inner.calls).toBe(5);
-    expect(store.decide([shadow, charge("a", "y")])).toMatchObject({ isAdmitted: true });
+    expect(store.decide([shadow, charge("a", "y")])).toMatchObject({ allowed: true });
     const enforced = charge("a", "x", 1);
-    expect(store.decide([shadow, enforced])).toMatchObject({ isAdmitted: false });
-    expect(store.decide([enforced, shadow])).toMatchObject({ isAdmitted: false });
+    expect(store.decide([shadow, enforced])).toMatchObject({ allowed: false });
+    expect(store.decide([enforced, shadow])).toMatchObject({ allowed: false });
   });
 });
 

@@ -81,7 +81,7 @@ export class PrelimitStore extends ForwardingStore {
     if (!isRefused) return super.decide(charges, options);
     const verdictOf = (charge: Charge) =>
       verdicts[attempts.findIndex((attempt) => this.#isCountedBy(attempt, charge))];
-    return { isAdmitted: false, verdicts: charges.map(verdictOf), receipts: [] };
+    return { allowed: false, verdicts: charges.map(verdictOf), receipts: [] };
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {

@@ -130,8 +130,8 @@ describe("a block over several limits", () => {
     const charge = { counter, key: "key", cost: 1, nowMs };
     await store.block("rule", "key", { untilMs: nowMs + 70, nowMs });
     for (const hold of [false, true, "briefly"] as const) {
-      const { isAdmitted, verdicts } = await store.decide([charge], { hold });
-      expect(isAdmitted).toBe(false);
+      const { allowed, verdicts } = await store.decide([charge], { hold });
+      expect(allowed).toBe(false);
       expect(verdicts[0]).toMatchObject({ allowed: false, retryAfterMs: 70 });
     }
   });

@@ -28,8 +28,8 @@ export async function decideAcross(
   const answers = await Promise.allSettled(groups.map(({ members }) => ask(members, how)));
   const outcomes = answers.filter((answer) => answer.status === "fulfilled");
   const failed = answers.find((answer) => answer.status === "rejected");
-  const isAdmitted = failed === undefined && outcomes.every(({ value }) => value.isAdmitted);
-  if (!isAdmitted) {
+  const allowed = failed === undefined && outcomes.every(({ value }) => value.allowed);
+  if (!allowed) {
     await giveBack(
       outcomes.flatMap(({ value }) => value.receipts),
       settle,
@@ -40,14 +40,14 @@ export async function decideAcross(
   for (const [i, { value }] of outcomes.entries()) {
     for (const [c, charge] of groups[i].members.entries()) {
       const verdict = value.verdicts[c];
-      const isBack = !isAdmitted && value.isAdmitted && verdict.allowed;
+      const isBack = !allowed && value.allowed && verdict.allowed;
       verdicts.set(charge, isBack ? withBack(verdict, charge.cost) : verdict);
     }
   }
   return {
-    isAdmitted,
+    allowed,
     verdicts: charges.map((charge) => verdicts.get(charge) as Verdict),
-    receipts: isAdmitted && hold !== false ? outcomes.flatMap(({ value }) => value.receipts) : [],
+    receipts: allowed && hold !== false ? outcomes.flatMap(({ value }) => value.receipts) : [],
   };
 }
 

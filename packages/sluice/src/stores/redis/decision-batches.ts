@@ -222,12 +222,12 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
     else asked.fail(new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(options.requestId)}`));
     return;
   }
-  const { isAdmitted, verdicts } = reply.outcome(charges);
+  const { allowed, verdicts } = reply.outcome(charges);
   const receipts =
-    isAdmitted && options.hold === "briefly"
+    allowed && options.hold === "briefly"
       ? charges.map((charge, i) => briefReceipt(charge, verdicts[i], reply.nowMs))
       : [];
-  asked.answer({ isAdmitted, verdicts, receipts });
+  asked.answer({ allowed, verdicts, receipts });
 }
 
 /** Whether the short way serves: counters are single values, and nothing has to be remembered. */

@@ -9,10 +9,10 @@ import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import { noteIdOf, toProof } from "./brief-receipts.js";
@@ -106,7 +106,7 @@ export class RedisStore implements Store {
     );
   }
 
-  async debit(charges: readonly Charge[]): Promise<readonly Standing[]> {
+  async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
     return this.#eachGroup(charges, (group) =>
       this.#read(scripts.debit, group, (reply, limit) => reply.standing(limit)),
     );

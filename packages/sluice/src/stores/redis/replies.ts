@@ -3,7 +3,7 @@
 import type { Verdict } from "../../base/decision.js";
 import { SluiceError, show } from "../../base/errors.js";
 import { isShaper, type Limit } from "../../limits/limits.js";
-import type { Charge, Outcome, Standing } from "../store.js";
+import type { Charge, CounterStatus, Outcome } from "../store.js";
 
 /** What a receipt that is kept beside its counter has to present. */
 export interface RedisProof {
@@ -60,7 +60,7 @@ export class ReplyReader {
   }
 
   /** The next verdict with what is in use. */
-  standing(limit: Limit): Standing {
+  standing(limit: Limit): CounterStatus {
     const verdict = this.verdict(limit);
     const inUse = this.#next();
     const used = "fullTicks" in limit ? (inUse / limit.fullTicks) * limit.limit : inUse;
@@ -70,15 +70,15 @@ export class ReplyReader {
   /** The next outcome, of a request that has neither receipts nor an id. */
   outcome(charges: readonly Charge[]): Outcome {
     const verdicts = charges.map(({ counter }) => this.verdict(counter.limit));
-    const isAdmitted = verdicts.every(({ allowed }, i) => allowed || charges[i].shadow === true);
-    return { isAdmitted, verdicts, receipts: [] };
+    const allowed = verdicts.every(({ allowed }, i) => allowed || charges[i].shadow === true);
+    return { allowed, verdicts, receipts: [] };
   }
 
   /** The next outcome, of one that has; undefined if its id was used for another request. */
   heldOutcome(charges: readonly Charge[], held: HeldAs): Outcome | undefined {
     const status = this.#next();
     if (status < 0) return undefined;
-    const isAdmitted = status === 1;
+    const allowed = status === 1;
     const told = charges.map((charge) => {
       const verdict = this.verdict(charge.counter.limit);
       return { charge, verdict, mark: this.#next(), before: this.#next() };
@@ -87,8 +87,8 @@ export class ReplyReader {
     // Of a request that is answered again: when it was admitted.
     const atMs = this.#next();
     const { isWanted, keepMs, record } = held;
-    if (!isWanted || !isAdmitted) {
-      return { isAdmitted, verdicts: told.map(({ verdict }) => verdict), receipts: [] };
+    if (!isWanted || !allowed) {
+      return { allowed, verdicts: told.map(({ verdict }) => verdict), receipts: [] };
     }
     const receipts = told
       .filter(({ verdict, charge }) => verdict.allowed && charge.isFinal !== true)
@@ -96,7 +96,7 @@ export class ReplyReader {
         const proof: RedisProof = { name, atMs, mark, before, keepMs, record };
         return { counter, key, cost, proof };
       });
-    return { isAdmitted, verdicts: told.map(({ verdict }) => verdict), receipts };
+    return { allowed, verdicts: told.map(({ verdict }) => verdict), receipts };
   }
 
   #next(): number {

@@ -44,7 +44,7 @@ describe("events of a fallback", () => {
   ])("break nothing where the listener %s", async (_how, onEvent) => {
     const { store, breakDown, settled } = standOn({ onEvent });
     await breakDown();
-    expect(await store.decide([charge])).toMatchObject({ isAdmitted: true });
+    expect(await store.decide([charge])).toMatchObject({ allowed: true });
     await settled();
   });
 

@@ -34,7 +34,7 @@ function under(onStoreFailure: FailurePolicy, scope: string = onStoreFailure): C
 describe("a policy alone", () => {
   it("open admits, whatever the cost, and shows all of the limit", () => {
     expect(decide(make(), [toCharge(under("open"), { cost: 1_000 })])).toEqual({
-      isAdmitted: true,
+      allowed: true,
       verdicts: [
         {
           allowed: true,
@@ -52,7 +52,7 @@ describe("a policy alone", () => {
 
   it("closed refuses until the store may be asked again", () => {
     expect(decide(make(), [toCharge(under("closed"))])).toEqual({
-      isAdmitted: false,
+      allowed: false,
       verdicts: [
         {
           allowed: false,
@@ -71,7 +71,7 @@ describe("a policy alone", () => {
   it("local decides under a share of the limit", () => {
     const fallback = make({ localShare: 0.3 });
     const passed = Array.from({ length: 10 }, () => decide(fallback, [toCharge(under("local"))]));
-    expect(passed.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(3);
+    expect(passed.filter(({ allowed }) => allowed)).toHaveLength(3);
     expect(passed[0].verdicts[0]).toMatchObject({ limit: 3, remaining: 2, source: "fallback" });
   });
 
@@ -80,9 +80,7 @@ describe("a policy alone", () => {
   });
 
   it("is the decorator's where the limit has none", () => {
-    expect(decide(make({ onStoreFailure: "closed" }), [toCharge(toCounter())]).isAdmitted).toBe(
-      false,
-    );
+    expect(decide(make({ onStoreFailure: "closed" }), [toCharge(toCounter())]).allowed).toBe(false);
   });
 
   it.each(["open", "closed", "local", "throw"] as const)(
@@ -121,7 +119,7 @@ describe("several policies in one request", () => {
 
   it.each(combinations)("%j: the strictest counts: %s", (policies, expected) => {
     const charges = policies.map((policy) => toCharge(under(policy as FailurePolicy)));
-    const seen = () => (decide(make(), charges).isAdmitted ? "admitted" : "refused");
+    const seen = () => (decide(make(), charges).allowed ? "admitted" : "refused");
     if (expected === "error") expect(seen).toThrow();
     else expect(seen()).toBe(expected);
   });
@@ -134,10 +132,10 @@ describe("several policies in one request", () => {
     const other = under("local", "other");
     const tooMuch = [toCharge(local, { cost: 2 }), toCharge(open), toCharge(other, { cost: 6 })];
     expect(decide(fallback, tooMuch)).toMatchObject({
-      isAdmitted: false,
+      allowed: false,
       verdicts: [{ allowed: true, remaining: 5 }, { limit: 10 }, { allowed: false, remaining: 5 }],
     });
-    expect(decide(fallback, [toCharge(local, { cost: 5 })]).isAdmitted).toBe(true);
+    expect(decide(fallback, [toCharge(local, { cost: 5 })]).allowed).toBe(true);
   });
 
   it("a shadow charge neither refuses nor throws, and is counted where it is local", () => {
@@ -146,10 +144,10 @@ describe("several policies in one request", () => {
     const shadows = [under("closed"), under("throw")].map((of) => toCharge(of, { shadow: true }));
     const shadow = toCharge(local, { cost: 5, shadow: true });
     const outcome = decide(fallback, [...shadows, shadow, toCharge(under("open"))]);
-    expect(outcome.isAdmitted).toBe(true);
+    expect(outcome.allowed).toBe(true);
     expect(outcome.verdicts.map(({ allowed }) => allowed)).toEqual([false, false, true, true]);
-    expect(decide(fallback, [toCharge(local)]).isAdmitted).toBe(false);
-    expect(decide(fallback, [toCharge(local, { shadow: true })]).isAdmitted).toBe(true);
+    expect(decide(fallback, [toCharge(local)]).allowed).toBe(false);
+    expect(decide(fallback, [toCharge(local, { shadow: true })]).allowed).toBe(true);
   });
 });
 
@@ -176,7 +174,7 @@ describe("what the fallback admitted", () => {
     const fallback = make();
     const charges = [toCharge(under("local"), { cost: 5 })];
     for (let i = 0; i < 3; i++) {
-      expect(fallback.decide(charges, { requestId: "r" }, absence).isAdmitted).toBe(true);
+      expect(fallback.decide(charges, { requestId: "r" }, absence).allowed).toBe(true);
     }
   });
 });
@@ -192,12 +190,12 @@ describe("an operator's word", () => {
       const at = (nowMs: number, key = "k") =>
         decide(fallback, [toCharge(under(policy), { nowMs, key })]);
       expect(at(5_000_999)).toMatchObject({
-        isAdmitted: false,
+        allowed: false,
         verdicts: [{ source: "fallback" }],
       });
       if (policy === "closed") return;
-      expect(at(5_000_999, "other").isAdmitted).toBe(true);
-      expect(at(5_001_000).isAdmitted).toBe(true);
+      expect(at(5_000_999, "other").allowed).toBe(true);
+      expect(at(5_001_000).allowed).toBe(true);
     },
   );
 
@@ -205,13 +203,13 @@ describe("an operator's word", () => {
     const fallback = make();
     fallback.block("open", "k", until);
     const local = under("local");
-    expect(
-      decide(fallback, [toCharge(local, { cost: 5 }), toCharge(under("open"))]).isAdmitted,
-    ).toBe(false);
+    expect(decide(fallback, [toCharge(local, { cost: 5 }), toCharge(under("open"))]).allowed).toBe(
+      false,
+    );
     fallback.unblock("open", "k");
-    expect(
-      decide(fallback, [toCharge(local, { cost: 5 }), toCharge(under("open"))]).isAdmitted,
-    ).toBe(true);
+    expect(decide(fallback, [toCharge(local, { cost: 5 }), toCharge(under("open"))]).allowed).toBe(
+      true,
+    );
   });
 
   it("a reset forgets what was used here, a refund grants it", () => {
@@ -249,7 +247,7 @@ describe("the declared bound", () => {
         for (let i = 0; i < processes; i++) {
           const fallback = make({ localShare: share });
           for (let tries = 0; tries <= units; tries++) {
-            if (decide(fallback, [toCharge(counter)]).isAdmitted) admitted++;
+            if (decide(fallback, [toCharge(counter)]).allowed) admitted++;
           }
         }
         expect(admitted).toBe(processes * Math.max(1, Math.floor(units * share + 1e-9)));
@@ -262,8 +260,8 @@ describe("the declared bound", () => {
     const limit = tokenBucket({ capacity: 1e6, refillPerSecond: 1e-6 });
     const fallback = make({ localShare: 0.123456789 });
     const charge = toCharge(toCounter({ limit }), { cost: 123_456 });
-    expect(decide(fallback, [charge]).isAdmitted).toBe(true);
-    expect(decide(fallback, [toCharge(charge.counter)]).isAdmitted).toBe(false);
+    expect(decide(fallback, [charge]).allowed).toBe(true);
+    expect(decide(fallback, [toCharge(charge.counter)]).allowed).toBe(false);
   });
 
   it("holds for four processes that lose their store at the same time", async () => {

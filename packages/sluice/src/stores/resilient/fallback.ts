@@ -78,16 +78,16 @@ export class Fallback {
     );
     const local = this.#localsOf(charges, absence);
     const outcome = isRefused
-      ? { isAdmitted: false, verdicts: this.#peekLocal(local, options), receipts: [] }
+      ? { allowed: false, verdicts: this.#peekLocal(local, options), receipts: [] }
       : this.#decideLocal(local, options);
     const verdicts = weave(unasked, outcome.verdicts);
-    if (!outcome.isAdmitted || !options.hold) return { ...outcome, verdicts };
+    if (!outcome.allowed || !options.hold) return { ...outcome, verdicts };
     const passed = charges.filter((_, i) => unasked[i]?.allowed);
     const receipts = [
       ...outcome.receipts.map((receipt) => this.#mark(receipt)),
       ...passed.map(markPassed),
     ];
-    return { isAdmitted: true, verdicts, receipts };
+    return { allowed: true, verdicts, receipts };
   }
 
   /** What `decide` would answer. */
@@ -158,7 +158,7 @@ export class Fallback {
   }
 
   #decideLocal(charges: readonly Charge[], options: DecideOptions): Outcome {
-    if (charges.length === 0) return { isAdmitted: true, verdicts: [], receipts: [] };
+    if (charges.length === 0) return { allowed: true, verdicts: [], receipts: [] };
     this.#hasDecided = true;
     const outcome = this.#memory.decide(charges, options);
     return { ...outcome, verdicts: outcome.verdicts.map(asFallback) };

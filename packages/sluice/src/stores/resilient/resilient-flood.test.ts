@@ -73,7 +73,7 @@ describe("a flood of one caller", () => {
     const open = toCounter({ onStoreFailure: "open" });
     const answers = Array.from({ length: 20_000 }, () => store.decide([toCharge(open)]));
     await pass(51);
-    const admitted = (await Promise.all(answers)).filter(({ isAdmitted }) => isAdmitted);
+    const admitted = (await Promise.all(answers)).filter(({ allowed }) => allowed);
     // Ten by the limit, five by the share of this process.
     expect(admitted).toHaveLength(15);
   });

@@ -168,11 +168,11 @@ describe("an operator's call", () => {
       await Promise.resolve(store.block("test", "k", until)).catch(() => {});
       await breakDown();
       expect(await store.decide([charge])).toMatchObject({
-        isAdmitted: false,
+        allowed: false,
         verdicts: [{ retryAfterMs: 100_000, source: "fallback" }],
       });
       await Promise.resolve(store.unblock("test", "k")).catch(() => {});
-      expect(await store.decide([charge])).toMatchObject({ isAdmitted: true });
+      expect(await store.decide([charge])).toMatchObject({ allowed: true });
     }
   });
 

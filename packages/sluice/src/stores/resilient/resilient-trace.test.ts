@@ -29,7 +29,7 @@ async function runTrace(seed: number, policy: "closed" | "open") {
     const outcome = await store.decide([toCharge(counter, { cost })], { hold });
     count.waiting--;
     expect(clock.now() - askedAtMs).toBeLessThanOrEqual(TIMEOUT_MS);
-    if (!outcome.isAdmitted) return;
+    if (!outcome.allowed) return;
     if (outcome.verdicts[0].source === "fallback") count.byPolicy += hold ? 0 : cost;
     else if (hold) held.push(outcome);
     else count.byStore += cost;

@@ -26,7 +26,7 @@ describe("a store that answers in time", () => {
     expect(verdict instanceof Promise).toBe(mood === "later");
     expect(await verdict).toMatchObject({ allowed: true, remaining: 7, source: "memory" });
     const outcome = await stand.store.decide([charge], { hold: true });
-    expect(outcome).toMatchObject({ isAdmitted: true, receipts: [{ cost: 1 }] });
+    expect(outcome).toMatchObject({ allowed: true, receipts: [{ cost: 1 }] });
     expect(await stand.store.peek([charge])).toMatchObject([{ remaining: 6, source: "memory" }]);
     expect(stand.store.stats).toMatchObject({ state: "closed", failures: 0, fallbackDecisions: 0 });
   });
@@ -180,7 +180,7 @@ describe("a store that does not answer in time", () => {
     const second = store.decide([charge], { requestId: "r" });
     for (const call of [...inner.calls]) call.answer();
     inner.mood = "later";
-    expect(await second).toMatchObject({ isAdmitted: true });
+    expect(await second).toMatchObject({ allowed: true });
     await settled();
     expect(usedIn(stand)).toBe(1);
     expect(store.stats.lateGivenBack).toBe(0);
@@ -205,7 +205,7 @@ describe("a store that fails", () => {
     const { store, inner } = standOn();
     inner.mood = mood;
     expect(await store.decide([charge])).toMatchObject({
-      isAdmitted: true,
+      allowed: true,
       verdicts: [{ source: "fallback" }],
     });
     expect(await store.peek([charge])).toMatchObject([{ remaining: 4, source: "fallback" }]);
@@ -359,7 +359,7 @@ describe("the breaker", () => {
     inner.mood = "silent";
     const trial = store.decide([charge]);
     clock.advance(50);
-    expect(await trial).toMatchObject({ isAdmitted: false, verdicts: [{ retryAfterMs: 2_000 }] });
+    expect(await trial).toMatchObject({ allowed: false, verdicts: [{ retryAfterMs: 2_000 }] });
     expect(store.stats.state).toBe("open");
     expect(events).toHaveLength(1);
   });
@@ -441,7 +441,7 @@ describe("close", () => {
     const closed = stand.store.close();
     stand.inner.calls[0].answer();
     stand.inner.last.answer();
-    expect(await outcome).toMatchObject({ isAdmitted: false });
+    expect(await outcome).toMatchObject({ allowed: false });
     await closed;
     await stand.settled();
     expect(stand.inner.verbs()).toEqual(["decide", "close"]);

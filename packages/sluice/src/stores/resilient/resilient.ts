@@ -10,11 +10,11 @@ import { ForwardingStore } from "../forwarding-store.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
   Settling,
-  Standing,
   Store,
 } from "../store.js";
 import type { BreakerState } from "./circuit-breaker.js";
@@ -175,7 +175,7 @@ export class ResilientStore extends ForwardingStore {
     return others.length === 0 ? undefined : this.#settle(others);
   }
 
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     return this.#operate(() => this.inner.debit(charges), charges.length);
   }
 

@@ -114,7 +114,7 @@ export class DecideRequest extends Deciding<Outcome> {
   protected override answerBy(absence: Absence): { answer: Outcome; usesCharge: boolean } {
     const answer = this.around.fallback.decide(this.charges, this.options, absence);
     // Who holds something holds the fallback's receipt, so the store's charge is nobody's.
-    return { answer, usesCharge: answer.isAdmitted && !this.options.hold };
+    return { answer, usesCharge: answer.allowed && !this.options.hold };
   }
 }
 

@@ -17,7 +17,7 @@ import { ManualClock } from "../../testing/manual-clock.js";
 import { storeConformance } from "../../testing/store-conformance.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { memoryStore } from "../memory/memory-store.js";
-import type { Charge, Counter, DecideOptions, Standing } from "../store.js";
+import type { Charge, Counter, CounterStatus, DecideOptions } from "../store.js";
 import { type ShardedOptions, sharded } from "./sharded.js";
 import { splitLimit } from "./split-limit.js";
 
@@ -47,7 +47,7 @@ function make(shards: number) {
     inner,
     store,
     take: (cost: number, caller?: string) =>
-      (store.decide([charge(cost, caller)]) as { isAdmitted: boolean }).isAdmitted,
+      (store.decide([charge(cost, caller)]) as { allowed: boolean }).allowed,
     left: (caller?: string) => (store.peek([charge(0, caller)]) as Verdict[])[0].remaining,
   };
 }
@@ -205,7 +205,7 @@ describe("verbs", () => {
     expect(left()).toBe(92);
     const used = [0, 1, 2, 3].map((i) => {
       const part = { ...charge(0), counter: { ...counter, limit: splitLimit(limit, 4)[i] } };
-      const [standing] = inner.debit([{ ...part, key: `key~${i}/4` }]) as Standing[];
+      const [standing] = inner.debit([{ ...part, key: `key~${i}/4` }]) as CounterStatus[];
       return Math.round(standing.used);
     });
     expect(used).toEqual([3, 0, 5, 0]);
@@ -241,10 +241,10 @@ describe("verbs", () => {
   it("debit without a caller charges one shard and tells of all", () => {
     const { store, left } = make(4);
     for (let n = 0; n < 6; n++) store.debit([charge(3)]);
-    const [standing] = store.debit([charge(0)]) as Standing[];
+    const [standing] = store.debit([charge(0)]) as CounterStatus[];
     expect(standing).toMatchObject({ limit: 100, remaining: 82, allowed: true });
     expect(standing.used).toBeCloseTo(18, 9);
-    const [own] = store.debit([charge(0, "caller")]) as Standing[];
+    const [own] = store.debit([charge(0, "caller")]) as CounterStatus[];
     expect(own).toMatchObject({ limit: 25, remaining: left("caller") });
   });
 
@@ -275,8 +275,7 @@ describe("verbs", () => {
     await store.refund([charge(80)]);
     expect(((await store.peek([charge(0)])) as Verdict[])[0].remaining).toBe(100);
     await store.block("test", "key", { untilMs: nowMs + 1_000, nowMs });
-    for (let n = 0; n < 4; n++)
-      expect(store.decide([charge(1)])).toMatchObject({ isAdmitted: false });
+    for (let n = 0; n < 4; n++) expect(store.decide([charge(1)])).toMatchObject({ allowed: false });
   });
 });
 

@@ -12,10 +12,10 @@ import { guardedFor } from "../guarded.js";
 import type {
   Charge,
   Counter,
+  CounterStatus,
   DecideOptions,
   Outcome,
   PeekOptions,
-  Standing,
   Store,
 } from "../store.js";
 import { splitLimit } from "./split-limit.js";
@@ -75,7 +75,7 @@ export class ShardedStore extends ForwardingStore {
   }
 
   /** Without a caller the next shard in turn is charged, and all are told together. */
-  override debit(charges: readonly Charge[]): MaybePromise<readonly Standing[]> {
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     const parts = charges.map((charge) => {
       const shard = this.#takeTurn();
       const all = this.#toParts(charge);
@@ -225,7 +225,7 @@ function joinVerdicts(verdicts: readonly Verdict[]): Verdict {
   return blockedMs === undefined ? joined : { ...joined, blockedMs };
 }
 
-function joinStandings(standings: readonly Standing[]): Standing {
+function joinStandings(standings: readonly CounterStatus[]): CounterStatus {
   return { ...joinVerdicts(standings), used: sum(standings.map(({ used }) => used)) };
 }
 

@@ -3,7 +3,7 @@
 
 import type { Verdict } from "../../base/decision.js";
 import { tokenBucket } from "../../limits/limits.js";
-import type { ChargeReceipt, Standing } from "../../stores/store.js";
+import type { ChargeReceipt, CounterStatus } from "../../stores/store.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";
 import { type Claim, Gate, type Stand } from "./stand.js";
@@ -31,18 +31,23 @@ export const debitClaims: readonly Claim[] = [
   { group: HELD, title: "several limits yield a receipt each", check: holdSeveral },
 ];
 
-async function debit(stand: Stand, gate: Gate, key: string, cost: number): Promise<Standing> {
+async function debit(stand: Stand, gate: Gate, key: string, cost: number): Promise<CounterStatus> {
   const standings = await stand.store.debit(gate.charges(key, cost));
   expectEqual("standings of one charge", standings.length, 1);
   return standings[0];
 }
 
-function expectUsed(what: string, seen: Standing, used: number): void {
+function expectUsed(what: string, seen: CounterStatus, used: number): void {
   if (Math.abs(seen.used - used) < USED_ERROR_MAX) return;
   throw new Error(`${what}: expected used ${used}, saw ${seen.used}`);
 }
 
-async function expectAsPeek(what: string, stand: Stand, gate: Gate, seen: Standing): Promise<void> {
+async function expectAsPeek(
+  what: string,
+  stand: Stand,
+  gate: Gate,
+  seen: CounterStatus,
+): Promise<void> {
   const [{ source: _, ...shown }] = await stand.store.peek(gate.charges("key", 0));
   expectDecision(`${what}, against a peek of nothing`, seen, shown satisfies Partial<Verdict>);
 }
@@ -150,7 +155,7 @@ async function debitAtOnce(stand: Stand): Promise<void> {
 /** Takes units that are settled in a moment. */
 async function holdBriefly(stand: Stand, gate: Gate, cost: number): Promise<ChargeReceipt> {
   const outcome = await stand.store.decide(gate.charges("key", cost), { hold: "briefly" });
-  expectEqual(`holding ${cost}: admitted`, outcome.isAdmitted, true);
+  expectEqual(`holding ${cost}: admitted`, outcome.allowed, true);
   expectEqual(`holding ${cost}: receipts`, outcome.receipts.length, 1);
   expectEqual(`holding ${cost}: cost of the receipt`, outcome.receipts[0].cost, cost);
   return outcome.receipts[0];
@@ -184,7 +189,7 @@ async function holdNothing(stand: Stand, make: LimitMaker): Promise<void> {
   const gate = new Gate(stand, make(10));
   await gate.take("key", 8);
   const outcome = await stand.store.decide(gate.charges("key", 3), { hold: "briefly" });
-  expectEqual("3 of 2: admitted", outcome.isAdmitted, false);
+  expectEqual("3 of 2: admitted", outcome.allowed, false);
   expectEqual("3 of 2: receipts", outcome.receipts.length, 0);
   expectEqual("left", await gate.left("key"), [2]);
 }

@@ -13,7 +13,7 @@ import { asOptions, orDefault, refuse } from "../../../base/option-checks.js";
 import { type FixedWindowLimit, fixedWindow } from "../../../limits/limits.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
-import type { Charge, Counter, Standing, Store } from "../../../stores/store.js";
+import type { Charge, Counter, CounterStatus, Store } from "../../../stores/store.js";
 
 /** Options of {@link expressRateLimitStore}. */
 export interface ExpressRateLimitStoreOptions {
@@ -114,7 +114,7 @@ export class ExpressRateLimitStore implements HitStore {
     return { counter, key: String(key), cost, nowMs: toWholeMs(this.#clock.now()) };
   }
 
-  #toInfo({ used, resetMs }: Standing): ClientRateLimitInfo {
+  #toInfo({ used, resetMs }: CounterStatus): ClientRateLimitInfo {
     return { totalHits: Math.round(used), resetTime: new Date(wallMsOf(this.#clock) + resetMs) };
   }
 }

@@ -7,7 +7,7 @@ import type { FixedWindowLimit } from "../../../limits/limits.js";
 import type { DecidedRuleCharge } from "../../../rules/policy/decided-charge.js";
 import type { PolicyDecision } from "../../../rules/policy/policy-decision.js";
 import { toGuarded } from "../../../stores/guarded.js";
-import type { Charge, Standing, Store } from "../../../stores/store.js";
+import type { Charge, CounterStatus, Store } from "../../../stores/store.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";
 
 /** What is known of a key after a refusal, or without one. */
@@ -65,7 +65,7 @@ export class HitCounter {
     return isThenable(hits) ? hits.catch(() => undefined) : hits;
   }
 
-  #debit(charge: DecidedRuleCharge, cost: number): MaybePromise<Standing> {
+  #debit(charge: DecidedRuleCharge, cost: number): MaybePromise<CounterStatus> {
     return andThen(this.#store.debit([toCharge(charge, cost)]), ([standing]) => standing);
   }
 
