@@ -18,6 +18,7 @@ import {
   locksNoAddress,
   namesNoMachine,
   namesNoRegistry,
+  usesPlainWords,
 } from "./tidy/text-rules.js";
 import { explainsDependencies, linksLeadSomewhere } from "./tidy/tree-rules.js";
 import { findBreaches, readTree } from "./tidy.js";
@@ -92,6 +93,8 @@ const bad: readonly Sample[] = [
   [namesNoMachine, "a.ts", `const x = "${"/Users" + "/jo"}";`],
   [namesNoRegistry, "package-lock.json", `"https:${"//registry" + ".example.org"}/x.tgz"`],
   [namesNoRegistry, ".npmrc", `${"registry" + "="}somewhere`],
+  [usesPlainWords, "README.md", `Open the ${"do" + "or"}.`],
+  [usesPlainWords, `${src}/a.ts`, `// Each ${"Do" + "or"} has a port.`],
   [locksNoAddress, "package-lock.json", '{ "resolved": "https://example.org/x.tgz" }'],
 ];
 
@@ -136,6 +139,8 @@ const good: readonly Sample[] = [
   [loadsAtOnce, `${src}/a.ts`, "async function f() {\n  await g();\n}"],
   [namesNoMachine, "a.ts", 'get("/users/42"); open("./home/index.html");'],
   [namesNoRegistry, "a.ts", "registry.metrics.reset();"],
+  [usesPlainWords, "CHANGELOG.md", `The ${"do" + "ors"} are listeners.`],
+  [usesPlainWords, "README.md", "Indoors, the rules are outdoorsy."],
   [locksNoAddress, "package-lock.json", '{ "resolved": "packages/sluice", "link": true }'],
 ];
 

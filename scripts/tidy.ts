@@ -21,6 +21,7 @@ import {
   locksNoAddress,
   namesNoMachine,
   namesNoRegistry,
+  usesPlainWords,
 } from "./tidy/text-rules.js";
 import { explainsDependencies, linksLeadSomewhere } from "./tidy/tree-rules.js";
 
@@ -40,6 +41,7 @@ const fileRules: readonly FileRule[] = [
   namesNoMachine,
   namesNoRegistry,
   locksNoAddress,
+  usesPlainWords,
 ];
 
 const treeRules: readonly TreeRule[] = [explainsDependencies, linksLeadSomewhere];

@@ -3,6 +3,26 @@
 
 import { type Complaint, complainOfMatches } from "./rule.js";
 
+/**
+ * Words that docs/glossary.md and plain English replace, with what to write instead. A word is listed once the
+ * repository is free of it.
+ */
+const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
+  // Written in halves so that the rule does not find itself.
+  {
+    pattern: new RegExp(`\\b${"do" + "ors?"}\\b`, "gi"),
+    instead: "listener, middleware or handler",
+  },
+];
+
+/** Prose, comments and strings use the standard term. The changelog may quote old names. */
+export function usesPlainWords(path: string, text: string): Complaint[] {
+  if (!/\.(?:ts|mjs|md|lua|ya?ml)$/.test(path) || path === "CHANGELOG.md") return [];
+  return WORDS.flatMap(({ pattern, instead }) =>
+    complainOfMatches(path, text, pattern, (found) => `"${found}": write ${instead}`),
+  );
+}
+
 /** No notes of work left over: an open end is an issue, not a comment. */
 export function leavesNoNotes(path: string, text: string): Complaint[] {
   // Written in halves so that the rule does not find itself.

@@ -46,7 +46,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
     // Once it drains, nothing waits for a connection that is kept for later.
     if (!server.listening) response.setHeader("Connection", "close");
     send(response, answered, context.version);
-    // What is left of a body that nobody read would hold the connection up.
+    // An unread rest of a body would block the connection.
     if (!message.complete) message.resume();
   };
   server.maxConnections = CONNECTIONS_MAX;

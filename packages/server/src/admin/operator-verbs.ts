@@ -13,7 +13,7 @@ export async function check(core: Core, { facts, cost }: Input<"check">): Promis
   const policy = decidingPolicy(core);
   const asked = factsOf(core, facts);
   const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
-  // Nobody sees a response here: there is nothing to wait for.
+  // There is no response here, so there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
   core.telemetry.decided("decision", decision, asked);
   return toAnswer(policy, asked, decision);

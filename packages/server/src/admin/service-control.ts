@@ -1,4 +1,4 @@
-// What the admin port needs of whoever runs the service. In a service of several processes it answers for
+// What the admin port needs from the service. In a service of several processes it answers for
 // all of them.
 
 import type { TopOptions, TopReport } from "../telemetry/top-report.js";

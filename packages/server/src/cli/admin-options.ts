@@ -5,7 +5,7 @@ import { type AdminAddress, AdminClient } from "./admin-client.js";
 import { usageError } from "./exit.js";
 import type { Terminal } from "./terminal.js";
 
-/** Where a service listens for operators, unless it is told otherwise. */
+/** The default address of the admin port. */
 export const ADMIN_URL = "http://127.0.0.1:9090";
 
 /** What the options say. */

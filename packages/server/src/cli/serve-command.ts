@@ -1,4 +1,4 @@
-// `sluice serve`: the service under a configuration file, until it is told to end; or, with --check, a look
+// `sluice serve`: the service under a configuration file, until a signal ends it; or, with --check, a look
 // at everything that could keep it from starting.
 
 import type { Command } from "commander";

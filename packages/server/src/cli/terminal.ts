@@ -27,7 +27,7 @@ export interface Terminal {
   confirm(question: string): Promise<boolean>;
   /** Calls `task` once, when the user wants to end: Ctrl-C or SIGTERM. A second one ends the process. */
   onEnd(task: () => void): () => void;
-  /** Calls `task` when nobody reads any more what is printed, as after `sluice top | head -1`. */
+  /** Calls `task` when the reader of the output is gone, as after `sluice top | head -1`. */
   onUnread(task: () => void): () => void;
 }
 

@@ -1,5 +1,5 @@
-// Reads a configuration: from a file, from the text of one, or from an object in code. Everything that is
-// wrong is told together; what comes out has every default filled in and needs no further checks.
+// Reads a configuration: from a file, from the text of one, or from an object in code. All
+// problems are reported together. The result has every default filled in and needs no further checks.
 
 import { readFileSync } from "node:fs";
 import type { IdentityOptions } from "sluice/http";

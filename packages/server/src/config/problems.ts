@@ -1,5 +1,5 @@
 // What is wrong with a configuration: every problem with the value and the line it is about, collected and
-// thrown together. Who mends a file wants to see them all.
+// thrown together. The author of a file wants to see them all.
 
 import { ServerError, show } from "../base/errors.js";
 
@@ -24,7 +24,7 @@ export class ConfigError extends ServerError {
   override readonly name: string = "ConfigError";
   readonly problems: readonly ConfigProblem[];
 
-  /** @param problems - All of them, in the order in which they are told. */
+  /** @param problems - All of them, in the order in which they are reported. */
   constructor(problems: readonly ConfigProblem[]) {
     super("SLUICE_CONFIG_INVALID", toMessage(problems));
     this.problems = problems.slice(0, PROBLEMS_MAX);
@@ -60,10 +60,10 @@ export function toPathText(path: Path): string {
   return text === "" ? "the configuration" : text;
 }
 
-/** Collects problems, in any order; they are told in that of the file. */
+/** Collects problems in any order; they are reported in that of the file. */
 export class Problems {
   readonly #problems: ConfigProblem[] = [];
-  /** The paths that something was told of, and those above them. */
+  /** The paths with a problem, and those above them. */
   readonly #pathsWithProblems = new Set<string>();
   /** Where the value at a path comes from. */
   readonly placeOf: (path: Path) => Pick<ConfigProblem, "place" | "line">;
@@ -72,24 +72,24 @@ export class Problems {
     this.placeOf = placeOf;
   }
 
-  /** Tells one: the value at that path, and what is wrong with it. */
+  /** Adds a problem of the value at that path. */
   add(path: Path, text: string): void {
     this.addMessage(path, `${toPathText(path)} ${text}`);
   }
 
-  /** Tells one that says by itself what it is about, at another line if it knows better. */
+  /** Adds a problem with a complete message, at another place if one is given. */
   addMessage(path: Path, message: string, place?: Pick<ConfigProblem, "place" | "line">): void {
     for (let i = 0; i <= path.length; i += 1)
       this.#pathsWithProblems.add(toPathText(path.slice(0, i)));
     this.#problems.push({ message, ...(place ?? this.placeOf(path)) });
   }
 
-  /** Whether something was told of a value at this path or below it. */
+  /** Whether the value at this path, or one below it, has a problem. */
   hasProblem(path: Path): boolean {
     return this.#pathsWithProblems.has(toPathText(path));
   }
 
-  /** Tells one that is about a variable of the environment. */
+  /** Adds a problem of an environment variable. */
   addVariable(name: string, text: string): void {
     this.#problems.push({
       message: `the variable ${name} ${text}`,

@@ -1,6 +1,6 @@
-// One reading of a configuration: variables replaced, the environment laid over it, every section checked
-// against its description. Sections that can't be used are left out, so that the others can still be
-// checked against each other and everything that is wrong is told at once.
+// Reads the sections of a configuration: replaces variables, applies the environment and checks every section
+// against its description. Invalid sections are left out, so that the others can still be checked against
+// each other and all problems are reported together.
 
 import { nearestName } from "sluice/rules";
 import type { z } from "zod";
@@ -25,7 +25,7 @@ export interface ConfigSections {
   readonly raw: Readonly<Record<string, unknown>>;
   /** Whether none of these sections has a problem. */
   isGood(...names: readonly SectionName[]): boolean;
-  /** Takes what variables stand for out of a message about a section that somebody else wrote. */
+  /** Removes the values of variables from a message of another component about a section. */
   conceal(message: string, name: SectionName): string;
 }
 

@@ -32,7 +32,7 @@ export interface Listener {
   readonly httpUrl?: string | undefined;
   /**
    * Tells those who ask after its health to go elsewhere, and serves as before. Resolves when they have had time
-   * to hear it, however often it is called. Drain does it too. Absent: nobody asks this listener.
+   * to hear it, however often it is called. Drain does it too. Absent if the listener has no health check.
    */
   announceDrain?(): Promise<void>;
   /** Takes no further connections; those that are open go on as before. Drain and close do it too. */
@@ -41,6 +41,6 @@ export interface Listener {
   drain(): Promise<void>;
   /** Reads again what the listener itself has read from files. Absent: there is nothing. Never rejects. */
   reload?(): Promise<void>;
-  /** Closes at once what is still open. */
+  /** Closes immediately what is still open. */
   close(): Promise<void>;
 }

@@ -119,7 +119,7 @@ function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
   });
 }
 
-/** What happens to the rules of both policies together, and is told by one of them. */
+/** Events that concern the rules of both policies, which one of them reports. */
 function isOfRules({ kind }: PolicyEvent): boolean {
   return kind === "replaced" || kind === "disabled" || kind === "enabled";
 }

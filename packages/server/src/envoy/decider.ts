@@ -29,7 +29,7 @@ export class Decider {
     this.#telemetry = telemetry;
   }
 
-  /** Reads and decides a request. The answer comes at once wherever the store answers at once. */
+  /** Reads and decides a request. The answer is synchronous wherever the store's is. */
   decide(read: () => RateLimitRequest, receiver: Receiver): void {
     const startMs = readMs();
     try {

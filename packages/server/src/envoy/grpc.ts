@@ -43,7 +43,7 @@ export async function openGrpc(
     reload: () => server.reload(),
     stopListening: () => server.stopListening(),
     drain: () => {
-      // Whoever watches would keep the server open for good.
+      // A client that watches would keep the server open forever.
       health.end();
       return server.drain();
     },

@@ -28,7 +28,7 @@ descriptors:
 const ALICE = [descriptor({ user: "alice" })];
 
 describe("files", () => {
-  it("of a folder make a domain each; other files and hidden ones are left alone", async () => {
+  it("of a folder make a domain each; other files and hidden ones are ignored", async () => {
     const folder = makeFiles({
       "a.yaml": fileOf(1, "a"),
       "b.yml": fileOf(2, "b"),

@@ -48,7 +48,7 @@ function isMap(value: unknown): value is ReadonlyMap<unknown, unknown> {
   return value instanceof Map;
 }
 
-/** What is compared: data. Functions of a verifier are made anew by each reading, and say nothing. */
+/** What is compared: data. Functions of a verifier are new after each reading and are ignored. */
 function toText(value: unknown): string {
   return JSON.stringify(value, (_, inner) => (isMap(inner) ? [...inner] : inner)) ?? "";
 }

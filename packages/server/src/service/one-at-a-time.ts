@@ -1,4 +1,4 @@
-// Lets a task run once at a time, whoever asks for it and how often.
+// Lets a task run once at a time, however often it is requested.
 
 /**
  * Returns a function that runs `task`. While it runs, all who ask get the one run that comes after it: what

@@ -29,7 +29,7 @@ export interface ServiceOptions extends CoreOptions {
   readonly keySecret?: string;
   /** Opens these instead of the listeners that are configured. */
   readonly openers?: readonly ListenerOpener[];
-  /** Told that a running service can't go on. Default: nobody is. */
+  /** Called when a running service can't continue. */
   readonly onFailed?: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export interface Service {
    * end, `drainMs` at most, and closes.
    */
   drain(): Promise<void>;
-  /** Closes at once. */
+  /** Closes immediately. */
   close(): Promise<void>;
 }
 
@@ -202,7 +202,7 @@ class RunningService implements Service {
     await this.close();
   }
 
-  /** Whoever sends requests here hears that this is about to end, while everything is still served. */
+  /** Health checks report the coming end, while everything is still served. */
   async #announceDrain(delayMs: number): Promise<void> {
     this.#others?.announceDrain();
     await Promise.all([announceDrain(this.#listeners), pause(delayMs, this.#ending.signal)]);

@@ -1,10 +1,9 @@
-// The small numbers of telemetry: a counter of a few labelled values, and the time that a store was left
-// alone.
+// Small counters of telemetry: labelled values, and the time that the circuit breaker was open.
 
 import type { FallbackEvent } from "sluice";
 import type { Sample } from "./sampled-metric.js";
 
-/** So many combinations of labels are counted; what comes beyond is not. */
+/** The most combinations of labels that are counted. */
 const SERIES_MAX = 2_000;
 
 /** Numbers by labels. */
@@ -26,13 +25,13 @@ export class Counts {
     if (series !== undefined) series.value++;
   }
 
-  /** Puts a number. */
+  /** Sets a value. */
   set(value: number, ...values: readonly string[]): void {
     const series = this.#series(values);
     if (series !== undefined) series.value = value;
   }
 
-  /** The series, those with all of `where` only. */
+  /** All series. */
   samples(): Iterable<Sample> {
     return this.#values.values();
   }

@@ -44,7 +44,7 @@ export interface TelemetryOptions {
   readonly chance?: () => number;
   /** A monotonic reading, in milliseconds. Default: the process's. */
   readonly readMs?: () => number;
-  /** Whether metrics of the process and of Node are told too. Default true. */
+  /** Whether metrics of the process and of Node are included. Default true. */
   readonly hasProcessMetrics?: boolean;
   /** Loads OpenTelemetry's API. Default: `@opentelemetry/api`, if it is installed. */
   readonly loadTraceApi?: () => Promise<TraceApi>;
@@ -95,7 +95,7 @@ class ServiceTelemetry implements Telemetry {
     this.#fileProblems = new FileProblems(this.log);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
-    // Of its own, so that whoever pins the sample of the log does not pin who is watched.
+    // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createChance(), hotHits: HOT_HITS });
     this.#fallback = new FallbackTime(this.#readMs);
     this.#tally = new DecisionTally({

@@ -1,5 +1,5 @@
 // Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
-// found once, and everything else waits until somebody asks.
+// found once, and everything else waits until a scrape.
 
 import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
@@ -14,13 +14,13 @@ import {
   type ListenerName,
 } from "./telemetry.js";
 
-/** Rates are told over one to two of these. */
+/** Rates cover one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
 /** From so many requests in one of these a key is hot: 100 a second. */
 export const HOT_HITS = 500;
 /** A key is tracked if it came in the last one to two of these. */
 export const KEYS_PERIOD_MS = 300_000;
-/** So many types of keys are told apart; those beyond are `other`. */
+/** The most types of keys with separate counts; further ones are `other`. */
 export const KEY_TYPES_MAX = 100;
 
 /** How decisions of a listener ended. `unmatched`: no rule counted the request. */

@@ -1,4 +1,4 @@
-// The registry of a process: each metric with the function that reads its values when somebody scrapes.
+// The registry of a process: each metric with the function that reads its values when it is scraped.
 
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Counts, FallbackTime } from "./counts.js";

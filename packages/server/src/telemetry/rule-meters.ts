@@ -6,7 +6,7 @@ import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 import type { ListenerName } from "./telemetry.js";
 
-/** So many rules are told apart as values of the label `rule`; those beyond are `other`. */
+/** The most rules with separate values of the label `rule`; further ones are `other`. */
 export const RULE_LABELS_MAX = 1_000;
 
 /** The value of `rule`, and of `key_type`, for all that have no meter of their own. */

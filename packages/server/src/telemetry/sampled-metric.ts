@@ -1,4 +1,4 @@
-// A metric that is read when somebody asks, out of plain numbers that the hot path adds to: counting a
+// A metric that is read when it is scraped, out of plain numbers that the hot path adds to: counting a
 // decision is then an addition, not a look-up of labels. It stands in prom-client's registry as its own do.
 
 import type { Metric, Registry } from "prom-client";

@@ -1,5 +1,5 @@
-// Telemetry that says nothing, for tests and for commands that only look: it counts as any other, and
-// logs to nobody.
+// Telemetry without output, for tests and for commands that only check: it counts like any other and logs
+// nothing.
 
 import { createTelemetry } from "./create-telemetry.js";
 import type { Telemetry } from "./telemetry.js";

@@ -1,5 +1,5 @@
-// What policies and stores count of themselves, found by asking: each store tells its figures as `stats`,
-// and what kind they are shows in what they hold.
+// The statistics of policies and stores. Each store reports its own as `stats`, and their fields show which kind
+// of store it is.
 
 import type {
   DenyCacheStats,

@@ -1,5 +1,5 @@
-// What the service tells of itself: logs, metrics, top lists and spans, behind one interface, so that listeners
-// report what happened and don't know who listens.
+// What the service reports: logs, metrics, top lists and spans, behind one interface, so that listeners report
+// what happened and don't know who reads it.
 
 import type { Logger } from "pino";
 import type { FallbackEvent, Store, Verdict } from "sluice";
@@ -50,7 +50,7 @@ export interface Telemetry {
   /**
    * A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked.
    *
-   * @param facts - What was asked. Logs and metrics never tell it; the demo shows it as it happens.
+   * @param facts - What was asked. Never in logs or metrics; the demo shows it.
    * @param ms - How long it took, in milliseconds. With it the span has its true length, and `tookMs` must
    * not be called for the same decision. Without it the span has length 0.
    */
@@ -76,16 +76,16 @@ export interface Telemetry {
    * read once for all of them.
    */
   together<T>(report: () => T): T;
-  /** How long a decision took, in milliseconds, where `decided` was not told. */
+  /** How long a decision took, in milliseconds, if `decided` did not get it. */
   tookMs(listener: ListenerName, ms: number): void;
   /** A refusal that was answered over HTTP with this status. */
   refused(listener: ListenerName, status: number): void;
   /**
-   * Something went wrong that may go wrong with every request. The log has a line at once for the first of
+   * Something went wrong that may go wrong with every request. The log has a line immediately for the first of
    * a kind, then at most one in ten seconds, with how many were left out.
    *
    * @param kind - In words, the message of the line. One of a few fixed texts: never a value of a request.
-   * @param error - What was thrown; of those that are told together the latest is shown.
+   * @param error - What was thrown; of those that share a line, the latest is shown.
    * @param fields - What else the line says. No keys, addresses or paths of requests.
    */
   problem(kind: string, error: unknown, fields?: object): void;
@@ -100,7 +100,7 @@ export interface Telemetry {
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void;
   /** A fetch of `identity.jwt.jwksUrl` failed: counted, and logged as a problem. */
   jwksFetchFailed(error: Error): void;
-  /** A worker process ended that nobody asked to. */
+  /** A worker process ended unexpectedly. */
   workerEnded(): void;
   /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */
   watch(source: Policy | Store): void;

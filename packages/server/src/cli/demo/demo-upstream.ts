@@ -24,7 +24,7 @@ export async function startUpstream(): Promise<DemoUpstream> {
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const [path] = (request.url ?? "/").split("?");
   const { status, body } = ANSWERS[path] ?? echo(request, path);
-  // A body that nobody reads would keep the connection from being used again.
+  // An unread body would keep the connection from being reused.
   request.resume();
   const text = `${JSON.stringify(body)}\n`;
   response.writeHead(status, {

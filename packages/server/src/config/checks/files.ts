@@ -1,5 +1,5 @@
-// The files that a configuration names: that they are there, can be read, and hold what they should. What is
-// wrong with them is told when the service starts, or by `sluice serve --check`, and not by the first request.
+// Checks the files that a configuration names: that they exist, can be read and hold what they should. Problems
+// are reported at the start or by `sluice serve --check`, not by the first request.
 
 import { accessSync, constants, readFileSync } from "node:fs";
 import { show } from "../../base/errors.js";
@@ -82,7 +82,7 @@ function checkEnvoyFiles({ values, problems }: ConfigSections, at: ResolvePath):
     try {
       accessSync(at(file), constants.R_OK);
     } catch (error) {
-      problems.add(["envoy", "files", i], sayUnreadable(at(file), error));
+      problems.add(["envoy", "files", i], describeUnreadable(at(file), error));
     }
   }
 }
@@ -101,12 +101,12 @@ export function readNamed(
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    problems.add(path, sayUnreadable(file, error, hint));
+    problems.add(path, describeUnreadable(file, error, hint));
     return undefined;
   }
 }
 
-function sayUnreadable(file: string, error: unknown, hint = "correct the path"): string {
+function describeUnreadable(file: string, error: unknown, hint = "correct the path"): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") return `${show(file)} was not found; ${hint}`;
   return `${show(file)} can't be read: ${READ_FAILURES[code ?? ""] ?? message}`;

@@ -1,5 +1,4 @@
-// The rules that a configuration names or holds, parsed: what is wrong with them is told with their own
-// lines, wherever they are.
+// Parses the rules that a configuration names or holds. Their problems are reported with their own lines.
 
 import { dirname, isAbsolute, join } from "node:path";
 import { SluiceError } from "sluice";
@@ -9,7 +8,7 @@ import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { readNamed } from "./files.js";
 
-/** The rules of a configuration; undefined if there are none, or with problems told. */
+/** The rules of a configuration; undefined if there are none, or if problems were added. */
 export function readRules(sections: ConfigSections, at: ResolvePath): RuleSet | undefined {
   const { values, problems } = sections;
   const { rules } = values;
@@ -67,7 +66,7 @@ function linesOf(text: string | undefined): ReadonlyMap<string, number | undefin
   return new Map();
 }
 
-/** Tells the problems of an error about rules. Other errors are thrown on. */
+/** Adds the problems of an error about rules. Rethrows other errors. */
 export function addRuleProblems(
   { problems, conceal }: ConfigSections,
   error: unknown,

@@ -33,7 +33,7 @@ export function reply(stream: ServerHttp2Stream, message: Buffer): void {
   if (begin(stream)) stream.end(toFrame(message));
 }
 
-/** Begins an answer of several messages, unless nobody waits for it. End it with `stream.end()`. */
+/** Begins a reply of several messages, unless the client is gone. End it with `stream.end()`. */
 export function begin(stream: ServerHttp2Stream): boolean {
   if (isAnswered(stream)) return false;
   stream.respond(HEAD, WITH_TRAILERS);
@@ -62,7 +62,7 @@ function isAnswered(stream: ServerHttp2Stream): boolean {
   return stream.headersSent || isGone(stream);
 }
 
-/** Whether nobody waits for an answer any more. */
+/** Whether the client is gone. */
 function isGone(stream: ServerHttp2Stream): boolean {
   return stream.destroyed || stream.closed || stream.writableEnded;
 }

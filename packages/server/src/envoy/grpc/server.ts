@@ -21,10 +21,10 @@ import type { EnvoyTlsConfig } from "../../config/config.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
 import { fail, refuse, STATUS } from "./replies.js";
 
-/** Answers a call, at once or later, with what answers.ts has. */
+/** Answers a call, immediately or later, with the functions of replies.ts. */
 export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;
 
-/** Calls at once on one connection. */
+/** The most concurrent calls on one connection. */
 const STREAMS_MAX = 1_000;
 /** The most connections at a time; further ones are closed. */
 const CONNECTIONS_MAX = 10_000;
@@ -71,7 +71,7 @@ export class GrpcServer {
     this.#server.maxConnections = CONNECTIONS_MAX;
     this.#server.on("session", (session) => this.#keep(session));
     this.#server.on("stream", (stream, headers) => this.#take(stream, headers));
-    // What breaks one connection is the business of whoever is at its other end.
+    // An error of one connection concerns only its client.
     this.#server.on("sessionError", () => {});
     this.#stopSweeping = every(slowCallMs, () => this.#sweep());
   }
@@ -122,7 +122,7 @@ export class GrpcServer {
     this.#release();
   }
 
-  /** Ends everything at once. */
+  /** Ends everything immediately. */
   close(): void {
     this.#release();
     this.stopListening();
@@ -161,7 +161,7 @@ export class GrpcServer {
   #receive(stream: ServerHttp2Stream, body: Body, method: Method, encoding: unknown): void {
     stream.on("data", (piece: Buffer) => {
       const why = body.add(piece);
-      // Whoever goes on sending is reset with those that are slow.
+      // A client that keeps sending is reset like a slow one.
       if (why !== undefined) fail(stream, STATUS.resourceExhausted, why);
     });
     stream.on("end", () => {
