@@ -1,7 +1,27 @@
 // The bodies that the admin port takes, and the words for what is wrong with one.
 
 import type { IncomingMessage } from "node:http";
-import { z } from "zod";
+import {
+  anyName,
+  anyString,
+  anything,
+  as,
+  either,
+  finiteNumber,
+  flag,
+  listOf,
+  objectInPlace,
+  optional,
+  orNull,
+  type Path,
+  type ReadAs,
+  Reading,
+  recordOf,
+  required,
+  type Shape,
+  Spot,
+  wholeNumber,
+} from "sluice/shapes";
 import { ServerError, show } from "../base/errors.js";
 import { GrowingBuffer } from "../base/http/growing-buffer.js";
 import { mustBeJson, parseJson } from "../base/http/json.js";
@@ -9,51 +29,93 @@ import { mustBeJson, parseJson } from "../base/http/json.js";
 /** Bytes of a body. */
 export const BODY_BYTES_MAX = 65_536;
 
-const text = z.string().max(16_384);
-const name = z.string().min(1).max(256);
-const cost = z.int().min(0).optional();
+const UNITS_MAX = Number.MAX_SAFE_INTEGER;
+const ENTRIES = { countMin: 0, countMax: BODY_BYTES_MAX };
 
-/** Facts, as the library has them, but for the API key: `apiKey` is the key itself, `apiKeyHash` its hash. */
-export const facts = z.strictObject({
-  method: text.default("GET"),
-  path: text.default("/"),
-  host: text.optional(),
-  ip: text.optional(),
-  user: text.optional(),
-  // Listeners cut what surrounds a key off before they hash it.
-  apiKey: text.trim().min(1).optional(),
-  apiKeyHash: text.optional(),
-  tenant: text.optional(),
-  tier: text.optional(),
-  headers: z.record(z.string(), z.union([text, z.array(text)])).optional(),
-  cookies: z.record(z.string(), text).optional(),
-  body: z.record(z.string(), z.unknown()).optional(),
-  attributes: z.record(z.string(), z.union([text, z.number()])).optional(),
+const string = anyString(16_384, 0);
+const units = wholeNumber({ min: 0, max: UNITS_MAX });
+const cost = optional(units, "Units; default: what the rules say.");
+
+const headerValue: Shape<string | readonly string[]> = either("a string or a list of strings", [
+  { fits: Array.isArray, shape: listOf(string, { countMin: 0, countMax: BODY_BYTES_MAX }) },
+  { fits: () => true, shape: string as Shape<string | readonly string[]> },
+]);
+
+const attribute: Shape<string | number> = either("a string or a number", [
+  { fits: (value) => typeof value === "number", shape: finiteNumber as Shape<string | number> },
+  { fits: () => true, shape: string },
+]);
+
+// Listeners cut what surrounds a key off before they hash it.
+const apiKey = as(string, (key, spot) => {
+  const trimmed = key.trim();
+  return trimmed === "" ? spot.say("must be a string that is not blank") : trimmed;
 });
 
+/** Facts, as the library has them, but for the API key: `apiKey` is the key itself, `apiKeyHash` its hash. */
+export const facts = objectInPlace({
+  method: optional(string, "Default GET."),
+  path: optional(string, "Default `/`."),
+  host: optional(string, "The host that was asked for."),
+  ip: optional(string, "The client's address."),
+  user: optional(string, "Who the user is."),
+  apiKey: optional(apiKey, "The API key itself."),
+  apiKeyHash: optional(string, "The hash of the API key, instead of the key."),
+  tenant: optional(string, "Which tenant the user belongs to."),
+  tier: optional(string, "Which of a rule's tiers applies."),
+  headers: optional(recordOf(anyName, headerValue, ENTRIES), "By name, in any case."),
+  cookies: optional(recordOf(anyName, string, ENTRIES), "By name."),
+  body: optional(recordOf(anyName, anything(), ENTRIES), "Top-level fields of the body."),
+  attributes: optional(recordOf(anyName, attribute, ENTRIES), "Anything else, by name."),
+});
+
+const ruleId = required(anyString(256), "The id of a rule.");
+const key = optional(anyString(16_384), "The key as the rule counts it: `user:42`.");
+const someFacts = optional(facts, "A request whose key is meant, instead of the key.");
+
 /** A key of a rule: as it is counted, or as the facts of a request make it. */
-const target = { rule: name, key: text.min(1).optional(), facts: facts.optional() };
-const isOneKey = ({ key, facts }: { key?: unknown; facts?: unknown }) =>
-  (key === undefined) !== (facts === undefined);
-const ONE_KEY = { error: "needs either key or facts" };
+const target = { rule: ruleId, key, facts: someFacts };
+
+/** The same body, which says the key in exactly one of its two ways. */
+function withOneKey<T extends { readonly key?: unknown; readonly facts?: unknown }>(
+  shape: Shape<T>,
+): Shape<T> {
+  return as(shape, (body, spot) =>
+    (body.key === undefined) === (body.facts === undefined)
+      ? spot.say("needs either key or facts")
+      : body,
+  );
+}
+
+const decided = { facts: required(facts, "The request."), cost };
 
 /** The bodies, by verb. */
 export const inputs = {
-  check: z.strictObject({ facts, cost }),
-  peek: z.strictObject({ facts, cost }),
-  explain: z.strictObject({ facts, cost, all: z.boolean().optional() }),
-  reset: z.strictObject(target).refine(isOneKey, ONE_KEY),
-  unblock: z.strictObject(target).refine(isOneKey, ONE_KEY),
-  /** `forMs: null` is until it is unblocked. */
-  block: z.strictObject({ ...target, forMs: z.int().min(1).nullable() }).refine(isOneKey, ONE_KEY),
-  refund: z.strictObject({ ...target, cost: z.int().min(0) }).refine(isOneKey, ONE_KEY),
-  none: z.strictObject({}),
+  check: objectInPlace(decided),
+  peek: objectInPlace(decided),
+  explain: objectInPlace({
+    ...decided,
+    all: optional(flag, "Whether rules that don't match are listed too. Default false."),
+  }),
+  reset: withOneKey(objectInPlace(target)),
+  unblock: withOneKey(objectInPlace(target)),
+  block: withOneKey(
+    objectInPlace({
+      ...target,
+      forMs: required<number | null>(
+        orNull(wholeNumber({ min: 1, max: UNITS_MAX })),
+        "For how many milliseconds; null: until it is unblocked.",
+      ),
+    }),
+  ),
+  refund: withOneKey(objectInPlace({ ...target, cost: required(units, "Units.") })),
+  none: objectInPlace({}),
 } as const;
 
 /** A verb with a body. */
 export type Verb = keyof typeof inputs;
 /** What a verb is given. */
-export type Input<V extends Verb> = z.infer<(typeof inputs)[V]>;
+export type Input<V extends Verb> = ReadAs<(typeof inputs)[V]>;
 
 /**
  * The body of a request, read and checked. An empty one is an empty object.
@@ -66,19 +128,33 @@ export async function readInput<V extends Verb>(
 ): Promise<Input<V>> {
   const body = await readBody(request);
   const value = body.length === 0 ? {} : parseJson(body);
-  const result = inputs[verb].safeParse(value);
-  if (result.success) return result.data as Input<V>;
-  throw invalid(result.error.issues.map((issue) => sayIssue(issue, value)).join("; "));
+  const reading = new BodyReading();
+  const read = inputs[verb].read(value, new Spot(reading));
+  if (reading.problems.length === 0) return read as Input<V>;
+  throw invalid(reading.problems.join("; "));
 }
 
-function sayIssue({ path, message, code }: z.core.$ZodIssue, value: unknown): string {
-  const where = path.length === 0 ? "the body" : path.join(".");
-  const seen = path.reduce<unknown>(
-    (at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part],
-    value,
-  );
-  const got = code === "unrecognized_keys" ? "" : `, got ${show(seen)}`;
-  return `${where}: ${message}${got}`;
+/** The most problems that an answer lists. */
+const PROBLEMS_MAX = 20;
+
+/** Collects what is wrong with a body. */
+class BodyReading extends Reading {
+  readonly problems: string[] = [];
+  #problemCount = 0;
+
+  get problemCount(): number {
+    return this.#problemCount;
+  }
+
+  report(path: Path, problem: string): void {
+    this.#problemCount += 1;
+    if (this.#problemCount > PROBLEMS_MAX) return;
+    this.problems.push(`${path.length === 0 ? "the body" : path.join(".")} ${problem}`);
+  }
+
+  override show(value: unknown): string {
+    return show(value);
+  }
 }
 
 /** Not by `for await`: leaving that early would destroy the socket before the answer is sent. */

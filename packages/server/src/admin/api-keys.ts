@@ -18,7 +18,14 @@ const HASH_PREFIX = "apiKeyHash:";
  * @throws ServerError if both the key and a hash are given, or the hash is none.
  */
 export function toFacts(
-  { apiKey, apiKeyHash, headers = {}, ...facts }: Input<"check">["facts"],
+  {
+    apiKey,
+    apiKeyHash,
+    headers = {},
+    method = "GET",
+    path = "/",
+    ...facts
+  }: Input<"check">["facts"],
   keySecret: string | undefined,
 ): Facts {
   if (apiKey !== undefined && apiKeyHash !== undefined) {
@@ -29,6 +36,8 @@ export function toFacts(
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     ...facts,
+    method,
+    path,
     headers: Object.fromEntries(lines),
     ...(hash === undefined ? {} : { apiKey: hash }),
   };

@@ -1,130 +1,171 @@
-// What the admin port answers, as schemas: the command checks every answer against them, so that it never
+// What the admin port answers, as shapes: the command checks every answer against them, so that it never
 // reports success because of a page that some other server sent. Fields that are not listed may come too.
 
-import { z } from "zod";
+import {
+  anyName,
+  anyString,
+  choice,
+  constant,
+  type Fields,
+  type FieldsInPlace,
+  finiteNumber,
+  flag,
+  listOf,
+  objectInPlace,
+  optional,
+  orNull,
+  type ReadAs,
+  recordOf,
+  required,
+  type Shape,
+} from "sluice/shapes";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
 export const ADMIN_HEADER = "sluice-admin";
 
-const text = z.string();
+/** More than any answer has: the client bounds the bytes of one. */
+const COUNT_MAX = 16_777_216;
+const ANY = { countMin: 0, countMax: COUNT_MAX };
+
+const text = anyString(COUNT_MAX, 0);
 /** JSON has no Infinity: it is null. */
-const amount = z.number().nullable();
+const amount = orNull(finiteNumber);
 
-const decision = z.looseObject({
-  allowed: z.boolean(),
-  rule: text.nullish(),
-  reason: text.nullish(),
-  limit: amount.optional(),
-  remaining: amount.optional(),
-  retryAfterMs: amount.optional(),
-  resetMs: amount.optional(),
-  delayMs: amount.optional(),
-  source: text.optional(),
-  blockedMs: amount.optional(),
-  key: text.optional(),
+/** An object that may have other fields too. */
+function open<F extends Fields>(fields: F): Shape<FieldsInPlace<F>> {
+  return objectInPlace(fields, { isOpen: true });
+}
+
+function many<T>(item: Shape<T>): Shape<readonly T[]> {
+  return listOf(item, ANY);
+}
+
+const decision = open({
+  allowed: required(flag),
+  rule: optional(orNull(text)),
+  reason: optional(orNull(text)),
+  limit: optional(amount),
+  remaining: optional(amount),
+  retryAfterMs: optional(amount),
+  resetMs: optional(amount),
+  delayMs: optional(amount),
+  source: optional(text),
+  blockedMs: optional(amount),
+  key: optional(text),
 });
 
-const explainedLimit = z.looseObject({
-  algorithm: text,
-  limit: z.number(),
-  remaining: z.number(),
-  resetMs: amount,
-  cost: z.number(),
-  wouldPass: z.boolean(),
-  retryAfterMs: amount,
-  delayMs: z.number(),
+const explainedLimit = open({
+  algorithm: required(text),
+  limit: required(finiteNumber),
+  remaining: required(finiteNumber),
+  resetMs: required(amount),
+  cost: required(finiteNumber),
+  wouldPass: required(flag),
+  retryAfterMs: required(amount),
+  delayMs: required(finiteNumber),
 });
 
-const explainedRule = z.looseObject({
-  rule: text,
-  place: text.nullable(),
-  isMatch: z.boolean(),
-  conditions: z.array(
-    z.looseObject({
-      on: z.enum(["path", "method", "host", "header", "attribute"]),
-      wanted: text,
-      isMet: z.boolean(),
-    }),
+const explainedRule = open({
+  rule: required(text),
+  place: required(orNull(text)),
+  isMatch: required(flag),
+  conditions: required(
+    many(
+      open({
+        on: required(choice(["path", "method", "host", "header", "attribute"])),
+        wanted: required(text),
+        isMet: required(flag),
+      }),
+    ),
   ),
-  notApplied: z
-    .enum(["disabled", "exempt-ip", "exempt-key", "missing", "refused", "rollout", "unlimited"])
-    .nullable(),
-  onExceed: z.enum(["reject", "delay", "shadow"]),
-  keyType: text,
-  key: text.nullable(),
-  from: z.enum(["rule", "tier", "override"]).nullable(),
-  limits: z.array(explainedLimit),
-  blockedMs: amount,
+  notApplied: required(
+    orNull(
+      choice(["disabled", "exempt-ip", "exempt-key", "missing", "refused", "rollout", "unlimited"]),
+    ),
+  ),
+  onExceed: required(choice(["reject", "delay", "shadow"])),
+  keyType: required(text),
+  key: required(orNull(text)),
+  from: required(orNull(choice(["rule", "tier", "override"]))),
+  limits: required(many(explainedLimit)),
+  blockedMs: required(amount),
 });
 
-const explanation = z.looseObject({
-  version: text,
-  allowed: z.boolean(),
-  rule: text.nullable(),
-  reason: z.enum(["limit", "blocked", "identity", "store"]).nullable(),
-  retryAfterMs: amount,
-  delayMs: z.number(),
-  rules: z.array(explainedRule),
+const explanation = open({
+  version: required(text),
+  allowed: required(flag),
+  rule: required(orNull(text)),
+  reason: required(orNull(choice(["limit", "blocked", "identity", "store"]))),
+  retryAfterMs: required(amount),
+  delayMs: required(finiteNumber),
+  rules: required(many(explainedRule)),
 });
 
 /** `{ tokenBucket: { capacity: 20, refillPerSecond: 5 } }`. */
-const limit = z
-  .record(
-    text,
-    z.looseObject({
-      refill: z.looseObject({ amount: z.number(), everyMs: z.number() }).optional(),
-    }),
-  )
-  .refine((one) => Object.keys(one).length === 1, "expected one algorithm");
+const limit = recordOf(
+  anyName,
+  open({
+    refill: optional(open({ amount: required(finiteNumber), everyMs: required(finiteNumber) })),
+  }),
+  { countMin: 1, countMax: 1 },
+);
 
-const rules = z.looseObject({
-  version: text,
-  rules: z.array(
-    z.looseObject({
-      id: text,
-      keyType: text,
-      match: z.looseObject({ paths: z.array(text), methods: z.array(text) }),
-      limits: z.array(limit),
-      tiers: z.record(text, z.array(limit)),
-      onExceed: text,
-      isOn: z.boolean(),
-    }),
+const rules = open({
+  version: required(text),
+  rules: required(
+    many(
+      open({
+        id: required(text),
+        keyType: required(text),
+        match: required(open({ paths: required(many(text)), methods: required(many(text)) })),
+        limits: required(many(limit)),
+        tiers: required(recordOf(anyName, many(limit), ANY)),
+        onExceed: required(text),
+        isOn: required(flag),
+      }),
+    ),
   ),
 });
 
-const topKey = z.looseObject({ rule: text, key: text, perSecond: z.number() });
-
-const top = z.looseObject({
-  version: text,
-  seconds: z.number(),
-  rules: z.array(
-    z.looseObject({
-      rule: text,
-      keyType: text,
-      endpoint: text,
-      allowedPerSecond: z.number(),
-      blockedPerSecond: z.number(),
-      shadowBlockedPerSecond: z.number(),
-      allowed: z.number(),
-      blocked: z.number(),
-    }),
-  ),
-  hottest: z.array(topKey),
-  mostRefused: z.array(topKey),
+const topKey = open({
+  rule: required(text),
+  key: required(text),
+  perSecond: required(finiteNumber),
 });
 
-const target = { rule: text, key: text };
+const top = open({
+  version: required(text),
+  seconds: required(finiteNumber),
+  rules: required(
+    many(
+      open({
+        rule: required(text),
+        keyType: required(text),
+        endpoint: required(text),
+        allowedPerSecond: required(finiteNumber),
+        blockedPerSecond: required(finiteNumber),
+        shadowBlockedPerSecond: required(finiteNumber),
+        allowed: required(finiteNumber),
+        blocked: required(finiteNumber),
+      }),
+    ),
+  ),
+  hottest: required(many(topKey)),
+  mostRefused: required(many(topKey)),
+});
 
-/** The schemas of the answers, by question. */
+const target = { rule: required(text), key: required(text) };
+
+/** The shapes of the answers, by question. */
 export const answers = {
   check: decision,
   peek: decision,
   explain: explanation,
-  reset: z.looseObject({ ...target, reset: z.literal(true) }),
-  block: z.looseObject({ ...target, blocked: z.literal(true), forMs: z.number().nullable() }),
-  unblock: z.looseObject({ ...target, blocked: z.literal(false), wasBlocked: z.boolean() }),
-  refund: z.looseObject({ ...target, refunded: z.number() }),
-  reload: z.looseObject({ reloaded: z.literal(true), version: text }),
+  reset: open({ ...target, reset: required(constant(true)) }),
+  block: open({ ...target, blocked: required(constant(true)), forMs: required(amount) }),
+  unblock: open({ ...target, blocked: required(constant(false)), wasBlocked: required(flag) }),
+  refund: open({ ...target, refunded: required(finiteNumber) }),
+  reload: open({ reloaded: required(constant(true)), version: required(text) }),
   rules,
   top,
 } as const;
@@ -132,4 +173,4 @@ export const answers = {
 /** The name of a question. */
 export type ReplyName = keyof typeof answers;
 /** The answer to a question. */
-export type ReplyOf<N extends ReplyName> = z.infer<(typeof answers)[N]>;
+export type ReplyOf<N extends ReplyName> = ReadAs<(typeof answers)[N]>;

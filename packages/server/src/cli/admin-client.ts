@@ -1,7 +1,7 @@
 // Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
 // says what was asked where, and what to do about it.
 
-import type { z } from "zod";
+import { type Path, Reading, Spot } from "sluice/shapes";
 import { ADMIN_HEADER, answers, type ReplyName, type ReplyOf } from "../admin/reply-schemas.js";
 import { afterAlive } from "../base/clock.js";
 import { CommandError, EXIT, usageError } from "./exit.js";
@@ -71,9 +71,10 @@ export class AdminClient {
     const { response, text } = await this.#fetch(question, this.#headers(question));
     this.#mustBeAdmin(response);
     const value = this.#read(response, text);
-    const result = answers[name].safeParse(value);
-    if (result.success) return value as ReplyOf<N>;
-    throw this.#toStranger(`an answer to ${question.path} that ${sayIssues(result.error)}`);
+    const reading = new AnswerReading();
+    answers[name].read(value, new Spot(reading));
+    if (reading.problemCount === 0) return value as ReplyOf<N>;
+    throw this.#toStranger(`an answer to ${question.path} that ${reading.first}`);
   }
 
   /** Health needs no token, and asking for it does nothing. */
@@ -167,10 +168,17 @@ interface Question {
 
 const ACCEPT = { accept: "application/json" };
 
-/** The first problem: `does not fit at version: expected string`. */
-function sayIssues({ issues: [first] }: z.core.$ZodError): string {
-  const where = first.path.length === 0 ? "as a whole" : `at ${first.path.join(".")}`;
-  return safe(`does not fit ${where}: ${first.message}`, DETAIL_LENGTH_MAX);
+/** Keeps the first problem of an answer: `does not fit at version: must be …`. */
+class AnswerReading extends Reading {
+  problemCount = 0;
+  first = "";
+
+  report(path: Path, problem: string): void {
+    this.problemCount += 1;
+    if (this.problemCount > 1) return;
+    const where = path.length === 0 ? "as a whole" : `at ${path.join(".")}`;
+    this.first = safe(`does not fit ${where}: ${problem}`, DETAIL_LENGTH_MAX);
+  }
 }
 
 async function readBody(response: Response): Promise<string> {

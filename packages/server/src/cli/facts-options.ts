@@ -82,7 +82,7 @@ function mustBeMethod(method: unknown): void {
 }
 
 /** The facts that a file may have. */
-const FACTS = Object.keys(factsInput.shape);
+const FACTS = Object.keys(factsInput.fields);
 
 function mustBeFact(name: string, file: string): void {
   if (FACTS.includes(name)) return;

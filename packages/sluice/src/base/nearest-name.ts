@@ -19,10 +19,17 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return isClear && least <= most ? known[distances.indexOf(least)] : undefined;
 }
 
-/** What an error says after an unknown name: the nearest known name, if there is one, and all known names. */
-export function nameHint(name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  return `${nearest === undefined ? ";" : `, did you mean ${nearest}?`} known: ${known.join(", ")}`;
+/**
+ * What an error says after an unknown name: the name that was probably meant, if there is one, and all known names.
+ *
+ * @param meant - Default: the nearest known name.
+ */
+export function nameHint(
+  name: string,
+  known: readonly string[],
+  meant: string | undefined = nearestName(name, known),
+): string {
+  return `${meant === undefined ? ";" : `, did you mean ${meant}?`} known: ${known.join(", ")}`;
 }
 
 /** How many letters have to be inserted, deleted, changed or swapped with the next to turn one name into the other. */

@@ -12,6 +12,8 @@ export type ReadFields<F extends Fields> = {
 /** The shape of an object, whose fields can be looked at. */
 export interface ObjectShape<F extends Fields> extends Shape<ReadFields<F>> {
   readonly fields: F;
+  /** Reads one field of an object that is read field by field. */
+  readField(name: keyof F & string, value: Record<string, unknown>, spot: Spot): unknown;
 }
 
 /** A field that has to be there. */
@@ -37,12 +39,14 @@ export interface ObjectOptions {
   readonly schema?: JsonSchema;
   /** Whether other fields may be there too; they are not read. Default false. */
   readonly isOpen?: boolean;
+  /** Former names of fields, and what they are called now: errors suggest it. Default: none. */
+  readonly renamed?: ReadonlyMap<string, string>;
 }
 
 /** An object with these fields, read as another object that has all of them. */
 export function object<F extends Fields>(fields: F, options: ObjectOptions = {}): ObjectShape<F> {
   const names = Object.keys(fields);
-  const { what = `an object with ${names.join(", ")}`, isOpen = false } = options;
+  const { what = `an object with ${names.join(", ")}`, isOpen = false, renamed } = options;
   const readDefault = toDefaults(fields);
   const readField = (name: string, value: Record<string, unknown>, spot: Spot) => {
     const { shape, isRequired } = fields[name];
@@ -53,12 +57,13 @@ export function object<F extends Fields>(fields: F, options: ObjectOptions = {})
   return {
     what,
     fields,
+    readField,
     schema: toSchema(fields, options),
     read: (value, spot) => {
       if (!isRecord(value)) return spot.refuse(what, value);
       const problemCount = spot.problemCount;
       for (const name of isOpen ? [] : Object.keys(value)) {
-        if (!Object.hasOwn(fields, name)) spot.sayUnknown(name, names);
+        if (!Object.hasOwn(fields, name)) spot.sayUnknown(name, names, renamed?.get(name));
       }
       const read: Record<string, unknown> = {};
       for (const name of names) read[name] = readField(name, value, spot);
@@ -85,7 +90,7 @@ export function objectInPlace<F extends Fields>(
   options: ObjectOptions = {},
 ): Shape<FieldsInPlace<F>> & { readonly fields: F } {
   const names = Object.keys(fields);
-  const { what = "an object" } = options;
+  const { what = "an object", isOpen = false } = options;
   // A map: a lookup by a name such as `constructor` finds nothing.
   const shapes = new Map<string, Shape<unknown>>(names.map((name) => [name, fields[name].shape]));
   const needed = names.filter((name) => fields[name].isRequired);
@@ -99,8 +104,9 @@ export function objectInPlace<F extends Fields>(
       for (const name in value) {
         const shape = shapes.get(name);
         const given = value[name];
-        if (shape === undefined) spot.sayUnknown(name, names);
-        else {
+        if (shape === undefined) {
+          if (!isOpen) spot.sayUnknown(name, names);
+        } else if (given !== undefined) {
           const read = shape.read(given, spot.at(name));
           if (read !== given) value[name] = read;
         }

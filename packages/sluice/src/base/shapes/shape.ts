@@ -3,7 +3,7 @@
 // against it. This file has the shapes of single values; lists.ts and objects.ts combine them.
 
 import { nearestName } from "../nearest-name.js";
-import type { Spot } from "./spot.js";
+import { Reading, Spot } from "./spot.js";
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -209,6 +209,19 @@ export function as<T, U>(
       return read === undefined ? undefined : toValue(read, spot);
     },
   };
+}
+
+/** What a shape reads of a value; undefined, without a word, if it is not usable. */
+export function readQuietly<T>(shape: Shape<T>, value: unknown): T | undefined {
+  return shape.read(value, new Spot(new QuietReading()));
+}
+
+class QuietReading extends Reading {
+  problemCount = 0;
+
+  report(): void {
+    this.problemCount += 1;
+  }
 }
 
 /** Whether it has fields: an object that is not a list. */

@@ -43,6 +43,7 @@ export {
   orNull,
   positiveNumber,
   type ReadAs,
+  readQuietly,
   type Shape,
   type StringOptions,
   stringFor,

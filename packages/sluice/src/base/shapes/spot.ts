@@ -106,9 +106,13 @@ export class Spot {
     this.reading.report(this.path, problem);
   }
 
-  /** Reports that this value has a field that is not one of those known. */
-  sayUnknown(name: string, known: readonly string[]): undefined {
-    this.reading.report([...this.path, name], `is unknown${nameHint(name, known)}`);
+  /**
+   * Reports that this value has a field that is not one of those known.
+   *
+   * @param meant - The field that was meant. Default: the nearest of the known names, if one is near.
+   */
+  sayUnknown(name: string, known: readonly string[], meant?: string): undefined {
+    this.reading.report([...this.path, name], `is unknown${nameHint(name, known, meant)}`);
   }
 
   /** Reports that this value lacks a field, and what that must be. */
