@@ -4,7 +4,7 @@
 import { nearestName } from "sluice/rules";
 import { parse } from "yaml";
 import { fileSection } from "./description/file.js";
-import { schemaAt, toNode } from "./description/walk.js";
+import { nodeAt, toNode } from "./description/walk.js";
 import { type Path, type Problems, toPathText } from "./problems.js";
 import {
   childOf,
@@ -77,10 +77,9 @@ const UNREADABLE = Symbol("unreadable");
 
 /** What a text stands for at that path: a value, a list with commas, or YAML for what is more than that. */
 function toValue(path: Path, text: string): unknown {
-  const schema = schemaAt(fileSection, path);
-  const node = schema === undefined ? undefined : toNode(schema);
+  const node = nodeAt(fileSection, path);
   if (node?.kind === "list" && toNode(node.entry).kind === "value") return toList(text);
-  if (node?.kind === "value" && node.info.fields === undefined) return text;
+  if (node?.kind === "value" && node.shape.parts === undefined) return text;
   if (node === undefined) return text;
   try {
     return parse(text, { logLevel: "error" }) as unknown;
@@ -108,8 +107,7 @@ function setAt(root: Record<string, unknown>, path: Path, value: unknown): void 
 }
 
 function kindAt(path: Path): string | undefined {
-  const schema = schemaAt(fileSection, path);
-  return schema === undefined ? undefined : toNode(schema).kind;
+  return nodeAt(fileSection, path)?.kind;
 }
 
 function create(map: Record<string, unknown>, name: string | number): Record<string, unknown> {

@@ -8,7 +8,7 @@ import { toNode } from "./description/walk.js";
 import { parseConfig, toConfig } from "./load.js";
 import { listVariables } from "./variable-names.js";
 
-type Schema = Parameters<typeof toNode>[0];
+type AnyShape = Parameters<typeof toNode>[0];
 
 /** Runs it: what it throws must be an error of the service, on lines that nothing forged. */
 function survives(run: () => unknown): void {
@@ -50,19 +50,22 @@ const scalar = fc.oneof(
 );
 
 /** Something of the shape that the description has, with mistakes in it. */
-function likeSchema(schema: Schema): fc.Arbitrary<unknown> {
-  const node = toNode(schema);
+function likeShape(shape: AnyShape): fc.Arbitrary<unknown> {
+  const node = toNode(shape);
   const mistake = { weight: 1, arbitrary: fc.anything() };
   if (node.kind === "value") return fc.oneof({ weight: 6, arbitrary: scalar }, mistake);
   if (node.kind === "section") {
-    const fields = Object.entries(node.fields).map(([name, field]) => [name, likeSchema(field)]);
+    const fields = Object.entries(node.fields).map(([name, field]) => [
+      name,
+      likeShape(field.shape),
+    ]);
     const arbitrary = fc.record(
       { ...(Object.fromEntries(fields) as Record<string, fc.Arbitrary<unknown>>), nothing: scalar },
       { requiredKeys: [] },
     );
     return fc.oneof({ weight: 9, arbitrary }, mistake);
   }
-  const entry = likeSchema(node.entry);
+  const entry = likeShape(node.entry);
   const arbitrary =
     node.kind === "map"
       ? fc.dictionary(fc.oneof(fc.constant("app"), fc.string()), entry, { maxKeys: 3 })
@@ -105,7 +108,7 @@ describe("whatever it is given", () => {
 
   it("throws nothing but a ServerError for any value and any environment", () => {
     fc.assert(
-      fc.property(likeSchema(fileSection), environment, (value, env) => {
+      fc.property(likeShape(fileSection), environment, (value, env) => {
         survives(() => toConfig(value as object, { env }));
       }),
       { numRuns: 500 },

@@ -2,11 +2,10 @@
 // against its description. Invalid sections are left out, so that the others can still be checked against
 // each other and all problems are reported together.
 
-import { nearestName } from "sluice/rules";
-import type { z } from "zod";
+import { Reading, type Refusal, Spot } from "sluice/shapes";
 import { show } from "../base/errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
-import { schemaAt, toNode } from "./description/walk.js";
+import { nodeAt } from "./description/walk.js";
 import { applyEnvironment } from "./environment.js";
 import { type Path, Problems, toPathText, toPlace } from "./problems.js";
 import type { ConfigSource } from "./source.js";
@@ -42,12 +41,15 @@ export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): Conf
   const raw = asSections(value, problems);
   variables = applyEnvironment(raw, env, problems);
   const values: Partial<FileValues> = {};
-  const seen = { raw, written };
-  addUnknown([], Object.keys(raw), problems);
-  for (const [name, schema] of Object.entries(fileSection.shape)) {
-    const parsed = schema.safeParse(raw[name]);
-    if (parsed.success) Object.assign(values, { [name]: parsed.data });
-    else for (const issue of parsed.error.issues) addIssue(issue, name, seen, problems);
+  const reading = new SectionsReading(problems, written);
+  const root = new Spot(reading);
+  const names = Object.keys(fileSection.fields) as SectionName[];
+  for (const name of Object.keys(raw))
+    if (!Object.hasOwn(fileSection.fields, name)) root.sayUnknown(name, names);
+  for (const name of names) {
+    const { problemCount } = reading;
+    const value = fileSection.readField(name, raw, root);
+    if (reading.problemCount === problemCount) Object.assign(values, { [name]: value });
   }
   return {
     source,
@@ -78,72 +80,55 @@ function variableOf(path: Path, variables: ReadonlyMap<string, string>): string 
   return undefined;
 }
 
-interface Seen {
-  readonly raw: unknown;
-  readonly written: ReadonlyMap<string, string>;
-}
+/** What stands in the file for values with variables, by their paths as strings. */
+type Written = ReadonlyMap<string, string>;
 
-function addIssue(issue: z.core.$ZodIssue, name: string, seen: Seen, problems: Problems): void {
-  const path = [name, ...(issue.path as (string | number)[])];
-  if (issue.code === "unrecognized_keys") addUnknown(path, issue.keys, problems);
-  // A variable that is missing was told before.
-  else if (!problems.hasProblem(path)) problems.add(path, toText(issue, path, seen));
-}
+/** Reads sections one by one, and adds what is wrong to the problems of the whole. */
+class SectionsReading extends Reading {
+  readonly #problems: Problems;
+  readonly #written: Written;
+  #problemCount = 0;
 
-function toText(issue: z.core.$ZodIssue, path: Path, seen: Seen): string {
-  const value = valueAt(seen.raw, path);
-  if (issue.code === "invalid_key") {
-    return `can't be a name: it must have ${issue.issues[0]?.message}`;
+  constructor(problems: Problems, written: Written) {
+    super();
+    this.#problems = problems;
+    this.#written = written;
   }
-  if (value === undefined) {
-    return issue.message.startsWith("must") ? `is missing; it ${issue.message}` : "is missing";
+
+  get problemCount(): number {
+    return this.#problemCount;
   }
-  const must =
-    issue.code === "invalid_type" && !issue.message.startsWith("must")
-      ? "must be a map of values"
-      : issue.message;
-  return `${must}, got ${showAt(path, value, seen)}${toHint(path, value)}`;
-}
 
-/** The word that was probably meant, where there is a list of them. */
-function toHint(path: Path, value: unknown): string {
-  const schema = schemaAt(fileSection, path);
-  const node = schema === undefined ? undefined : toNode(schema);
-  const words = node?.kind === "value" ? (node.info.words ?? []) : [];
-  const nearest = typeof value === "string" ? nearestName(value, words) : undefined;
-  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
-}
+  report(path: Path, problem: string): void {
+    this.#problemCount += 1;
+    this.#problems.add(path, problem);
+  }
 
-/** Names that values had before, which a file may still use. */
-const FORMER_NAMES: ReadonlyMap<string, string> = new Map([["targets", "backends"]]);
+  override refuse(path: Path, refusal: Refusal): void {
+    // A variable that is missing was reported before.
+    if (this.#problems.hasProblem(path)) this.#problemCount += 1;
+    else super.refuse(path, refusal);
+  }
 
-function addUnknown(path: Path, names: readonly string[], problems: Problems): void {
-  const schema = schemaAt(fileSection, path);
-  const node = schema === undefined ? undefined : toNode(schema);
-  const known = node?.kind === "section" ? Object.keys(node.fields) : [];
-  for (const name of names) {
-    if (known.includes(name)) continue;
-    const nearest = nearestName(FORMER_NAMES.get(name) ?? name, known);
-    const hint =
-      nearest === undefined ? `known here: ${known.join(", ")}` : `did you mean ${nearest}?`;
-    problems.add([...path, name], `is not known; ${hint}`);
+  override show(value: unknown, path: Path): string {
+    return showAt(path, value, this.#written);
   }
 }
 
 /** What was seen, of secrets no more than their length, of variables their names. */
-function showAt(path: Path, value: unknown, { written }: Seen): string {
+function showAt(path: Path, value: unknown, written: Written): string {
   const text = written.get(toPathText(path));
   if (text !== undefined) return `${show(text)}, with its variables replaced`;
-  const schema = schemaAt(fileSection, path);
-  const node = schema === undefined ? undefined : toNode(schema);
+  const node = nodeAt(fileSection, path);
   if (typeof value !== "string")
-    return node?.kind === "value" ? showScalar(node.info, value) : show(value);
+    return node?.kind === "value" ? showScalar(node.shape, value) : show(value);
   // What stands where a section should be may be the secret that belongs into it.
-  if (node?.kind !== "value" || node.info.isSecret) return `a string of ${value.length} characters`;
+  if (node?.kind !== "value" || node.shape.isSecret)
+    return `a string of ${value.length} characters`;
   return hasCredentials(value) ? "an address with credentials" : show(value);
 }
 
-function showScalar({ isSecret }: { isSecret?: boolean }, value: unknown): string {
+function showScalar({ isSecret }: { isSecret: boolean }, value: unknown): string {
   return isSecret && typeof value !== "object" ? `a ${typeof value}, not in quotes` : show(value);
 }
 
@@ -151,18 +136,8 @@ function hasCredentials(text: string): boolean {
   return /\/\/[^/\s]*@/.test(text);
 }
 
-function valueAt(root: unknown, path: Path): unknown {
-  let value = root;
-  for (const step of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
-      return undefined;
-    value = (value as Record<string | number, unknown>)[step];
-  }
-  return value;
-}
-
 /** What a variable stands for may be anywhere in a message, cut off and escaped: all that is quoted goes. */
-function concealIn(message: string, name: SectionName, written: Seen["written"]): string {
+function concealIn(message: string, name: SectionName, written: Written): string {
   const hasVariables = [...written.keys()].some((path) => path.split(/[.[]/, 1)[0] === name);
   return hasVariables ? message.replace(/"(?:[^"\\]|\\.)*"/g, '"…"') : message;
 }

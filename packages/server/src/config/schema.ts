@@ -2,26 +2,18 @@
 // files; packages/server/sluice.schema.json is a copy of it.
 
 import { toJsonSchema as toRulesSchema } from "sluice/rules";
-import { z } from "zod";
+import type { JsonSchema } from "sluice/shapes";
 import { fileSection } from "./description/file.js";
-
-/** A JSON Schema. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * The JSON Schema, draft 2020-12, of version 1. What it refuses `parseConfig` refuses too, except for
  * variables inside rules that are written in the file; what sections have to say together only that knows.
  */
 export function toConfigSchema(): JsonSchema {
-  const { $schema, properties, ...rest } = z.toJSONSchema(fileSection, {
-    io: "input",
-    target: "draft-2020-12",
-    unrepresentable: "any",
-    reused: "inline",
-  }) as { $schema: string; properties: Record<string, JsonSchema> };
+  const { properties, ...rest } = fileSection.schema as { properties: Record<string, JsonSchema> };
   const { rules, $defs } = toInlineRules(properties.rules);
   return {
-    $schema,
+    $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Configuration of Sluice",
     description: "What sluice serve reads: docs/reference/configuration.md describes each value.",
     ...rest,

@@ -1,11 +1,10 @@
 // The names of variables of the environment: SLUICE_ and the way to a value, in capitals, with an underscore
 // between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
 
+import type { Fields, Shape } from "sluice/shapes";
 import { fileSection } from "./description/file.js";
-import { type schemaAt, toNode } from "./description/walk.js";
+import { toNode } from "./description/walk.js";
 import type { Path } from "./problems.js";
-
-type Schema = NonNullable<ReturnType<typeof schemaAt>>;
 
 const PREFIX = "SLUICE_";
 
@@ -59,32 +58,28 @@ export function findVariable(name: string, given: unknown): Path | undefined {
   return findPath(fileSection, name.slice(PREFIX.length), given);
 }
 
-function findPath(schema: Schema, words: string, given: unknown): Path | undefined {
-  const node = toNode(schema);
-  if (node.kind === "value" && node.info.fields !== undefined) {
-    return findField(node.info.fields, words, given);
+function findPath(shape: Shape<unknown>, words: string, given: unknown): Path | undefined {
+  const node = toNode(shape);
+  if (node.kind === "value" && node.shape.parts !== undefined) {
+    return findField(node.shape.parts, words, given);
   }
   if (node.kind === "section") return findField(node.fields, words, given);
   return node.kind === "map" ? findEntry(node.entry, words, given) : undefined;
 }
 
-function findField(
-  fields: Readonly<Record<string, Schema>>,
-  words: string,
-  given: unknown,
-): Path | undefined {
-  for (const [name, schema] of Object.entries(fields)) {
+function findField(fields: Fields, words: string, given: unknown): Path | undefined {
+  for (const [name, { shape }] of Object.entries(fields)) {
     const own = toWords(name);
-    if (words === own && toNode(schema).kind !== "section") return [name];
+    if (words === own && toNode(shape).kind !== "section") return [name];
     if (!words.startsWith(`${own}_`)) continue;
-    const rest = findPath(schema, words.slice(own.length + 1), childOf(given, name));
+    const rest = findPath(shape, words.slice(own.length + 1), childOf(given, name));
     if (rest !== undefined) return [name, ...rest];
   }
   return undefined;
 }
 
 /** An entry is called as it is in the file, or else as the variable has it, in lower case. */
-function findEntry(entry: Schema, words: string, given: unknown): Path | undefined {
+function findEntry(entry: Shape<unknown>, words: string, given: unknown): Path | undefined {
   for (let end = words.indexOf("_"); end > 0; end = words.indexOf("_", end + 1)) {
     const name = words.slice(0, end);
     const known = Object.keys(isRecord(given) ? given : {}).find((key) => toWords(key) === name);
@@ -102,9 +97,9 @@ export function listVariables(given: unknown): string[] {
     .filter((name) => !isNone(name));
 }
 
-function listPaths(schema: Schema, path: Path, given: unknown): Path[] {
-  const node = toNode(schema);
-  const fields = node.kind === "section" ? node.fields : node.kind === "value" && node.info.fields;
+function listPaths(shape: Shape<unknown>, path: Path, given: unknown): Path[] {
+  const node = toNode(shape);
+  const fields = node.kind === "section" ? node.fields : node.kind === "value" && node.shape.parts;
   const own = node.kind === "section" ? [] : [path];
   if (node.kind === "map") {
     const names = Object.keys(isRecord(given) ? given : {});
@@ -114,7 +109,7 @@ function listPaths(schema: Schema, path: Path, given: unknown): Path[] {
   return [
     ...own,
     ...Object.entries(fields).flatMap(([name, field]) =>
-      listPaths(field, [...path, name], childOf(given, name)),
+      listPaths(field.shape, [...path, name], childOf(given, name)),
     ),
   ];
 }

@@ -119,11 +119,13 @@ describe("secrets", () => {
 });
 
 /** The ways to all values, those that name files apart: which file can't be read has to be said. */
-function listValues(schema: Parameters<typeof toNode>[0] = fileSection, path = ""): string[] {
-  const node = toNode(schema);
+function listValues(shape: Parameters<typeof toNode>[0] = fileSection, path = ""): string[] {
+  const node = toNode(shape);
   const below = (step: string) => (path === "" ? step : `${path}.${step}`);
   if (node.kind === "map") return listValues(node.entry, below("app"));
   if (node.kind === "list") return listValues(node.entry, below("[]"));
   if (node.kind === "value") return /[fF]iles?(\.\[\])?$/.test(path) ? [] : [path];
-  return Object.entries(node.fields).flatMap(([name, field]) => listValues(field, below(name)));
+  return Object.entries(node.fields).flatMap(([name, field]) =>
+    listValues(field.shape, below(name)),
+  );
 }

@@ -95,22 +95,22 @@ const added: readonly Case[] = [
   [
     "a misspelt section",
     "telemetrie: {}",
-    "sluice.yaml:7: telemetrie is not known; did you mean telemetry?",
+    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, telemetry",
   ],
   [
     "a misspelt field",
     "server:\n  drainMS: 5",
-    "sluice.yaml:8: server.drainMS is not known; did you mean drainMs?",
+    "sluice.yaml:8: server.drainMS is unknown, did you mean drainMs? known: workers, drainDelayMs, drainMs",
   ],
   [
     "a field that is like none",
     "server: { port: 5 }",
-    "sluice.yaml:7: server.port is not known; known here: workers, drainDelayMs, drainMs",
+    "sluice.yaml:7: server.port is unknown; known: workers, drainDelayMs, drainMs",
   ],
   [
     "a field that JavaScript knows",
     "server: { constructor: 5 }",
-    "sluice.yaml:7: server.constructor is not known; known here: workers, drainDelayMs, drainMs",
+    "sluice.yaml:7: server.constructor is unknown; known: workers, drainDelayMs, drainMs",
   ],
   [
     "a name that would vanish",
@@ -323,17 +323,17 @@ const whole: readonly Case[] = [
   [
     "no backend",
     goodFile.replace(/\[http.*\]/, "[]"),
-    "sluice.yaml:4: upstreams.app.backends must be a list of 1 to 1000 entries, got an empty list",
+    "sluice.yaml:4: upstreams.app.backends must be a list of 1 to 1000 items, got 0",
   ],
   [
     "backends by the name that they had before",
     goodFile.replace("backends: [http://127.0.0.1:3000]", "targets: [], backends: [http://a]"),
-    "sluice.yaml:4: upstreams.app.targets is not known; did you mean backends?",
+    "sluice.yaml:4: upstreams.app.targets is unknown, did you mean backends? known: backends, tls, balance, connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, retriesMax, failuresMax, ejectMs, connectionsMax, waitingMax",
   ],
   [
     "an upstream that says nothing",
     goodFile.replace(/\{ backends.*\}/, "{}"),
-    "sluice.yaml:4: upstreams.app.backends is missing; it must be a list of 1 to 1000 entries",
+    "sluice.yaml:4: upstreams.app.backends is missing; it must be a list of 1 to 1000 items",
   ],
   [
     "a name of an upstream that is none",

@@ -1,7 +1,7 @@
 // That no two listeners listen at one place. Where a section has other problems its address is looked at all the
 // same: who mends those should not find this one only afterwards.
 
-import type { z } from "zod";
+import { type Field, readQuietly } from "sluice/shapes";
 import type { ListenAddress } from "../../base/http/listen.js";
 import {
   adminSection,
@@ -15,15 +15,15 @@ import type { ConfigSections, SectionName } from "../read-sections.js";
 /** Where a listener listens, and what reads that where the rest of its section can't be read. */
 interface Place {
   readonly path: readonly [SectionName, string];
-  readonly schema: z.ZodType<ListenAddress | undefined>;
+  readonly field: Field<ListenAddress> | Field<ListenAddress | undefined>;
 }
 
 const places: readonly Place[] = [
-  { path: ["gateway", "listen"], schema: gatewaySection.shape.listen },
-  { path: ["decision", "listen"], schema: decisionSection.shape.listen },
-  { path: ["envoy", "listen"], schema: envoySection.shape.listen },
-  { path: ["envoy", "http"], schema: envoySection.shape.http },
-  { path: ["admin", "listen"], schema: adminSection.shape.listen },
+  { path: ["gateway", "listen"], field: gatewaySection.fields.listen },
+  { path: ["decision", "listen"], field: decisionSection.fields.listen },
+  { path: ["envoy", "listen"], field: envoySection.fields.listen },
+  { path: ["envoy", "http"], field: envoySection.fields.http },
+  { path: ["admin", "listen"], field: adminSection.fields.listen },
 ];
 
 /** Tells of each listener that would listen where one before it does. */
@@ -48,15 +48,16 @@ export function toListenText({ host, port }: ListenAddress): string {
 
 /** Undefined if that listener is closed, or if what is written is no address. */
 function listenOf(
-  { path, schema }: Place,
+  { path, field }: Place,
   { raw, problems }: ConfigSections,
 ): ListenAddress | undefined {
-  const [name, field] = path;
+  const [name, fieldName] = path;
   // The admin port is open whatever the file says.
   const section = raw[name] ?? (name === "admin" ? {} : undefined);
   if (typeof section !== "object" || section === null || problems.hasProblem(path))
     return undefined;
-  return schema.safeParse((section as Record<string, unknown>)[field]).data;
+  const given = (section as Record<string, unknown>)[fieldName] ?? field.byDefault;
+  return given === undefined ? undefined : readQuietly(field.shape, given);
 }
 
 const ANY_HOSTS = ["0.0.0.0", "::"];

@@ -1,41 +1,35 @@
-// How values become fields: required, optional or with a default, each with its description, in sections,
-// lists and maps. Defaults are written as a file would write them.
+// How values of the configuration are put together: sections, lists and maps of the kit of shapes, with the bounds
+// and the words of this file.
 
-import { z } from "zod";
+import {
+  type Fields,
+  listOf as listOfItems,
+  type ObjectShape,
+  object,
+  recordOf,
+  type Shape,
+} from "sluice/shapes";
 
-/** A field that has to be there. */
-export function required<T extends z.ZodType>(shape: T, description: string): T {
-  return shape.meta({ description }) as T;
-}
+export { optional, required, withDefault } from "sluice/shapes";
 
-/** A field that may be left out, and is then undefined. */
-export function optional<T extends z.ZodType>(shape: T, description: string): z.ZodOptional<T> {
-  return shape.optional().meta({ description });
-}
-
-/** A field that is this if it is left out. */
-export function byDefault<T extends z.ZodType>(
-  shape: T,
-  value: unknown,
-  description: string,
-): z.ZodPrefault<T> {
-  return shape.prefault(value as never).meta({ description }) as z.ZodPrefault<T>;
-}
-
-/** Fields under one name. Others are a problem: one that is misspelt would be a default in silence. */
-export function section<const T extends z.core.$ZodLooseShape>(
-  fields: T,
-): z.ZodObject<T, z.core.$strict> {
-  return z.strictObject(fields);
+/**
+ * Fields under one name. Others are a problem: one that is misspelt would silently be a default.
+ *
+ * @param renamed - Former names, which a file may still use, and the names of now.
+ */
+export function section<F extends Fields>(
+  fields: F,
+  renamed: ReadonlyMap<string, string> = new Map(),
+): ObjectShape<F> {
+  return object(fields, { what: "a map of values", renamed });
 }
 
 /** A list with so many entries. */
-export function listOf<T extends z.ZodType>(
-  entry: T,
+export function listOf<T>(
+  entry: Shape<T>,
   { min, max }: { min: number; max: number },
-): z.ZodArray<T> {
-  const error = `must be a list of ${min} to ${max} entries`;
-  return z.array(entry, { error }).min(min, { error }).max(max, { error });
+): Shape<readonly T[]> {
+  return listOfItems(entry, { countMin: min, countMax: max });
 }
 
 /** The names that a map may have. Shorter than any file system or metric minds. */
@@ -43,10 +37,16 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** The most entries of a map. */
 const ENTRIES_MAX = 1_000;
 
+const entryName: Shape<string> = {
+  what: "1 to 64 letters, digits, _ or -",
+  schema: { type: "string", pattern: NAME.source },
+  read: (value, spot) =>
+    NAME.test(value as string)
+      ? (value as string)
+      : spot.say(`can't be a name: it must have ${entryName.what}`),
+};
+
 /** Entries by names of the file's own choice. */
-export function mapOf<T extends z.ZodType>(entry: T): z.ZodRecord<z.ZodString, T> {
-  const names = z.string().regex(NAME, { error: "1 to 64 letters, digits, _ or -" });
-  return z.record(names, entry).refine((map) => Object.keys(map).length <= ENTRIES_MAX, {
-    error: `must have at most ${ENTRIES_MAX} entries`,
-  });
+export function mapOf<T>(entry: Shape<T>): Shape<Readonly<Record<string, T>>> {
+  return recordOf(entryName, entry, { countMin: 0, countMax: ENTRIES_MAX });
 }

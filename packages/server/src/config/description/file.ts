@@ -1,7 +1,7 @@
 // The description of the whole file: every section, in the order in which a reader meets them.
 
-import type { z } from "zod";
-import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
+import type { ReadFields } from "sluice/shapes";
+import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { identitySection } from "./identity.js";
 import {
   adminSection,
@@ -17,7 +17,7 @@ import { routeSection, upstreamSection } from "./upstreams.js";
 const HOUR_MS = 3_600_000;
 
 const storeSection = section({
-  kind: byDefault(
+  kind: withDefault(
     oneOf(["memory", "redis"]),
     "memory",
     "Counters in this service, or in Redis or Valkey.",
@@ -42,7 +42,7 @@ const storeSection = section({
     duration({ min: 1, max: 60_000 }),
     "How long Redis may take for a decision; 50 if it is not said. Only with kind redis.",
   ),
-  onStoreFailure: byDefault(
+  onStoreFailure: withDefault(
     oneOf(["local", "open", "closed", "throw"]),
     "local",
     "What answers when the store does not, for limits that don't say it: a share of the limit in each process, yes, no, or 503.",
@@ -54,27 +54,27 @@ const storeSection = section({
 });
 
 const responsesSection = section({
-  headers: byDefault(
+  headers: withDefault(
     oneOf(["draft-11", "draft-8", "draft-7", "draft-6", "none"]),
     "draft-11",
     "The form of the RateLimit fields.",
   ),
-  legacyHeaders: byDefault(
+  legacyHeaders: withDefault(
     flagOr(["epoch", "delta"]),
     true,
     "X-RateLimit-Limit, -Remaining and -Reset: true or epoch with the reset in seconds since 1970, delta with those until then.",
   ),
-  body: byDefault(
+  body: withDefault(
     oneOf(["problem", "text", "minimal"]),
     "problem",
     "The body of a refusal: application/problem+json, a line of text, or none.",
   ),
-  retryAfterJitterMs: byDefault(
+  retryAfterJitterMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     0,
     "Up to how much is added, by chance, to the wait that a refusal tells.",
   ),
-  delayedMax: byDefault(
+  delayedMax: withDefault(
     whole({ min: 0, max: 1_000_000 }),
     1_000,
     "How many requests may wait at a time where rules delay.",
@@ -86,22 +86,22 @@ const responsesSection = section({
 });
 
 const telemetrySection = section({
-  logLevel: byDefault(
+  logLevel: withDefault(
     oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"]),
     "info",
     "What is logged at least.",
   ),
-  decisionLogShare: byDefault(
+  decisionLogShare: withDefault(
     fraction({ min: 0, max: 1 }),
     0.001,
     "The share of decisions that are logged. Refusals always count fully.",
   ),
-  region: byDefault(
+  region: withDefault(
     text({ what: "1 to 64 letters, digits or _ - .", pattern: /^[\w.-]{1,64}$/ }),
     "local",
     "A label of all metrics and log lines.",
   ),
-  topKeysMax: byDefault(whole({ min: 1, max: 1_000 }), 20, "Keys in each top list."),
+  topKeysMax: withDefault(whole({ min: 1, max: 1_000 }), 20, "Keys in each top list."),
 });
 
 const rulesShape = shape<Readonly<Record<string, unknown>>>({
@@ -120,36 +120,36 @@ const rulesShape = shape<Readonly<Record<string, unknown>>>({
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : undefined,
-  fields: { file: required(filePath(), "A file of rules, which is watched.") },
+  parts: { file: required(filePath(), "A file of rules, which is watched.") },
 });
 
 /** The whole file. */
 export const fileSection = section({
   $schema: optional(anyText("a text"), "For editors of JSON."),
-  version: byDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
-  server: byDefault(serverSection, {}, "The process."),
+  version: withDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
+  server: withDefault(serverSection, {}, "The process."),
   gateway: optional(gatewaySection, "The reverse proxy; without it that listener is closed."),
   decision: optional(
     decisionSection,
     "The decision API and forward-auth; without it that listener is closed.",
   ),
   envoy: optional(envoySection, "Envoy's rate limit service; without it that listener is closed."),
-  admin: byDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
-  upstreams: byDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
-  routes: byDefault(
+  admin: withDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
+  upstreams: withDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
+  routes: withDefault(
     listOf(routeSection, { min: 0, max: 1_000 }),
     [],
     "Which requests go to which upstream; the first that fits serves.",
   ),
-  store: byDefault(storeSection, {}, "Where counters are kept."),
-  identity: byDefault(identitySection, {}, "How callers are identified."),
-  responses: byDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
+  store: withDefault(storeSection, {}, "Where counters are kept."),
+  identity: withDefault(identitySection, {}, "How callers are identified."),
+  responses: withDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
   rules: optional(
     rulesShape,
     "The rules: from a file that is watched, or written here. Needed by gateway and decision.",
   ),
-  telemetry: byDefault(telemetrySection, {}, "Logs, metrics and traces."),
+  telemetry: withDefault(telemetrySection, {}, "Logs, metrics and traces."),
 });
 
 /** What a file says, read and filled in. */
-export type FileValues = z.output<typeof fileSection>;
+export type FileValues = ReadFields<typeof fileSection.fields>;

@@ -1,7 +1,7 @@
 // The description of identity: how callers are told apart. What a file can say of the options that the
 // library has, with the same names and meanings.
 
-import { byDefault, listOf, mapOf, optional, required, section } from "./fields.js";
+import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
 import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./strings.js";
 
@@ -33,7 +33,7 @@ const apiKeySection = section({
 
 const overrideSection = section({
   header: required(fieldName(), "The field by which a POST becomes another method."),
-  methods: byDefault(
+  methods: withDefault(
     listOf(token("a method such as PUT"), { min: 1, max: 32 }),
     ["PUT", "PATCH", "DELETE"],
     "The methods that the application lets it become.",
@@ -91,12 +91,12 @@ const jwtSection = section({
     listOf(anyText("a text"), { min: 1, max: 100 }),
     "For whom it has to be, one of them; without it not asked.",
   ),
-  clockToleranceSeconds: byDefault(
+  clockToleranceSeconds: withDefault(
     whole({ min: 0, max: 300 }),
     0,
     "By how many seconds clocks may differ.",
   ),
-  header: byDefault(
+  header: withDefault(
     fieldNameOrFalse("the name of a header such as authorization"),
     "authorization",
     "The field that has it; false: none.",
@@ -105,7 +105,7 @@ const jwtSection = section({
     token("the name of a cookie"),
     "The cookie that has it, if the header has no valid token.",
   ),
-  tokensMax: byDefault(
+  tokensMax: withDefault(
     whole({ min: 0, max: 1_000_000 }),
     10_000,
     "How many verified tokens are remembered.",
@@ -118,12 +118,12 @@ export const identitySection = section({
     listOf(anyText("a range such as 10.0.0.0/8"), { min: 0, max: 10_000 }),
     "Proxies whose forwarding headers are trusted: ranges, loopback, private, unaddressed.",
   ),
-  clientAddress: byDefault(
+  clientAddress: withDefault(
     fieldName(),
     "x-forwarded-for",
     "Where they write the client's address: x-forwarded-for, forwarded, or a field with one address.",
   ),
-  forwardedHost: byDefault(
+  forwardedHost: withDefault(
     flag(),
     false,
     "Whether X-Forwarded-Host of a trusted proxy is the host that rules match.",
@@ -131,7 +131,7 @@ export const identitySection = section({
   user: optional(sourceSection, "Who the user is; without it not known."),
   tenant: optional(sourceSection, "Which tenant it belongs to; without it not known."),
   tier: optional(sourceSection, "Which of a rule's tiers holds; without it none."),
-  attributes: byDefault(
+  attributes: withDefault(
     mapOf(sourceSection),
     {},
     "Anything else that rules match or count by, by name.",
@@ -142,12 +142,12 @@ export const identitySection = section({
     "Hashes API keys, the same on all servers that share limits; without it by a plain hash, which finds out keys that can be guessed. With Redis, inline keys of the decision API that are secrets need it.",
   ),
   jwt: optional(jwtSection, "Verifies tokens for claims."),
-  bodyBytesMax: byDefault(
+  bodyBytesMax: withDefault(
     whole({ min: 1, max: 1_048_576 }),
     16_384,
     "The largest body that is read for a rule that counts by one of its fields.",
   ),
-  bodyMsMax: byDefault(
+  bodyMsMax: withDefault(
     duration({ min: 1, max: 60_000 }),
     5_000,
     "How long such a body may take to arrive.",

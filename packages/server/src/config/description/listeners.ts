@@ -1,6 +1,6 @@
 // The description of the process and its listeners: what their sections of the file may say.
 
-import { byDefault, listOf, optional, required, section } from "./fields.js";
+import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
 import { bearerToken, filePath, listen, token, urlPathOrFalse } from "./strings.js";
 
@@ -9,17 +9,17 @@ const GIB_BYTES = 1_073_741_824;
 
 /** The process. */
 export const serverSection = section({
-  workers: byDefault(
+  workers: withDefault(
     whole({ min: 1, max: 256 }),
     1,
     "Processes that serve; 1 is a single process.",
   ),
-  drainDelayMs: byDefault(
+  drainDelayMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     0,
     "How long the service keeps serving after SIGTERM while readiness already fails: as long as load balancers need to notice.",
   ),
-  drainMs: byDefault(
+  drainMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     10_000,
     "How long requests under way may take after that.",
@@ -42,43 +42,47 @@ const mutualTlsSection = section({
 
 /** The reverse proxy. */
 export const gatewaySection = section({
-  listen: byDefault(listen(), ":8080", "Where clients connect."),
+  listen: withDefault(listen(), ":8080", "Where clients connect."),
   tls: optional(
     tlsSection,
     "Terminates TLS with this certificate; without it the gateway speaks plain HTTP.",
   ),
-  headerBytesMax: byDefault(
+  headerBytesMax: withDefault(
     whole({ min: 1_024, max: 1_048_576 }),
     16_384,
     "Bytes of a request's head; beyond it 431.",
   ),
-  headersMax: byDefault(whole({ min: 1, max: 10_000 }), 200, "Fields of a request; beyond it 431."),
-  bodyBytesMax: byDefault(
+  headersMax: withDefault(
+    whole({ min: 1, max: 10_000 }),
+    200,
+    "Fields of a request; beyond it 431.",
+  ),
+  bodyBytesMax: withDefault(
     whole({ min: 0, max: 1_024 * GIB_BYTES }),
     10_485_760,
     "Bytes of a request's body; beyond it 413. 0 is no bound.",
   ),
-  headersTimeoutMs: byDefault(
+  headersTimeoutMs: withDefault(
     duration({ min: 100, max: HOUR_MS }),
     10_000,
     "Until a request's head has to be there.",
   ),
-  requestTimeoutMs: byDefault(
+  requestTimeoutMs: withDefault(
     duration({ min: 0, max: 24 * HOUR_MS }),
     60_000,
     "Until a whole request has to be there. 0 is no bound.",
   ),
-  keepAliveMs: byDefault(
+  keepAliveMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     65_000,
     "How long an idle connection stays open. Longer than the load balancer in front holds its own. 0 is no bound.",
   ),
-  connectionsMax: byDefault(
+  connectionsMax: withDefault(
     whole({ min: 1, max: 1_000_000 }),
     20_000,
     "The most connections at a time; further ones are closed.",
   ),
-  rateLimitPath: byDefault(
+  rateLimitPath: withDefault(
     urlPathOrFalse("a path such as /rate_limit"),
     "/rate_limit",
     "The path at which callers read their own limits; false: nowhere.",
@@ -87,14 +91,14 @@ export const gatewaySection = section({
 
 /** The decision API and forward-auth. */
 export const decisionSection = section({
-  listen: byDefault(listen(), "127.0.0.1:8082", "Where it answers."),
-  tokens: byDefault(
+  listen: withDefault(listen(), "127.0.0.1:8082", "Where it answers."),
+  tokens: withDefault(
     listOf(bearerToken(), { min: 0, max: 1_000 }),
     [],
     "Bearer tokens, any of which opens it. None only if it listens on a loopback address.",
   ),
-  forwardAuth: byDefault(flag(), true, "Whether /check and /check/nginx answer other proxies."),
-  bodyBytesMax: byDefault(
+  forwardAuth: withDefault(flag(), true, "Whether /check and /check/nginx answer other proxies."),
+  bodyBytesMax: withDefault(
     whole({ min: 1_024, max: 67_108_864 }),
     1_048_576,
     "Bytes of a request's body; beyond it 413.",
@@ -104,14 +108,14 @@ export const decisionSection = section({
 const headerName = () => token("the name of a header");
 
 const limitHeadersSection = section({
-  limit: byDefault(headerName(), "RateLimit-Limit", "The header with the number of requests."),
-  remaining: byDefault(headerName(), "RateLimit-Remaining", "The header with what is left."),
-  reset: byDefault(headerName(), "RateLimit-Reset", "The header with the seconds until a reset."),
+  limit: withDefault(headerName(), "RateLimit-Limit", "The header with the number of requests."),
+  remaining: withDefault(headerName(), "RateLimit-Remaining", "The header with what is left."),
+  reset: withDefault(headerName(), "RateLimit-Reset", "The header with the seconds until a reset."),
 });
 
 /** Envoy's rate limit service. */
 export const envoySection = section({
-  listen: byDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
+  listen: withDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
   tls: optional(
     mutualTlsSection,
     "Speaks gRPC over TLS; without it in clear. `http` is never over TLS.",
@@ -121,17 +125,17 @@ export const envoySection = section({
     listOf(filePath(), { min: 1, max: 1_000 }),
     "Files of envoyproxy/ratelimit, one domain each, or folders of them.",
   ),
-  mergeDomains: byDefault(
+  mergeDomains: withDefault(
     flag(),
     false,
     "Whether files with the same domain are merged. Otherwise that is an error.",
   ),
-  shadowMode: byDefault(
+  shadowMode: withDefault(
     flag(),
     false,
     "Whether every request passes. Limits count, and statuses say which are over.",
   ),
-  quotaMode: byDefault(
+  quotaMode: withDefault(
     flag(),
     false,
     "Whether all limits are quotas: a request is refused only if all of its limits are over.",
@@ -144,7 +148,7 @@ export const envoySection = section({
     limitHeadersSection,
     "The same headers for upstreams; `{}` for the default names. Without it none.",
   ),
-  dynamicMetadata: byDefault(
+  dynamicMetadata: withDefault(
     flag(),
     false,
     "Whether answers carry dynamic metadata: the descriptors, and the metadata of limits that passed.",
@@ -153,7 +157,7 @@ export const envoySection = section({
 
 /** Metrics, health, and what the command asks. */
 export const adminSection = section({
-  listen: byDefault(listen(), "127.0.0.1:9090", "Where it answers."),
+  listen: withDefault(listen(), "127.0.0.1:9090", "Where it answers."),
   token: optional(
     bearerToken(),
     "The bearer token that opens it. Needed unless it listens on a loopback address.",

@@ -1,72 +1,67 @@
-// The kinds of values that a configuration is made of. Each is a zod schema that reads a value as it is
-// written, says what it must be if it can't, and tells editors the same as JSON Schema. Numbers and booleans
-// may come as texts, since that is what the environment has.
+// The kinds of values that a configuration is made of: shapes of the kit that also take numbers and booleans as
+// strings, since that is what the environment has, and any value as a variable, `${NAME}`.
 
-import { z } from "zod";
-
-/** What is known of a kind of value besides how it is read. */
-export interface ShapeInfo {
-  /** The words that it may be, if there is a list of them. */
-  readonly words?: readonly string[];
-  /** What it is, in a few words, for the reference. */
-  readonly type: string;
-  /** Never shown in a message. */
-  readonly isSecret?: boolean;
-  /** What can be set in it alone, for a value that may be a map. */
-  readonly fields?: Readonly<Record<string, z.core.$ZodType>>;
-}
-
-const infos = new WeakMap<z.core.$ZodType, ShapeInfo>();
-
-/** What is known of a kind of value. Its schema may have been given a description since, which copies it. */
-export function infoOf(schema: z.core.$ZodType): ShapeInfo {
-  const { parent } = schema._zod;
-  return infos.get(schema) ?? (parent === undefined ? { type: "" } : infoOf(parent));
-}
+import { type Bounds, type Fields, nearestName, type Shape } from "sluice/shapes";
 
 /** A kind of value. */
-export interface ShapeOptions<T> extends Omit<ShapeInfo, "type"> {
+export interface ConfigShape<T> extends Shape<T> {
+  /** What it is, in a few words, for the reference. */
+  readonly type: string;
+  /** The words that it may be, if there is a list of them. */
+  readonly words: readonly string[];
+  /** Never shown in a message. */
+  readonly isSecret: boolean;
+  /** What can be set in it alone, for a value that may be a map. */
+  readonly parts: Fields | undefined;
+  /** The value; undefined for what can't be used. */
+  readonly toValue: (given: unknown) => T | undefined;
+}
+
+/** What a kind of value is made of. */
+export interface ConfigShapeOptions<T> {
   /** Completes "must be". */
   readonly what: string;
   /** Default: what it must be. */
   readonly type?: string;
-  /** Its forms that are no texts, as JSON Schema. */
+  /** Default: none. */
+  readonly words?: readonly string[];
+  /** Default false. */
+  readonly isSecret?: boolean;
+  /** Default: none. */
+  readonly parts?: Fields;
+  /** Its forms that are not strings, as JSON Schema. */
   readonly forms?: readonly object[];
-  /** Its form as a text. Default: only a variable, `${NAME}`, which is one anyway. */
+  /** Its form as a string. Default: only a variable, `${NAME}`, which is one anyway. */
   readonly pattern?: RegExp;
   /** The value; undefined for what can't be used. */
   readonly read: (value: unknown) => T | undefined;
 }
 
 /** Describes one kind of value. */
-export function shape<T>(options: ShapeOptions<T>): z.ZodType<T> {
-  const { what, type = what, read, forms = [], pattern, ...info } = options;
+export function shape<T>(options: ConfigShapeOptions<T>): ConfigShape<T> {
+  const { what, type = what, words = [], isSecret = false, forms = [], pattern } = options;
   // Editors can't look into variables.
   const source = pattern === undefined ? "\\$\\{" : `${pattern.source}|\\$\\{`;
   const text = { type: "string", pattern: source };
-  const leaf = z
-    .unknown()
-    .transform((value, context): T => {
-      const good = read(value);
-      if (good !== undefined) return good;
-      context.issues.push({ code: "custom", message: `must be ${what}`, input: value });
-      return z.NEVER;
-    })
-    .meta(forms.length === 0 ? text : { anyOf: [...forms, text] });
-  infos.set(leaf, { type, ...info });
-  return leaf as unknown as z.ZodType<T>;
-}
-
-/** Bounds of a number, both included. */
-export interface Bounds {
-  readonly min: number;
-  readonly max: number;
+  const toValue = options.read;
+  return {
+    what,
+    type,
+    words,
+    isSecret,
+    parts: options.parts,
+    schema: forms.length === 0 ? text : { anyOf: [...forms, text] },
+    toValue,
+    read: (value, spot) =>
+      toValue(value) ??
+      spot.refuse(what, value, typeof value === "string" ? nearestName(value, words) : undefined),
+  };
 }
 
 const DIGITS = /^\d{1,16}$/;
 
 /** A whole number. */
-export function whole({ min, max }: Bounds): z.ZodType<number> {
+export function whole({ min, max }: Bounds): ConfigShape<number> {
   return shape({
     what: min === max ? `${min}` : `a whole number from ${min} to ${max}`,
     forms: [{ type: "integer", minimum: min, maximum: max }],
@@ -81,7 +76,7 @@ export function whole({ min, max }: Bounds): z.ZodType<number> {
 const DECIMAL = /^\d{1,16}(\.\d{1,16})?$/;
 
 /** A number that may have a fraction. */
-export function fraction({ min, max }: Bounds): z.ZodType<number> {
+export function fraction({ min, max }: Bounds): ConfigShape<number> {
   return shape({
     what: `a number from ${min} to ${max}`,
     forms: [{ type: "number", minimum: min, maximum: max }],
@@ -108,7 +103,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(\d{1,12})(ms|s|m|h|)$/;
 
 /** A duration in milliseconds: a whole number of them, or a string such as `250ms`, `10s` or `5m`. */
-export function duration({ min, max }: Bounds): z.ZodType<number> {
+export function duration({ min, max }: Bounds): ConfigShape<number> {
   return shape({
     what: `milliseconds from ${min} to ${max}, or a string such as 250ms, 10s or 5m`,
     type: `[duration](#durations) from ${min} to ${max}`,
@@ -125,7 +120,7 @@ export function duration({ min, max }: Bounds): z.ZodType<number> {
 const FLAG = /^(true|false)$/;
 
 /** True or false. */
-export function flag(): z.ZodType<boolean> {
+export function flag(): ConfigShape<boolean> {
   return shape({
     what: "true or false",
     forms: [{ type: "boolean" }],
@@ -140,7 +135,7 @@ function toBoolean(value: unknown): boolean | undefined {
 }
 
 /** One of some words. */
-export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T> {
+export function oneOf<const T extends string>(words: readonly T[]): ConfigShape<T> {
   return shape({
     what: `one of ${words.join(", ")}`,
     words,
@@ -150,7 +145,7 @@ export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T>
 }
 
 /** One of some words, or true or false. */
-export function flagOr<const T extends string>(words: readonly T[]): z.ZodType<T | boolean> {
+export function flagOr<const T extends string>(words: readonly T[]): ConfigShape<T | boolean> {
   return shape<T | boolean>({
     what: `true, false, ${words.join(" or ")}`,
     words,
@@ -162,13 +157,13 @@ export function flagOr<const T extends string>(words: readonly T[]): z.ZodType<T
 
 /** Such a value, or false. */
 export function orFalse(
-  shown: z.ZodType<string>,
+  shown: ConfigShape<string>,
   { what, pattern }: { readonly what: string; readonly pattern: RegExp },
-): z.ZodType<string | false> {
+): ConfigShape<string | false> {
   return shape<string | false>({
     what: `${what}, or false`,
     forms: [{ const: false }],
     pattern: new RegExp(`${pattern.source}|^false$`),
-    read: (value) => (toBoolean(value) === false ? false : shown.safeParse(value).data),
+    read: (value) => (toBoolean(value) === false ? false : shown.toValue(value)),
   });
 }

@@ -2,10 +2,9 @@
 // listen at, backends.
 
 import { isIP, isIPv6 } from "node:net";
-import type { z } from "zod";
 import { TOKEN_BYTES_MAX } from "../../base/http/auth.js";
 import type { ListenAddress } from "../../base/http/listen.js";
-import { orFalse, shape } from "./shapes.js";
+import { type ConfigShape, orFalse, shape } from "./shapes.js";
 
 const TEXT_LENGTH_MAX = 4_096;
 
@@ -17,7 +16,7 @@ export function text(options: {
   readonly lengthMax?: number;
   readonly isSecret?: boolean;
   readonly toValue?: (text: string) => string | undefined;
-}): z.ZodType<string> {
+}): ConfigShape<string> {
   const { lengthMax = TEXT_LENGTH_MAX, toValue = (value) => value, ...rest } = options;
   return shape({
     ...rest,
@@ -29,17 +28,17 @@ export function text(options: {
 }
 
 /** Any text on one line that is not blank. */
-export function anyText(what: string): z.ZodType<string> {
+export function anyText(what: string): ConfigShape<string> {
   return text({ what, pattern: /^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$/u });
 }
 
 /** A path of a file, relative to that of the configuration. */
-export function filePath(): z.ZodType<string> {
+export function filePath(): ConfigShape<string> {
   return text({ what: "the path of a file", pattern: /^\P{Cc}+$/u });
 }
 
 /** A secret, at least so many characters of what a header can carry. */
-export function secret(lengthMin: number): z.ZodType<string> {
+export function secret(lengthMin: number): ConfigShape<string> {
   const what = `a string of at least ${lengthMin} characters without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`), isSecret: true });
 }
@@ -48,7 +47,7 @@ export function secret(lengthMin: number): z.ZodType<string> {
 const BEARER_LENGTH_MIN = 16;
 
 /** What opens a listener. */
-export function bearerToken(): z.ZodType<string> {
+export function bearerToken(): ConfigShape<string> {
   const [min, max] = [BEARER_LENGTH_MIN, TOKEN_BYTES_MAX];
   const what = `a string of ${min} to ${max} characters without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${min},${max}}$`), isSecret: true });
@@ -59,12 +58,12 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const TOKEN_LENGTH_MAX = 128;
 
 /** A token of HTTP: the name of a cookie, or a method. */
-export function token(what: string): z.ZodType<string> {
+export function token(what: string): ConfigShape<string> {
   return text({ what, pattern: TOKEN, lengthMax: TOKEN_LENGTH_MAX });
 }
 
 /** The name of an HTTP field or a scheme, in lower case. */
-export function fieldName(what = "the name of a header such as x-user-id"): z.ZodType<string> {
+export function fieldName(what = "the name of a header such as x-user-id"): ConfigShape<string> {
   return text({
     what,
     pattern: TOKEN,
@@ -74,7 +73,7 @@ export function fieldName(what = "the name of a header such as x-user-id"): z.Zo
 }
 
 /** The name of an HTTP field, or false for none. */
-export function fieldNameOrFalse(what: string): z.ZodType<string | false> {
+export function fieldNameOrFalse(what: string): ConfigShape<string | false> {
   return orFalse(fieldName(), { what, pattern: TOKEN });
 }
 
@@ -84,7 +83,7 @@ const PORT_MAX = 65_535;
 const LISTEN = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]*):(\d{1,5})$/;
 
 /** Where to listen: `127.0.0.1:8080`, `[::1]:8080`, `:8080` or the port alone. */
-export function listen(): z.ZodType<ListenAddress> {
+export function listen(): ConfigShape<ListenAddress> {
   return shape({
     what: "an address such as 127.0.0.1:8080, [::1]:8080 or :8080, or a port from 0 to 65535",
     type: "[address](#addresses)",
@@ -106,7 +105,7 @@ function toListen(value: unknown): ListenAddress | undefined {
 }
 
 /** A host in lower case, without a port: `api.example.com`, or `*.example.com` for all below it. */
-export function hostName(): z.ZodType<string> {
+export function hostName(): ConfigShape<string> {
   return text({
     what: "a host without a port, such as api.example.com or *.example.com",
     pattern: /^(\*\.)?[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/,
@@ -116,7 +115,7 @@ export function hostName(): z.ZodType<string> {
 }
 
 /** `/api/*`: a path, or everything below one. */
-export function routePath(): z.ZodType<string> {
+export function routePath(): ConfigShape<string> {
   return text({
     what: "a path such as /users, or /api/* for everything below one",
     pattern: /^\/([^\s?#*\\;]*\/)?(\*|[^\s?#*\\;/]*)$/,
@@ -127,12 +126,12 @@ export function routePath(): z.ZodType<string> {
 const PATH = /^\/[^\s?#*\\;]*$/;
 
 /** A path without a query, or false for none. */
-export function urlPathOrFalse(what: string): z.ZodType<string | false> {
+export function urlPathOrFalse(what: string): ConfigShape<string | false> {
   return orFalse(text({ what, pattern: PATH, lengthMax: 1_024 }), { what, pattern: PATH });
 }
 
 /** The name that a certificate is for. */
-export function serverName(): z.ZodType<string> {
+export function serverName(): ConfigShape<string> {
   return text({
     what: "a name such as api.example.com, not an address",
     pattern: /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/,
@@ -142,7 +141,7 @@ export function serverName(): z.ZodType<string> {
 }
 
 /** Where a backend is: `http://host:port` or `https://host:port`, without a path. */
-export function backendUrl(): z.ZodType<string> {
+export function backendUrl(): ConfigShape<string> {
   return text({
     what: "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path",
     pattern: /^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?\/?$/,

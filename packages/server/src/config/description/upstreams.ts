@@ -1,6 +1,6 @@
 // The description of upstreams and of the routes that lead to them.
 
-import { byDefault, listOf, optional, required, section } from "./fields.js";
+import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
 import { backendUrl, filePath, hostName, routePath, serverName, text } from "./strings.js";
 
@@ -17,7 +17,7 @@ const tlsSection = section({
   ),
   certFile: optional(filePath(), "The client certificate that the gateway shows, as PEM."),
   keyFile: optional(filePath(), "The private key of the client certificate, as PEM."),
-  verify: byDefault(
+  verify: withDefault(
     flag(),
     true,
     "Whether certificates are verified. With false anyone between the gateway and the upstream can read and change everything.",
@@ -25,54 +25,60 @@ const tlsSection = section({
 });
 
 /** Where requests go. */
-export const upstreamSection = section({
-  backends: required(
-    listOf(backendUrl(), { min: 1, max: 1_000 }),
-    "Where it is, http://host:port or https://host:port, once or several times.",
-  ),
-  tls: optional(tlsSection, "How https backends are verified, and the certificate shown to them."),
-  balance: byDefault(
-    oneOf(["round-robin", "least-connections"]),
-    "round-robin",
-    "Which backend is next: the one after the last, or the one with the fewest requests under way.",
-  ),
-  connectTimeoutMs: byDefault(
-    duration({ min: 1, max: HOUR_MS }),
-    2_000,
-    "Until a connection has to be there.",
-  ),
-  responseTimeoutMs: byDefault(
-    duration({ min: 1, max: 24 * HOUR_MS }),
-    30_000,
-    "Until the head of the response has to be there.",
-  ),
-  idleTimeoutMs: byDefault(
-    duration({ min: 0, max: 24 * HOUR_MS }),
-    60_000,
-    "Between two pieces of a body, either way. 0 is no bound.",
-  ),
-  retriesMax: byDefault(
-    whole({ min: 0, max: 10 }),
-    1,
-    "Other backends tried for an idempotent request whose response has not begun.",
-  ),
-  failuresMax: byDefault(
-    whole({ min: 1, max: 1_000 }),
-    5,
-    "Failures in a row after which a backend is ejected.",
-  ),
-  ejectMs: byDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is ejected."),
-  connectionsMax: byDefault(
-    whole({ min: 1, max: 65_535 }),
-    256,
-    "Connections to each backend, those of WebSockets included.",
-  ),
-  waitingMax: byDefault(
-    whole({ min: 0, max: 1_000_000 }),
-    1_024,
-    "Requests that wait for a connection; beyond it 503.",
-  ),
-});
+export const upstreamSection = section(
+  {
+    backends: required(
+      listOf(backendUrl(), { min: 1, max: 1_000 }),
+      "Where it is, http://host:port or https://host:port, once or several times.",
+    ),
+    tls: optional(
+      tlsSection,
+      "How https backends are verified, and the certificate shown to them.",
+    ),
+    balance: withDefault(
+      oneOf(["round-robin", "least-connections"]),
+      "round-robin",
+      "Which backend is next: the one after the last, or the one with the fewest requests under way.",
+    ),
+    connectTimeoutMs: withDefault(
+      duration({ min: 1, max: HOUR_MS }),
+      2_000,
+      "Until a connection has to be there.",
+    ),
+    responseTimeoutMs: withDefault(
+      duration({ min: 1, max: 24 * HOUR_MS }),
+      30_000,
+      "Until the head of the response has to be there.",
+    ),
+    idleTimeoutMs: withDefault(
+      duration({ min: 0, max: 24 * HOUR_MS }),
+      60_000,
+      "Between two pieces of a body, either way. 0 is no bound.",
+    ),
+    retriesMax: withDefault(
+      whole({ min: 0, max: 10 }),
+      1,
+      "Other backends tried for an idempotent request whose response has not begun.",
+    ),
+    failuresMax: withDefault(
+      whole({ min: 1, max: 1_000 }),
+      5,
+      "Failures in a row after which a backend is ejected.",
+    ),
+    ejectMs: withDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is ejected."),
+    connectionsMax: withDefault(
+      whole({ min: 1, max: 65_535 }),
+      256,
+      "Connections to each backend, those of WebSockets included.",
+    ),
+    waitingMax: withDefault(
+      whole({ min: 0, max: 1_000_000 }),
+      1_024,
+      "Requests that wait for a connection; beyond it 503.",
+    ),
+  },
+  new Map([["targets", "backends"]]),
+);
 
 /** Which requests go where. */
 export const routeSection = section({
@@ -85,7 +91,7 @@ export const routeSection = section({
     text({ what: "the name of an upstream", pattern: /^[\w-]+$/, lengthMax: 64 }),
     "The name of the upstream that serves.",
   ),
-  preserveHost: byDefault(
+  preserveHost: withDefault(
     flag(),
     true,
     "Whether the Host of the client is passed on, instead of the backend's.",

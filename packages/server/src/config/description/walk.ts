@@ -1,51 +1,41 @@
 // The description of the file as a tree that can be walked: for the variables of the environment, for the
 // names that errors suggest, and for what may not be shown.
 
-import type { z } from "zod";
+import type { Fields, Shape } from "sluice/shapes";
 import type { Path } from "../problems.js";
-import { infoOf, type ShapeInfo } from "./shapes.js";
-
-type Schema = z.core.$ZodType;
+import type { ConfigShape } from "./shapes.js";
 
 /** A place in the description. */
 export type Node =
-  | { readonly kind: "section"; readonly fields: Readonly<Record<string, Schema>> }
-  | { readonly kind: "map"; readonly entry: Schema }
-  | { readonly kind: "list"; readonly entry: Schema }
-  | { readonly kind: "value"; readonly info: ShapeInfo };
+  | { readonly kind: "section"; readonly fields: Fields }
+  | { readonly kind: "map"; readonly entry: Shape<unknown> }
+  | { readonly kind: "list"; readonly entry: Shape<unknown> }
+  | { readonly kind: "value"; readonly shape: ConfigShape<unknown> };
 
-/** What a schema describes, defaults and options taken off. */
-export function toNode(schema: Schema): Node {
-  const { def } = schema._zod as { def: z.core.$ZodTypes["_zod"]["def"] };
-  switch (def.type) {
-    case "optional":
-    case "prefault":
-      return toNode(def.innerType);
-    case "object":
-      return { kind: "section", fields: def.shape };
-    case "record":
-      return { kind: "map", entry: def.valueType };
-    case "array":
-      return { kind: "list", entry: def.element };
-    default:
-      return { kind: "value", info: infoOf(schema) };
-  }
+/** What a shape describes. */
+export function toNode(shape: Shape<unknown>): Node {
+  const { fields, values, items } = shape;
+  if (fields !== undefined) return { kind: "section", fields };
+  if (values !== undefined) return { kind: "map", entry: values };
+  if (items !== undefined) return { kind: "list", entry: items };
+  return { kind: "value", shape: shape as ConfigShape<unknown> };
 }
 
-/** The schema at a path; undefined if there is none. */
-export function schemaAt(root: Schema, path: Path): Schema | undefined {
-  let schema: Schema | undefined = root;
+/** What the description has at a path; undefined if there is nothing. */
+export function nodeAt(root: Shape<unknown>, path: Path): Node | undefined {
+  let node = toNode(root);
   for (const step of path) {
-    if (schema === undefined) return undefined;
-    schema = childOf(toNode(schema), step);
+    const child = childOf(node, step);
+    if (child === undefined) return undefined;
+    node = toNode(child);
   }
-  return schema;
+  return node;
 }
 
-function childOf(node: Node, step: string | number): Schema | undefined {
+function childOf(node: Node, step: string | number): Shape<unknown> | undefined {
   if (node.kind === "section") {
     const { fields } = node;
-    return Object.hasOwn(fields, step) ? fields[step] : undefined;
+    return Object.hasOwn(fields, step) ? fields[step].shape : undefined;
   }
   return node.kind === "value" ? undefined : node.entry;
 }
