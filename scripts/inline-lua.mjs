@@ -51,7 +51,7 @@ export interface Script {
 /** One script for each operation. */
 export const scripts = {
 ${scripts.join("\n")}
-} as const satisfies Record<string, Script>;
+} satisfies Record<string, Script>;
 `;
 let before = "";
 try {

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -21,6 +22,9 @@ const manifest = JSON.parse(readFileSync(join(root, "packages/sluice/package.jso
 const specifiers = Object.keys(manifest.exports)
   .filter((subpath) => !subpath.endsWith(".json"))
   .map((subpath) => posix.join("sluice", subpath));
+
+/** What the package may take up once it is unpacked. */
+const UNPACKED_BYTES_MAX = 1_900_000;
 
 const work = makeFolder("package");
 const consumer = join(work, "consumer");
@@ -67,17 +71,16 @@ describe("the packed package", () => {
     expect(targets.filter((target) => !files.includes(target))).toEqual([]);
   });
 
-  it("maps its output to sources that it carries", () => {
+  it("carries neither sources nor maps of them, and is no larger than its bound", () => {
     const files = filesBelow(installed);
-    const maps = files.filter((file) => file.endsWith(".map"));
-    const sources = maps.flatMap((map) => {
-      const { sources } = JSON.parse(readFileSync(join(installed, map), "utf8")) as {
-        sources: string[];
-      };
-      return sources.map((source) => posix.join(posix.dirname(map), source));
-    });
-    expect(sources).not.toEqual([]);
-    expect(sources.filter((source) => !files.includes(source))).toEqual([]);
+    expect(files.filter((file) => /\.map$|^src\/|^dist.*\.(?:md|lua)$/.test(file))).toEqual([]);
+    const output = files.filter((file) => file.endsWith(".js"));
+    const mapped = output.filter((file) =>
+      readFileSync(join(installed, file), "utf8").includes("sourceMappingURL"),
+    );
+    expect(mapped).toEqual([]);
+    const bytes = files.reduce((sum, file) => sum + statSync(join(installed, file)).size, 0);
+    expect(bytes).toBeLessThan(UNPACKED_BYTES_MAX);
   });
 
   it.each(specifiers)("gives import and require() of %s the same names", (specifier) => {
