@@ -3,13 +3,13 @@
 // its own catalogue. docs/reference/service-errors.md describes each code, and a test keeps the two equal.
 
 interface CatalogueEntry {
-  /** The HTTP status of an answer that tells of it. */
+  /** The HTTP status of a response that reports it. */
   readonly status: number;
   /** What went wrong, completed by what was seen. */
   readonly summary: string;
 }
 
-/** The catalogue: code → status and summary. Codes are stable; texts may improve. */
+/** The catalogue: code → status and summary. Codes are stable; messages may improve. */
 export const serverErrorCatalogue = {
   SLUICE_CONFIG_INVALID: { status: 500, summary: "the configuration can't be used" },
   SLUICE_CONFIG_UNREADABLE: { status: 500, summary: "the configuration can't be read" },

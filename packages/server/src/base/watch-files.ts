@@ -1,25 +1,25 @@
-// Watches files by looking at them, not by the system's notices: editors that rename, and mounted folders whose
-// links change, are seen alike. What is still being written is left alone: a change is one when it has stayed
-// from one look to the next.
+// Watches files by polling, not by notifications of the operating system, so that editors that rename and mounted folders
+// whose links change are noticed too. A file that is still being written is left for the next poll: a change counts when
+// it stays the same from one poll to the next.
 
 import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type CancelTimer, every } from "./clock.js";
 
-/** How often files are looked at by default. */
+/** How often files are polled by default. */
 export const POLL_MS = 1_000;
 
 /** How files are watched. */
 export interface WatchOptions {
-  /** How they looked when they were read. Default: as they look now. */
+  /** The state of the files when they were read. Default: their state now. */
   readonly mark?: string;
-  /** How often they are looked at; default 1,000. */
+  /** How often they are polled, in milliseconds; default 1,000. */
   readonly pollMs?: number;
   /** Called when they have changed and are at rest, one call after the other. Never throws or rejects. */
   readonly onChange: () => void | Promise<void>;
 }
 
-/** Watches until the function that it returns is called. `look` says how the files look, and never rejects. */
+/** Watches until the returned function is called. `look` returns the state of the files, and never rejects. */
 export function watchFiles(
   look: () => Promise<string>,
   { mark, pollMs = POLL_MS, onChange }: WatchOptions,
@@ -38,7 +38,7 @@ export function watchFiles(
     await onChange();
   };
   const poll = () => {
-    // A disk may take longer than the time between two looks.
+    // A disk may take longer than the time between two polls.
     if (isLooking) return;
     isLooking = true;
     void lookOnce().finally(() => {
@@ -53,12 +53,12 @@ export function watchFiles(
   };
 }
 
-/** What changes when one of the files does: which it is, its length, when it was written, that it is gone. */
+/** A string that changes when a file does: which file it is, its length, when it was written, whether it exists. */
 export async function lookAt(files: readonly string[]): Promise<string> {
   return (await Promise.all(files.map(lookAtOne))).join("\n");
 }
 
-/** The same at once, for files that are about to be read: what changes from then on is a change. */
+/** The same, synchronously, for files that are about to be read: any change from then on is noticed. */
 export function lookAtNow(files: readonly string[]): string {
   return files.map(lookAtOneNow).join("\n");
 }

@@ -10,7 +10,7 @@ import { readInput } from "./input-error.js";
 import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./verb-inputs.js";
 import type { Call, Verbs } from "./verbs.js";
 
-/** What an endpoint answers with, by the name of its schema. */
+/** The name of the schema that an endpoint answers with. */
 export type AnswerName =
   | "Answer"
   | "AnswerOrAnswers"
@@ -39,7 +39,7 @@ const byRule = { rule: "per-address", key: "ip:203.0.113.10" };
 /**
  * Makes the endpoints.
  *
- * @param onError - Told of errors in batches, which no response shows by its status.
+ * @param onError - Called with errors in batches, which the status of the response does not show.
  */
 export function toEndpoints(
   verbs: Verbs,
@@ -147,7 +147,7 @@ function oneOrMany(
     const read = readInput(input, parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
-    // Each is read when its turn comes: a bad one fails alone.
+    // Each is checked when its turn comes: an invalid one fails alone.
     return runMany(requests.length, (place) => readInput(shape, requests[place]), call);
   };
   const runMany = (

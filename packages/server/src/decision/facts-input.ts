@@ -1,5 +1,5 @@
-// Facts as callers of the API write them. What the library wants in another form is changed here: names of
-// headers become lower case, and an API key becomes the hash that every other listener counts by.
+// Facts as callers of the API write them, brought into the form of the library: names of headers become lower case, and
+// an API key becomes the hash that every other listener counts by.
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";

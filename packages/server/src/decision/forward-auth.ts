@@ -1,5 +1,5 @@
-// Forward-auth: other proxies ask whether a request may pass before they pass it on. 204 lets it pass, 429 with
-// a problem body refuses it, and both carry the RateLimit fields. Everything but 204 is a refusal, even the answer
+// Forward-auth: other proxies ask whether a request is allowed before they forward it. 204 allows it, 429 with a problem
+// body refuses it, and both carry the RateLimit headers. Everything but 204 is a refusal, even the answer
 // to a malformed request, and carries its status in X-Sluice-Status too: the header sets our refusals apart from a
 // proxy's own errors, and gives nginx, which knows no refusal but 403, the real status.
 
@@ -32,7 +32,7 @@ const VARIANTS: ReadonlyMap<string, Variant> = new Map([
 const STATUS_FIELD = "X-Sluice-Status";
 const NGINX_DENIED = 403;
 
-/** The variant that is asked for at a path; undefined if none is. */
+/** The variant of a path; undefined if the path is not one of forward-auth. */
 export function variantAt(path: string): Variant | undefined {
   return VARIANTS.get(path);
 }
@@ -68,7 +68,7 @@ export class ForwardAuth {
     this.#clientAddress = identity.clientAddress;
   }
 
-  /** Answers a proxy, whatever the method that it asks with. Never throws. */
+  /** Answers a proxy, whichever method it uses. Never throws. */
   answer(exchange: Exchange, variant: Variant): void {
     const startMs = readMs();
     const finish = (handled: HandledRequest) => {

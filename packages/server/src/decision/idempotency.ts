@@ -1,14 +1,14 @@
-// Answers that are given again: a request that comes a second time with the same Idempotency-Key gets what
-// the first one got, and counts once. Answers are kept for a minute, and so many of them; a failure of ours is
-// not kept, so that it can be tried again.
+// Answers that are repeated: a request that is sent a second time with the same Idempotency-Key gets the answer of the
+// first, and counts once. Answers are kept for a minute, up to a bound; a failure of the service is not kept, so that the
+// request can be tried again.
 
 import { createHash } from "node:crypto";
 import { BoundedMap } from "sluice";
 import { ServerError, show } from "../base/errors.js";
 
-/** Answers kept at once; beyond it the oldest goes. */
+/** The most answers that are kept; beyond it the oldest is dropped. */
 const ANSWERS_MAX = 10_000;
-/** Characters of all kept answers together; beyond it the oldest go. */
+/** The most characters of all kept answers; beyond it the oldest are dropped. */
 const ANSWERS_LENGTH_MAX = 64 * 1_024 * 1_024;
 /** How long an answer is kept, in milliseconds. */
 export const ANSWER_MS = 60_000;
@@ -25,11 +25,11 @@ interface Entry extends KeptAnswer {
   readonly untilMs: number;
 }
 
-/** A request that says a key, as it was first seen. */
+/** A request with an idempotency key. */
 export interface KeyedRequest {
-  /** The key and whose it is. */
+  /** The key, and the token that it came with. */
   readonly owner: string;
-  /** A hash of what was asked: the key and the whole request. Good as a request id. */
+  /** A hash of the key and the whole request. Also serves as a request id. */
   readonly print: string;
 }
 
@@ -37,7 +37,7 @@ export interface KeyedRequest {
 export class Idempotency {
   readonly #nowMs: () => number;
   readonly #answers = new BoundedMap<string, Entry>(ANSWERS_MAX);
-  // As many as there are requests under way.
+  // Bounded by the requests that are under way.
   readonly #underWay = new Map<string, string>();
   #length = 0;
 
@@ -68,7 +68,7 @@ export class Idempotency {
     return undefined;
   }
 
-  /** Ends a request with its answer, which is kept unless it is a failure of ours. */
+  /** Ends a request with its answer, which is kept unless the service failed. */
   end({ owner, print }: KeyedRequest, { status, body }: KeptAnswer): void {
     this.#underWay.delete(owner);
     if (status >= 500) return;
@@ -97,7 +97,7 @@ export class Idempotency {
 /**
  * The request that a key stands for.
  *
- * @param field - The Idempotency-Key field: a structured String, quotes included.
+ * @param field - The Idempotency-Key header: a structured String, quotes included.
  * @param asked - Whose token it came with, the path and the body.
  * @throws ServerError if the field is malformed.
  */

@@ -1,11 +1,11 @@
-// The answer to GET /v1/limits: the rules in force, as far as callers need them to know what to expect.
+// The answer to GET /v1/limits: what callers need to know about the rules in force.
 
 import type { Limit } from "sluice";
 import { describeKey, type Policy, type Rule } from "sluice/rules";
 import type { JsonSchema } from "sluice/shapes";
 import { numbersOf } from "../base/limit-numbers.js";
 
-/** Tells the rules of a policy; the text is kept until they change. */
+/** Lists the rules of a policy; the JSON is kept until they change. */
 export class LimitsList {
   readonly #policy: Policy;
   #version = "";
@@ -57,7 +57,7 @@ const limitList: JsonSchema = {
 
 const texts: JsonSchema = { type: "array", items: { type: "string" } };
 
-/** What the list looks like. */
+/** The schema of the list. */
 export const limitsSchema: JsonSchema = {
   type: "object",
   properties: {

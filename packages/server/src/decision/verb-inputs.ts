@@ -1,5 +1,5 @@
-// What each verb takes: shapes that read bodies and describe them. A request says facts, to be decided by the
-// rules, or a limit and a key of its own; which of the two is told by the fields that it has.
+// What each verb accepts: shapes that check bodies and describe them. A request has facts, to be decided under the rules,
+// or a limit and a key of its own; its fields say which of the two it is.
 
 import { type Facts, toJsonSchema } from "sluice/rules";
 import {
@@ -18,7 +18,7 @@ import {
 import { show } from "../base/errors.js";
 import { toFactsShape } from "./facts-input.js";
 
-/** Requests in one batch. */
+/** The most requests in one batch. */
 export const BATCH_MAX = 1_000;
 
 const UNITS_MAX = Number.MAX_SAFE_INTEGER;
@@ -47,7 +47,7 @@ export interface RuleTarget {
   readonly key: string;
 }
 
-/** Many requests at once; each is read by itself. */
+/** Several requests in one call; each is checked on its own. */
 export interface Batch {
   readonly requests: readonly unknown[];
 }
@@ -169,7 +169,7 @@ function eitherOf<A extends object, B extends object>(
   };
 }
 
-/** The requests are described, and each is read when its turn comes: a bad one fails alone. */
+/** The requests are described here, and each is checked when its turn comes: an invalid one fails alone. */
 function batchOf(request: Shape<unknown>): Shape<Batch> {
   const list: Shape<readonly unknown[]> = {
     what: `a list of 1 to ${BATCH_MAX} requests`,

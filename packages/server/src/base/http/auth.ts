@@ -1,7 +1,6 @@
-// Who may ask a port: with tokens whoever brings one of them, without tokens programs of this machine only. A
-// web page that a browser of this machine shows is none: its requests name another host. Tokens are compared in
-// a time that tells nothing of how much was right: both sides lie in buffers of one length, and every token is
-// looked at.
+// Who may use a listener: with tokens, callers that send one of them; without tokens, only programs on this machine. A web
+// page in a browser on this machine is refused, because its requests name another host. Tokens are compared in constant
+// time: both sides are in buffers of one length, and every token is compared.
 
 import { timingSafeEqual } from "node:crypto";
 import { ServerError, show } from "../errors.js";
@@ -12,7 +11,7 @@ export const TOKEN_BYTES_MAX = 512;
 
 const SCHEME = "bearer ";
 
-/** The fields that a request is let in by. */
+/** The headers that decide whether a request is let in. */
 export interface Credentials {
   readonly authorization?: string | undefined;
   readonly host?: string | undefined;
@@ -22,16 +21,16 @@ export interface Credentials {
 const NO_TOKEN = -1;
 const NO_LOCAL_HOST = -2;
 
-/** Decides who may ask. */
+/** Decides which requests are let in. */
 export class Auth {
   readonly #tokens: readonly Buffer[];
   readonly #given = Buffer.alloc(TOKEN_BYTES_MAX);
-  // Most requests name the host of the one before.
+  // Most requests name the same host as the one before.
   #latestHost = "";
 
   /**
-   * @param tokens - Any of them opens; without any, every program of this machine may ask.
-   * @param name - What holds them in the configuration, for errors.
+   * @param tokens - Any of them lets a request in; without tokens, every program on this machine is let in.
+   * @param name - Where the configuration has them, for errors.
    * @throws ServerError if a token is one that no request could carry.
    */
   constructor(tokens: readonly string[], name: string) {
@@ -43,8 +42,7 @@ export class Auth {
   }
 
   /**
-   * Lets a request in by its `Authorization` or its `Host`, and returns the place of its token; 0 if none is
-   * needed.
+   * Lets a request in by its `Authorization` or its `Host`, and returns the index of its token; 0 if none is needed.
    *
    * @throws ServerError `SLUICE_UNAUTHORIZED` or `SLUICE_FORBIDDEN`.
    */
@@ -91,7 +89,7 @@ export class Auth {
 }
 
 function toPadded(token: string, name: string): Buffer {
-  // A header field carries bytes: other characters could never be sent.
+  // Headers carry bytes: other characters could never be sent.
   if (!/^[\x21-\x7e]+$/.test(token) || token.length > TOKEN_BYTES_MAX) {
     const seen = `${name}: a token has 1 to ${TOKEN_BYTES_MAX} visible ASCII characters`;
     throw new ServerError("SLUICE_CONFIG_INVALID", seen);

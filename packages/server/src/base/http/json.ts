@@ -1,4 +1,4 @@
-// JSON off a request, for every listener that takes it.
+// JSON bodies of requests, for every listener that accepts them.
 
 import { isUtf8 } from "node:buffer";
 import { ServerError, show } from "../errors.js";
@@ -6,7 +6,7 @@ import { ServerError, show } from "../errors.js";
 const JSON_TYPE = "application/json";
 
 /**
- * Looks at the `Content-Type` of a request. A page of elsewhere can make a browser send a form, but not JSON.
+ * Checks the `Content-Type` of a request. A page of another origin can make a browser send a form, but not JSON.
  *
  * @throws ServerError `SLUICE_MEDIA_TYPE`.
  */
@@ -17,10 +17,10 @@ export function mustBeJson(type: string | undefined): void {
   throw new ServerError("SLUICE_MEDIA_TYPE", `got ${show(type)}`);
 }
 
-/** What bytes that are no UTF-8 become. */
+/** What invalid UTF-8 is decoded to. */
 const REPLACED = "\ufffd";
 
-/** @throws ServerError if it is no JSON, or no UTF-8: two keys must never become one. */
+/** @throws ServerError if it is not JSON, or not UTF-8: two different keys must never become one. */
 export function parseJson(body: Buffer): unknown {
   const text = body.toString();
   if (text.includes(REPLACED) && !isUtf8(body)) {

@@ -1,4 +1,4 @@
-// Listening at an address, for every listener alike: where it listens, or why it can't.
+// Listens on an address, the same way for every listener.
 
 import type { AddressInfo, Server } from "node:net";
 import { ServerError } from "../errors.js";

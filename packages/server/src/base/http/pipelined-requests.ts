@@ -1,13 +1,12 @@
-// Pipelined requests of `node:http`, one at a time: a request is taken in only when the responses before it on
-// its connection are out. Else a single connection could ask for thousands of things at once.
+// Pipelined requests of `node:http`, one at a time: a request is handled only when the responses before it on its
+// connection are sent. Otherwise a single connection could have thousands of requests handled in parallel.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * So many requests of a connection may wait behind another; with one more it is closed. No browser and no
- * proxy pipelines, and Node goes on reading whatever is asked of it, so that this is what bounds the memory
- * that one connection can take.
+ * The most requests of a connection that may wait behind another; with one more the connection is closed. Browsers and
+ * proxies don't pipeline, and Node goes on reading in any case, so this bounds the memory that one connection can take.
  */
 export const PIPELINED_MAX = 256;
 
@@ -15,11 +14,10 @@ export const PIPELINED_MAX = 256;
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Calls `go` when the response's turn comes: at once if nothing is before it, not at all if the connection
- * closes before.
+ * Calls `go` when the response's turn comes: immediately if nothing is before it, never if the connection closes before.
  */
 export function inTurn(request: IncomingMessage, response: ServerResponse, go: () => void): void {
-  // A response has its connection once those before it are out.
+  // A response gets its socket when those before it are sent.
   if (response.socket !== null) {
     go();
     return;
