@@ -9,7 +9,7 @@ const guide = readFileSync(join(root, "docs/guides/choosing-an-algorithm.md"), "
 
 describe("the charts of the algorithms", () => {
   it.each([...charts.keys()])(
-    "%s is up to date; if not, run `npx tsc -b tsconfig.tools.json && node .build/examples/demo/algorithm-charts.js`",
+    "%s is up to date; if not, run `npm run charts`",
     (name) => {
       expect(readFileSync(join(root, CHARTS_FOLDER, name), "utf8")).toBe(charts.get(name));
     },

@@ -1,6 +1,6 @@
 // Draws the charts of docs/guides/choosing-an-algorithm.md: the traffic of `npm run demo` goes through each
 // algorithm on a ManualClock, so the files are the same each time. To write them again after a change:
-// `npx tsc -b tsconfig.tools.json && node .build/examples/demo/algorithm-charts.js`. A test compares them.
+// `npm run charts`. A test compares them.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
