@@ -150,7 +150,7 @@ describe("a runtime that shows no address", () => {
       const skipping = rateLimit({ limit: one(), onMissing: "skip" });
       expect((await skipping(new Request(address))).response).toBeUndefined();
       expect(warn).toHaveBeenCalledTimes(2);
-      expect(warn.mock.calls[0][0]).toMatch(/shows none: pass the option peer/);
+      expect(warn.mock.calls[0][0]).toMatch(/does not provide one: pass the option peer/);
     } finally {
       warn.mockRestore();
     }
