@@ -52,12 +52,12 @@ export interface DemoCommand {
  */
 export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): readonly DemoCommand[] {
   return [
-    { command: `curl -i ${gateway}/`, remark: "passes; see the RateLimit fields" },
+    { command: `curl -i ${gateway}/`, remark: "passes; see the RateLimit headers" },
     {
       command: `curl -s -o /dev/null -w '%{http_code}\\n' -d '' '${gateway}/login?try=[1-6]'`,
       remark: "six logins: five reach the upstream, the sixth is limited: 429",
     },
-    { command: `curl ${gateway}/rate_limit`, remark: "how you fixture; costs nothing" },
+    { command: `curl ${gateway}/rate_limit`, remark: "how much you have left; charges no rule" },
     {
       command: `${sluice} explain --method POST --path /login --ip 127.0.0.1${adminFlag(admin)}`,
       remark: "which rules count a login from here, by what, and what is left",
