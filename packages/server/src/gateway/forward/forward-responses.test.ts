@@ -320,7 +320,7 @@ describe("a rule", () => {
 });
 
 describe("GET /rate_limit", () => {
-  it("tells the caller how it fixtures, and costs nothing", async () => {
+  it("shows callers what they have left, and costs nothing", async () => {
     const { url } = await startGateway(await closedUrl(), { rules: [two] });
     await fetch(url);
     for (let i = 0; i < 3; i++) {
