@@ -57,7 +57,7 @@ export class DecisionTally {
   readonly #keyTypes = new Map<string, DistinctKeys>();
   #keyPeriod = 0;
   #heldMs: number | undefined = undefined;
-  // Most decisions come through the listener of the one before.
+  // Most decisions come through the same listener as the one before.
   #listener: ListenerName | undefined = undefined;
   #listenerCounts = newListenerCounts();
   // Of the decision that is being counted:

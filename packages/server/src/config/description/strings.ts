@@ -46,7 +46,7 @@ export function secret(lengthMin: number): ConfigShape<string> {
 /** A token that is shorter can be found by trying. */
 const BEARER_LENGTH_MIN = 16;
 
-/** What opens a listener. */
+/** A token that a listener accepts. */
 export function bearerToken(): ConfigShape<string> {
   const [min, max] = [BEARER_LENGTH_MIN, TOKEN_BYTES_MAX];
   const what = `a string of ${min} to ${max} characters without spaces`;
