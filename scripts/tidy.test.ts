@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   keepsTypes,
-  loadsAtOnce,
+  loadsSynchronously,
   namedInKebabCase,
   namesUnits,
   opensWithProse,
@@ -86,7 +86,7 @@ const bad: readonly Sample[] = [
   [takesTimeFromClock, `${src}/a.ts`, "setTimeout(sweep, 10);"],
   [takesChanceAsArgument, `${src}/a.ts`, "const id = crypto.randomUUID();"],
   [takesChanceAsArgument, `${src}/a.ts`, "crypto.getRandomValues(words);"],
-  [loadsAtOnce, `${src}/a.ts`, 'export const x = await import("./b.js");'],
+  [loadsSynchronously, `${src}/a.ts`, 'export const x = await import("./b.js");'],
   [leavesNoNotes, "README.md", `Later. ${"TO" + "DO"}: write.`],
   [leavesNoNotes, `${src}/a.ts`, `// ${"FIX" + "ME"} soon`],
   [namesNoMachine, "README.md", `cd ${"/home" + "/jo"}/code`],
@@ -95,6 +95,7 @@ const bad: readonly Sample[] = [
   [namesNoRegistry, ".npmrc", `${"registry" + "="}somewhere`],
   [usesPlainWords, "README.md", `Open the ${"do" + "or"}.`],
   [usesPlainWords, `${src}/a.ts`, `// Each ${"Do" + "or"} has a port.`],
+  [usesPlainWords, "docs/a.md", `It answers ${"at on" + "ce"}.`],
   [locksNoAddress, "package-lock.json", '{ "resolved": "https://example.org/x.tgz" }'],
 ];
 
@@ -136,7 +137,7 @@ const good: readonly Sample[] = [
   [takesChanceAsArgument, `${src}/a.test.ts`, "const id = crypto.randomUUID();"],
   [takesTimeFromClock, `${src}/a.test.ts`, "const now = Date.now();"],
   [takesTimeFromClock, `${src}/a.ts`, "const then = new Date(nowMs); // not Date.now()"],
-  [loadsAtOnce, `${src}/a.ts`, "async function f() {\n  await g();\n}"],
+  [loadsSynchronously, `${src}/a.ts`, "async function f() {\n  await g();\n}"],
   [namesNoMachine, "a.ts", 'get("/users/42"); open("./home/index.html");'],
   [namesNoRegistry, "a.ts", "registry.metrics.reset();"],
   [usesPlainWords, "CHANGELOG.md", `The ${"do" + "ors"} are listeners.`],

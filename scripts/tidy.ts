@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   keepsTypes,
-  loadsAtOnce,
+  loadsSynchronously,
   namedInKebabCase,
   namesUnits,
   opensWithProse,
@@ -36,7 +36,7 @@ const fileRules: readonly FileRule[] = [
   namesUnits,
   takesChanceAsArgument,
   takesTimeFromClock,
-  loadsAtOnce,
+  loadsSynchronously,
   leavesNoNotes,
   namesNoMachine,
   namesNoRegistry,

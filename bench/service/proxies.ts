@@ -50,7 +50,7 @@ const UPSTREAM = {
 
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
-  upstream: () => listen(createNetServer({ noDelay: true }, answerAtOnce)),
+  upstream: () => listen(createNetServer({ noDelay: true }, answerImmediately)),
   /** No proxy at all: the smallest server that node:http can be. */
   hello: () => listen(createServer((_request, response) => response.end(BODY))),
   node: (upstream: number) => listen(proxyByNode(upstream)),
@@ -69,7 +69,7 @@ if (process.send !== undefined && process.argv[1] === import.meta.filename) {
 }
 
 /** Answers every request head with the same bytes; requests have no bodies. */
-function answerAtOnce(socket: import("node:net").Socket): void {
+function answerImmediately(socket: import("node:net").Socket): void {
   let begun = "";
   socket.setEncoding("latin1");
   socket.on("error", () => {});

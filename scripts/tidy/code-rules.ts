@@ -110,7 +110,7 @@ export function takesChanceAsArgument(path: string, text: string): Complaint[] {
 }
 
 /** The library waits for nothing while it loads, so that `require()` can load it too. */
-export function loadsAtOnce(path: string, text: string): Complaint[] {
+export function loadsSynchronously(path: string, text: string): Complaint[] {
   if (!isPackageSource(path)) return [];
   return complainOfMatches(
     path,

@@ -10,10 +10,18 @@ import { type Complaint, complainOfMatches } from "./rule.js";
 const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   // Written in halves so that the rule does not find itself.
   {
-    pattern: new RegExp(`\\b${"do" + "ors?"}\\b`, "gi"),
+    pattern: words("do" + "ors?"),
     instead: "listener, middleware or handler",
   },
+  {
+    pattern: words("at on" + "ce"),
+    instead: "immediately, synchronously, together or in one call",
+  },
 ];
+
+function words(source: string): RegExp {
+  return new RegExp(`\\b(?:${source})\\b`, "gi");
+}
 
 /** Prose, comments and strings use the standard term. The changelog may quote old names. */
 export function usesPlainWords(path: string, text: string): Complaint[] {

@@ -53,9 +53,9 @@ export function requestHandlerOf(
   };
 }
 
-/** What is there at once. */
+/** A value that is not a promise. */
 export function now<T>(value: MaybePromise<T>): T {
-  if (value instanceof Promise) throw new Error("it was to be there at once");
+  if (value instanceof Promise) throw new Error("expected a value, got a promise");
   return value as T;
 }
 

@@ -12,7 +12,7 @@ import type { ResilientOptions } from "../src/stores/resilient/resilient-options
 import type { Charge, Counter, FailurePolicy, Store } from "../src/stores/store.js";
 import { ManualClock } from "../src/testing/manual-clock.js";
 
-/** How a store answers: a turn later, at once, not until told, with an error or by throwing one. */
+/** How a store answers: a tick later, synchronously, not until asked to, with an error or by throwing one. */
 export type Mood = "later" | "prompt" | "silent" | "failing" | "throwing";
 
 /** A call that waits for its answer. */

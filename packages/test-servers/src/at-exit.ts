@@ -1,6 +1,6 @@
 // What is left to do when this process ends, whatever way it does. Only SIGKILL leaves it no last word.
 
-/** As many as the tests have servers and folders at once. */
+/** As many as the tests have servers and folders at the same time. */
 const tasks = new Set<() => void>();
 let watching = false;
 

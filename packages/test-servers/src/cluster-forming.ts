@@ -40,7 +40,7 @@ async function giveSlots(node: RedisProcess, index: number, primaries: number): 
   await node.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
 }
 
-// Every pair at once: waiting for gossip alone takes seconds.
+// Every pair in parallel: waiting for gossip alone takes seconds.
 async function introduce(nodes: readonly RedisProcess[]): Promise<void> {
   for (const [i, node] of nodes.entries())
     for (const other of nodes.slice(i + 1))

@@ -49,7 +49,7 @@ export class FaultLink {
     this.#replies.flowChanged();
   }
 
-  /** Ends both connections at once; with `reset`, the client sees ECONNRESET. */
+  /** Ends both connections immediately; with `reset`, the client sees ECONNRESET. */
   cut(how: "close" | "reset"): void {
     this.isCut = true;
     this.#requests.close();

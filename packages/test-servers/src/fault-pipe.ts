@@ -1,5 +1,5 @@
 // One direction of one connection through the fault proxy: bytes that came in and wait for their
-// turn to go out. How they go out is the proxy's present flow, so a change works at once, also
+// turn to go out. How they go out is the proxy's present flow, so a change takes effect immediately, also
 // on bytes that are already waiting.
 
 import type { Socket } from "node:net";

@@ -92,7 +92,7 @@ describe("faults", () => {
     expect(nowMs() - startMs).toBeLessThan(1_900);
   });
 
-  it("delay: healing lets what waits go at once", async () => {
+  it("delay: healing releases what waits immediately", async () => {
     proxy.delay(60_000);
     const answer = client.command("PING");
     await staysSilent(answer);
@@ -103,7 +103,7 @@ describe("faults", () => {
   it.each([
     ["close", "was closed"],
     ["reset", "ECONNRESET"],
-  ] as const)("cut: a %s is seen at once, and the next connection works", async (how, seen) => {
+  ] as const)("cut: a %s is seen immediately, and the next connection works", async (how, seen) => {
     await redis.command("CLIENT", "PAUSE", 1_500);
     const answer = client.command("PING");
     const startMs = nowMs();

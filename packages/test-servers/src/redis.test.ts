@@ -28,7 +28,7 @@ describe("a single server", () => {
     expect(await redis.command("PING")).toBe("PONG");
   });
 
-  it("matches replies to commands that are sent at once", async () => {
+  it("matches replies to commands that are sent at the same time", async () => {
     const sent = Array.from({ length: 500 }, (_, i) => redis.command("ECHO", i));
     expect(await Promise.all(sent)).toEqual(sent.map((_, i) => String(i)));
   });
@@ -120,7 +120,7 @@ describe("starting and stopping", () => {
     expect(readdirSync(owner.folder)).toEqual([]);
   });
 
-  it("gives each of many servers started at once a port of its own", async () => {
+  it("gives each of many servers started at the same time a port of its own", async () => {
     const servers = await Promise.all(Array.from({ length: 4 }, () => startRedis()));
     expect(new Set(servers.map(({ port }) => port)).size).toBe(4);
     await Promise.all(servers.map((server) => server.stop()));

@@ -3,7 +3,7 @@
 
 import { type RedisConfig, RedisProcess, type RedisProcessOptions } from "./redis-process.js";
 
-/** Configuration with which a new replica is in sync at once and a lost one is soon missed. */
+/** Configuration with which a new replica is in sync immediately and a lost one is soon missed. */
 export const replicates: RedisConfig = {
   "repl-diskless-sync": "yes",
   "repl-diskless-sync-delay": 0,

@@ -112,7 +112,7 @@ describe("whoever waits until a body is held", () => {
     expect(log).toEqual(["held true"]);
   });
 
-  it("is told at once if all of it is there, or too much", () => {
+  it("reports immediately that all of it is there, or too much", () => {
     push("0123456789");
     body.whenHeld(9, held);
     expect(log).toEqual(["held false"]);

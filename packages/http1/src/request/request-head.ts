@@ -1,5 +1,5 @@
 // Reads the heads of requests: bytes are collected until the empty line has arrived, and bytes that can't become a valid
-// head are refused before that. However few bytes arrive at a time, each is looked at once.
+// head are refused before that. However few bytes arrive at a time, each is examined once.
 
 import { LINE_END } from "../message/fields.js";
 import { copyApart, PIECES_MAX } from "../message/kept-bytes.js";

@@ -344,7 +344,7 @@ describe("a connection that is closed after its answer", () => {
     expect(stand.wire.written).toBe("HTTP/1.1 400 Problem\r\n\r\n");
   });
 
-  it("ends at once when the client does, or resets", async () => {
+  it("ends immediately when the client does, or resets", async () => {
     const ended = new Stand();
     await ended.send("HELLO\r\n\r\n");
     ended.wire.push(null);

@@ -430,7 +430,7 @@ describe("what operators do", () => {
     expect((await post("/v1/rules/%ZZ/disable")).status).toBe(400);
   });
 
-  it("switches a rule or all of them off and on at once, in both policies", async () => {
+  it("switches a rule or all of them off and on immediately, in both policies", async () => {
     const { post, core } = await setUp();
     await post("/v1/check", { facts: FACTS, cost: 3 });
     const outcomes = async () =>

@@ -30,7 +30,7 @@ async function setUp() {
   return { url: listener.url, begun: () => begun, endOne: () => waiting.shift()?.() };
 }
 
-it("takes the requests of a connection one after the other, also if they come at once", async () => {
+it("takes the requests of a connection one after the other, even if they arrive together", async () => {
   const { url, begun, endOne } = await setUp();
   const client = await connectTo(url);
   onStop(() => client.end());

@@ -35,7 +35,7 @@ export function every(everyMs: number, task: () => void): CancelTimer {
   return () => clearInterval(timer);
 }
 
-/** Resolves `delayMs` from now, or at once when `signal` aborts. It keeps the process alive meanwhile. */
+/** Resolves `delayMs` from now, or immediately when `signal` aborts. It keeps the process alive meanwhile. */
 export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

@@ -106,7 +106,7 @@ describe("lookAt", () => {
   });
   afterEach(() => rmSync(join(folder, "new"), { force: true }));
 
-  it("says the same of files that nobody touches, at once or later", async () => {
+  it("says the same of files that do not change, immediately and later", async () => {
     const files = [one, other, join(folder, "gone.yaml")];
     const before = lookAtNow(files);
     expect(await lookAt(files)).toBe(before);

@@ -91,7 +91,7 @@ const bad: [string, string, unknown, string, string | undefined][] = [
     "limit",
   ],
   ["no limit at all", "/v1/check", { ...own, limit: "unlimited" }, 'got "unlimited"', "limit"],
-  ["both ways at once", "/v1/check", { facts, ...own }, "limit is unknown", "limit"],
+  ["both ways at the same time", "/v1/check", { facts, ...own }, "limit is unknown", "limit"],
   [
     "an empty batch",
     "/v1/check",

@@ -75,7 +75,7 @@ describe("the head of an answer", () => {
     expect(await headOf("", "1.0")).toEqual([...common, "Connection: close"]);
   });
 
-  it("comes once for each request of a connection that sends several at once", async () => {
+  it("comes once for each request of a connection that sends several together", async () => {
     test = await openTestListener();
     const body = JSON.stringify(own);
     const head = "POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
@@ -149,7 +149,7 @@ describe("draining", () => {
   });
 });
 
-it("closes at once what is under way", async () => {
+it("closes immediately what is under way", async () => {
   const store = new HeldStore(memoryStore());
   test = await openTestListener({ store });
   const asked = test.post("/v1/check", own);

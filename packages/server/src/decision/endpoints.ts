@@ -33,7 +33,7 @@ export interface Endpoint {
 const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10", user: "42" };
 const limit = { tokenBucket: { capacity: 50, refillPerSecond: 10 } };
 const own = { limit, key: "user:42", name: "login" };
-const twoAtOnce = { limit: { concurrency: { limit: 2, permitMs: 30_000 } }, key: "user:42" };
+const twoConcurrent = { limit: { concurrency: { limit: 2, permitMs: 30_000 } }, key: "user:42" };
 const byRule = { rule: "per-address", key: "ip:203.0.113.10" };
 
 /**
@@ -84,7 +84,7 @@ export function toEndpoints(
     }),
     endpoint("/v1/acquire", "Takes a permit of a concurrency limit.", inputs.acquire, {
       answer: "Answer",
-      examples: { limit: twoAtOnce },
+      examples: { limit: twoConcurrent },
       run: (request, call) => verbs.acquire(request, call),
     }),
     endpoint("/v1/release", "Gives a permit back.", inputs.held, {

@@ -122,7 +122,7 @@ describe("the schema of bodies", () => {
     ["an empty batch", "/v1/check", { requests: [] }],
     ["too large a batch", "/v1/check", { requests: Array(1_001).fill(own) }],
     ["a limit that is none", "/v1/check", { ...own, limit: { tokenBucket: { capacity: 1 } } }],
-    ["both ways at once", "/v1/check", { facts, ...own }],
+    ["both ways at the same time", "/v1/check", { facts, ...own }],
     ["a block for no time", "/v1/block", { ...own, forMs: 0 }],
     ["no id", "/v1/commit", { cost: 1 }],
   ])("refuses %s, as the server does, and the problem is as described", async (_, path, body) => {

@@ -150,7 +150,7 @@ describe("a web page", () => {
   });
 });
 
-it("decides the requests of a connection one after the other, also if they come at once", async () => {
+it("decides the requests of a connection one after the other, even if they arrive together", async () => {
   const store = new HeldStore(memoryStore());
   const { listener } = await openWith(FILE, { hasHttp: true, store });
   const url = listener.httpUrl as string;

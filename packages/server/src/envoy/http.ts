@@ -49,13 +49,13 @@ export async function openHttp(
   const url = `http://${await listenAt(server, listen, "envoy.http")}`;
   return {
     url,
-    // The server's own `close` would cut idle connections off at once.
+    // The server's own `close` would close idle connections immediately.
     stopListening: () => void NetServer.prototype.close.call(server),
     drain: async () => {
       context.isDraining = true;
       const closed = once(server, "close");
       NetServer.prototype.close.call(server);
-      // Not at once, and at the end of a turn: a request may be on its way on a connection that looks idle.
+      // Not immediately, and at the end of a turn: a request may be on its way on a connection that looks idle.
       const closeIdle = () => server.closeIdleConnections();
       const stopLooking = every(IDLE_LOOK_MS, () => atEndOfTurn(closeIdle));
       await closed;

@@ -1,4 +1,4 @@
-// The listener as operators meet it: files that change, health, drain, many clients at once, and a store that goes.
+// The listener as operators meet it: files that change, health, drain, many concurrent clients, and a store that goes.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -100,7 +100,7 @@ describe("files", () => {
   });
 });
 
-describe("many clients at once", () => {
+describe("many concurrent clients", () => {
   it("are never admitted more often than the limit says, however they ask", async () => {
     const { listener } = await openWith(fileOf(500), { clock: systemClock });
     const clients = Array.from({ length: 8 }, () => connect(listener.url));

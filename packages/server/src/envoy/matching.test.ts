@@ -126,7 +126,7 @@ describe("a status", () => {
     expect(statuses[0].currentLimit).toBeUndefined();
   });
 
-  it("is OVER_LIMIT at once where no request is allowed, without a time to come back", async () => {
+  it("is OVER_LIMIT immediately where no request is allowed, without a time to come back", async () => {
     const response = await limiterOf(FILE).decide({
       domain: "web",
       descriptors: [descriptor({ blocked: "x" })],

@@ -57,7 +57,7 @@ describe("the gateway", () => {
     expect(ejected).toEqual([["app", "ejected", new URL(gone).host]]);
   });
 
-  it("closes connections beyond its bound at once, and takes new ones when there is room", async () => {
+  it("closes connections beyond its bound immediately, and takes new ones when there is room", async () => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const { url } = await startGateway(upstream, { gateway: { connectionsMax: 2 } });
     const [first, second] = [await connectTo(url), await connectTo(url)];

@@ -297,7 +297,7 @@ describe("reload", () => {
     },
   );
 
-  it("takes a log level at once, and says which other values need a restart", async () => {
+  it("applies a log level immediately, and says which other values need a restart", async () => {
     const { telemetry, warnings } = rememberingTelemetry();
     const config = toTestConfig();
     const next: Config = {

@@ -31,7 +31,7 @@ export class DistinctKeys {
     if (rank > this.#now[at]) this.#now[at] = rank;
   }
 
-  /** Begins another period; what is older than the last one is forgotten, `periods` at once. */
+  /** Begins another period, or skips ahead by `periods`. What is older than the last period is forgotten. */
   roll(periods: number): void {
     [this.#before, this.#now] = [this.#now, this.#before];
     this.#now.fill(0);

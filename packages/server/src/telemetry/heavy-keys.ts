@@ -58,7 +58,7 @@ export class HeavyKeys {
     return place.hits === this.#hotHits && place.hitsBefore < this.#hotHits;
   }
 
-  /** Begins another period; what is older than the last one is forgotten, `periods` at once. */
+  /** Begins another period, or skips ahead by `periods`. What is older than the last period is forgotten. */
   roll(periods: number): void {
     for (const place of this.#places) {
       place.count /= 2 ** periods;

@@ -31,7 +31,7 @@ function setUp() {
 }
 
 describe("problem", () => {
-  it("of a kind is logged at once the first time, then in one line for ten seconds with how many were left out", () => {
+  it("of a kind is logged immediately the first time, then in one line for ten seconds with how many were left out", () => {
     const { problems, lines, endQuiet } = setUp();
     problems.report("no answer", new Error("first"), { upstream: "app" });
     expect(lines).toMatchObject([

@@ -54,7 +54,7 @@ describe("a process", () => {
     expect(await running).toBe(0);
   });
 
-  it("closes at once on a second signal", async () => {
+  it("closes immediately on a second signal", async () => {
     const { process, calls, running } = setUpOn();
     await once(process, "started");
     process.emit("SIGTERM", "SIGTERM");

@@ -18,7 +18,7 @@ afterEach(async () => {
   await fixture.close();
 });
 
-/** `/wait` is never answered, `/half` by half, `/drip` without end; the rest at once. */
+/** `/wait` is never answered, `/half` by half, `/drip` without end; the rest immediately. */
 const answer: Answer = ({ url }, response) => {
   if (url === "/wait") return;
   if (url === "/half") response.writeHead(200, { "Content-Length": "10" }).write("half");

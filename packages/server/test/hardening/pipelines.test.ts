@@ -1,4 +1,4 @@
-// One client that asks for more at once than anybody should: what it takes is bounded, and others are served.
+// One client that sends more requests together than any client should: what it takes is bounded, and others are served.
 
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";

@@ -10,7 +10,7 @@ import { startUpstream } from "./upstream.js";
 const NO_RULES = { version: 1, rules: [] };
 
 describe("a drain under load", () => {
-  it("fails readiness at once, and fails no request", async () => {
+  it("fails readiness immediately, and fails no request", async () => {
     const upstream = await startUpstream(300);
     const { telemetry } = reloadsSeen();
     const service = await startService(toGatewayConfig(upstream.url, NO_RULES), { telemetry });

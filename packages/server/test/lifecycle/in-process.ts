@@ -35,7 +35,7 @@ export class RulesFile {
     this.write(`version: 1\nrules:\n  - id: everybody\n    key: global\n    limit: { ${text} }\n`);
   }
 
-  /** Writes whatever it is told, at once for who reads it. */
+  /** Writes whatever it is given; readers see it immediately. */
   write(text: string): void {
     writeFileSync(`${this.path}.new`, text);
     renameSync(`${this.path}.new`, this.path);

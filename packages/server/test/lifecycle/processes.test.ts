@@ -59,7 +59,7 @@ describe("a worker that dies", () => {
 });
 
 describe("a worker that dies with permits", () => {
-  it("leaves them to others at once, and none that another worker holds", async () => {
+  it("leaves them to others immediately, and none that another worker holds", async () => {
     let arrived = 0;
     let go = () => {};
     const told = new Promise<void>((resolve) => {

@@ -60,7 +60,7 @@ export class ServeProcess {
     this.child.kill(name);
   }
 
-  /** Ends it at once, unless it has ended. */
+  /** Ends it immediately, unless it has ended. */
   async kill(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill("SIGKILL");
     await this.exited;

@@ -1,4 +1,4 @@
-// An upstream that answers at once, or as late as a test says.
+// An upstream that answers immediately, or as late as a test says.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// The load of a soak: an upstream that answers at once, and clients that pipeline requests over raw sockets:
+// The load of a soak: an upstream that answers immediately, and clients that pipeline requests over raw sockets:
 // plain ones, bodies, refusals, permits, thousands of client addresses, malformed heads, and connections that
 // are cut in the middle. A child of gateway-soak.mjs.
 

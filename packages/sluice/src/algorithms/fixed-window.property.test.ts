@@ -254,7 +254,7 @@ describe("a fixed window aligned by key", () => {
     });
   });
 
-  it("does not reset every key at once", () => {
+  it("does not reset every key at the same time", () => {
     const limiter = createLimiter({
       limit: fixedWindow({ limit: 1, windowMs: 60_000, align: "key" }),
     });

@@ -35,7 +35,7 @@ export interface LimiterOptions<S extends Store = Store> {
   /**
    * How long a store behind a network may take for a decision before `onStoreFailure` answers, in
    * whole milliseconds from 1 to 60,000; default 50. With `"throw"` there is no deadline unless this
-   * is given. A store in this process answers at once, whatever this says. Counts before what
+   * is given. A store in this process answers synchronously, whatever this says. Counts before what
    * `resilient` was given.
    */
   timeoutMs?: number;

@@ -21,7 +21,7 @@ export interface RequestOptions extends TimeOptions {
 /** What `peek` may say of the request it asks about. */
 export type PeekRequest = Pick<RequestOptions, "cost" | "caller" | "nowMs">;
 
-/** Decides requests by key. With a memory store every answer is there at once (`IsSync`). */
+/** Decides requests by key. With a memory store every answer is synchronous (`IsSync`). */
 export interface Limiter<IsSync extends boolean = true> {
   /** Decides, and charges if allowed. A refusal is a value and costs nothing. */
   check(key: string, options?: RequestOptions): MaybeSync<Decision, IsSync>;

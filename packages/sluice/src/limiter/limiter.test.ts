@@ -21,7 +21,7 @@ function setup<L extends Parameters<typeof createLimiter>[0]["limit"]>(limit: L)
 }
 
 describe("check", () => {
-  it("answers at once with everything a caller needs", () => {
+  it("answers synchronously with everything a caller needs", () => {
     const { limiter } = setup(tokenBucket({ capacity: 5, refillPerSecond: 10 }));
     expect(limiter.check("user:42", { cost: 3 })).toEqual({
       allowed: true,

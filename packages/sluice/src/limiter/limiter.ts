@@ -28,9 +28,9 @@ import {
 } from "./verb-input.js";
 import { WaitingLines, type WaitOptions } from "./wait.js";
 
-/** A limiter that answers at once, over a memory store. */
+/** A limiter that answers synchronously, over a memory store. */
 export function createLimiter(options: LimiterOptions<SyncStore>): Limiter;
-/** A limiter over a shared store: each answer comes at once or as a promise; `await` serves both. */
+/** A limiter over a shared store: each answer is a value or a promise; `await` serves both. */
 export function createLimiter(options: LimiterOptions): Limiter<false>;
 export function createLimiter(options: LimiterOptions): Limiter<boolean> {
   return new StoreLimiter(toSetup(options));

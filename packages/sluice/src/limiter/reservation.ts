@@ -7,7 +7,7 @@ import { SluiceError } from "../base/errors.js";
 import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import { asTimed, toCost } from "./verb-input.js";
 
-/** A value now, or a promise of it, by whether the limiter's store answers at once. */
+/** A value now, or a promise of it, by whether the limiter's store answers synchronously. */
 export type MaybeSync<T, IsSync extends boolean> = IsSync extends true ? T : T | Promise<T>;
 
 /**

@@ -97,7 +97,7 @@ export interface LeakyBucketOptions {
   ratePerSecond: number;
   /** How many may wait: a whole number from 0. The one that leaves now does not wait. */
   queueSize: number;
-  /** `"shape"` (default) delays; `"meter"` admits the same requests at once, without a delay. */
+  /** `"shape"` (default) delays; `"meter"` admits the same requests immediately, without a delay. */
   mode?: "shape" | "meter";
 }
 
@@ -105,7 +105,7 @@ export interface LeakyBucketOptions {
  * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
  * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
  * As a meter it refuses the same requests but delays none. A cost of n takes n slots. Its
- * `Decision.limit` is `queueSize` + 1: so many requests pass at once.
+ * `Decision.limit` is `queueSize` + 1: as many requests can pass together.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {
   const site = siteOf("leakyBucket");
@@ -194,14 +194,14 @@ export function slidingWindowLog(options: WindowOptions): SlidingWindowLogLimit 
 
 /** Options of {@link concurrency}. */
 export interface ConcurrencyOptions {
-  /** The most permits held at once: a whole number from 1. */
+  /** The most permits held at the same time: a whole number from 1. */
   limit: number;
   /** After how many milliseconds a permit that was not released expires, up to a leap year. */
   permitMs: number;
 }
 
 /**
- * At most `limit` permits held at once. A permit that is not released expires after `permitMs`,
+ * At most `limit` permits held at the same time. A permit that is not released expires after `permitMs`,
  * so that a holder that died gives its place back.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {

@@ -109,7 +109,7 @@ describe("watchRules", () => {
     expect(limitNow()).toBe(4);
   });
 
-  it("looks at once when asked to", () => {
+  it("reads the file immediately when asked to", () => {
     writeFileSync(path, file(7));
     expect(watch.check()).toBe(true);
     expect(limitNow()).toBe(7);

@@ -27,7 +27,7 @@ export type RulesHolder = Pick<Policy, "version" | "replace">;
 
 /** A file that is watched. */
 export interface RulesWatch {
-  /** Looks at once, without waiting for the file to be at rest. Returns whether it put rules in force. */
+  /** Reads the file immediately, without waiting for the file to be at rest. Returns whether it put rules in force. */
   check(): boolean;
   /** Looks no more. The rules in force stay. */
   close(): void;

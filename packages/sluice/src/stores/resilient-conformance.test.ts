@@ -21,7 +21,7 @@ function later(inner: Store, isRemote: boolean): Store {
   });
 }
 
-describe("around a store that answers at once", () => {
+describe("around a store that answers synchronously", () => {
   const createStore = (clock: Clock) => resilient(smallStore(), { clock });
   for (const { name, run } of storeConformance({ createStore, traces: 50 })) it(name, run);
 });

@@ -1,5 +1,5 @@
 // The contract of a store: it holds counters and decides a list of charges, all or nothing. A
-// store never knows rules or HTTP. Memory answers at once, other stores with a promise.
+// store never knows rules or HTTP. Memory answers synchronously, other stores with a promise.
 
 import type { Verdict } from "../base/decision.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
@@ -112,7 +112,7 @@ export interface Store {
   refund(charges: readonly Charge[]): MaybePromise<void>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void>;
-  /** Ends a block at once. */
+  /** Ends a block immediately. */
   unblock(scope: string, key: string): MaybePromise<void>;
   /** Forgets what was used; the cost of the charges does not matter. Blocks stay. */
   reset(charges: readonly Charge[]): MaybePromise<void>;
@@ -140,7 +140,7 @@ export interface DecideOptions extends PeekOptions {
   readonly isAbandoned?: () => boolean;
 }
 
-/** A store that answers at once. */
+/** A store that answers synchronously. */
 export interface SyncStore extends Store {
   decide(charges: readonly Charge[], options?: DecideOptions): Outcome;
   peek(charges: readonly Charge[], options?: PeekOptions): readonly Verdict[];

@@ -70,7 +70,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ],
   ["drops blocks", group.blocks, "it ends exactly, and cost nothing", () => ({ block: () => {} })],
   ["ends blocks late", group.blocks, "it ends exactly, and cost nothing", endsBlocksLate],
-  ["never unblocks", group.blocks, "unblock ends it at once", () => ({ unblock: () => {} })],
+  ["never unblocks", group.blocks, "unblock ends it immediately", () => ({ unblock: () => {} })],
   [
     "tells one too many",
     group.tables,
@@ -84,7 +84,12 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
     "a token bucket passes exactly",
     onVerdicts({ retryAfterMs: toSeconds }),
   ],
-  ["rounds waits", group.traces, "several limits at once", onVerdicts({ retryAfterMs: toSeconds })],
+  [
+    "rounds waits",
+    group.traces,
+    "several limits together",
+    onVerdicts({ retryAfterMs: toSeconds }),
+  ],
   [
     "delays nothing",
     group.tables,
@@ -117,7 +122,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["charges one by one", group.several, "a refusal by one takes nothing", chargesOneByOne],
   ["enforces shadows", group.shadows, "a shadow that is full lets", onCharges({ all: enforce })],
   ["asks, waits, then takes", group.callers, "a hundred callers of ten units", asksThenTakes],
-  ["asks, waits, then takes", group.requests, "sent a hundred times at once", asksThenTakes],
+  ["asks, waits, then takes", group.requests, "sent a hundred times together", asksThenTakes],
   ["ignores requestIds", group.requests, "sent again, it is answered again", ignoresRequestIds],
   [
     "never gives back",

@@ -263,7 +263,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "counts by a function of the request, at once or later, and not at all where it says nothing",
+    "counts by a function of the request, synchronously or later, and not at all where it says nothing",
     async ({ serve }) => {
       let key: unknown = "a";
       const call = await serve({ limit: one(), key: () => key });
@@ -599,7 +599,7 @@ const cases: readonly Case[] = [
       let failure: unknown;
       const key = () => {
         if (failure !== undefined) return Promise.reject(failure);
-        throw new Error("at once");
+        throw new Error("synchronously");
       };
       const call = await serve({ limit: three(), key });
       expect((await call()).status).toBe(500);

@@ -27,7 +27,7 @@ export interface CaseReply {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text at once, or piece by piece. Default: no body. */
+  /** A whole string, or piece by piece. Default: no body. */
   readonly body?: string | AsyncIterable<string>;
 }
 

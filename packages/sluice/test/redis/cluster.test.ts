@@ -87,7 +87,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
     await store.close();
   });
 
-  it("the limits of one identity are charged all or nothing, at once", async () => {
+  it("the limits of one identity are charged all or nothing, in one call", async () => {
     const store = newStore();
     const asked = Array.from({ length: 50 }, () => store.decide(chargesOf("user:1", 2)));
     const outcomes = await Promise.all(asked);
@@ -126,7 +126,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
       await store.close();
     });
 
-    it("many at once never admit more than fits, and what is left is what was not admitted", async () => {
+    it("many concurrent requests never admit more than fits, and what is left is what was not admitted", async () => {
       const store = newStore();
       const asked = Array.from({ length: 40 }, () => store.decide(chargesAcross(1)));
       const admitted = (await Promise.all(asked)).filter(({ allowed }) => allowed).length;

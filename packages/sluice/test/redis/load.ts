@@ -8,7 +8,7 @@ import type { Decision, Limiter } from "../../src/index.js";
 export interface LoadOptions {
   readonly limiter: Limiter<false>;
   readonly keys: readonly string[];
-  /** Checks that are under way at once; default 8. */
+  /** Checks that are under way at the same time; default 8. */
   readonly lanes?: number;
   /** A pause between two checks of a lane, in milliseconds; default 0: the next turn. */
   readonly pauseMs?: number;

@@ -42,7 +42,7 @@ const algorithms: Readonly<Record<string, readonly Spec[]>> = {
   "a sliding counter": [["slidingWindowCounter", { limit: 100, windowMs }]],
   "a sliding log": [["slidingWindowLog", { limit: 100, windowMs }]],
   "a monthly quota": [["quota", { limit: 100, period: "month", anchor: farAnchor() }]],
-  "several limits at once": [
+  "several limits together": [
     ["slidingWindowLog", { limit: 140, windowMs }],
     bucket,
     ["slidingWindowCounter", { limit: 120, windowMs }],
@@ -62,7 +62,7 @@ function farAnchor(): number {
 
 describe("eight processes that share a limit of 100", () => {
   describe.each(Object.entries(algorithms))("under %s", (title, limits) => {
-    it(`admit exactly 100 of ${PROCESSES * CHECKS} at once, ${ROUNDS} times over`, async () => {
+    it(`admit exactly 100 of ${PROCESSES * CHECKS} concurrent requests, ${ROUNDS} times over`, async () => {
       await setUp({ name: title, limits });
       await everyRoundAdmits100(title);
     });
@@ -75,7 +75,7 @@ describe("eight processes that share a limit of 100", () => {
   });
 
   it("admit as many as fit at a cost of 7, and a refusal costs nothing under any limit", async () => {
-    const limits = algorithms["several limits at once"] as readonly Spec[];
+    const limits = algorithms["several limits together"] as readonly Spec[];
     await setUp({ name: "weighted", limits });
     const input = { key: "user:1", count: CHECKS, options: { cost: 7 } };
     const bursts = await callAll<Burst>(workers, "burst", input);
@@ -120,7 +120,7 @@ describe("processes that are killed in the middle of their checks", () => {
 });
 
 describe("one requestId in several processes", () => {
-  it("is charged once, however many send it at once, and all are admitted", async () => {
+  it("is charged once, however many send it at the same time, and all are admitted", async () => {
     await setUp({ name: "once", limits: [window] });
     for (let round = 0; round < 10; round++) {
       const key = `user:${round}`;

@@ -59,7 +59,7 @@ describe.each(policies)("a server that is too old, under onStoreFailure %s", (po
 
 describe("the look at a server", () => {
   it.each(["allkeys-lru", "allkeys-lfu", "allkeys-random"])(
-    "warns once of maxmemory-policy %s, however many ask at once",
+    "warns once of maxmemory-policy %s, however many ask at the same time",
     async (policy) => {
       await server.command("CONFIG", "SET", "maxmemory-policy", policy);
       const warnings: string[] = [];

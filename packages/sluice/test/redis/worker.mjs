@@ -22,7 +22,7 @@ const verbs = {
     });
   },
 
-  /** Many checks at once; answers how many were admitted, and what else was seen. */
+  /** Many concurrent checks; answers how many were admitted, and what else was seen. */
   async burst({ key, count, options }) {
     const asked = Array.from({ length: count }, () => limiter.check(key, options));
     const decisions = await Promise.all(asked);

@@ -79,7 +79,7 @@ export function startWorkers(wrongByMs: readonly number[]): readonly Worker[] {
   return wrongByMs.map((ms) => new Worker(ms));
 }
 
-/** Has all processes do the same at once. */
+/** Has all processes do the same at the same time. */
 export function callAll<T = void>(
   workers: readonly Worker[],
   verb: string,

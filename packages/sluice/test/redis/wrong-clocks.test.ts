@@ -118,7 +118,7 @@ describe("a Redis clock that steps back by an hour", () => {
   afterAll(() => client.disconnect());
 
   describe.each(Object.entries(limits))("under %s", (title, limit) => {
-    it("makes nobody wait longer than one full recovery, and forgets nothing at once", async () => {
+    it("makes no caller wait longer than one full recovery, and forgets nothing immediately", async () => {
       const clock = new ManualClock(START_MS);
       const store = redisStore(client, { clock, prefix: title.replaceAll(" ", "-") });
       const counter = { scope: "steps", part: 0, limit };

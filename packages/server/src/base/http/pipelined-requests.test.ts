@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(stopAll);
 
-it("takes the requests of a connection one after the other, also if they come at once", async () => {
+it("takes the requests of a connection one after the other, even if they arrive together", async () => {
   client.send(REQUEST.repeat(3));
   for (let i = 1; i <= 3; i++) {
     await eventually(() => begun.length === i);

@@ -347,7 +347,7 @@ describe("connections", () => {
     expect(seen.size).toBe(1);
   });
 
-  it("are used again after a response whose last piece was more than the client took at once", async () => {
+  it("are used again after a response whose last piece was more than the client took in one read", async () => {
     const upstream = await startUpstream((asked, response) => {
       response.write(Buffer.alloc(Number(asked.url?.slice(1)), "x"));
       response.end();

@@ -26,7 +26,7 @@ function simple(options: Partial<RateLimitOptions>) {
 }
 
 describe("a request handler", () => {
-  it("answers at once over memory, and finds out who the caller is only if a rule asks", () => {
+  it("answers synchronously over memory, and finds out who the caller is only if a rule asks", () => {
     let asked = 0;
     const user = () => {
       asked += 1;

@@ -118,7 +118,7 @@ describe("claims", () => {
 });
 
 describe("functions in code", () => {
-  it("say who calls, at once or later", async () => {
+  it("identify the caller, synchronously or later", async () => {
     const options: IdentityOptions<{ session: string }> = {
       user: (raw) => raw.session,
       tenant: async (raw) => `tenant of ${raw.session}`,

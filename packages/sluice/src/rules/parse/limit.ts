@@ -71,7 +71,7 @@ const OPTIONS = {
     mode: withDefault(
       choice(["shape", "meter"]),
       "shape",
-      "Whether those that wait are delayed, or pass at once.",
+      "Whether those that wait are delayed, or pass immediately.",
     ),
   }),
   fixedWindow: object({
@@ -92,7 +92,7 @@ const OPTIONS = {
     windowMs: required(windowMs, "How long a window is."),
   }),
   concurrency: object({
-    limit: required(units, "The most requests at once."),
+    limit: required(units, "The most concurrent requests."),
     permitMs: required(windowMs, "When a request that did not end counts no more."),
   }),
   quota: object({
@@ -131,7 +131,7 @@ const ABOUT: Readonly<Record<Algorithm, string>> = {
   fixedWindow: "So many in each window.",
   slidingWindowCounter: "So many in any window, by two counters.",
   slidingWindowLog: "So many in any window, exactly.",
-  concurrency: "So many at once.",
+  concurrency: "The most concurrent requests.",
   quota: "So many in a day, week or month.",
 };
 

@@ -86,7 +86,7 @@ describe("a bad file", () => {
     );
   });
 
-  it("shows every problem of every rule at once", () => {
+  it("shows every problem of every rule together", () => {
     const text = `
 version: 3
 rules:

@@ -142,7 +142,7 @@ function findWaitedFor(
   return waits.length === 0 ? found : Promise.all(waits).then(() => found);
 }
 
-/** Presents receipts to the stores that have them, each store at once. Never fails. */
+/** Presents receipts to the stores that have them, all stores in parallel. Never fails. */
 function settleAll(
   held: readonly HeldCharge[],
   context: SettleContext,

@@ -1,7 +1,7 @@
 // Whether the keys of a rule come back at all: one that counts by request ids limits nobody. The keys
 // with the smallest hashes are an even sample of all different ones, however often each comes, and of
 // these each visit is counted. Once enough was seen the sample says its word, and is dropped: from
-// then on the question costs nothing. Only rules with traffic are watched, and only so many at once.
+// then on the question costs nothing. Only rules with traffic are watched, and only so many at a time.
 
 import { spreadHash } from "../../base/spread-hash.js";
 import type { Rule } from "../rule.js";
@@ -12,7 +12,7 @@ const { charCodeAt } = String.prototype;
 
 /** So many keys are watched. */
 const KEYS_MAX = 256;
-/** So many rules are watched at once; the others have their turn when one of these is done. */
+/** The most rules watched at the same time; the others have their turn when one of these is done. */
 const SAMPLES_MAX = 64;
 /** A rule is watched from this decision on: one that hardly matches would only keep others waiting. */
 const DECISIONS_BEFORE = 1_000;
@@ -45,7 +45,7 @@ export function watchKey(
   onSampled(rule, finding);
 }
 
-/** How many rules of a set are watched at once. */
+/** How many rules of a set are watched at the same time. */
 export class SampleBudget {
   #open = 0;
 

@@ -201,7 +201,7 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * Gives back what is held, once: for a request that was admitted and goes no further, at once. Of what
+   * Refunds what is held, once and immediately: for a request that was admitted and goes no further. Of what
    * is not held, that which nothing after it could refuse stays charged. Never throws.
    */
   cancel(): MaybePromise<void> {

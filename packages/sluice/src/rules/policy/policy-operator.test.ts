@@ -205,7 +205,7 @@ describe("the kill switch", () => {
     return passed;
   };
 
-  it("switches one rule off and on at once, and keeps what it counted", () => {
+  it("switches one rule off and on immediately, and keeps what it counted", () => {
     const policy = policyOf(rules);
     expect(passing(policy)).toBe(1);
     policy.disable("a");

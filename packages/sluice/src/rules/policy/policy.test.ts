@@ -26,7 +26,7 @@ function countPassing(policy: Policy, more: Partial<Facts> = {}): number {
 }
 
 describe("a policy over memory", () => {
-  it("answers at once, and names the rule that bound", () => {
+  it("answers synchronously, and names the binding rule", () => {
     const policy = policyOf([
       { id: "burst", limit: tokenBucket({ capacity: 3, refillPerSecond: 1 }) },
       { id: "all", key: "global", limit: fixedWindow({ limit: 2, windowMs: 1000 }) },

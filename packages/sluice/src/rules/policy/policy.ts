@@ -26,7 +26,7 @@ import { SingleRulePath } from "./single-rule-path.js";
 
 export type { AdmitOptions } from "./policy-request.js";
 
-/** So many rules can be switched off at once, rules that are gone meanwhile included. */
+/** The most rules that can be switched off at the same time, including rules that have since been removed. */
 const OFF_MAX = 100_000;
 
 /** A policy over rules. Made by {@link createPolicy}. */
@@ -115,7 +115,7 @@ export class Policy {
 
   /**
    * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
-   * `finish` has to be called when the response is there or the client is gone. Answers at once
+   * `finish` has to be called when the response is there or the client is gone. Answers synchronously
    * where every rule is decided in process.
    *
    * @throws SluiceError `SLUICE_CLOSED` after `close`; what a cost function or `identify` throws, and
@@ -131,7 +131,7 @@ export class Policy {
   }
 
   /**
-   * What `admit` would answer, with what is left now and nothing charged. Takes all facts at once:
+   * What `admit` would answer, with what is left now and nothing charged. Takes all facts in one call:
    * there is nothing to find out later.
    */
   peek(
@@ -159,7 +159,7 @@ export class Policy {
   }
 
   /**
-   * Puts other rules in force at once. What was used of limits that stay is kept, and what was used
+   * Puts other rules in force immediately. What was used of limits that stay is kept, and what was used
    * under other numbers carries over. Requests under way are decided and settled by the rules that
    * they began with. Rules that can't be used are an error and change nothing.
    */
@@ -173,7 +173,7 @@ export class Policy {
   }
 
   /**
-   * Switches a rule off at once, or all of them: requests pass it and nothing is counted. It stays off
+   * Switches a rule off immediately, or all of them: requests pass it and nothing is counted. It stays off
    * over a replacement of the rules, also one that leaves it out and one that brings it back.
    *
    * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule.

@@ -113,7 +113,7 @@ function decidesOne(store: Store): store is OneByOne {
   return store.decideOne !== undefined;
 }
 
-/** Whether a rule is about every request, shown on all responses and settled at once, by address alone. */
+/** Whether a rule is about every request, shown on all responses and settled immediately, by address alone. */
 function isSimple({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
   const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
   const isForAll = isPlain && !shadow && rule.isExposed && asksNothing(rule.match);

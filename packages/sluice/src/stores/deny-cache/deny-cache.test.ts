@@ -52,7 +52,7 @@ class Counting extends ForwardingStore {
   }
 }
 
-/** Decides at once and answers when it is told to, as a network might. */
+/** Decides immediately and answers when the test says so, as a network might. */
 class Slow extends Counting {
   readonly #waiting: (() => void)[] = [];
 
@@ -97,7 +97,7 @@ describe("a flood of an exhausted key", () => {
     expect(store.stats).toEqual({ keys: 1, hits: 99_996 });
   });
 
-  it("is refused at once, also over a store that answers with promises", async () => {
+  it("is refused immediately, also over a store that answers with promises", async () => {
     const clock = new ManualClock(START_MS);
     const inner = new Later(memoryStore());
     const limiter = createLimiter({ limit: hourly, store: denyCache(inner, { clock }), clock });
@@ -386,7 +386,7 @@ describe("nothing is remembered", () => {
   });
 });
 
-describe("what this process changes is seen at once", () => {
+describe("what this process changes is seen immediately", () => {
   const exhausted = () => {
     const stand = setUp(hourly);
     stand.check("key", 10);
@@ -655,7 +655,7 @@ describe("over random traces, with and without the cache", () => {
     ...Object.entries(rates).map(
       ([name, draw]) => [name, (random: Random) => [draw(random)]] as const,
     ),
-    ["several limits at once", several] as const,
+    ["several limits together", several] as const,
   ])("every refusal is one of the store, and its wait is enough (%s)", (name, draw) => {
     let hits = 0;
     for (let number = 0; number < 300; number++) {
@@ -752,7 +752,7 @@ describe("store conformance", () => {
   const stepping = "random traces on a clock that steps back are answered as by the pure functions";
   const tables = "the step tables hold";
   const skipped = [
-    ...[...Object.keys(rates), "several limits at once"].flatMap((title) => [
+    ...[...Object.keys(rates), "several limits together"].flatMap((title) => [
       `${traces}: ${title}`,
       `${stepping}: ${title}`,
     ]),

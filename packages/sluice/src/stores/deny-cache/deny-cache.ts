@@ -25,7 +25,7 @@ import { Denials, isCacheable, type Sending } from "./denials.js";
 
 /** Options of {@link denyCache}. */
 export interface DenyCacheOptions {
-  /** The most keys whose refusals are known at once; beyond it the oldest goes. Default 10,000. */
+  /** The most keys whose refusals are remembered; beyond it the oldest is forgotten. Default 10,000. */
   keysMax?: number;
   /**
    * How long a refusal is believed at most, in milliseconds from 1 to 1,000; default 1,000. It is

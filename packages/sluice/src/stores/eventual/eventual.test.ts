@@ -311,7 +311,7 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([0, 150]);
   });
 
-  it("a refund takes back what was not told yet first, the rest at once from the store", () => {
+  it("a refund first takes back what was not sent yet, and the rest immediately from the store", () => {
     const store = node();
     take(store, 40);
     clock.advance(5);
@@ -322,7 +322,7 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([75, 25]);
   });
 
-  it("a reset forgets what was told and what was not, here at once and elsewhere after syncMs", () => {
+  it("a reset forgets what was sent and what was not, here immediately and elsewhere after syncMs", () => {
     const [a, b] = [node(), node()];
     take(a, 40);
     take(b, 10);

@@ -36,7 +36,7 @@ export interface EventualOptions {
   syncMs?: number;
   /** How many processes share the store: only `overshootMax` depends on it. Default 4. */
   nodes?: number;
-  /** The most keys known in this process at once; default 100,000. */
+  /** The most keys known in this process at the same time; default 100,000. */
   keysMax?: number;
   /** Default: monotonic time. */
   clock?: Clock;

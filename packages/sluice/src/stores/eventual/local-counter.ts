@@ -147,7 +147,7 @@ export function learnStanding(
 
 /**
  * Others tell between nothing and a whole interval late. Where room comes back bit by bit the mean
- * is right, since an error is made good by the next sync. Where it comes back at once, what is
+ * is right, since the next sync corrects an error. Where it comes back all together, what is
  * admitted too much stays so: there the latest they can be is assumed.
  */
 function untoldShare(limit: Limit): number {
@@ -174,7 +174,7 @@ interface Seen {
  * Where nothing was refused, others spend what they want, and a mean follows it. Where something was,
  * they would spend more if they could: what is seen then only raises the rate. If there was room all
  * the same, the rate was too high. A limit that comes back gradually then is at its balance, and the
- * mean is right again; of one that comes back at once the rate is needed when it does, and decays.
+ * mean is right again; of one that comes back all together the rate is needed when it does, and decays.
  */
 function learnRate(localCounter: LocalCounter, { syncMs }: LocalCounterSetup, seen: Seen): void {
   const passedMs = seen.sentAtMs - localCounter.learnedAtMs;

@@ -30,7 +30,7 @@ export class Batch {
     this.#versions = localCounters.map(({ version }) => version);
   }
 
-  /** Makes the call. It may throw, at once or later. */
+  /** Makes the call. It may throw synchronously or reject later. */
   tell(): MaybePromise<readonly CounterStatus[]> {
     const { inner } = this.#setup;
     const given = this.localCounters.flatMap(({ sentUnits }, i) =>

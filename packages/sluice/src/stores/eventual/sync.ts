@@ -214,7 +214,7 @@ export class Sync {
     this.#ask(() => inner.peek(charges, { blockNowMs: nowMs }), learn, goOn);
   }
 
-  /** Calls exactly one of the two, at once if the answer is there, within {@link ANSWER_MS_MAX}. */
+  /** Calls exactly one of the two, immediately if the answer is there, within {@link ANSWER_MS_MAX}. */
   #ask<T>(call: () => MaybePromise<T>, succeed: (value: T) => void, fail: () => void): void {
     const answer = attempt(call);
     if (answer === undefined) {

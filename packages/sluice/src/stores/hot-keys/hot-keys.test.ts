@@ -129,7 +129,7 @@ describe("a key of a strict limit", () => {
     expect(stand.store.stats.lease.unitsSpent).toBe(unitsSpent - 2);
   });
 
-  it("is blocked and reset at once while it is hot", () => {
+  it("is blocked and reset immediately while it is hot", () => {
     const stand = new Stand();
     const { clock, store } = stand;
     const limiter = createLimiter({ limit, store, clock });

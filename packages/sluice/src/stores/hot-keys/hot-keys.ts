@@ -264,7 +264,7 @@ export class HotKeysStore extends ForwardingStore {
   #tell(kind: HotKeyEvent["kind"], heavy: Heavy<Group>): void {
     const { scope } = heavy.group.counter;
     const event = { kind, scope, key: heavy.key, perSecond: perSecondOf(heavy) };
-    // A listener that fails is no reason to refuse anybody, at once or later.
+    // A listener that fails is not a reason to refuse a request, whether it throws or rejects.
     try {
       const told: unknown = this.#onEvent(event);
       if (isThenable(told)) Promise.resolve(told).catch(() => {});

@@ -47,7 +47,7 @@ function sources({ verdicts }: Outcome): readonly string[] {
 }
 
 describe("a request of several charges", () => {
-  it("is decided at once, and asks the store at most once in a hundred times", async () => {
+  it("is decided synchronously, and asks the store at most once in a hundred times", async () => {
     const stand = new Stand(fixedWindow({ limit: 1_000_000, windowMs: HOUR_MS }));
     const wire = new Wire(stand.shared, stand.clock);
     const store = leased(wire, { clock: stand.clock, warmAfter: 1, holders: 1 });
@@ -237,7 +237,7 @@ describe("a charge that is held briefly", () => {
     expect(unitsLeased).toBe(16);
   });
 
-  it("that is kept lets its lease go home at once", () => {
+  it("that is kept lets its lease be returned immediately", () => {
     const { stand, store } = warmed();
     const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
     for (const receipt of receipts) store.keep(receipt);

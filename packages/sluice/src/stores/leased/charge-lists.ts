@@ -1,4 +1,4 @@
-// Requests of several charges, and charges that are held for a moment, out of leases: at once if every
+// Requests of several charges, and charges that are held for a moment, out of leases: synchronously if every
 // one of them is covered by what is held, all or nothing; else by the inner store. A charge that is
 // given back in the same moment, because a later rule refuses, goes back into the lease it came from.
 
@@ -154,7 +154,7 @@ export class LeasedLists {
       verdicts[i] = toVerdict(row, keyLeases, keyLeases.left, times.atMs);
     }
     this.#leases.tally.leasedDecisions++;
-    // After all are spent: what comes from the store may come at once.
+    // After all are spent: what comes from the store may come immediately.
     for (let i = 0; i < charges.length; i++) {
       const { keyLeases } = held[i];
       if (!keyLeases.isLow(times.atMs)) continue;

@@ -18,7 +18,7 @@ export interface LeasedOptions {
   holders?: number;
   /** A key is strict until it was asked so many times within `leaseMs`: 1 to 10,000, default 8. */
   warmAfter?: number;
-  /** The most keys that are leased at once; default 10,000. Beyond it keys stay strict. */
+  /** The most keys that are leased at the same time; default 10,000. Beyond it keys stay strict. */
   keysMax?: number;
   /**
    * `"strict"`: sliding window logs are never leased, so an entry never counts for longer than its window. For

@@ -217,7 +217,7 @@ class Trace {
     });
   }
 
-  /** A request turns out not to need all of its units, at once or later; some say so twice. */
+  /** A request turns out not to need all of its units, immediately or later; some say so twice. */
   #giveBackSome(): void {
     const random = this.#random;
     const { length } = this.#reserved;

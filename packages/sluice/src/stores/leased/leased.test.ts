@@ -350,7 +350,7 @@ class NextTurn extends ForwardingStore {
 }
 
 describe("a busy key over a store that answers later", () => {
-  it("is answered at once, with at most one call in two thousand decisions", async () => {
+  it("is answered synchronously, with at most one call in two thousand decisions", async () => {
     const stand = new Stand();
     const inner = new NextTurn(stand.shared);
     const store = stand.process({ warmAfter: 8, holders: 4 }, inner);
@@ -419,7 +419,7 @@ describe("a lease ends", () => {
 });
 
 describe("operators", () => {
-  it("block a key in this process at once, and in others within leaseMs", () => {
+  it("block a key in this process immediately, and in others within leaseMs", () => {
     const stand = new Stand();
     const [here, there] = [stand.process(), stand.process()];
     for (let n = 0; n < 9; n++) for (const store of [here, there]) stand.take(store, bucket);
@@ -435,7 +435,7 @@ describe("operators", () => {
     expect(stand.take(there, bucket).allowed).toBe(true);
   });
 
-  it("reset a key to full in this process at once", () => {
+  it("reset a key to full in this process immediately", () => {
     const stand = new Stand();
     const store = stand.process();
     for (let n = 0; n < 100; n++) stand.take(store, bucket);

@@ -136,7 +136,7 @@ export class LeasedStore extends ForwardingStore {
     until: { untilMs: number; nowMs: number },
   ): MaybePromise<void> {
     const held = this.#leases.leasesIn(scope, key);
-    // A block does not wait for budget to be home: it holds at once.
+    // A block does not wait for budget to be home: it takes effect immediately.
     this.#leases.giveBack(held);
     return keepStrict(held, () => this.inner.block(scope, key, until));
   }

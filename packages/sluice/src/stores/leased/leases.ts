@@ -161,7 +161,7 @@ export class Leases {
   #allHome(): MaybePromise<void> {
     const underway = [...this.#returns.underway];
     if (underway.length === 0) return undefined;
-    // A lease that arrives only now is given back at once, which has to be waited for too.
+    // A lease that arrives only now is returned immediately, which has to be awaited too.
     const home = Promise.all(underway).then(() => Promise.all(this.#returns.underway));
     return this.within(home);
   }

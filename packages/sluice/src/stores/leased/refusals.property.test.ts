@@ -1,5 +1,5 @@
 // Requests that a lease admits and another rule then refuses, under random traces: several holders over
-// one store, answers of the other rule that come at once or long after the lease has ended, and calls
+// one store, answers of the other rule that come immediately or long after the lease has ended, and calls
 // that arrive in any order. Nothing fails here, so at the end every unit that was not spent has to be
 // home: what is in use is what was kept. A failure names its trace, which runs again alone.
 

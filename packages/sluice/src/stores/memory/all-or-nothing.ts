@@ -37,7 +37,7 @@ export class AllOrNothing {
     const at = length > CHARGES_KEPT_MAX ? new Columns(length) : this.#columns;
     this.#locator.locateAll(charges, at);
     const isPlain = hold === false && this.#blocks.isEmpty;
-    // Of its length at once: an array that grows has room for many more.
+    // Allocated with its final length: an array that grows has room for many more.
     const verdicts = new Array<Verdict>(length);
     let allowed = true;
     for (let i = 0; i < length; i++) {

@@ -16,7 +16,7 @@ export interface MemoryStoreOptions {
   /** The most blocked keys; default 100,000. */
   blocksMax?: number;
   /**
-   * The most reservations and permits out at once; beyond it the oldest brings nothing back.
+   * The most reservations and permits outstanding at the same time; beyond it the oldest brings nothing back.
    * Default 100,000, at some 500 bytes each.
    */
   receiptsMax?: number;

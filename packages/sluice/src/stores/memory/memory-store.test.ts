@@ -351,7 +351,7 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(5);
   });
 
-  it("gives nothing back for the oldest of more than receiptsMax receipts out at once", () => {
+  it("gives nothing back for the oldest of more than receiptsMax receipts outstanding at the same time", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }), { receiptsMax: 2 });
     const reservations = [1, 2, 3].map((cost) => limiter.reserve("k", { cost }));
     for (const reservation of reservations) reservation.cancel();

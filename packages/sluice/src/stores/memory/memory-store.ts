@@ -1,4 +1,4 @@
-// The memory store: every counter of one process in bounded typed arrays, answered at once. It
+// The memory store: every counter of one process in bounded typed arrays, answered synchronously. It
 // joins the table, the cells that know what a slot means, blocks and receipts; it decides nothing
 // itself. One charge has a short way of its own, lists of them are decided by AllOrNothing.
 

@@ -115,7 +115,7 @@ describe("a flood", () => {
 });
 
 describe("an attempt", () => {
-  it("beyond the coarse limit is refused at once, with the coarse limit's numbers", () => {
+  it("beyond the coarse limit is refused immediately, with the coarse limit's numbers", () => {
     const { clock, check } = setUp();
     clock.advance(400);
     for (let n = 0; n < 20; n++) check("key");

@@ -25,7 +25,7 @@ export interface PrelimitOptions {
    * together, against floods of ever new keys.
    */
   by?: "key" | "scope";
-  /** The most keys counted at once; beyond it the least used is forgotten. Default 100,000. */
+  /** The most keys counted at the same time; beyond it the least used is forgotten. Default 100,000. */
   keysMax?: number;
   /** Default: monotonic time, and the wall clock for a quota. */
   clock?: Clock;
@@ -146,7 +146,7 @@ export class PrelimitStore extends ForwardingStore {
 /**
  * Puts a coarse local limit in front of a store. Every `check`, `reserve` and `acquire` is one
  * attempt, whatever its cost and whether or not it has a request id; what the store then refuses
- * stays counted. An attempt beyond the limit is refused at once with the coarse limit's own numbers
+ * stays counted. An attempt beyond the limit is refused immediately with the coarse limit's own numbers
  * and the source `"memory"`, and the store does not hear of it. `peek` does not count; `reset` and
  * `unblock` of a key start its attempts anew where keys are counted apart.
  */
@@ -164,7 +164,7 @@ function toCoarseLimit(given: unknown): Limit {
   const shapes = isShaper(limit);
   if (limit.algorithm === "concurrency" || shapes) {
     const seen = shapes ? 'a leakyBucket of mode "shape"' : "concurrency";
-    refuse(SITE, `limit must decide at once and hold nothing, got ${seen}`);
+    refuse(SITE, `limit must decide immediately and hold nothing, got ${seen}`);
   }
   return limit;
 }

@@ -154,7 +154,7 @@ describe("requests of one turn", () => {
     }
   });
 
-  it("may settle any number of charges at once", async () => {
+  it("may settle any number of charges in one call", async () => {
     const keys = Array.from({ length: 3_000 }, (_, n) => `settled:${n}`);
     const counter = { scope: "many", part: 0, limit: bucket };
     const charges = keys.map((key) => ({ counter, key, cost: 4, nowMs: 0 }));

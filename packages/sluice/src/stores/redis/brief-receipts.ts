@@ -1,5 +1,5 @@
 // Receipts for a moment. What a verdict says of an admission is enough to tell what was charged: so
-// a request whose charges may have to be given back at once costs the server nothing more than one
+// a request whose charges may have to be refunded immediately costs the server nothing more than one
 // that is final. What can't be told exactly is told so that less comes back, never more.
 
 import type { Verdict } from "../../base/decision.js";

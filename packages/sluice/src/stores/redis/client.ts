@@ -27,7 +27,7 @@ export type RedisClient = IoredisClient | NodeRedisClient;
 export interface RedisPort {
   /** Whether keys of different tags may live on different servers. */
   readonly isCluster: boolean;
-  /** Whether a command that is sent now goes out at once. */
+  /** Whether a command that is sent now is sent immediately. */
   readonly isReady: boolean;
   /** Why there is no connection, if an attempt to make one has failed. */
   readonly reason: string | undefined;

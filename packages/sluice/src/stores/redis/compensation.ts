@@ -16,7 +16,7 @@ export interface Across {
   settle(settlings: readonly Settling[]): Promise<void>;
 }
 
-/** Decides all groups at once; gives back what was taken unless all enforced charges pass. */
+/** Decides all groups in parallel; gives back what was taken unless all enforced charges pass. */
 export async function decideAcross(
   charges: readonly Charge[],
   groups: readonly Group[],

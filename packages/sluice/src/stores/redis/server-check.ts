@@ -1,4 +1,4 @@
-// What is needed of a server, looked at once, when it is first used. One INFO tells both whether it
+// Checks the server when it is first used, once. One INFO command shows both whether it
 // can run the scripts and whether it would forget counters when its memory is full.
 
 import { SluiceError } from "../../base/errors.js";

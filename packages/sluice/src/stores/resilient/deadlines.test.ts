@@ -128,7 +128,7 @@ describe("deadlines", () => {
     expect(expired).toBe(1);
   });
 
-  it("expire all at once when asked, and what is added meanwhile waits its own time", () => {
+  it("all expire together when asked, and what is added meanwhile waits its own time", () => {
     const { clock, deadlines } = setup();
     const seen: unknown[] = [];
     deadlines.add((failure) => {

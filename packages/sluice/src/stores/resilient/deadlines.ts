@@ -3,7 +3,7 @@
 
 import { atEndOfTurn, type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
 
-/** The most requests that wait at once. A store that is so far behind gets no more of them. */
+/** The most requests that wait at the same time. A store that is further behind gets no more of them. */
 export const PENDING_MAX = 100_000;
 
 /**

@@ -19,7 +19,7 @@ async function holding(options = {}) {
 }
 
 describe("settling", () => {
-  it("goes to the store, at once if that answers at once", async () => {
+  it("goes to the store, synchronously if the store answers synchronously", async () => {
     const { store, inner, cancel, used } = await holding();
     expect(await store.settle(cancel)).toBeUndefined();
     expect(used()).toBe(0);

@@ -50,7 +50,7 @@ describe("a store that answers in time", () => {
     expect(store.stats.failures).toBe(0);
   });
 
-  it("keeps its short way if it answers at once, and loses it once it did not", async () => {
+  it("keeps its short way if it answers synchronously, and loses it once it did not", async () => {
     const { store, memory, inner } = standOn({ isRemote: false });
     const short = vi.spyOn(memory, "decideOne");
     store.decideOne(counter, "k", 1, charge.nowMs);
@@ -201,16 +201,19 @@ describe("a store that does not answer in time", () => {
 });
 
 describe("a store that fails", () => {
-  it.each(["failing", "throwing"] as const)("is answered for at once (%s)", async (mood) => {
-    const { store, inner } = standOn();
-    inner.mood = mood;
-    expect(await store.decide([charge])).toMatchObject({
-      allowed: true,
-      verdicts: [{ source: "fallback" }],
-    });
-    expect(await store.peek([charge])).toMatchObject([{ remaining: 4, source: "fallback" }]);
-    expect(store.stats).toMatchObject({ failures: 2, fallbackDecisions: 1 });
-  });
+  it.each(["failing", "throwing"] as const)(
+    "gets the fallback's answer immediately (%s)",
+    async (mood) => {
+      const { store, inner } = standOn();
+      inner.mood = mood;
+      expect(await store.decide([charge])).toMatchObject({
+        allowed: true,
+        verdicts: [{ source: "fallback" }],
+      });
+      expect(await store.peek([charge])).toMatchObject([{ remaining: 4, source: "fallback" }]);
+      expect(store.stats).toMatchObject({ failures: 2, fallbackDecisions: 1 });
+    },
+  );
 
   it.each(["failing", "throwing"] as const)("says under throw what was seen (%s)", async (mood) => {
     const { store, inner } = standOn({ onStoreFailure: "throw" });
@@ -279,7 +282,7 @@ describe("a store that fails", () => {
 });
 
 describe("the breaker", () => {
-  it("leaves a store alone that failed five times in a row, and answers at once", async () => {
+  it("opens the circuit breaker after five failures in a row, and answers immediately", async () => {
     const { store, inner, breakDown } = standOn();
     await breakDown();
     expect(inner.calls).toHaveLength(5);

@@ -289,7 +289,7 @@ export class ResilientStore extends ForwardingStore {
  * - `"open"` admits, `"closed"` refuses, `"throw"` rejects with SLUICE_STORE_UNAVAILABLE.
  *
  * Of several charges in one request the strictest policy counts. After `failuresMax` failures in a
- * row the circuit breaker opens and the policy answers at once, until a trial shows that it is back.
+ * row the circuit breaker opens and the policy answers immediately, until a trial shows that it is back.
  */
 export function resilient(store: Store, options?: ResilientOptions): ResilientStore {
   return new ResilientStore(store, options);

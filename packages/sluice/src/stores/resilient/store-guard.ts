@@ -65,7 +65,7 @@ export class Guard {
   }
 
   /**
-   * The store's answer, or what the request says instead. At once where the store answers at once or
+   * The store's answer, or what the request says instead. Synchronous where the store answers synchronously or
    * is not asked; a failure is always a rejection, misuse is thrown as the store threw it.
    */
   ask<Sent, Answer>(request: Guarded<Sent, Answer>, deadlines: Deadlines): MaybePromise<Answer> {

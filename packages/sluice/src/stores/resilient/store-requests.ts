@@ -134,7 +134,7 @@ export class DecideOneRequest extends Deciding<Verdict> {
   }
 }
 
-/** `decideOne` of a store that answers at once. */
+/** `decideOne` of a store that answers synchronously. */
 export class PromptRequest extends Guarded<Verdict, Verdict> {
   override readonly size = 1;
   readonly #around: Surroundings;

@@ -21,7 +21,7 @@ describe("what a store did not take", () => {
     expect(unsettled.takeAll().map(({ kept }) => kept)).toEqual([3, 4, 5, 6, 7]);
   });
 
-  it.each(["at once", "later"])(
+  it.each(["synchronously", "later"])(
     "is sent on in batches, each once, by a store that takes it %s",
     async (when) => {
       const unsettled = new Unsettled(1_000);

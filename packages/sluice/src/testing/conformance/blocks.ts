@@ -16,7 +16,7 @@ export const blockClaims: readonly Claim[] = [
   ...forEachKind(allLimits, GROUP, "it ends exactly, and cost nothing", endExactly),
   { group: GROUP, title: "under each of several limits", check: blockSeveral },
   { group: GROUP, title: "peek shows it", check: peekBlocked },
-  { group: GROUP, title: "unblock ends it at once", check: unblock },
+  { group: GROUP, title: "unblock ends it immediately", check: unblock },
   { group: GROUP, title: "without an end it lasts until unblock", check: blockForever },
   { group: GROUP, title: "a reset does not end it", check: resetBlocked },
   { group: GROUP, title: "other keys and other limiters pass", check: passOthers },

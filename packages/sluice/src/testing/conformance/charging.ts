@@ -22,8 +22,8 @@ export const chargingClaims: readonly Claim[] = [
   { group: SEVERAL, title: "a missing permit charges no rate limit", check: refuseByPermits },
   { group: SHADOWS, title: "a shadow that is full lets the others pass", check: passFullShadow },
   { group: SHADOWS, title: "a refusal by another leaves it uncharged", check: leaveShadow },
-  ...forEachKind(allLimits, CALLERS, "a hundred callers of ten units", callAtOnce),
-  { group: CALLERS, title: "a hundred callers of several limits", check: callSeveralAtOnce },
+  ...forEachKind(allLimits, CALLERS, "a hundred callers of ten units", callTogether),
+  { group: CALLERS, title: "a hundred callers of several limits", check: callSeveralTogether },
 ];
 
 async function refuseOften(stand: Stand, make: LimitMaker): Promise<void> {
@@ -111,14 +111,14 @@ async function leaveShadow(stand: Stand): Promise<void> {
   expectEqual("left after 2 admissions and 2 refusals", await gate.left("key"), [0, 8, 8]);
 }
 
-async function callAtOnce(stand: Stand, make: LimitMaker): Promise<void> {
+async function callTogether(stand: Stand, make: LimitMaker): Promise<void> {
   const gate = new Gate(stand, make(10));
   const seen = await Promise.all(Array.from({ length: CALLERS_COUNT }, () => gate.take("key")));
   expectEqual("admitted of 100", seen.filter(({ allowed }) => allowed).length, 10);
   expectEqual("left", await gate.left("key"), [0]);
 }
 
-async function callSeveralAtOnce(stand: Stand): Promise<void> {
+async function callSeveralTogether(stand: Stand): Promise<void> {
   const gate = new Gate(stand, [...loose, rateLimits["fixed window"](7)]);
   const seen = await Promise.all(Array.from({ length: CALLERS_COUNT }, () => gate.take("key")));
   expectEqual("admitted of 100", seen.filter(({ allowed }) => allowed).length, 7);

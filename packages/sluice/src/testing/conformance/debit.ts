@@ -23,7 +23,7 @@ export const debitClaims: readonly Claim[] = [
   { group: DEBITED, title: "use is not rounded to whole units", check: tellParts },
   { group: DEBITED, title: "refill pays debt at its rate, exactly", check: payDebt },
   { group: DEBITED, title: "several are told in their order", check: debitSeveral },
-  { group: DEBITED, title: "callers at the same time are all charged", check: debitAtOnce },
+  { group: DEBITED, title: "callers at the same time are all charged", check: debitTogether },
   ...forEachKind(allLimits, HELD, "a cancel leaves what was there", cancelHeld),
   ...forEachKind(rateLimits, HELD, "a commit of less gives the rest back", commitLess),
   ...forEachKind(rateLimits, HELD, "a commit of more is debt", commitMore),
@@ -144,7 +144,7 @@ async function debitSeveral(stand: Stand): Promise<void> {
   expectEqual("no charges", (await stand.store.debit([])).length, 0);
 }
 
-async function debitAtOnce(stand: Stand): Promise<void> {
+async function debitTogether(stand: Stand): Promise<void> {
   for (const [kind, make] of Object.entries(rateLimits)) {
     const gate = new Gate(stand, make(10), kind);
     await Promise.all(Array.from({ length: 17 }, () => debit(stand, gate, "key", 1)));

@@ -22,7 +22,7 @@ export function expectDecision(what: string, seen: Decision, expected: Partial<D
   throw new Error(`${what}: expected ${told.join("; ")}`);
 }
 
-/** Throws unless the action fails, at once or later, with that code. */
+/** Throws unless the action throws or rejects with that code. */
 export async function expectError(
   what: string,
   action: () => unknown,

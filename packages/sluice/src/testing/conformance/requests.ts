@@ -16,7 +16,7 @@ export const requestClaims: readonly Claim[] = [
   { group: GROUP, title: "with another cost it is an error", check: changeCost },
   { group: GROUP, title: "with another key it is an error", check: changeKey },
   { group: GROUP, title: "refused, it is decided anew", check: refuseThenAdmit },
-  { group: GROUP, title: "sent a hundred times at once it counts once", check: sendAtOnce },
+  { group: GROUP, title: "sent a hundred times together it counts once", check: sendTogether },
   { group: GROUP, title: "sent again, a reservation is given back once", check: cancelBoth },
   { group: GROUP, title: "sent again, an acquire holds one permit", check: acquireTwice },
   { group: GROUP, title: "sent again, a permit is released once", check: releaseBoth },
@@ -65,7 +65,7 @@ async function refuseThenAdmit(stand: Stand): Promise<void> {
   expectDecision("a second later", await gate.take("key", 1, { requestId }), { allowed: true });
 }
 
-async function sendAtOnce(stand: Stand): Promise<void> {
+async function sendTogether(stand: Stand): Promise<void> {
   const gate = new Gate(stand, limit);
   const send = () => gate.take("key", 3, { requestId });
   const seen = await Promise.all(Array.from({ length: 100 }, send));

@@ -27,7 +27,7 @@ const draws: Readonly<Record<string, Draw>> = {
   ...Object.fromEntries(
     Object.entries(drawLimit).map(([algorithm, draw]) => [algorithm, (random) => [draw(random)]]),
   ),
-  "several limits at once": drawSeveral,
+  "several limits together": drawSeveral,
 };
 
 /** For each kind of clock one claim for each algorithm, and one for several limits together. */

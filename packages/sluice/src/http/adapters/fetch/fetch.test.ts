@@ -51,7 +51,7 @@ const address = "http://api.example.com/";
 const info = { remoteAddr: { hostname: "203.0.113.1" } };
 
 describe("a wrapped handler", () => {
-  it("answers at once what memory and its handler decide at once", () => {
+  it("answers synchronously what memory and its handler decide synchronously", () => {
     const limited = rateLimit({ limit: one() }).wrap(
       (_request, _info: object) => new Response("ok"),
     );
@@ -72,17 +72,17 @@ describe("a wrapped handler", () => {
     expect(seen).toEqual([["env", 7]]);
   });
 
-  it("throws what its handler throws, at once or later, and gives places back", async () => {
+  it("throws what its handler throws, synchronously or later, and gives places back", async () => {
     const limit = rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) });
     const throwing = limit.wrap((_request, _info: object) => {
-      throw new Error("at once");
+      throw new Error("synchronously");
     });
     const rejecting = limit.wrap(async (_request, _info: object) => {
       throw new Error("later");
     });
     const senseless = limit.wrap((_request, _info: object) => undefined as never);
     for (let i = 0; i < 2; i++) {
-      expect(() => throwing(new Request(address), info)).toThrow("at once");
+      expect(() => throwing(new Request(address), info)).toThrow("synchronously");
       await expect(rejecting(new Request(address), info)).rejects.toThrow("later");
       expect(() => senseless(new Request(address), info)).toThrow(TypeError);
     }
@@ -97,7 +97,7 @@ describe("a wrapped handler", () => {
     expect((await limited(new Request(address), info)).type).toBe("error");
   });
 
-  it("gives a place back at once if its client was gone before it came", async () => {
+  it("releases a permit immediately if its client was gone before it came", async () => {
     const limited = rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) });
     await limited(new Request(address, { signal: AbortSignal.abort() }), info);
     expect((await limited(new Request(address), info)).response).toBeUndefined();

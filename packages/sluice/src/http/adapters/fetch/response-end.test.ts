@@ -38,7 +38,7 @@ describe("whenSent", () => {
     expect(ends).toEqual([10]);
   });
 
-  it("tells of the end at once if somebody else reads the body", () => {
+  it("reports the end immediately if other code reads the body", () => {
     const original = new Response("hello");
     original.body?.getReader();
     const { response, ends } = watched(original);
@@ -77,7 +77,7 @@ describe("whenSent", () => {
     expect(watched(new Response("late"), request).ends).toEqual([0]);
   });
 
-  it("tells at once where no body will be sent", () => {
+  it("reports the end immediately where no body will be sent", () => {
     const head = new Request("http://api.example.com/", { method: "HEAD" });
     for (const { response, ends } of [
       watched(new Response(null, { status: 204 })),

@@ -152,7 +152,7 @@ describe("an upgrade", () => {
 
   it.each([
     [
-      "at once",
+      "synchronously",
       () => {
         throw new Error("broken");
       },

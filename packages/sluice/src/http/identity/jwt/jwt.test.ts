@@ -267,7 +267,7 @@ describe("a token that is not believed", () => {
 });
 
 describe("a token that is remembered", () => {
-  it("is believed at once, until it expires and not a millisecond longer", async () => {
+  it("is trusted immediately, until it expires and not a millisecond longer", async () => {
     const { verifier, clock, reasons } = stand();
     const token = await signSecret({ sub: "42", exp: nowSeconds + 60 });
     const claims = await verifier.verify(token);
