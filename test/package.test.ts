@@ -38,7 +38,7 @@ beforeAll(() => {
   mkdirSync(installed, { recursive: true });
   run("tar", ["-xzf", tarball, "--strip-components=1", "-C", installed], work);
   const others = { ...manifest.dependencies, ...manifest.peerDependencies };
-  for (const name of [...Object.keys(others), "@types"]) linkFromHere(name);
+  for (const name of [...Object.keys(others), "@types"]) linkFromHere(name, consumer);
 });
 
 // Large: a process that ends has no time for it.
@@ -50,6 +50,21 @@ describe("the packed package", () => {
     cpSync(installed, join(alone, "node_modules/sluice"), { recursive: true });
     for (const specifier of ["sluice", "sluice/redis", "sluice/testing"])
       run(process.execPath, ["--input-type=module", "-e", `import "${specifier}"`], alone);
+  });
+
+  it("loads no YAML parser, and no other package, for limits in code", () => {
+    const withoutYaml = join(work, "without-yaml");
+    cpSync(installed, join(withoutYaml, "node_modules/sluice"), { recursive: true });
+    // Of the frameworks, only NestJS is imported by its adapter.
+    linkFromHere("@nestjs", withoutYaml);
+    const uses = [
+      ...["node", "express", "fastify", "hono", "koa", "fetch"].map(
+        (name) =>
+          `import { rateLimit as ${name} } from "sluice/${name}"; ${name}({ limit: "5/minute" });`,
+      ),
+      'import { RateLimitModule } from "sluice/nest"; RateLimitModule.forRoot({ limit: "5/minute" });',
+    ];
+    for (const use of uses) run(process.execPath, ["--input-type=module", "-e", use], withoutYaml);
   });
 
   it("carries its licence and readme, and no tests or build leftovers", () => {
@@ -143,9 +158,9 @@ function useTypes(specifier: string, names: readonly string[]): string {
   return `export type { ${renamed} } from ${JSON.stringify(specifier)};`;
 }
 
-/** Lets the consumer find a package, or a scope of them, that is installed here. */
-function linkFromHere(name: string): void {
-  const at = join(consumer, "node_modules", name);
+/** Lets a program in a folder find a package, or a scope of them, that is installed here. */
+function linkFromHere(name: string, folder: string): void {
+  const at = join(folder, "node_modules", name);
   mkdirSync(dirname(at), { recursive: true });
   symlinkSync(join(root, "node_modules", name), at);
 }

@@ -7,7 +7,7 @@ import type { RequestHandler } from "../src/http/handler/handler.js";
 import { type HttpOptions, toRequestHandler } from "../src/http/handler/http-options.js";
 import type { HttpRequest } from "../src/http/identity/http-request.js";
 import { parseRules } from "../src/rules/parse/parse.js";
-import { createPolicy } from "../src/rules/policy/policy.js";
+import { createPolicy } from "../src/rules/policy/create-policy.js";
 import type { PolicyOptions } from "../src/rules/policy/policy-options.js";
 import { ManualClock } from "../src/testing/manual-clock.js";
 

@@ -21,6 +21,7 @@ export { nearestMethod } from "./parse/names.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export type { CostFunction } from "./policy/cost.js";
+export { createPolicy } from "./policy/create-policy.js";
 export type {
   ExplainedCondition,
   ExplainedLimit,
@@ -29,7 +30,7 @@ export type {
   Explanation,
 } from "./policy/explain.js";
 export type { PolicyStats } from "./policy/lanes.js";
-export { type AdmitOptions, createPolicy, type Policy } from "./policy/policy.js";
+export type { AdmitOptions, Policy } from "./policy/policy.js";
 export type {
   DecidedCharge,
   MeterPlace,

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ManualClock } from "../testing/manual-clock.js";
-import { createPolicy, type Policy } from "./policy/policy.js";
+import { createPolicy } from "./policy/create-policy.js";
+import type { Policy } from "./policy/policy.js";
 import type { PolicyEvent } from "./policy/policy-events.js";
 import { type RulesWatch, watchRules } from "./watch.js";
 

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CancelTimer } from "../../src/base/clock.js";
 import { concurrency, fixedWindow, type Limit, tokenBucket } from "../../src/limits/limits.js";
 import { parseRules } from "../../src/rules/parse/parse.js";
-import { createPolicy } from "../../src/rules/policy/policy.js";
+import { createPolicy } from "../../src/rules/policy/create-policy.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 import type {
   CaseHandler,

@@ -17,7 +17,7 @@ import * as forKoa from "../../src/http/adapters/koa/koa.js";
 import * as forNode from "../../src/http/adapters/node/node.js";
 import { fixedWindow } from "../../src/limits/limits.js";
 import { parseRules } from "../../src/rules/parse/parse.js";
-import { createPolicy } from "../../src/rules/policy/policy.js";
+import { createPolicy } from "../../src/rules/policy/create-policy.js";
 import { listen, type RunningServer } from "./framework-harness.js";
 
 // It comes without types of its own.

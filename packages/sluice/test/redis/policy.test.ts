@@ -8,7 +8,8 @@ import {
   tokenBucket,
 } from "../../src/limits/limits.js";
 import type { Facts } from "../../src/rules/facts.js";
-import { createPolicy, type Policy } from "../../src/rules/policy/policy.js";
+import { createPolicy } from "../../src/rules/policy/create-policy.js";
+import type { Policy } from "../../src/rules/policy/policy.js";
 import { redisStore } from "../../src/stores/redis/redis-store.js";
 import { longWindowMs, slowRefill } from "./servers.js";
 

@@ -9,6 +9,7 @@ import {
 } from "../../../test/handler-stand.js";
 import { MoodyStore } from "../../../test/resilient-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../../limits/limits.js";
+import { parseRules } from "../../rules/parse/parse.js";
 import { ForwardingStore } from "../../stores/forwarding-store.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
@@ -47,6 +48,18 @@ describe("a request handler", () => {
     handle();
     expect(handle({ target: "/mine" }).decision.rule).toBe("by-ip");
     expect(asked).toBe(2);
+  });
+
+  it("with limits in code takes other rules as an object or parsed, and says how to pass a string", () => {
+    const { policy } = simple({ limit: one });
+    const rules = { version: 1, rules: [{ id: "r", limit: "5/minute" }] };
+    policy.replace(rules);
+    expect(policy.ruleOf("r")).toBeDefined();
+    policy.replace(parseRules(JSON.stringify({ version: 1, rules: [] })));
+    expect(policy.rules.rules).toEqual([]);
+    expect(() => policy.replace(JSON.stringify(rules))).toThrow(
+      "rules must not be a string here; parse it first: policy.replace(parseRules(text))",
+    );
   });
 
   it("never lets a refusal of its own count for a request handler around it", () => {

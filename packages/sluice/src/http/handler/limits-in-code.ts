@@ -10,10 +10,10 @@ import { claimName } from "../../limiter/claimed-names.js";
 import type { Limit } from "../../limits/limits.js";
 import { type LimitOrRate, toLimit } from "../../limits/rate.js";
 import type { Facts } from "../../rules/facts.js";
-import { parseRules } from "../../rules/parse/parse.js";
-import { createPolicy, type Policy } from "../../rules/policy/policy.js";
+import { readRulesObject } from "../../rules/parse/rule-set.js";
+import { Policy } from "../../rules/policy/policy.js";
 import type { PolicyOptions } from "../../rules/policy/policy-options.js";
-import type { Consistency } from "../../rules/rule.js";
+import type { Consistency, RuleSet } from "../../rules/rule.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Attributes } from "../identity/attributed-facts.js";
 
@@ -206,7 +206,7 @@ function toPolicy<Raw>(
 ): SimplePolicy {
   const { store, clock, onStoreFailure } = shared;
   const rules = parts.map(({ rule }) => rule);
-  const setup: PolicyOptions = { rules: parseRules({ version: 1, rules }) };
+  const setup: PolicyOptions = { rules: readRulesObject({ version: 1, rules }) };
   if (store !== undefined) setup.store = store;
   if (clock !== undefined) setup.clock = clock;
   if (onStoreFailure !== undefined) setup.onStoreFailure = onStoreFailure;
@@ -218,9 +218,16 @@ function toPolicy<Raw>(
     setup.onEvent = (event) => (event.kind === "settle-failed" ? onError(event.error) : undefined);
   }
   const prepare = toPrepare(site, parts, shared);
-  const policy = createPolicy(setup);
+  const policy = new Policy(setup, parseObject);
   const release = store === undefined ? () => {} : claimNames(site, store, parts);
   return { policy, prepare, isKeyed: parts.every(({ keyOf }) => keyOf !== undefined), release };
+}
+
+/** Reads rules from an object. Strings are left to `parseRules`: it loads a YAML parser, and limits in code need none. */
+function parseObject(rules: string | object): RuleSet {
+  if (typeof rules !== "string") return readRulesObject(rules);
+  const fix = "parse it first: policy.replace(parseRules(text)), with parseRules of sluice/rules";
+  throw new SluiceError("SLUICE_OPTION_INVALID", `rules must not be a string here; ${fix}`);
 }
 
 /** Claims the names of all limits or of none. Returns how to give them up. */

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
-import { createPolicy } from "../../rules/policy/policy.js";
+import { createPolicy } from "../../rules/policy/create-policy.js";
 import { rateLimit } from "../adapters/node/node.js";
 import type { IdentityOptions, TokenVerifier } from "./identity.js";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tokenBucket } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
-import { createPolicy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
 
 const facts = { method: "GET", path: "/", ip: "203.0.113.10" };

@@ -3,8 +3,9 @@ import { RemoteStore } from "../../../test/remote-store.js";
 import { fixedWindow, tokenBucket } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
+import { createPolicy } from "./create-policy.js";
 import type { ExplainOptions, Explanation } from "./explain.js";
-import { createPolicy, type Policy } from "./policy.js";
+import type { Policy } from "./policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { RuleState } from "./policy-peek.js";
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { fixedWindow, type Limit, quota, tokenBucket } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { parseRules } from "../parse/parse.js";
+import { createPolicy } from "./create-policy.js";
 import { KeySample, SampleBudget } from "./key-sample.js";
-import { createPolicy } from "./policy.js";
 import type { PolicyEvent } from "./policy-events.js";
 
 const DECISIONS = 25_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RemoteStore } from "../../../test/remote-store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
-import { createPolicy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
 
 const RULES = {
   version: 1,

@@ -7,7 +7,8 @@ import { resilient } from "../../stores/resilient/resilient.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
 import { RulesError } from "../parse/parse.js";
-import { createPolicy, type Policy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
+import type { Policy } from "./policy.js";
 import type { PolicyOptions } from "./policy-options.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10", user: "42" };

@@ -12,7 +12,8 @@ import {
 } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
-import { createPolicy, type Policy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
+import type { Policy } from "./policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 import type { PolicyOptions } from "./policy-options.js";

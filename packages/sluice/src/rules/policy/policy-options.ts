@@ -9,14 +9,16 @@ import { memoryStore } from "../../stores/memory/memory-store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
-import { parseRules } from "../parse/parse.js";
 import type { RuleSet } from "../rule.js";
 import type { CostFunction, CostFunctions } from "./cost.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 
-/** Rules in any form: parsed, as YAML or JSON text, or as an object in code. */
+/** Rules in any form: parsed, as a string of YAML or JSON, or as an object in code. */
 export type RulesInput = RuleSet | string | object;
+
+/** Parses rules. Passed in, since the parser of strings loads a YAML parser that limits in code don't need. */
+export type RulesParser = (rules: string | object) => RuleSet;
 
 /** Options of `createPolicy`. */
 export interface PolicyOptions {
@@ -83,7 +85,7 @@ const KNOWN = [
 ] as const satisfies readonly (keyof PolicyOptions)[];
 
 /** Validates options and fills in defaults. */
-export function toPolicySetup(options: PolicyOptions): PolicySetup {
+export function toPolicySetup(options: PolicyOptions, parse: RulesParser): PolicySetup {
   const given = asOptions(SITE, options, KNOWN);
   const onStoreFailure = orDefault(given.onStoreFailure, "local");
   const seesResponses = orDefault(given.seesResponses, true);
@@ -91,7 +93,7 @@ export function toPolicySetup(options: PolicyOptions): PolicySetup {
     refuse(SITE, `seesResponses must be true or false, got ${show(seesResponses)}`);
   }
   return {
-    rules: toRuleSet(given.rules),
+    rules: toRuleSet(given.rules, parse),
     store: given.store === undefined ? memoryStore() : toStore(given.store),
     ownsStore: given.store === undefined,
     clock: toClock(SITE, given.clock),
@@ -110,10 +112,10 @@ export function toPolicySetup(options: PolicyOptions): PolicySetup {
 }
 
 /** Rules, parsed if they are not yet. */
-export function toRuleSet(rules: unknown): RuleSet {
+export function toRuleSet(rules: unknown, parse: RulesParser): RuleSet {
   if (isRuleSet(rules)) return rules;
   if (typeof rules === "string" || (typeof rules === "object" && rules !== null)) {
-    return parseRules(rules);
+    return parse(rules);
   }
   refuse(SITE, `rules must be what parseRules made or takes, got ${show(rules)}`);
 }

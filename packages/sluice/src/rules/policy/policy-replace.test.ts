@@ -4,7 +4,8 @@ import { fixedWindow, slidingWindowLog, tokenBucket } from "../../limits/limits.
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
 import { RulesError } from "../parse/parse.js";
-import { createPolicy, type Policy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
+import type { Policy } from "./policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 

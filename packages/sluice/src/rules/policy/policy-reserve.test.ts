@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fixedWindow, tokenBucket } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
-import { createPolicy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10", user: "42" };
 

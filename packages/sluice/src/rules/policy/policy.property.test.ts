@@ -4,7 +4,7 @@ import { RemoteStore } from "../../../test/remote-store.js";
 import { fixedWindow, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
-import { createPolicy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
 
 // Time stands still, so a limit is a number of units and a model is a Map.
 const LIMITS = {

@@ -3,7 +3,8 @@ import { fixedWindow, quota, tokenBucket } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
-import { createPolicy, type Policy } from "./policy.js";
+import { createPolicy } from "./create-policy.js";
+import type { Policy } from "./policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyOptions } from "./policy-options.js";
 

@@ -17,6 +17,7 @@ import {
   type PolicyOptions,
   type PolicySetup,
   type RulesInput,
+  type RulesParser,
   toPolicySetup,
   toRuleSet,
 } from "./policy-options.js";
@@ -29,9 +30,10 @@ export type { AdmitOptions } from "./policy-request.js";
 /** The most rules that can be switched off at the same time, including rules that have since been removed. */
 const OFF_MAX = 100_000;
 
-/** A policy over rules. Made by {@link createPolicy}. */
+/** A policy over rules. Made by `createPolicy`, or by middleware for limits in code. */
 export class Policy {
   readonly #setup: PolicySetup;
+  readonly #parse: RulesParser;
   readonly #lanes: Lanes;
   readonly #context: RequestContext;
   /** Rules that an operator switched off. */
@@ -42,9 +44,11 @@ export class Policy {
   #singleRulePath: SingleRulePath | undefined;
   #isClosed = false;
 
-  constructor(options: PolicyOptions) {
-    const setup = toPolicySetup(options);
+  /** @internal */
+  constructor(options: PolicyOptions, parse: RulesParser) {
+    const setup = toPolicySetup(options, parse);
     this.#setup = setup;
+    this.#parse = parse;
     this.#lanes = new Lanes(setup.store, setup);
     this.#context = {
       clock: setup.clock,
@@ -166,7 +170,7 @@ export class Policy {
   replace(rules: RulesInput): void {
     this.#mustBeOpen();
     const before = this.rules;
-    this.#putInForce(toRuleSet(rules));
+    this.#putInForce(toRuleSet(rules, this.#parse));
     const after = this.rules;
     const diff = () => diffRules(before, after);
     this.#tell({ kind: "replaced", from: before.version, to: after.version, diff });
@@ -297,12 +301,3 @@ export class Policy {
 }
 
 const NO_OPTIONS: AdmitOptions = {};
-
-/**
- * A policy over rules and a store; see {@link PolicyOptions}.
- *
- * @throws SluiceError if the rules or an option can't be used.
- */
-export function createPolicy(options: PolicyOptions): Policy {
-  return new Policy(options);
-}

@@ -7,7 +7,7 @@ import { describeFramework } from "../../../../test/http/framework-cases.js";
 import { type FrameworkHarness, listen, toBody } from "../../../../test/http/framework-harness.js";
 import { concurrency, fixedWindow, tokenBucket } from "../../../limits/limits.js";
 import { parseRules } from "../../../rules/parse/parse.js";
-import { createPolicy } from "../../../rules/policy/policy.js";
+import { createPolicy } from "../../../rules/policy/create-policy.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { cloudflarePeer, rateLimit } from "./fetch.js";
 

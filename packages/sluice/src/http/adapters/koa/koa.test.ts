@@ -14,7 +14,7 @@ import {
 } from "../../../../test/http/framework-harness.js";
 import { concurrency, fixedWindow } from "../../../limits/limits.js";
 import { parseRules } from "../../../rules/parse/parse.js";
-import { createPolicy } from "../../../rules/policy/policy.js";
+import { createPolicy } from "../../../rules/policy/create-policy.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { type RateLimitState, rateLimit } from "./koa.js";
 

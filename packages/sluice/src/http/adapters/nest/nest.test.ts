@@ -31,7 +31,8 @@ import type {
 } from "../../../../test/http/framework-harness.js";
 import { fixedWindow } from "../../../limits/limits.js";
 import { parseRules } from "../../../rules/parse/parse.js";
-import { createPolicy, Policy } from "../../../rules/policy/policy.js";
+import { createPolicy } from "../../../rules/policy/create-policy.js";
+import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { NestLimits } from "./module-limits.js";

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { listen, type RunningServer } from "../../../../test/http/framework-harness.js";
 import { fixedWindow, tokenBucket } from "../../../limits/limits.js";
 import { parseRules } from "../../../rules/parse/parse.js";
-import { createPolicy } from "../../../rules/policy/policy.js";
+import { createPolicy } from "../../../rules/policy/create-policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { redisStore } from "../../../stores/redis/redis-store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";

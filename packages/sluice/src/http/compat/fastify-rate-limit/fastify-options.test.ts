@@ -2,7 +2,7 @@ import { type FastifyInstance, fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { concurrency, fixedWindow } from "../../../limits/limits.js";
 import { parseRules } from "../../../rules/parse/parse.js";
-import { createPolicy } from "../../../rules/policy/policy.js";
+import { createPolicy } from "../../../rules/policy/create-policy.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { rateLimit } from "../../adapters/fastify/fastify.js";
 import type { FastifyOptions } from "./fastify-options.js";

@@ -1,0 +1,68 @@
+// Rules as a plain value, read once: what `parseRules` does after the text is YAML no longer, and all that limits in
+// code need. Nothing here imports the YAML parser, so an application without rule files never loads it.
+
+import { isRecord, Spot, TooManyValues } from "../../base/shapes/shapes.js";
+import type { Rule, RuleSet } from "../rule.js";
+import { fileFields } from "./file-fields.js";
+import { toAnyKey } from "./keys.js";
+import { Problems, type RulesDocument } from "./problems.js";
+import { RuleReading, VALUES_MAX } from "./rule-reading.js";
+import { toExempt } from "./to-rule.js";
+import { toVersion } from "./version.js";
+
+/** Reads rules from an object in code. Throws a `RulesError` that reports every problem. */
+export function readRulesObject(value: object, file?: string): RuleSet {
+  return readRuleSet({ value, file, locate: () => undefined });
+}
+
+/** Reads the rules of a document. Throws a `RulesError` that reports every problem. */
+export function readRuleSet(document: RulesDocument): RuleSet {
+  const problems = new Problems(document);
+  try {
+    const ipv6Prefix = peekIpv6Prefix(document);
+    const reading = new RuleReading(problems, ipv6Prefix);
+    const ruleSet = toRuleSet(document.value, new Spot(reading));
+    problems.throwIfAny();
+    if (ruleSet !== undefined) return ruleSet;
+  } catch (error) {
+    if (!(error instanceof TooManyValues)) throw error;
+    problems.add([], `the rules hold more than ${VALUES_MAX} values`);
+    problems.throwIfAny();
+  }
+  throw new Error("rules that can't be read have a problem that was reported");
+}
+
+function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
+  const given = fileFields.read(value, spot);
+  if (given === undefined) return undefined;
+  const rules = {
+    isEnabled: given.enabled,
+    ipv6Prefix: given.ipv6Prefix,
+    exempt: toExempt(given.exempt, toAnyKey, spot.in("exempt")),
+    rules: given.rules,
+  };
+  checkIds(given.rules, spot.in("rules"));
+  return { version: toVersion(rules), ...rules };
+}
+
+/**
+ * How many bits of an IPv6 address are one client: rules need it while they are read, wherever in the
+ * file it stands. A bad one is reported when its turn comes.
+ */
+function peekIpv6Prefix(document: RulesDocument): number {
+  const { shape, byDefault } = fileFields.fields.ipv6Prefix;
+  const aside = new Spot(new RuleReading(new Problems(document), 0));
+  const given = isRecord(document.value) ? document.value.ipv6Prefix : undefined;
+  return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
+}
+
+function checkIds(rules: readonly Rule[], spot: Spot): void {
+  const places = new Map<string, string | undefined>();
+  for (const [i, { id, place }] of rules.entries()) {
+    if (places.has(id)) {
+      const first = places.get(id);
+      spot.in(i).say(`has the id of an earlier rule${first === undefined ? "" : ` (${first})`}`);
+    }
+    places.set(id, place);
+  }
+}
