@@ -91,7 +91,7 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 const chanceFiles = [
   "packages/test-servers/src/free-port.ts",
   "packages/server/src/decision/random-id.ts",
-  "packages/server/src/telemetry/chance.ts",
+  "packages/server/src/telemetry/random.ts",
   "src/http/response/retry-after.ts",
   "src/stores/memory/memory-options.ts",
   "src/stores/redis/brief-receipts.ts",

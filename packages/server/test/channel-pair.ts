@@ -1,7 +1,7 @@
 // The channel between two processes, within one: for tests of what talks over it.
 
 import { deserialize, serialize } from "node:v8";
-import type { Channel } from "../src/workers/channel.js";
+import type { Channel } from "../src/workers/channel/channel.js";
 
 /** Two ends, how many messages each has sent, and a way to cut them off from each other. */
 export interface ChannelPair<Message = unknown> {

@@ -1,9 +1,9 @@
 // Workers within this process: what a primary starts in tests, to be killed without a process.
 
 import type { Config } from "../src/config/config.js";
-import type { Channels } from "../src/workers/channel.js";
+import type { Channels } from "../src/workers/channel/channel.js";
 import type { WorkerProcess } from "../src/workers/fork.js";
-import { Worker } from "../src/workers/worker.js";
+import { Worker } from "../src/workers/worker/worker.js";
 import { channelPair } from "./channel-pair.js";
 
 /** A worker process that is none. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ensureProgram, makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { ASK_MS_MAX, END_MS_MAX } from "../src/workers/control-messages.js";
+import { ASK_MS_MAX, END_MS_MAX } from "../src/workers/channel/control-messages.js";
 import { sluice } from "./cli/fake-terminal.js";
 
 const root = join(import.meta.dirname, "../../..");

@@ -1,7 +1,7 @@
 // What the admin port needs from the service. In a service of several processes it answers for
 // all of them.
 
-import type { TopOptions, TopReport } from "../telemetry/top-report.js";
+import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
 /** Whether the service takes requests, and what is wrong. */
 export interface Ready {

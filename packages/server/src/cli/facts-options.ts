@@ -6,7 +6,7 @@ import { type Facts, nearestMethod, nearestName } from "sluice/rules";
 import { facts as factsInput } from "../admin/admin-inputs.js";
 import { usageError } from "./exit.js";
 import { nameOf, readText } from "./files.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./terminal/terminal.js";
 
 /** What the options say. */
 export interface FactsFlags {

@@ -2,7 +2,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { usageError } from "./exit.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./terminal/terminal.js";
 
 /** A file of rules may have 8 MiB; nothing that the command reads is larger. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@
 
 import { EXIT } from "./exit.js";
 import { runCommand } from "./program.js";
-import { processTerminal } from "./terminal.js";
+import { processTerminal } from "./terminal/terminal.js";
 
 // Until the command ends: a process that runs out of work before has not done what it was asked to.
 process.exitCode = EXIT.unreachable;

@@ -1,19 +1,19 @@
 // The command: its verbs put together, and how it ends. A verb is added by a file of its own.
 
 import { Command, CommanderError } from "commander";
-import { addAskCommands } from "./ask-commands.js";
-import { addDemoCommand } from "./demo-command.js";
+import { addAskCommands } from "./commands/ask-commands.js";
+import { addDemoCommand } from "./commands/demo-command.js";
+import { addInitCommand } from "./commands/init-command.js";
+import { addKeyCommands } from "./commands/key-commands.js";
+import { addRulesCommands } from "./commands/rules-commands.js";
+import { addServeCommand } from "./commands/serve-command.js";
+import { addReloadCommand } from "./commands/switch-commands.js";
+import { addTopCommand } from "./commands/top-command.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
-import { addInitCommand } from "./init-command.js";
-import { addKeyCommands } from "./key-commands.js";
-import { addRulesCommands } from "./rules-commands.js";
-import { addServeCommand } from "./serve-command.js";
-import { addReloadCommand } from "./switch-commands.js";
-import type { Terminal } from "./terminal.js";
-import { addTopCommand } from "./top-command.js";
+import type { Terminal } from "./terminal/terminal.js";
 import { readVersion } from "./version.js";
 
-/** Tells the exit code of a verb that went well. */
+/** Reports the exit code of a verb that succeeded. */
 export type Finish = (code: ExitCode) => void;
 
 /**

@@ -7,9 +7,9 @@
 
 import { describe, expect, it } from "vitest";
 import { limiterOf } from "../../test/envoy-harness.js";
-import type { Modes } from "./limiter.js";
+import type { Modes } from "./limiter/limiter.js";
+import type { ResponseStyle } from "./limiter/rate-limit-response.js";
 import { CODE, type Descriptor, type RateLimitResponse, UNIT_NAMES } from "./messages.js";
-import type { ResponseStyle } from "./rate-limit-response.js";
 
 interface Setting {
   readonly modes?: Partial<Modes>;

@@ -5,7 +5,7 @@ import type { MaybePromise } from "sluice";
 import { readMs } from "../base/clock.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { RequestError } from "./check-request.js";
-import type { EnvoyLimiter } from "./limiter.js";
+import type { EnvoyLimiter } from "./limiter/limiter.js";
 import { CODE, type RateLimitRequest, type RateLimitResponse } from "./messages.js";
 import { MalformedError } from "./wire/reader.js";
 

@@ -10,10 +10,10 @@ import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Decider } from "./decider.js";
 import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
-import { openGrpc } from "./grpc.js";
-import { openHttp } from "./http.js";
-import { EnvoyLimiter } from "./limiter.js";
-import { EnvoyRules, type EnvoyRulesOptions } from "./rules.js";
+import { openGrpc } from "./grpc/grpc.js";
+import { openHttp } from "./http/http.js";
+import { EnvoyLimiter } from "./limiter/limiter.js";
+import { EnvoyRules, type EnvoyRulesOptions } from "./match/descriptor-tree.js";
 import { deadlineOf, TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
 /** How long clients have to learn that the server drains before it takes no more connections. */

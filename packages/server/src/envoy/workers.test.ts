@@ -6,9 +6,9 @@ import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { channelPair } from "../../test/channel-pair.js";
 import { descriptor, makeCore, rulesOf, START_MS } from "../../test/envoy-harness.js";
-import { ipcStore } from "../workers/ipc-store.js";
-import { serveStore } from "../workers/serve-store.js";
-import { EnvoyLimiter } from "./limiter.js";
+import { ipcStore } from "../workers/ipc-store/ipc-store.js";
+import { serveStore } from "../workers/ipc-store/serve-store.js";
+import { EnvoyLimiter } from "./limiter/limiter.js";
 import { CODE, type RateLimitResponse } from "./messages.js";
 import { toEnvoyStore } from "./store.js";
 

@@ -2,10 +2,10 @@ import { memoryStore, type Store } from "sluice";
 import { createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
-import { HOT_HITS } from "./decision-tally.js";
-import { METRICS } from "./metric-definitions.js";
-import { RULE_LABELS_MAX } from "./rule-meters.js";
+import { METRICS } from "./metrics/metric-definitions.js";
 import { silentTelemetry } from "./silent-telemetry.js";
+import { HOT_HITS } from "./tally/decision-tally.js";
+import { RULE_LABELS_MAX } from "./tally/rule-meters.js";
 import type { Telemetry } from "./telemetry.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });

@@ -6,20 +6,20 @@ import type { FallbackEvent, Store } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import { readMs, wallMs } from "../base/clock.js";
 import type { TelemetryConfig } from "../config/config.js";
-import { createChance, newSecret } from "./chance.js";
-import { Counts, FallbackTime } from "./counts.js";
-import { DecisionLog } from "./decision-log.js";
-import { DecisionTally, HOT_HITS } from "./decision-tally.js";
-import { FileProblems } from "./file-problems.js";
-import { createKeyHash, type KeyHash } from "./key-hash.js";
-import { Latency } from "./latency.js";
-import { MeasuredStore, StoreTimes } from "./measured-store.js";
+import { DecisionLog } from "./log/decision-log.js";
+import { FileProblems } from "./log/file-problems.js";
+import { createKeyHash, type KeyHash } from "./log/key-hash.js";
+import { type LogDestination, prettyLog } from "./log/pretty-log.js";
+import { RepeatedProblems } from "./log/repeated-problems.js";
 import type { MetricValues } from "./merge.js";
-import { type LogDestination, prettyLog } from "./pretty-log.js";
-import { createRegistry } from "./registry.js";
-import { RepeatedProblems } from "./repeated-problems.js";
-import { RuleMeters } from "./rule-meters.js";
-import { WatchedStats } from "./store-stats.js";
+import { Counts, FallbackTime } from "./metrics/counts.js";
+import { Latency } from "./metrics/latency.js";
+import { MeasuredStore, StoreTimes } from "./metrics/measured-store.js";
+import { createRegistry } from "./metrics/metrics.js";
+import { WatchedStats } from "./metrics/store-stats.js";
+import { createRandom, newSecret } from "./random.js";
+import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
+import { RuleMeters } from "./tally/rule-meters.js";
 import type {
   CountedVerdict,
   LimitVerdict,
@@ -27,8 +27,8 @@ import type {
   Telemetry,
   UpstreamOutcome,
 } from "./telemetry.js";
-import { toTopReport } from "./top.js";
-import type { TopOptions, TopReport } from "./top-report.js";
+import { toTopReport } from "./top/top.js";
+import type { TopOptions, TopReport } from "./top/top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
 
 /** What telemetry may be given instead of finding it. */
@@ -89,14 +89,14 @@ class ServiceTelemetry implements Telemetry {
   constructor(config: TelemetryConfig, options: TelemetryOptions) {
     this.#config = config;
     this.#readMs = options.readMs ?? readMs;
-    const chance = options.chance ?? createChance();
+    const chance = options.chance ?? createRandom();
     this.log = createLog(config, options.destination);
     this.#repeatedProblems = new RepeatedProblems(this.log);
     this.#fileProblems = new FileProblems(this.log);
     this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
-    this.#meters = new RuleMeters({ keysMax, chance: createChance(), hotHits: HOT_HITS });
+    this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });
     this.#fallback = new FallbackTime(this.#readMs);
     this.#tally = new DecisionTally({
       meters: this.#meters,

@@ -2,7 +2,7 @@
 // joined.
 
 import { AggregatorRegistry } from "prom-client";
-import type { RuleRate, TopKey, TopReport } from "./top-report.js";
+import type { RuleRate, TopKey, TopReport } from "./top/top-report.js";
 
 /** The metrics of one process, as plain values that can be sent to another. */
 export type MetricValues = readonly object[];

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { createTelemetry } from "./create-telemetry.js";
-import { METRICS } from "./metric-definitions.js";
+import { METRICS } from "./metrics/metric-definitions.js";
 
 const read = (path: string) =>
   readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8");

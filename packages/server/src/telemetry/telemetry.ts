@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { FallbackEvent, Store, Verdict } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { MetricValues } from "./merge.js";
-import type { TopOptions, TopReport } from "./top-report.js";
+import type { TopOptions, TopReport } from "./top/top-report.js";
 
 /** The listeners of the service, as metrics name them. */
 export type ListenerName = "gateway" | "decision" | "forward-auth" | "envoy";

@@ -3,7 +3,7 @@
 
 import type { Tracer, TracerProvider } from "@opentelemetry/api";
 import type { PolicyDecision } from "sluice/rules";
-import { toOutcome } from "./decision-log.js";
+import { toOutcome } from "./log/decision-log.js";
 import type { ListenerName } from "./telemetry.js";
 
 /** The part of `@opentelemetry/api` that is used. */

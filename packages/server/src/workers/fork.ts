@@ -4,10 +4,15 @@ import cluster from "node:cluster";
 import type { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { type Channels, lineChannel, type ProcessEndpoint, processChannel } from "./channel.js";
-import { WORKER_VARIABLE } from "./control-messages.js";
+import {
+  type Channels,
+  lineChannel,
+  type ProcessEndpoint,
+  processChannel,
+} from "./channel/channel.js";
+import { WORKER_VARIABLE } from "./channel/control-messages.js";
 
-const MAIN = fileURLToPath(new URL("./worker-main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("./worker/worker-main.js", import.meta.url));
 
 /** File descriptors of a worker: the primary's own, Node's channel, and a pipe for the store at {@link STORE_FD}. */
 const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;

@@ -7,8 +7,8 @@ import { ask } from "../../test/lifecycle/load.js";
 import { startUpstream, type Upstream } from "../../test/lifecycle/upstream.js";
 import type { Config } from "../config/config.js";
 import type { Service } from "../service/service.js";
+import { RequestChannel } from "./channel/request-channel.js";
 import { startPrimary } from "./primary.js";
-import { RequestChannel } from "./request-channel.js";
 
 const closing: (Service | Upstream)[] = [];
 afterEach(async () => {

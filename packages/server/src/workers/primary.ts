@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import type { Config } from "../config/config.js";
 import { createCore } from "../core/create-core.js";
 import { openService, type Service, type ServiceOptions } from "../service/service.js";
-import { newSecret } from "../telemetry/chance.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
+import { newSecret } from "../telemetry/random.js";
 import type { Fork } from "./fork.js";
 import { Workers } from "./workers.js";
 

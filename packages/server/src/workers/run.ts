@@ -4,13 +4,13 @@ import type { EventEmitter } from "node:events";
 import type { Config } from "../config/config.js";
 import { sharedOpenersOf } from "../service/open-listeners.js";
 import { type Service, type ServiceOptions, startService } from "../service/service.js";
-import { newSecret } from "../telemetry/chance.js";
 import { createTelemetry, type TelemetryOptions } from "../telemetry/create-telemetry.js";
-import type { LogDestination } from "../telemetry/pretty-log.js";
+import type { LogDestination } from "../telemetry/log/pretty-log.js";
+import { newSecret } from "../telemetry/random.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { isWorkerProcess } from "./fork.js";
 import { startPrimary } from "./primary.js";
-import { runWorker } from "./worker-process.js";
+import { runWorker } from "./worker/worker-process.js";
 
 /** The part of `process` that running a service needs. */
 export interface ProcessLike extends Pick<EventEmitter, "on" | "off" | "listeners"> {

@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeWorker } from "../../test/fake-worker.js";
-import type { Channels } from "./channel.js";
-import type { WorkerStart } from "./control-messages.js";
-import { RequestChannel } from "./request-channel.js";
+import type { Channels } from "./channel/channel.js";
+import type { WorkerStart } from "./channel/control-messages.js";
+import { RequestChannel } from "./channel/request-channel.js";
 import { RESTARTS_MAX, SupervisedWorker } from "./supervised-worker.js";
 
 beforeEach(() => {

@@ -8,9 +8,9 @@ import {
   type ListenerAddress,
   START_MS_MAX,
   type WorkerStart,
-} from "./control-messages.js";
+} from "./channel/control-messages.js";
+import { RequestChannel } from "./channel/request-channel.js";
 import type { Fork, WorkerProcess } from "./fork.js";
-import { RequestChannel } from "./request-channel.js";
 
 /** Exits in a row after which the worker is given up: the program is at fault, not bad luck. */
 export const RESTARTS_MAX = 10;

@@ -1,7 +1,7 @@
 // All workers of a primary: started together, and sent the same requests.
 
 import { ServerError } from "../base/errors.js";
-import { ASK_MS_MAX, END_MS_MAX, type ListenerAddress } from "./control-messages.js";
+import { ASK_MS_MAX, END_MS_MAX, type ListenerAddress } from "./channel/control-messages.js";
 import { SupervisedWorker, type SupervisedWorkerOptions } from "./supervised-worker.js";
 
 /** The workers of a service. */

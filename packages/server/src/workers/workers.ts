@@ -8,10 +8,10 @@ import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
 import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
-import type { TopOptions, TopReport } from "../telemetry/top-report.js";
-import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./control-messages.js";
+import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
+import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./channel/control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";
-import { serveStore } from "./serve-store.js";
+import { serveStore } from "./ipc-store/serve-store.js";
 import type { WorkerExit } from "./supervised-worker.js";
 import { WorkerGroup } from "./worker-group.js";
 

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { runCommand } from "../../src/cli/program.js";
-import type { Terminal } from "../../src/cli/terminal.js";
+import type { Terminal } from "../../src/cli/terminal/terminal.js";
 
 /** What a test may say of its terminal. */
 export interface FakeOptions {

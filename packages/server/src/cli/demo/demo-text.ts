@@ -3,7 +3,7 @@
 
 import type { Facts, PolicyDecision, RuleSet } from "sluice/rules";
 import { numbersOf } from "../../base/limit-numbers.js";
-import { ADMIN_URL } from "../admin-options.js";
+import { ADMIN_URL } from "../admin-client/admin-options.js";
 import { type Colours, safe } from "../text/colours.js";
 import { formatDecision } from "../text/decision-text.js";
 import { formatLimit } from "../text/limit.js";

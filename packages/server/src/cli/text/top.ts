@@ -1,7 +1,7 @@
 // The frame that `sluice top` draws: how busy each rule is, and which keys make it so. Pure: a report and
 // the size of the terminal in, lines out.
 
-import type { RuleRate, TopKey, TopReport } from "../../telemetry/top-report.js";
+import type { RuleRate, TopKey, TopReport } from "../../telemetry/top/top-report.js";
 import { type Colours, safe } from "./colours.js";
 import { type Align, clip, formatTable } from "./table.js";
 

@@ -17,7 +17,7 @@ import {
   withoutFields,
 } from "../../response/response-headers.js";
 import { finishWithResponse } from "../node/node-exchange.js";
-import { isGone } from "../node/pipelined-socket.js";
+import { isGone } from "../node/response-end.js";
 import { joinHead } from "../node/response-head.js";
 import { FastifyHttpRequest } from "./fastify-request.js";
 

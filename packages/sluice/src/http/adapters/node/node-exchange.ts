@@ -12,7 +12,7 @@ import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField, type Fields } from "../../response/response-headers.js";
-import { isGone, watchEnd } from "./pipelined-socket.js";
+import { isGone, watchEnd } from "./response-end.js";
 import { joinHead, readField, watchHead } from "./response-head.js";
 import { keepTickShape } from "./tick-shape.js";
 

@@ -1,0 +1,53 @@
+// The options of every verb that asks a running service: where it is, and what opens its listener.
+
+import type { Command } from "commander";
+import { usageError } from "../exit.js";
+import type { Terminal } from "../terminal/terminal.js";
+import { type AdminAddress, AdminClient } from "./admin-client.js";
+
+/** The default address of the admin port. */
+export const ADMIN_URL = "http://127.0.0.1:9090";
+
+/** What the options say. */
+export interface AdminFlags {
+  readonly admin?: string;
+  readonly token?: string;
+  readonly json?: boolean;
+}
+
+/** Adds `--admin`, `--token` and `--json` to a verb. */
+export function addAdminOptions(command: Command): Command {
+  return command
+    .option("--admin <url>", `the admin port of the service (SLUICE_ADMIN, else ${ADMIN_URL})`)
+    .option(
+      "--token <token>",
+      "its token; prefer SLUICE_ADMIN_TOKEN, which process lists don't show",
+    )
+    .option("--json", "print the answer as one line of JSON");
+}
+
+/** A client for the service that is meant. */
+export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
+  return new AdminClient({
+    url: toUrl(flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL)),
+    token: toToken(flags, env),
+  });
+}
+
+function toUrl(text: string): URL {
+  const address = text.includes("://") ? text : `http://${text}`;
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) {
+    throw usageError(
+      `--admin must be an address such as ${ADMIN_URL}, got ${JSON.stringify(text)}`,
+    );
+  }
+  return new URL(address);
+}
+
+function toToken({ token }: AdminFlags, env: Terminal["env"]): AdminAddress["token"] {
+  const given = token ?? env.SLUICE_ADMIN_TOKEN;
+  if (given === undefined || given === "") return undefined;
+  // A line end in a header would be refused in words that name no option.
+  if (!/^[\x21-\x7e]+$/.test(given)) throw usageError("the token has invalid characters");
+  return given;
+}

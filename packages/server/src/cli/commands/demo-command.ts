@@ -1,0 +1,80 @@
+// `sluice demo`, which is also `npm start`: the whole service with nothing installed or configured, in
+// front of an upstream of its own.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Config } from "../../config/config.js";
+import { parseConfig } from "../../config/load.js";
+import { runDemo } from "../demo/demo.js";
+import { DEMO_RULES, demoConfiguration } from "../demo/demo-configuration.js";
+import { type DemoUpstream, startUpstream } from "../demo/demo-upstream.js";
+import { CommandError, EXIT } from "../exit.js";
+import { describeInvalidFiles, describePortTaken } from "../failures.js";
+import type { Finish } from "../program.js";
+import type { Terminal } from "../terminal/terminal.js";
+
+/** Adds the verb. */
+export function addDemoCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  program
+    .command("demo")
+    .description("run a gateway with sample rules in front of a built-in upstream")
+    .option("--print-config", "print its configuration instead, as a start for your own")
+    .addHelpText("after", HELP)
+    .action(async ({ printConfig }: { printConfig?: boolean }) => {
+      if (printConfig) terminal.write(demoConfiguration(UPSTREAM_URL));
+      else await demo(terminal);
+      finish(EXIT.ok);
+    });
+}
+
+/** What a printed configuration names: your own API goes there. */
+const UPSTREAM_URL = "http://127.0.0.1:3000";
+
+const HELP = `
+Gateway on 127.0.0.1:8080, admin and metrics on 127.0.0.1:9090. Ctrl-C ends it.
+
+Examples:
+  $ sluice demo
+  $ SLUICE_GATEWAY_LISTEN=127.0.0.1:8081 SLUICE_ADMIN_LISTEN=127.0.0.1:9091 sluice demo
+  $ sluice demo --print-config > sluice.yaml`;
+
+async function demo(terminal: Terminal): Promise<void> {
+  const upstream = await startUpstream();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-demo-"));
+  try {
+    const rulesFile = join(folder, "rules.yaml");
+    await writeFile(rulesFile, DEMO_RULES);
+    const config = configure(upstream, rulesFile, terminal);
+    await runDemo(config, terminal, wordsOf(terminal)).catch((error: unknown) => {
+      throw toFailure(error, config, terminal);
+    });
+  } finally {
+    await upstream.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function configure({ url }: DemoUpstream, rulesFile: string, { env }: Terminal): Config {
+  try {
+    return parseConfig(demoConfiguration(url, rulesFile), { env });
+  } catch (error) {
+    // Its text is ours: what can be wrong came from the environment.
+    const lines = describeInvalidFiles(error, undefined);
+    throw lines === undefined ? error : new CommandError(EXIT.usage, lines.join("\n"));
+  }
+}
+
+function toFailure(error: unknown, config: Config, terminal: Terminal): unknown {
+  const line =
+    describePortTaken(error, config, wordsOf(terminal).again) ??
+    describeInvalidFiles(error, config)?.join("\n");
+  return line === undefined ? error : new CommandError(EXIT.no, line);
+}
+
+/** How to call the command, and how to start the demo again: npm finds it where a shell does not. */
+function wordsOf({ env }: Terminal): { readonly sluice: string; readonly again: string } {
+  const sluice = env.npm_lifecycle_event === undefined ? "sluice" : "npx sluice";
+  return { sluice, again: env.npm_lifecycle_event === "start" ? "npm start" : `${sluice} demo` };
+}

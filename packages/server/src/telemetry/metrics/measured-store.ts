@@ -1,0 +1,143 @@
+// A store behind a network, with each call timed and each error counted. Stores in this process are not
+// wrapped: there is nothing to measure that would not cost more than what it measures.
+
+import {
+  type Charge,
+  type Counter,
+  type CounterStatus,
+  type DecideOptions,
+  ForwardingStore,
+  type MaybePromise,
+  type Outcome,
+  type PeekOptions,
+  type Settling,
+  type Store,
+  type Verdict,
+} from "sluice";
+import { isThenable } from "../../base/maybe-promise.js";
+import { Latency } from "./latency.js";
+
+/** The verbs of a store, as metrics name them. */
+export type Operation =
+  | "decide"
+  | "peek"
+  | "debit"
+  | "settle"
+  | "refund"
+  | "block"
+  | "unblock"
+  | "reset";
+
+/** How long calls took and how many failed, by verb. */
+export class StoreTimes {
+  readonly latencies = new Map<Operation, Latency>();
+  readonly errors = new Map<Operation, number>();
+  readonly #onFailed: (operation: Operation, error: unknown) => void;
+
+  /** @param onFailed - Told of each error. */
+  constructor(onFailed: (operation: Operation, error: unknown) => void) {
+    this.#onFailed = onFailed;
+  }
+
+  /** Counts an answer. */
+  took(operation: Operation, ms: number): void {
+    let latency = this.latencies.get(operation);
+    if (latency === undefined) {
+      latency = new Latency();
+      this.latencies.set(operation, latency);
+    }
+    latency.observeMs(ms);
+  }
+
+  /** Counts an error. */
+  failed(operation: Operation, error: unknown): void {
+    this.errors.set(operation, (this.errors.get(operation) ?? 0) + 1);
+    this.#onFailed(operation, error);
+  }
+}
+
+/** A store whose calls are timed. */
+export class MeasuredStore extends ForwardingStore {
+  readonly #times: StoreTimes;
+  readonly #readMs: () => number;
+
+  constructor(inner: Store, times: StoreTimes, readMs: () => number) {
+    super(inner);
+    this.#times = times;
+    this.#readMs = readMs;
+  }
+
+  override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    return this.#time("decide", () => super.decide(charges, options));
+  }
+
+  override decideOne(
+    counter: Counter,
+    key: string,
+    cost: number,
+    nowMs: number,
+    blockNowMs?: number,
+  ): MaybePromise<Verdict> {
+    return this.#time("decide", () => super.decideOne(counter, key, cost, nowMs, blockNowMs));
+  }
+
+  override peek(
+    charges: readonly Charge[],
+    options?: PeekOptions,
+  ): MaybePromise<readonly Verdict[]> {
+    return this.#time("peek", () => super.peek(charges, options));
+  }
+
+  override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
+    return this.#time("debit", () => super.debit(charges));
+  }
+
+  override settle(settlings: readonly Settling[]): MaybePromise<void> {
+    return this.#time("settle", () => super.settle(settlings));
+  }
+
+  override refund(charges: readonly Charge[]): MaybePromise<void> {
+    return this.#time("refund", () => super.refund(charges));
+  }
+
+  override block(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): MaybePromise<void> {
+    return this.#time("block", () => super.block(scope, key, until));
+  }
+
+  override unblock(scope: string, key: string): MaybePromise<void> {
+    return this.#time("unblock", () => super.unblock(scope, key));
+  }
+
+  override reset(charges: readonly Charge[]): MaybePromise<void> {
+    return this.#time("reset", () => super.reset(charges));
+  }
+
+  #time<T>(operation: Operation, call: () => MaybePromise<T>): MaybePromise<T> {
+    const startMs = this.#readMs();
+    try {
+      const answer = call();
+      return isThenable(answer) ? this.#timed(operation, startMs, answer) : answer;
+    } catch (error) {
+      this.#times.failed(operation, error);
+      throw error;
+    }
+  }
+
+  #timed<T>(operation: Operation, startMs: number, answer: PromiseLike<T>): Promise<T> {
+    return Promise.resolve(answer).then(
+      (value) => {
+        this.#times.took(operation, this.#readMs() - startMs);
+        return value;
+      },
+      (error: unknown) => {
+        this.#times.took(operation, this.#readMs() - startMs);
+        this.#times.failed(operation, error);
+        throw error;
+      },
+    );
+  }
+}

@@ -1,0 +1,201 @@
+// The registry of a process: each metric with the function that reads its values when it is scraped.
+
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { DecisionLog } from "../log/decision-log.js";
+import type { DecisionTally } from "../tally/decision-tally.js";
+import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
+import type { ListenerName } from "../telemetry.js";
+import type { Counts, FallbackTime } from "./counts.js";
+import type { Latency } from "./latency.js";
+import type { StoreTimes } from "./measured-store.js";
+import { METRICS, type MetricKey } from "./metric-definitions.js";
+import { addMetric, type Sample } from "./sampled-metric.js";
+import type { WatchedStats } from "./store-stats.js";
+
+/** Where the values come from. */
+export interface MetricSources {
+  readonly meters: RuleMeters;
+  readonly tally: DecisionTally;
+  readonly decisionLog: DecisionLog;
+  readonly latencies: ReadonlyMap<ListenerName, Latency>;
+  readonly storeTimes: StoreTimes;
+  readonly stats: WatchedStats;
+  readonly fallback: FallbackTime;
+  /** By listener and status. */
+  readonly refusals: Counts;
+  readonly reloads: Counts;
+  readonly reloadFailed: Counts;
+  readonly upstreams: Counts;
+  readonly jwksFetchFailures: () => number;
+  readonly workersEnded: () => number;
+}
+
+type Reader = (sources: MetricSources) => Iterable<Sample>;
+
+/** Gauges of prom-client that are named as counters; those without `_total` say the same by type. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+/**
+ * A registry with all metrics of a service.
+ *
+ * @param hasProcessMetrics - Whether those of the process and of Node are in it: memory, CPU, event loop.
+ */
+export function createRegistry(
+  sources: MetricSources,
+  options: { readonly region: string; readonly hasProcessMetrics: boolean },
+): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ region: options.region });
+  for (const [key, read] of Object.entries(READERS)) {
+    addMetric(registry, METRICS[key as MetricKey], () => read(sources));
+  }
+  if (options.hasProcessMetrics) {
+    collectDefaultMetrics({ register: registry });
+    for (const name of MISNAMED) registry.removeSingleMetric(name);
+  }
+  return registry;
+}
+
+const READERS: Readonly<Record<MetricKey, Reader>> = {
+  allowed: byRule(({ allowed, delayed }) => ({ allowed, delayed })),
+  blocked: byRule(({ blocked }) => blocked),
+  shadow: byRule((meter) =>
+    meter.shadowAllowed + meter.shadowBlocked === 0
+      ? {}
+      : { allowed: meter.shadowAllowed, blocked: meter.shadowBlocked },
+  ),
+  *decisions({ tally }) {
+    for (const [listener, counts] of tally.listeners) {
+      for (const [outcome, value] of Object.entries(counts)) yield of(value, { listener, outcome });
+    }
+  },
+  *sources({ tally }) {
+    for (const [source, value] of Object.entries(tally.sources)) yield of(value, { source });
+  },
+  *decisionSeconds({ latencies }) {
+    const { name } = METRICS.decisionSeconds;
+    for (const [listener, latency] of latencies) yield* latency.samples(name, { listener });
+  },
+  *http429({ refusals }) {
+    for (const { labels, value } of refusals.samples()) {
+      if (labels.status === "429") yield of(value, { listener: labels.listener });
+    }
+  },
+  refusals: ({ refusals }) => refusals.samples(),
+  *redisSeconds({ storeTimes }) {
+    const { name } = METRICS.redisSeconds;
+    for (const [operation, latency] of storeTimes.latencies) {
+      yield* latency.samples(name, { operation });
+    }
+  },
+  *redisErrors({ storeTimes }) {
+    for (const operation of storeTimes.latencies.keys()) {
+      yield of(storeTimes.errors.get(operation) ?? 0, { operation });
+    }
+  },
+  fallbackEntered: ({ fallback }) => [of(fallback.entered)],
+  fallbackActive: ({ fallback }) => [of(fallback.isActive ? 1 : 0)],
+  fallbackSeconds: ({ fallback }) => [of(fallback.seconds)],
+  *hotKeysDetected({ meters }) {
+    for (const { rule, hotKeysDetected } of meters) {
+      if (hotKeysDetected > 0) yield of(hotKeysDetected, { rule });
+    }
+  },
+  *trackedKeys({ tally }) {
+    for (const [type, keys] of tally.trackedKeys()) yield of(keys, { key_type: type });
+  },
+  storeKeys: sum("memory", ({ keys }) => keys),
+  storeBytes: sum("memory", ({ bytes }) => bytes),
+  storeBlocks: sum("memory", ({ blocks }) => blocks),
+  evictions: sum("memory", ({ evictions }) => evictions),
+  debtGivenUp: sum("memory", ({ debtGivenUp }) => debtGivenUp),
+  arenaRefusals: sum("memory", ({ arenaRefusals }) => arenaRefusals),
+  unsettled: sum("resilient", ({ unsettled }) => unsettled),
+  lateGivenBack: sum("resilient", ({ lateGivenBack }) => lateGivenBack),
+  leases: sum("leased", ({ leases }) => leases),
+  *leaseUnits({ stats }) {
+    const { leased } = stats.read();
+    if (leased.length === 0) return;
+    yield of(
+      add(leased, ({ unitsLeased }) => unitsLeased),
+      { outcome: "leased" },
+    );
+    yield of(
+      add(leased, ({ unitsSpent }) => unitsSpent),
+      { outcome: "spent" },
+    );
+    yield of(
+      add(leased, ({ unitsReturned }) => unitsReturned),
+      { outcome: "returned" },
+    );
+    yield of(
+      add(leased, ({ unitsExpired }) => unitsExpired),
+      { outcome: "expired" },
+    );
+  },
+  leaseReturnsFailed: sum("leased", ({ returnsFailed }) => returnsFailed),
+  *overshootUnits({ stats }) {
+    const { eventual } = stats.read();
+    if (eventual.length === 0) return;
+    yield of(Math.max(...eventual.map(({ overshootUnitsMax }) => overshootUnitsMax)));
+  },
+  *syncs({ stats }) {
+    const { eventual } = stats.read();
+    if (eventual.length === 0) return;
+    const failed = add(eventual, ({ failures }) => failures);
+    yield of(add(eventual, ({ syncs }) => syncs) - failed, { outcome: "ok" });
+    yield of(failed, { outcome: "failed" });
+  },
+  denyCacheHits: sum("denyCache", ({ hits }) => hits),
+  *ruleSet({ stats }) {
+    const versions = new Set([...stats.policies].map(({ version }) => version));
+    for (const version of versions) yield of(1, { version });
+  },
+  *rules({ stats }) {
+    const [policy] = stats.policies;
+    if (policy !== undefined) yield of(policy.rules.rules.length);
+  },
+  reloads: ({ reloads }) => reloads.samples(),
+  reloadFailed: ({ reloadFailed }) => reloadFailed.samples(),
+  upstream: ({ upstreams }) => upstreams.samples(),
+  jwksFetchFailures: ({ jwksFetchFailures }) => [of(jwksFetchFailures())],
+  workersEnded: ({ workersEnded }) => [of(workersEnded())],
+  logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
+};
+
+function of(value: number, labels: Sample["labels"] = {}): Sample {
+  return { labels, value };
+}
+
+/** A line for each rule and outcome. */
+function byRule(toCounts: (meter: RuleMeter) => Readonly<Record<string, number>>): Reader {
+  return function* ({ meters }) {
+    for (const meter of meters) {
+      const { rule, endpoint, keyType } = meter;
+      for (const [outcome, value] of Object.entries(toCounts(meter))) {
+        yield of(value, { rule, endpoint, key_type: keyType, outcome });
+      }
+    }
+  };
+}
+
+type Stats = ReturnType<WatchedStats["read"]>;
+
+/** One number of all stores of a kind together; nothing if there is none. */
+function sum<Kind extends keyof Stats>(
+  kind: Kind,
+  pick: (stats: Stats[Kind][number]) => number,
+): Reader {
+  return ({ stats }) => {
+    const list: readonly Stats[Kind][number][] = stats.read()[kind];
+    return list.length === 0 ? [] : [of(add(list, pick))];
+  };
+}
+
+function add<T>(list: readonly T[], pick: (item: T) => number): number {
+  return list.reduce((total, item) => total + pick(item), 0);
+}

@@ -1,0 +1,240 @@
+// Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
+// found once, and everything else waits until a scrape.
+
+import type { DecisionSource } from "sluice";
+import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
+import {
+  type CountedVerdict,
+  INLINE_KEY_TYPE,
+  INLINE_RULE,
+  type LimitVerdict,
+  type ListenerName,
+} from "../telemetry.js";
+import { DistinctKeys } from "./distinct-keys.js";
+import { Periods } from "./periods.js";
+import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
+
+/** Rates cover one to two of these. */
+export const RATE_PERIOD_MS = 5_000;
+/** From so many requests in one of these a key is hot: 100 a second. */
+export const HOT_HITS = 500;
+/** A key is tracked if it came in the last one to two of these. */
+export const KEYS_PERIOD_MS = 300_000;
+/** The most types of keys with separate counts; further ones are `other`. */
+export const KEY_TYPES_MAX = 100;
+
+/** How decisions of a listener ended. `unmatched`: no rule counted the request. */
+export interface ListenerCounts {
+  allowed: number;
+  delayed: number;
+  blocked: number;
+  unmatched: number;
+}
+
+/** What a tally is made with. */
+export interface TallyOptions {
+  readonly meters: RuleMeters;
+  /** A monotonic reading, in milliseconds. */
+  readonly readMs: () => number;
+  readonly seed: number;
+  /** Finds a rule that refused before it could charge anything. */
+  readonly toRule: (ruleId: string) => Rule | undefined;
+}
+
+/** Numbers of decisions by rule, listener, source and type of key. */
+export class DecisionTally {
+  readonly listeners = new Map<ListenerName, ListenerCounts>();
+  readonly sources: Record<DecisionSource, number> = {
+    memory: 0,
+    store: 0,
+    lease: 0,
+    "deny-cache": 0,
+    fallback: 0,
+  };
+  readonly rates: Periods;
+  readonly #options: TallyOptions;
+  readonly #keyPeriods: Periods;
+  readonly #keyTypes = new Map<string, DistinctKeys>();
+  #keyPeriod = 0;
+  #heldMs: number | undefined = undefined;
+  // Most decisions come through the same listener as the one before.
+  #listener: ListenerName | undefined = undefined;
+  #listenerCounts = newListenerCounts();
+  // Of the decision that is being counted:
+  #period = 0;
+  #isAllowed = true;
+  #reason: RefusalReason = "limit";
+  #isDelayed = false;
+  // And of the rule whose charges come just now:
+  #rule: Rule | undefined;
+  #charge: DecidedCharge | undefined;
+  #isRuleDelayed = false;
+  #refusedKey: string | undefined;
+
+  constructor(options: TallyOptions) {
+    this.#options = options;
+    this.rates = new Periods(RATE_PERIOD_MS, options.readMs);
+    this.#keyPeriods = new Periods(KEYS_PERIOD_MS, options.readMs);
+  }
+
+  /** Counts a decision. */
+  count(listener: ListenerName, decision: PolicyDecision): void {
+    this.#begin(decision.allowed);
+    if (!decision.allowed) this.#reason = decision.reason ?? "limit";
+    decision.eachCharge(this.#see);
+    const isMatched = this.#rule !== undefined;
+    this.#endRule();
+    if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
+    this.#countListener(listener, isMatched || !decision.allowed);
+    if (isMatched) this.sources[decision.source]++;
+  }
+
+  /** Counts a decision that no policy made. */
+  countLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void {
+    this.#begin(isAllowed);
+    this.#reason = "limit";
+    for (const { rule, keyType, key, shadow, verdict } of limitVerdicts) {
+      this.#note(verdict, key);
+      this.#countCharge(this.#options.meters.named(listener, rule, keyType), key, shadow, true);
+    }
+    this.#countListener(listener, limitVerdicts.length > 0);
+    const bound = limitVerdicts.find(({ verdict }) => !verdict.allowed) ?? limitVerdicts[0];
+    if (bound !== undefined) this.sources[bound.verdict.source]++;
+  }
+
+  /** Counts a decision by a limit that came with its request: `countLimits` of one, without the list. */
+  countInline(listener: ListenerName, key: string, verdict: CountedVerdict): void {
+    this.#begin(verdict.allowed);
+    this.#reason = "limit";
+    this.#note(verdict, key);
+    const meter = this.#options.meters.named(listener, INLINE_RULE, INLINE_KEY_TYPE);
+    this.#countCharge(meter, key, false, true);
+    this.#countListener(listener, true);
+    this.sources[verdict.source]++;
+  }
+
+  /** Counts what is reported before `report` returns as of now: reading the clock is much of it. */
+  atOneInstant<T>(report: () => T): T {
+    this.#heldMs = this.#options.readMs();
+    try {
+      return report();
+    } finally {
+      this.#heldMs = undefined;
+    }
+  }
+
+  #begin(isAllowed: boolean): void {
+    const nowMs = this.#heldMs ?? this.#options.readMs();
+    this.#period = this.rates.at(nowMs);
+    this.#rollKeys(this.#keyPeriods.at(nowMs));
+    this.#isAllowed = isAllowed;
+    this.#isDelayed = false;
+  }
+
+  /** How many different keys of each type came in the last five to ten minutes, estimated. */
+  *trackedKeys(): Generator<[keyType: string, keys: number]> {
+    this.#rollKeys(this.#keyPeriods.current);
+    for (const [type, keys] of this.#keyTypes) yield [type, keys.estimate];
+  }
+
+  /** One function for all decisions, so that none has to be made for each. */
+  readonly #see = (rule: Rule, charge: DecidedCharge): void => {
+    if (rule !== this.#rule) {
+      this.#endRule();
+      this.#rule = rule;
+      this.#charge = charge;
+    }
+    this.#note(charge.verdict, charge.key);
+  };
+
+  #note({ allowed, delayMs }: CountedVerdict, key: string): void {
+    if (!allowed) this.#refusedKey = key;
+    else if (delayMs > 0) this.#isRuleDelayed = true;
+  }
+
+  #endRule(): void {
+    const rule = this.#rule;
+    const charge = this.#charge;
+    if (rule === undefined || charge === undefined) return;
+    const { key, shadow, isKnown } = charge;
+    this.#countCharge(this.#options.meters.of(rule, charge.rule), key, shadow, isKnown);
+    this.#rule = undefined;
+  }
+
+  #countCharge(meter: RuleMeter, key: string, shadow: boolean, isKnown: boolean): void {
+    meter.rollTo(this.#period);
+    if (meter.hottest.hit(key)) meter.hotKeysDetected++;
+    meter.keys ??= this.#keysOf(meter.keyType);
+    meter.keys.add(key);
+    if (shadow) this.#countShadow(meter, isKnown);
+    else this.#countEnforced(meter);
+    this.#refusedKey = undefined;
+    this.#isRuleDelayed = false;
+  }
+
+  #countEnforced(meter: RuleMeter): void {
+    if (this.#isAllowed) {
+      if (this.#isRuleDelayed) {
+        meter.delayed++;
+        this.#isDelayed = true;
+      } else meter.allowed++;
+    } else if (this.#refusedKey !== undefined) {
+      meter.blocked[this.#reason]++;
+      meter.refuse(this.#refusedKey);
+    }
+  }
+
+  #countShadow(meter: RuleMeter, isKnown: boolean): void {
+    if (this.#refusedKey !== undefined) {
+      meter.shadowBlocked++;
+      meter.refuse(this.#refusedKey);
+    } else if (isKnown) meter.shadowAllowed++;
+  }
+
+  /** A request that lacks what a rule counts by has no charge under it. */
+  #countMissing(ruleId: string | undefined): void {
+    if (ruleId === undefined) return;
+    const meter = this.#options.meters.ofId(ruleId, this.#options.toRule);
+    meter.rollTo(this.#period);
+    meter.blocked.identity++;
+  }
+
+  #countListener(listener: ListenerName, isMatched: boolean): void {
+    if (listener !== this.#listener) this.#enter(listener);
+    const counts = this.#listenerCounts;
+    if (!this.#isAllowed) counts.blocked++;
+    else if (!isMatched) counts.unmatched++;
+    else if (this.#isDelayed) counts.delayed++;
+    else counts.allowed++;
+  }
+
+  #enter(listener: ListenerName): void {
+    this.#listener = listener;
+    this.#listenerCounts = this.listeners.get(listener) ?? newListenerCounts();
+    this.listeners.set(listener, this.#listenerCounts);
+  }
+
+  #keysOf(keyType: string): DistinctKeys {
+    const known = this.#keyTypes.get(keyType);
+    if (known !== undefined) return known;
+    const name = this.#keyTypes.size < KEY_TYPES_MAX ? keyType : OTHER_RULES;
+    const keys = this.#keyTypes.get(name) ?? new DistinctKeys(this.#options.seed);
+    this.#keyTypes.set(name, keys);
+    return keys;
+  }
+
+  #rollKeys(period: number): void {
+    const periods = period - this.#keyPeriod;
+    if (periods <= 0) return;
+    this.#keyPeriod = period;
+    for (const keys of this.#keyTypes.values()) keys.roll(periods);
+  }
+}
+
+function newListenerCounts(): ListenerCounts {
+  return { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
+}

@@ -1,0 +1,47 @@
+// Rules as workers decide them. Each call of a worker's store is a message to the primary, so a rule that can be
+// leased is leased, unless its `consistency` says otherwise.
+
+import type { Limit } from "sluice";
+import type { Rule, RuleSet } from "sluice/rules";
+import { parse } from "yaml";
+import { parseWritten, type WrittenRules } from "../../core/rules-in-force.js";
+
+/**
+ * Parses rules for a worker: those that say no `consistency` are leased if they can be. Permits, shapers
+ * and rules that make requests wait can't be. Logs are not either: leased, they count for longer than their
+ * window, and the primary, which decides by the same counters, would not know. The version stays that of
+ * the rules as written.
+ */
+export function toWorkerRules(written: WrittenRules): RuleSet {
+  const set = parseWritten(written);
+  const explicit = idsWithConsistency(written);
+  const rules = set.rules.map((rule) => {
+    const isLeased = !explicit.has(rule.id) && canBeLeased(rule);
+    return isLeased ? { ...rule, consistency: "leased" as const } : rule;
+  });
+  return { ...set, rules };
+}
+
+/** The ids of rules with a `consistency`. Parsed rules don't distinguish it from the default. */
+function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
+  const source = "inline" in written ? written.inline : parse(written.text, { merge: true });
+  const { rules } = source as { rules: readonly { id: unknown; consistency?: unknown }[] };
+  return new Set(rules.filter((rule) => rule.consistency !== undefined).map(({ id }) => id));
+}
+
+function canBeLeased({ limits, tiers, overrides, onExceed }: Rule): boolean {
+  const all = [limits, ...tiers.values(), ...overrides.values()].flat();
+  return onExceed !== "delay" && all.every(isLeasable);
+}
+
+function isLeasable(limit: Limit): boolean {
+  switch (limit.algorithm) {
+    case "concurrency":
+    case "slidingWindowLog":
+      return false;
+    case "leakyBucket":
+      return limit.mode === "meter";
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,143 @@
+// A worker: runs the listeners that can be shared, over the primary's store, until the primary ends it or is
+// gone.
+
+import { resilient, systemClock } from "sluice";
+import type { Config } from "../../config/config.js";
+import type { Listener } from "../../core/core.js";
+import { createCore, type OwnedCore, policiesOf } from "../../core/create-core.js";
+import { replaceAll, type WrittenRules } from "../../core/rules-in-force.js";
+import {
+  announceDrain,
+  closeListeners,
+  drainListeners,
+  openListeners,
+  stopListening,
+} from "../../service/listeners.js";
+import { sharedOpenersOf } from "../../service/open-listeners.js";
+import { createTelemetry } from "../../telemetry/create-telemetry.js";
+import type { TopOptions } from "../../telemetry/top/top-report.js";
+import type { Channels } from "../channel/channel.js";
+import {
+  ASK_MS_MAX,
+  type ListenerAddress,
+  START_MS_MAX,
+  STORE_MS_MAX,
+  type Switches,
+  type WorkerStart,
+} from "../channel/control-messages.js";
+import { RequestChannel } from "../channel/request-channel.js";
+import { ipcStore } from "../ipc-store/ipc-store.js";
+import { toWorkerRules } from "./worker-rules.js";
+
+/** Makes a worker's configuration from its start message. */
+export type WorkerConfig = (start: WorkerStart) => Config;
+
+/** A worker, independent of the process that it runs in. */
+export class Worker {
+  readonly #toConfig: WorkerConfig;
+  readonly #channels: Channels;
+  readonly #primary: RequestChannel;
+  /** Resolves with the exit code when the worker has ended. */
+  readonly ended: Promise<number>;
+  #end: (code: number) => void = () => {};
+  #core: OwnedCore | undefined;
+  #listeners: readonly Listener[] = [];
+
+  constructor(channels: Channels, toConfig: WorkerConfig) {
+    this.#toConfig = toConfig;
+    this.#channels = channels;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    // Without its primary a worker has no counters, and a new primary starts its own workers.
+    channels.control.onceGone(() => void this.#close(1));
+    this.#primary = new RequestChannel(channels.control, {
+      rules: (written: WrittenRules) => this.#replace(written),
+      switches: (switches: Switches) => this.#switch(switches),
+      reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
+      metrics: () => this.#core?.telemetry.metricValues(),
+      top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      announceDrain: () => void announceDrain(this.#listeners),
+      stopListening: () => this.#stopListening(),
+      drain: () => this.#drain(),
+      end: () => this.#close(0),
+    });
+  }
+
+  /** Opens the listeners and reports it, or reports the reason and ends. */
+  async start(): Promise<void> {
+    try {
+      const start = await this.#primary.ask("hello", undefined, START_MS_MAX);
+      await this.#primary.ask("opened", await this.#open(start as WorkerStart), ASK_MS_MAX);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      await this.#primary.ask("failed", why, ASK_MS_MAX).catch(() => {});
+      await this.#close(1);
+    }
+  }
+
+  async #open(start: WorkerStart): Promise<readonly ListenerAddress[]> {
+    const config = this.#toConfig(start);
+    const { keySecret, logLevel } = start;
+    const telemetry = createTelemetry({ ...config.telemetry, logLevel }, { keySecret });
+    // Not measured: the primary measures the store, and this would measure messages.
+    const store = resilient(ipcStore(this.#channels.store), {
+      timeoutMs: STORE_MS_MAX,
+      onStoreFailure: config.store.onStoreFailure,
+      localShare: 1 / config.workers,
+      clock: systemClock,
+      onEvent: (event) => telemetry.fallbackEvent(event),
+    });
+    telemetry.watch(store);
+    const rules = toWorkerRules(start.rules);
+    this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
+    this.#switch(start.switches);
+    this.#listeners = await openListeners(this.#core, sharedOpenersOf(config));
+    return this.#listeners.map(({ name, url, httpUrl }) => ({ name, url, httpUrl }));
+  }
+
+  #replace(written: WrittenRules): void {
+    if (this.#core !== undefined) replaceAll(policiesOf(this.#core), toWorkerRules(written));
+  }
+
+  #switch({ all, rules }: Switches): void {
+    if (this.#core === undefined) return;
+    for (const policy of policiesOf(this.#core)) {
+      const before = policy.switchedOff;
+      if (all && !before.all) policy.disable();
+      if (!all && before.all) policy.enable();
+      const known = new Set(policy.rules.rules.map(({ id }) => id));
+      for (const id of rules) if (known.has(id)) policy.disable(id);
+      for (const id of before.rules) if (!rules.includes(id)) policy.enable(id);
+    }
+  }
+
+  async #reload(logLevel: string): Promise<void> {
+    if (this.#core !== undefined) this.#core.telemetry.log.level = logLevel;
+    await Promise.all(this.#listeners.map((listener) => listener.reload?.()));
+  }
+
+  async #stopListening(): Promise<void> {
+    await announceDrain(this.#listeners);
+    stopListening(this.#listeners);
+  }
+
+  /** Resolves with the names of listeners that had not drained in time. Leases are returned before it does. */
+  async #drain(): Promise<readonly string[]> {
+    const late = await drainListeners(this.#listeners, this.#core?.config.drainMs ?? 0);
+    await closeListeners(this.#listeners);
+    await this.#core?.close();
+    return late;
+  }
+
+  /** Logs an uncaught error, if there is a log. */
+  logUncaught(error: unknown): void {
+    this.#core?.telemetry.log.fatal({ err: error }, "uncaught error");
+  }
+
+  async #close(code: number): Promise<void> {
+    await closeListeners(this.#listeners);
+    await this.#core?.close();
+    this.#end(code);
+  }
+}
