@@ -80,7 +80,7 @@ describe.each(all)("access tokens in $name", (databases) => {
 
   it.each([
     [{ name: "", role: "admin" }, "name must be"],
-    [{ name: "x", role: "root" }, 'role must be one of viewer, operator, admin, got "root"'],
+    [{ name: "x", role: "root" }, 'role must be one of viewer, operator, admin, node, got "root"'],
     [{ name: "x", role: "viewer", expiresAtMs: 1.5 }, "expiresAtMs must be"],
   ])("refuse %j", async (input, message) => {
     const { tokens } = await start();
@@ -88,11 +88,25 @@ describe.each(all)("access tokens in $name", (databases) => {
   });
 });
 
-it("a role includes those before it", () => {
+it("a role includes those before it, and only an admin may do what a node does", () => {
   const table = ROLES.map((role) => ROLES.map((needed) => mayActAs(role, needed)));
   expect(table).toEqual([
-    [true, false, false],
-    [true, true, false],
-    [true, true, true],
+    [true, false, false, false],
+    [true, true, false, false],
+    [true, true, true, true],
+    [false, false, false, true],
   ]);
+});
+
+it("the same change sent again makes no second token, and does not show the secret of the first", async () => {
+  const database = await all[0].ready();
+  const tokens = new AccessTokens(database, new Changes(database), {
+    fillRandom: (bytes) => void webcrypto.getRandomValues(bytes),
+    now: () => START,
+  });
+  const change = by();
+  await tokens.create(change, { name: "ci", role: "viewer" });
+  await expect(tokens.create(change, { name: "ci", role: "viewer" })).rejects.toMatchObject({
+    status: 409,
+  });
 });

@@ -1,15 +1,18 @@
 // Access tokens: who may use the admin API, and in which role. A token is shown once, when it is made; a hash is kept.
 
 import { ServerError, show } from "../base/errors.js";
-import type { ChangeRequest, Changes } from "./changes.js";
+import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
-import { Entities, type Entity } from "./entities.js";
+import { Entities, type Entity, type EntityBody } from "./entities.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
 
-/** Roles, each of which may do what those before it may. */
-export const ROLES = ["viewer", "operator", "admin"] as const;
+/** Roles of people, each of which may do what those before it may, and the role of a follower node. */
+export const ROLES = ["viewer", "operator", "admin", "node"] as const;
 
-/** A viewer reads, an operator acts on keys and switches, an admin changes everything. */
+/**
+ * A viewer reads; an operator acts on counters, overrides, blocks and switches, and writes drafts; an admin changes
+ * everything. A node follows the changes, and does nothing else.
+ */
 export type Role = (typeof ROLES)[number];
 
 /** A token, without its secret. */
@@ -39,9 +42,35 @@ export interface AccessTokenInput {
 const KIND = "access-token";
 const NAME_LENGTH_MAX = 100;
 
-/** Whether a role includes another. */
+/** Whether a role includes another. Only an admin may do what a node does, and a node nothing that people do. */
 export function mayActAs(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+  if (role === needed || role === "admin") return true;
+  return role === "operator" && needed === "viewer";
+}
+
+/** What is known of a token by its id: from a node's state. */
+export type FindToken = (id: string) => EntityBody | undefined;
+
+/** The token that was sent; undefined if it is malformed, unknown, revoked or expired. It waits for nothing. */
+export function checkAccessToken(
+  sent: string,
+  find: FindToken,
+  nowMs: number,
+): AccessToken | undefined {
+  const read = readSecret("accessToken", sent);
+  const body = read === undefined ? undefined : find(read.id);
+  if (read === undefined || body === undefined) return undefined;
+  return isSameHash(String(body.hash), read.hash) ? toValid(read.id, body, nowMs) : undefined;
+}
+
+/** The token of an id, for a caller that has shown it before; undefined if it is revoked or expired by now. */
+export function findAccessToken(
+  id: string,
+  find: FindToken,
+  nowMs: number,
+): AccessToken | undefined {
+  const body = find(id);
+  return body === undefined ? undefined : toValid(id, body, nowMs);
 }
 
 /** Makes, lists, revokes and checks tokens. */
@@ -62,15 +91,16 @@ export class AccessTokens {
     this.#now = now;
   }
 
-  /** Makes a token. */
+  /** Makes a token. @throws ServerError `SLUICE_CONFLICT` if this change was made before. */
   async create(request: ChangeRequest, input: AccessTokenInput): Promise<NewAccessToken> {
     const { name, role, expiresAtMs } = check(input);
     const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
     const createdAtMs = this.#now();
     const body = { name, role, createdAtMs, expiresAtMs, hash };
-    await this.#changes.apply(request, () => [
+    const entries = await this.#changes.apply(request, () => [
       { action: "create", kind: KIND, id, body, revision: 0 },
     ]);
+    mustBeNew(entries, id);
     return { id, name, role, createdAtMs, expiresAtMs, secret };
   }
 
@@ -101,7 +131,7 @@ export class AccessTokens {
       const token = all.find((each) => each.id === id);
       if (token === undefined)
         throw new ServerError("SLUICE_NOT_FOUND", `access token ${show(id)}`);
-      const admins = all.filter((each) => each.role === "admin" && !this.#isExpired(each));
+      const admins = all.filter((each) => each.role === "admin" && !isExpired(each, this.#now()));
       if (admins.length === 1 && admins[0]?.id === id) {
         const seen = "it is the last admin token; make another one first";
         throw new ServerError("SLUICE_CONFLICT", seen);
@@ -112,20 +142,22 @@ export class AccessTokens {
 
   /** The token that was sent; undefined if it is malformed, unknown, revoked or expired. */
   async check(sent: string): Promise<AccessToken | undefined> {
-    const read = readSecret("accessToken", sent);
-    if (read === undefined) return undefined;
-    const entity = await this.#entities.find(KIND, read.id);
-    if (entity === undefined || !isSameHash(String(entity.body.hash), read.hash)) return undefined;
-    const token = toToken(entity);
-    return this.#isExpired(token) ? undefined : token;
-  }
-
-  #isExpired({ expiresAtMs }: AccessToken): boolean {
-    return expiresAtMs !== undefined && this.#now() >= expiresAtMs;
+    const id = readSecret("accessToken", sent)?.id;
+    const entity = id === undefined ? undefined : await this.#entities.find(KIND, id);
+    return checkAccessToken(sent, () => entity?.body, this.#now());
   }
 }
 
-function toToken({ id, body }: Entity): AccessToken {
+function toValid(id: string, body: EntityBody, nowMs: number): AccessToken | undefined {
+  const token = toToken({ id, body });
+  return isExpired(token, nowMs) ? undefined : token;
+}
+
+function isExpired({ expiresAtMs }: AccessToken, nowMs: number): boolean {
+  return expiresAtMs !== undefined && nowMs >= expiresAtMs;
+}
+
+function toToken({ id, body }: Pick<Entity, "id" | "body">): AccessToken {
   const { name, role, createdAtMs, expiresAtMs } = body as unknown as AccessToken;
   return { id, name, role, createdAtMs, expiresAtMs };
 }

@@ -2,7 +2,7 @@
 // hash is kept.
 
 import { ServerError, show } from "../base/errors.js";
-import type { ChangeRequest, Changes } from "./changes.js";
+import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
 import { Entities, type Entity, type EntityBody } from "./entities.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
@@ -63,16 +63,21 @@ export class ApiKeys {
     this.#now = now;
   }
 
-  /** Makes a key. @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant. */
+  /**
+   * Makes a key.
+   *
+   * @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant, `SLUICE_CONFLICT` if this change was made before.
+   */
   async create(request: ChangeRequest, input: ApiKeyInput): Promise<NewApiKey> {
     checkInput(input);
     const made = this.#make(input);
-    await this.#changes.apply(request, async (entities) => {
+    const entries = await this.#changes.apply(request, async (entities) => {
       if ((await entities.find("tenant", input.tenant)) === undefined) {
         throw new ServerError("SLUICE_NOT_FOUND", `tenant ${show(input.tenant)}`);
       }
       return [toCreate(made)];
     });
+    mustBeNew(entries, made.key.id);
     return made.key;
   }
 

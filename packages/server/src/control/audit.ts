@@ -7,7 +7,13 @@ import type { Reader, Row, SqlValue } from "./database/database.js";
 import type { EntityBody, EntityKind } from "./entities.js";
 import { statements } from "./sql/statements.js";
 
-/** One row of the log: one entity that one change wrote. */
+/** What can be done that changes no entity: only the log has it, and nodes pass over it. */
+export type ActKind = "counter";
+
+/** What an entry is about. */
+export type AuditKind = EntityKind | ActKind;
+
+/** One row of the log: one entity that one change wrote, or something that was done to a counter. */
 export interface AuditEntry {
   /** Consecutive over all changes, from 1. */
   readonly sequence: number;
@@ -22,7 +28,7 @@ export interface AuditEntry {
   readonly origin: string;
   /** What was done: `publish`, `revoke`. */
   readonly action: string;
-  readonly kind: EntityKind;
+  readonly kind: AuditKind;
   readonly entityId: string;
   readonly reason: string;
   /** Undefined: it was not there. */
@@ -97,7 +103,7 @@ export function toEntry(row: AuditRow): AuditEntry {
     actor: row.actor,
     origin: row.origin,
     action: row.action,
-    kind: row.kind as EntityKind,
+    kind: row.kind as AuditKind,
     entityId: row.entity_id,
     reason: row.reason,
     before: row.body_before === null ? undefined : JSON.parse(row.body_before),

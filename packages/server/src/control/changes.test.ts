@@ -8,7 +8,9 @@ import { type ChangeRequest, Changes, ConflictError, type Edit } from "./changes
 import type { Database } from "./database/database.js";
 import { migrate } from "./database/migrate.js";
 import { openDatabase } from "./database/open-database.js";
+import { DatabaseFeed } from "./database-feed.js";
 import { Entities } from "./entities.js";
+import { ControlState } from "./state.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -56,6 +58,24 @@ describe.each(all)("changes in $name", (databases) => {
     expect(await entities.find("plan", "free")).toBeUndefined();
     expect(await readAudit(database, 2, 10)).toHaveLength(2);
     expect(await verifyAudit(database)).toEqual({ rows: 4 });
+  });
+
+  it("record once what was done to a counter, in the same chain, and nodes pass over it", async () => {
+    const database = await databases.ready();
+    const changes = new Changes(database);
+    await changes.apply(by(), () => [plan("free", { tier: "free" })]);
+    const details = { rule: "login", key: "ip:203.0.113.7" };
+    const act = { action: "reset", kind: "counter", id: "login ip:203.0.113.7", details } as const;
+    const [first] = await changes.record(by("sent twice"), act);
+    expect(first).toMatchObject({ sequence: 2, action: "reset", kind: "counter", after: details });
+    expect(await changes.record(by("sent twice"), act)).toEqual([first]);
+    await changes.apply(by(), () => [plan("pro", { tier: "pro" })]);
+    expect(await verifyAudit(database)).toEqual({ rows: 3 });
+    const feed = new DatabaseFeed(database);
+    const state = new ControlState();
+    expect([...state.apply(await feed.changesAfter(0))]).toEqual(["plan"]);
+    expect([state.sequence, state.count("plan")]).toEqual([3, 2]);
+    expect(state.toSnapshot()).toEqual(await feed.snapshot());
   });
 
   it("that are sent twice happen once, and get the same answer", async () => {

@@ -4,8 +4,16 @@
 
 import { pause, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import { type AuditEntry, type AuditRow, hashOf, toEntry, toValues } from "./audit.js";
-import type { Database, Transaction } from "./database/database.js";
+import {
+  type ActKind,
+  type AuditEntry,
+  type AuditKind,
+  type AuditRow,
+  hashOf,
+  toEntry,
+  toValues,
+} from "./audit.js";
+import type { Database, Row, Transaction } from "./database/database.js";
 import { Entities, type Entity, type EntityBody, type EntityKind } from "./entities.js";
 import { statements } from "./sql/statements.js";
 
@@ -31,6 +39,16 @@ export interface Edit {
   readonly body: EntityBody | undefined;
   /** The revision that was edited; 0 if it must not be there yet. Default: whatever it is. */
   readonly revision?: number | undefined;
+}
+
+/** Something that was done and changed no entity, such as a counter that was reset: only the audit log has it. */
+export interface Act {
+  readonly action: string;
+  readonly kind: ActKind;
+  /** What it was done to. */
+  readonly id: string;
+  /** What else there is to say; it becomes `after`. */
+  readonly details: EntityBody;
 }
 
 /** An edit of something that is not what the editor saw. */
@@ -86,10 +104,36 @@ export class Changes {
     request: ChangeRequest,
     plan: (entities: Entities) => Promise<readonly Edit[]> | readonly Edit[],
   ): Promise<readonly AuditEntry[]> {
+    return this.#once(request, async (tx, log) => {
+      const entities = new Entities(tx);
+      for (const edit of await plan(entities)) {
+        const before = await entities.find(edit.kind, edit.id);
+        checkRevision(edit, before);
+        await write(tx, edit, before, log.nextSequence);
+        await log.append({ ...edit, before: before?.body, after: edit.body });
+      }
+    });
+  }
+
+  /**
+   * Writes something that was done into the audit log, once, however often it is sent.
+   *
+   * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if the database stays away.
+   */
+  record(request: ChangeRequest, act: Act): Promise<readonly AuditEntry[]> {
+    return this.#once(request, (_, log) =>
+      log.append({ ...act, before: undefined, after: act.details }),
+    );
+  }
+
+  async #once(
+    request: ChangeRequest,
+    run: (tx: Transaction, log: AuditAppender) => Promise<void>,
+  ): Promise<readonly AuditEntry[]> {
     const endMs = readMs() + this.#retryMsMax;
     for (;;) {
       try {
-        return await this.#database.transaction((tx) => this.#applyOnce(tx, request, plan));
+        return await this.#database.transaction((tx) => this.#tryOnce(tx, request, run));
       } catch (error) {
         const isAway = error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
         if (!isAway || readMs() >= endMs) throw error;
@@ -98,35 +142,103 @@ export class Changes {
     }
   }
 
-  async #applyOnce(
+  async #tryOnce(
     tx: Transaction,
     request: ChangeRequest,
-    plan: (entities: Entities) => Promise<readonly Edit[]> | readonly Edit[],
+    run: (tx: Transaction, log: AuditAppender) => Promise<void>,
   ): Promise<readonly AuditEntry[]> {
-    const [head] = await tx.query<{ sequence: number; hash: string }>(statements.lockHead);
+    const [head] = await tx.query<AuditHead>(statements.lockHead);
     if (head === undefined) throw new ServerError("SLUICE_DATABASE_FAILED", "the head is missing");
     // Behind the lock, an earlier attempt whose answer was lost has either happened or never will.
     const done = await tx.query<AuditRow>(statements.readChange, [request.id]);
     if (done.length > 0) return done.map(toEntry);
-    const entities = new Entities(tx);
-    const edits = await plan(entities);
-    const rows: AuditRow[] = [];
-    let { sequence, hash } = head;
-    for (const [part, edit] of edits.entries()) {
-      const before = await entities.find(edit.kind, edit.id);
-      checkRevision(edit, before);
-      sequence++;
-      await write(tx, edit, before, sequence);
-      const row = toRow(request, edit, { before, part, sequence, hash, atMs: this.#now() });
-      await tx.query(statements.appendAudit, toValues(row));
-      rows.push(row);
-      hash = row.hash;
-    }
-    if (rows.length === 0) return [];
-    await tx.query(statements.writeHead, [sequence, hash]);
-    await tx.announce();
-    return rows.map(toEntry);
+    const log = new AuditAppender(tx, { request, head, now: this.#now });
+    await run(tx, log);
+    return log.end();
   }
+}
+
+interface AuditHead extends Row {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+interface AppenderOptions {
+  readonly request: ChangeRequest;
+  readonly head: AuditHead;
+  readonly now: () => number;
+}
+
+/** What one entry says beside who, when and why. */
+interface Logged {
+  readonly action: string;
+  readonly kind: AuditKind;
+  readonly id: string;
+  readonly before: EntityBody | undefined;
+  readonly after: EntityBody | undefined;
+}
+
+/** Appends the entries of one change to the log, behind the lock. */
+class AuditAppender {
+  readonly #tx: Transaction;
+  readonly #options: AppenderOptions;
+  readonly #rows: AuditRow[] = [];
+
+  constructor(tx: Transaction, options: AppenderOptions) {
+    this.#tx = tx;
+    this.#options = options;
+  }
+
+  /** The number of the entry that is appended next. */
+  get nextSequence(): number {
+    return this.#last.sequence + 1;
+  }
+
+  async append({ action, kind, id, before, after }: Logged): Promise<void> {
+    const { request, now } = this.#options;
+    const content = {
+      sequence: this.nextSequence,
+      change_id: request.id,
+      part: this.#rows.length,
+      at_ms: now(),
+      actor: request.actor,
+      origin: request.origin,
+      action,
+      kind,
+      entity_id: id,
+      reason: request.reason,
+      body_before: before === undefined ? null : JSON.stringify(before),
+      body_after: after === undefined ? null : JSON.stringify(after),
+      previous_hash: this.#last.hash,
+    };
+    const row = { ...content, hash: hashOf(content) };
+    await this.#tx.query(statements.appendAudit, toValues(row));
+    this.#rows.push(row);
+  }
+
+  /** Moves the head, announces the change and returns its entries. */
+  async end(): Promise<readonly AuditEntry[]> {
+    if (this.#rows.length === 0) return [];
+    const { sequence, hash } = this.#last;
+    await this.#tx.query(statements.writeHead, [sequence, hash]);
+    await this.#tx.announce();
+    return this.#rows.map(toEntry);
+  }
+
+  get #last(): AuditHead {
+    return this.#rows.at(-1) ?? this.#options.head;
+  }
+}
+
+/**
+ * For a change that makes a secret, which only the first answer shows.
+ *
+ * @throws ServerError `SLUICE_CONFLICT` if `id` is not among the entries, because the change was made before.
+ */
+export function mustBeNew(entries: readonly AuditEntry[], id: string): void {
+  if (entries.some(({ entityId }) => entityId === id)) return;
+  const seen = "this change was made before, and its secret is not shown again";
+  throw new ServerError("SLUICE_CONFLICT", seen);
 }
 
 function checkRevision(edit: Edit, before: Entity | undefined): void {
@@ -149,32 +261,4 @@ async function write(
   const revision = (before?.revision ?? 0) + 1;
   const values = [kind, id, parent, revision, sequence, JSON.stringify(body)];
   await tx.query(statements.writeEntity, values);
-}
-
-interface RowContext {
-  readonly before: Entity | undefined;
-  readonly part: number;
-  readonly sequence: number;
-  /** Of the row before. */
-  readonly hash: string;
-  readonly atMs: number;
-}
-
-function toRow(request: ChangeRequest, edit: Edit, context: RowContext): AuditRow {
-  const row = {
-    sequence: context.sequence,
-    change_id: request.id,
-    part: context.part,
-    at_ms: context.atMs,
-    actor: request.actor,
-    origin: request.origin,
-    action: edit.action,
-    kind: edit.kind,
-    entity_id: edit.id,
-    reason: request.reason,
-    body_before: context.before === undefined ? null : JSON.stringify(context.before.body),
-    body_after: edit.body === undefined ? null : JSON.stringify(edit.body),
-    previous_hash: context.hash,
-  };
-  return { ...row, hash: hashOf(row) };
 }

@@ -19,6 +19,13 @@ export const ENTITY_KINDS = [
 /** A kind of entity. */
 export type EntityKind = (typeof ENTITY_KINDS)[number];
 
+const KNOWN_KINDS: ReadonlySet<string> = new Set(ENTITY_KINDS);
+
+/** Whether there are entities of that kind. */
+export function isEntityKind(kind: string): kind is EntityKind {
+  return KNOWN_KINDS.has(kind);
+}
+
 /** What an entity says; it survives JSON as it is. */
 export type EntityBody = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@
 
 import { ServerError } from "../base/errors.js";
 import type { AuditEntry } from "./audit.js";
-import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entities.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind, isEntityKind } from "./entities.js";
 
 /** An entity as nodes get it. */
 export interface NodeEntity {
@@ -75,7 +75,9 @@ export class ControlState {
         throw new ServerError("SLUICE_CONTROL_GAP", seen);
       }
       this.#sequence = change.sequence;
-      if (this.#applyOne(change)) changed.add(change.kind);
+      const { kind } = change;
+      // What was done to counters is in the same log, and a newer control node may have kinds that this one has not.
+      if (isEntityKind(kind) && this.#applyOne(kind, change)) changed.add(kind);
     }
     return changed;
   }
@@ -87,7 +89,7 @@ export class ControlState {
   }
 
   /** A snapshot may have been read while changes went on, so an entity can be newer than the change. */
-  #applyOne({ sequence, kind, entityId, after }: NodeChange): boolean {
+  #applyOne(kind: EntityKind, { sequence, entityId, after }: NodeChange): boolean {
     const entities = this.#of(kind);
     if ((entities.get(entityId)?.sequence ?? 0) >= sequence) return false;
     if (after === undefined) return entities.delete(entityId);
