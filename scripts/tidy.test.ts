@@ -96,6 +96,9 @@ const bad: readonly Sample[] = [
   [usesPlainWords, "README.md", `Open the ${"do" + "or"}.`],
   [usesPlainWords, `${src}/a.ts`, `// Each ${"Do" + "or"} has a port.`],
   [usesPlainWords, "docs/a.md", `It answers ${"at on" + "ce"}.`],
+  [usesPlainWords, "docs/a.md", `It is for ${"no" + "body"}.`],
+  [usesPlainWords, "docs/a.md", `A window starts ${"an" + "ew"}.`],
+  [usesPlainWords, "docs/a.md", `The body is ${"left al" + "one"}.`],
   [locksNoAddress, "package-lock.json", '{ "resolved": "https://example.org/x.tgz" }'],
 ];
 

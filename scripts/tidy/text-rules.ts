@@ -17,6 +17,15 @@ const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] =
     pattern: words("at on" + "ce"),
     instead: "immediately, synchronously, together or in one call",
   },
+  {
+    pattern: words("no" + "body|some" + "body|any" + "body|who" + "ever"),
+    instead: "who it is: the caller, the client, the operator, no request",
+  },
+  { pattern: words("an" + "ew"), instead: "again, from zero or with a full limit" },
+  {
+    pattern: words("left al" + "one"),
+    instead: "not read, not changed, or that a breaker is open",
+  },
 ];
 
 function words(source: string): RegExp {

@@ -1,5 +1,5 @@
 /**
- * Sluice as a service, for whoever embeds it. Most people run the `sluice` command instead.
+ * Sluice as a service, for programs that embed it. Most people run the `sluice` command instead.
  *
  * @module
  */

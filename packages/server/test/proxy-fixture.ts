@@ -122,7 +122,7 @@ export async function startRaw(onConnection: (socket: Socket) => void): Promise<
   return url;
 }
 
-/** A URL at which nobody listens. */
+/** A URL at which no server listens. */
 export async function closedUrl(): Promise<string> {
   const server = createNetServer();
   const url = await listen(server);

@@ -83,7 +83,7 @@ export function itKeepsEveryGuarantee(trial: Trial): void {
 
 /** Registers the guarantee of those whose state is brought forward after a step back. */
 export function itRecoversFromStepBack({ subjects, seed, opsMax }: Omit<Trial, "verbs">): void {
-  it("locks nobody out for longer than its recovery when the clock steps back", () => {
+  it("locks no caller out for longer than its recovery when the clock steps back", () => {
     const stepsMs = fc.oneof(fc.nat({ max: 100 }), fc.nat({ max: 4_000_000_000_000 }));
     holds(seed + 9, fc.tuple(subjects, traces(opsMax), stepsMs), ([subject, ops, stepMs]) =>
       recoversFromStepBack([subject, ops], stepMs),
@@ -153,7 +153,7 @@ function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
   walk(subject, ops, visit, verbs);
 }
 
-/** After a refusal every answer is the same as if nobody had asked. */
+/** After a refusal every answer is the same as if nothing had been asked. */
 function refusesForFree([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, stateBefore, nowMs, limit } = seen;

@@ -15,7 +15,7 @@ function watchExit(): void {
   if (watching) return;
   watching = true;
   process.once("exit", endAll);
-  // A signal ends a process without its exit event, unless somebody listens for the signal.
+  // A signal ends a process without its exit event, unless there is a listener for the signal.
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const)
     process.once(name, () => {
       endAll();

@@ -94,7 +94,7 @@ export class FaultProxy implements Address {
   }
 
   /**
-   * Nothing goes through, in either direction, and nobody is told: connections stay open, new
+   * Nothing goes through, in either direction, and neither side is notified: connections stay open, new
    * ones open and hang. As in a real network, what was sent arrives late, after `heal`; a client
    * that has closed its connection by then has its requests executed all the same.
    */
@@ -155,7 +155,7 @@ export class FaultProxy implements Address {
     return new Promise((resolve, reject) => {
       server.once("error", reject);
       server.listen(this.port, this.host, resolve);
-      // A proxy that nobody closed does not keep a process alive.
+      // A proxy that was not closed does not keep a process alive.
       server.unref();
     });
   }

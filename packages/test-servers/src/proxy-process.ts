@@ -45,7 +45,7 @@ export async function startProxy(spec: ProxySpec): Promise<ProxyProcess> {
       return await start(spec, place);
     } catch (error) {
       removeFolder(place.folder);
-      // Between our look and the proxy's bind, somebody else may have taken the port.
+      // Between our look and the proxy's bind, another process may have taken the port.
       if (tries >= portTriesMax || !/Address already in use/i.test(String(error))) throw error;
     }
   }

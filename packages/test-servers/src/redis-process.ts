@@ -57,7 +57,7 @@ export class RedisProcess implements Address {
         return started;
       } catch (error) {
         await started.stop();
-        // Between our look and the server's bind, somebody else may have taken the port.
+        // Between our look and the server's bind, another process may have taken the port.
         if (tries >= portTriesMax || !isPortTaken(error)) throw error;
       }
     }

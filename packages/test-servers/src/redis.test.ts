@@ -108,7 +108,7 @@ describe("starting and stopping", () => {
       owner.process.kill(name);
       await owner.exited;
       await endOf(owner.serverPort);
-      // Nobody can clean up after SIGKILL; every other end leaves nothing behind.
+      // Nothing can clean up after SIGKILL; every other end leaves nothing behind.
       expect(readdirSync(owner.folder)).toHaveLength(name === "SIGKILL" ? 1 : 0);
     },
   );

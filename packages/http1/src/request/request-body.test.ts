@@ -21,7 +21,7 @@ const reader = {
 const push = (text: string) => body.push(Buffer.from(text));
 const held = (isWhole: boolean) => log.push(`held ${isWhole}`);
 
-describe("a body that nobody has asked for", () => {
+describe("a body without a reader", () => {
   it("is held, and handed over as one piece to the reader who comes late", () => {
     for (const text of ["a", "b", "c"]) push(text);
     expect(`${body.held}`).toBe("abc");
@@ -50,7 +50,7 @@ describe("a body that nobody has asked for", () => {
     expect(log).toEqual(["pause", "resume", `${HELD_BYTES_MAX + 2} bytes`]);
   });
 
-  it("stops nobody who comes after it: its end lets its source go on", () => {
+  it("does not hold up the next request: its end resumes its source", () => {
     push("x".repeat(HELD_BYTES_MAX + 1));
     body.finish();
     expect(log).toEqual(["pause", "resume"]);
@@ -100,7 +100,7 @@ describe("a reader", () => {
   });
 });
 
-describe("whoever waits until a body is held", () => {
+describe("a caller that waits until a body is held", () => {
   it("is told once that all of it is, and takes nothing", () => {
     body.whenHeld(10, held);
     push("0123456789");

@@ -120,7 +120,7 @@ const bad: readonly (readonly [what: string, text: string])[] = [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
   ],
   ["chunks in HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
-  ["a protocol that nobody asked for", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
+  ["a protocol that was not asked for", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
   ["endless interim responses", "HTTP/1.1 102 Processing\r\n\r\n".repeat(33)],
   ["a head without an end", `HTTP/1.1 200 OK\r\nA: ${"x".repeat(HEAD_BYTES_MAX)}`],
   ["a head that is too long", `HTTP/1.1 200 OK\r\nA: ${"x".repeat(HEAD_BYTES_MAX)}\r\n\r\n`],

@@ -277,13 +277,13 @@ describe("what comes too slowly", () => {
     expect(stand.isOpen).toBe(false);
   });
 
-  it("is answered as a problem if nobody watches the exchange", async () => {
+  it("is answered as a problem if no handler watches the exchange", async () => {
     const stand = new Stand();
     stand.isWatching = false;
     await stand.send(post("/a", 5));
     await stand.tick(TICKS.request);
     expect(stand.wire.written).toBe("HTTP/1.1 408 Problem\r\n\r\n");
-    // Whoever answers now is late.
+    // A handler that answers now is late.
     expect(stand.exchanges[0]?.isGone).toBe(true);
   });
 
@@ -312,7 +312,7 @@ describe("what comes too slowly", () => {
 });
 
 describe("a body that can't be understood", () => {
-  it("is told to whoever watches its turn, once, and nothing behind it is read", async () => {
+  it("is reported once to the handler that watches its exchange, and nothing behind it is read", async () => {
     const stand = new Stand();
     const head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     await stand.send(`${head}1\r\nx\r\n`);

@@ -165,7 +165,7 @@ describe("an answer before the whole request", () => {
     ["Content-Length: 65537\r\n", ""],
     ["Transfer-Encoding: chunked\r\n", "1\r\n"],
     ["Content-Length: 5\r\nExpect: 100-continue\r\n", ""],
-  ])("closes it if too much is, or nobody knows: %j", async (fields, body) => {
+  ])("closes it if too much is left, or an unknown amount: %j", async (fields, body) => {
     const { text, isClosed } = await answer(post(fields, body), reply(200, ""));
     expect(text).toContain("Connection: close\r\n");
     expect(isClosed).toBe(true);

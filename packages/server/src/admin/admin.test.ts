@@ -53,7 +53,7 @@ async function setUp(
     identity: {},
   } as Config;
   const core: Core = { config, clock, store, policy, blindPolicy, telemetry };
-  // As whoever makes a core does.
+  // As the code that makes a core does.
   for (const source of [store, policy, blindPolicy]) telemetry.watch(source);
   const calls: string[] = [];
   const control: AdminControl = {
@@ -100,7 +100,7 @@ const rawGet = (url: string, path: string, ...fields: string[]) =>
   askRaw(url, [`GET ${path} HTTP/1.1`, "Connection: close", ...fields, "", ""].join("\r\n"));
 
 describe("health", () => {
-  it("/livez answers whoever asks, by whatever name, and touches nothing", async () => {
+  it("/livez answers every client, by whatever name, and touches nothing", async () => {
     const { url } = await setUp({ token: "secret-token" });
     expect(await rawGet(url, "/livez", "Host: 10.1.2.3")).toContain("200 OK");
   });
@@ -448,7 +448,7 @@ describe("what operators do", () => {
     expect(await outcomes()).toEqual([false, false]);
   });
 
-  it("lets whoever runs several processes switch rules in all of them", async () => {
+  it("lets a service of several processes switch rules in all of them", async () => {
     const switched: unknown[] = [];
     const { post } = await setUp(
       {},

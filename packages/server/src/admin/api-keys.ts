@@ -1,6 +1,6 @@
 // API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every
 // other listener does, and a text that claims to be a hash has to look like one: else an operator would block
-// somebody who does not exist and be told that it worked.
+// a key that does not exist and get a success response.
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";

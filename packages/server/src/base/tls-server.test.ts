@@ -110,7 +110,7 @@ describe("the front over TLS", () => {
     expect(() => createTlsServer(swapped)).toThrow(ServerError);
   });
 
-  it("goes on when somebody speaks no TLS to it", async () => {
+  it("goes on when a client does not speak TLS", async () => {
     install(first);
     const port = await start();
     const socket = connectPlain(port, "127.0.0.1");

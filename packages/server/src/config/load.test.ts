@@ -221,7 +221,7 @@ identity:
 
   it.each([
     ["believes a token with the secret, for the audience", { aud: "shop" }, secret, { sub: "42" }],
-    ["believes no token for somebody else", { aud: "other" }, secret, undefined],
+    ["trusts no token for another audience", { aud: "other" }, secret, undefined],
     [
       "believes no token with another secret",
       { aud: "shop" },

@@ -27,7 +27,7 @@ const OF_KUBERNETES =
 
 function isOfKubernetes(name: string, text: string): boolean {
   if (OF_KUBERNETES.test(name)) return true;
-  // Its ports are addresses: `SLUICE_GATEWAY_PORT=8080` is somebody's mistake.
+  // Its ports are addresses: `SLUICE_GATEWAY_PORT=8080` is a mistake.
   return name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(text);
 }
 

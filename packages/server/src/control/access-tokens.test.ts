@@ -75,7 +75,7 @@ describe.each(all)("access tokens in $name", (databases) => {
     await tokens.create(by(), { name: "second", role: "admin" });
     await tokens.revoke(by(), first?.id ?? "");
     expect((await tokens.list()).map(({ name }) => name)).toEqual(["second"]);
-    await expect(tokens.revoke(by(), "nobody")).rejects.toMatchObject({ status: 404 });
+    await expect(tokens.revoke(by(), "unknown")).rejects.toMatchObject({ status: 404 });
   });
 
   it.each([

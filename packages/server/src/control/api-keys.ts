@@ -142,7 +142,7 @@ export class ApiKeys {
 }
 
 /**
- * The key that was sent; undefined if it is malformed, unknown, revoked or expired. It asks nobody, so it is as fast as
+ * The key that was sent; undefined if it is malformed, unknown, revoked or expired. It makes no call, so it is as fast as
  * `find` is.
  */
 export function resolveApiKey(sent: string, find: FindKey, nowMs: number): ApiKey | undefined {

@@ -128,7 +128,7 @@ describe("a state", () => {
     expect(state.sequence).toBe(3);
   });
 
-  it("is loaded anew by its follower when changes are missing", async () => {
+  it("is loaded again by its follower when changes are missing", async () => {
     const onProblem = vi.fn();
     const snapshot = new ControlState();
     snapshot.apply([1, 2, 3, 4, 5].map((n) => change(n)));
@@ -211,7 +211,7 @@ describe("the file of a follower", () => {
     expect(onBroken).toHaveBeenCalledTimes(1);
   });
 
-  it("is written anew when its changes grow too many", () => {
+  it("is rewritten when its changes grow too many", () => {
     const path = fileOf();
     const state = fill(path, 1_500);
     expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(2_000);

@@ -85,7 +85,7 @@ export class Follower {
   async #run(): Promise<void> {
     this.#cancelPoll();
     try {
-      // Whoever asks while this runs may have seen a change that the last question missed.
+      // A caller that asks while this runs may have seen a change that the last question missed.
       while (this.#isBehind && !this.#isClosed) {
         this.#isBehind = false;
         await this.#advance();

@@ -26,7 +26,7 @@ export interface NewSecret {
   readonly hash: string;
 }
 
-/** A secret as somebody sent it, well formed. */
+/** A secret as a client sent it, well formed. */
 export interface ReadSecret {
   readonly id: string;
   readonly hash: string;

@@ -1,7 +1,7 @@
 // The state that a node keeps on disk, so that it starts without the control plane. First a snapshot: a header with a
 // checksum, and one entity a line. Behind it the changes since then, one a line as they come, each with a checksum of
 // its own: a change costs one short write, and a crash can cut off only the last line. When the changes grow too many,
-// a new snapshot is written beside and renamed, so that whoever reads finds a whole one.
+// a new snapshot is written beside and renamed, so that a reader always finds a whole one.
 
 import { createHash } from "node:crypto";
 import {

@@ -56,9 +56,9 @@ export interface RulesInForceOptions {
   readonly policies: readonly Policy[];
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Told of rules that have just come into force. */
+  /** Called with rules that have just come into force. */
   readonly onReplaced?: ((written: WrittenRules) => void) | undefined;
-  /** Told that a file which could not be used can be now, without anybody having asked for a reload. */
+  /** Called when a file that could not be used can be used again, without a reload. */
   readonly onMended?: (() => void) | undefined;
 }
 

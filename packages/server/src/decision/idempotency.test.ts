@@ -66,7 +66,7 @@ describe("a request with the same key", () => {
     expect((await post("/v1/check", own, authorized("token-two"))).body.remaining).toBe(3);
   });
 
-  it("is decided anew after a minute", async () => {
+  it("is decided again after a minute", async () => {
     const { post, clock } = await open();
     const long = { limit: "5/hour", key: "user:42" };
     await post("/v1/check", long, key);

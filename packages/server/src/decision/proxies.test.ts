@@ -153,7 +153,7 @@ describe.each(proxies)("%s", (_, start) => {
     expect(headers.get("content-type")).toBe("text/plain");
   });
 
-  it("lets nobody in while Sluice is down", async () => {
+  it("lets no request in while Sluice is down", async () => {
     proxy = await start();
     await test.listener.close();
     expect((await ask("/api/items")).status).toBeGreaterThanOrEqual(500);

@@ -228,7 +228,7 @@ describe("drain", () => {
     expect((await asking).every((answered) => answered > 20)).toBe(true);
   });
 
-  it("lets nobody in afterwards", async () => {
+  it("lets no client in afterwards", async () => {
     const { listener } = await openWith(fileOf(1));
     await listener.drain();
     const late = connect(listener.url).ask({ descriptors: ALICE });

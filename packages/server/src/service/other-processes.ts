@@ -1,5 +1,5 @@
-// What of a service runs in other processes, as the service needs it: listeners that are open there, and whoever
-// has to be told what changes here.
+// The parts of a service that run in other processes, as the service sees them: listeners that are open there, and
+// processes that have to be notified of changes.
 
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config, TelemetryConfig } from "../config/config.js";

@@ -258,7 +258,7 @@ describe("reload", () => {
     ]);
   });
 
-  it("tells it also where the bad file was seen by nobody but a reload", async () => {
+  it("reports it also where only a reload saw the bad file", async () => {
     const { file, write, rules } = ruleFile("10/minute");
     const { telemetry, reloads } = rememberingTelemetry();
     const clock = new ManualClock(1_700_000_000_000);

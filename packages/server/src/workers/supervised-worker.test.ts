@@ -83,7 +83,7 @@ describe("a worker that dies", () => {
     expect(started).toHaveLength(RESTARTS_MAX + 1);
   });
 
-  it("begins anew if it had lived for a minute", async () => {
+  it("starts again without a delay if it had lived for a minute", async () => {
     const { supervised, started, deaths, pass } = setUpOn();
     await supervised.start();
     started[0].exit("exit code 1");
@@ -105,7 +105,7 @@ describe("a worker that dies", () => {
 });
 
 describe("a worker that is let go before its listeners are open", () => {
-  it("is killed: nobody would tell it any more to stop listening", async () => {
+  it("is killed: no primary would ask it any more to stop listening", async () => {
     const { supervised, started } = setUpOn(() => {});
     const starting = supervised.start();
     const exits: string[] = [];

@@ -245,7 +245,7 @@ const added: readonly Case[] = [
     "sluice.yaml:9: identity.tenant.claim needs identity.jwt, which verifies tokens",
   ],
   [
-    "a field that nobody is trusted with",
+    "a header that no peer is trusted with",
     "identity: { user: { header: x-user } }",
     "sluice.yaml:7: identity.user.header would never be trusted: identity.trustedProxies is empty; name the proxies, or set trust: anyone",
   ],

@@ -171,7 +171,7 @@ describe("fields that say who the client is", () => {
     ]);
   });
 
-  it("don't let a stranger be somebody else to the rules", async () => {
+  it("don't let an untrusted client pass as another to the rules", async () => {
     const one = { ...PER_ADDRESS, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } };
     await start({ rules: [one] });
     expect(await rawExchange(fixture.url, get("X-Forwarded-For: 192.0.2.1\r\n"))).toMatch(

@@ -6,7 +6,7 @@ import { type GatewayFixture, startFixture } from "../gateway-fixture.js";
 
 let fixture: GatewayFixture;
 
-/** Two rules: nobody may enter below /admin, everybody else may. */
+/** Two rules: no request below /admin is allowed, all others are. */
 beforeEach(async () => {
   const admin = {
     id: "admin",

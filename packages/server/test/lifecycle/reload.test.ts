@@ -1,4 +1,4 @@
-// Reloads under load: none of them fails a request, refills anybody or loads half a file.
+// Reloads under load: none of them fails a request, refills a limit or loads half a file.
 
 import { afterEach, describe, expect, it } from "vitest";
 import { type Service, startService } from "../../src/service/service.js";
@@ -23,7 +23,7 @@ async function setUpOn(file: RulesFile) {
 }
 
 describe("a thousand reloads under load", () => {
-  it("fail no request and refill nobody", async () => {
+  it("fail no request and refill no limit", async () => {
     const file = new RulesFile(500);
     const { service, gateway, reloads } = await setUpOn(file);
     const load = startLoad(gateway, { clients: 4 });

@@ -258,7 +258,7 @@ describe("a leaky bucket that shapes", () => {
     });
   });
 
-  it("gives back a slot only while nobody queued behind it", () => {
+  it("gives back a slot only while no request is queued behind it", () => {
     holds(2_011, fc.tuple(leakyBuckets("shape"), fc.nat({ max: 5 })), ([{ limit }, behind]) => {
       if (limit.limit < behind + 2) return;
       const algorithm = algorithmOf(limit);

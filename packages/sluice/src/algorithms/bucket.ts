@@ -127,7 +127,7 @@ function ticksAfter(receipt: Receipt, limit: BucketLimit): number {
   return receipt.before + receipt.cost * limit.ticksPerUnit - (receipt.lowered ?? 0);
 }
 
-/** Whether nobody queued behind the charge: whoever did has been told when to leave already. */
+/** Whether no request queued behind the charge: one that did already has its delay. */
 function isLastInQueue(
   debtTicks: number,
   limit: BucketLimit,
@@ -149,7 +149,7 @@ function carry(
   to: BucketLimit,
   { fromMs, toMs }: CarryTimes,
 ): BucketState {
-  // Rounded up to whole ticks of the new limit, so that a reload refills nobody. The product is a
+  // Rounded up to whole ticks of the new limit, so that a reload refills no key. The product is a
   // double's: beyond 2^53 it may be a tick off.
   const units = debtAt(state, from, fromMs) / from.ticksPerUnit;
   const debtTicks = Math.min(Math.ceil(units * to.ticksPerUnit), to.fullTicks);

@@ -7,7 +7,7 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { SluiceError, show } from "../base/errors.js";
 
-/** How long a quota lasts before it starts anew. */
+/** How long a quota lasts before it starts again in full. */
 export type CalendarPeriod = "day" | "week" | "month";
 
 /** What the user writes. */

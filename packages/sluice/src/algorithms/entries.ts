@@ -36,7 +36,7 @@ export function lifeMs(limit: EntryLimit): number {
 
 /**
  * Decides a charge on a list from which everything that expired by `nowMs` was removed. What
- * becomes of the list is up to whoever keeps it.
+ * becomes of the list is up to its owner.
  */
 export function weigh(
   live: EntryList,

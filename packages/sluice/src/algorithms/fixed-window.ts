@@ -62,7 +62,7 @@ function charge(
   };
 }
 
-// A window from the future counts as this one: a clock that stepped back locks nobody out.
+// A window from the future counts as this one: a clock that stepped back locks no caller out.
 function usedIn(state: WindowState, window: number): number {
   return state.window >= window ? state.used : 0;
 }

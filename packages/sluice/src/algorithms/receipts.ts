@@ -18,7 +18,7 @@ export interface UseAfter {
 /** The numbers of a receipt that is out: what it stands for may be lowered. */
 export type OpenReceiptNumbers = Omit<Receipt, "lowered"> & { lowered: number };
 
-/** Whoever keeps a receipt that is out. */
+/** The holder of an outstanding receipt. */
 export interface ReceiptHolder {
   readonly receipt: OpenReceiptNumbers;
 }

@@ -36,7 +36,7 @@ export const slidingCounter: Algorithm<CounterState, CounterLimit> = {
 function slideTo(state: CounterState, limit: CounterLimit, nowMs: number): CounterState {
   const window = Math.floor(nowMs / limit.windowMs);
   if (state.window === window) return state;
-  // A window from the future counts as this one: a clock that stepped back locks nobody out.
+  // A window from the future counts as this one: a clock that stepped back locks no caller out.
   if (state.window > window) return { ...state, window };
   if (state.window === window - 1) return { window, current: 0, previous: state.current };
   return { window, current: 0, previous: 0 };

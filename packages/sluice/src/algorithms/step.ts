@@ -7,7 +7,7 @@ export interface Step<State> {
   readonly allowed: boolean;
   /** Whole units left: after the charge if it was allowed, as they stand if not. Never negative. */
   readonly remaining: number;
-  /** 0 if allowed; else until this cost would pass if nobody else spends; Infinity if it never can. */
+  /** 0 if allowed; else until this cost would pass if nothing else is spent; Infinity if it never can. */
   readonly retryAfterMs: number;
   /** Until the full quota is back. */
   readonly resetMs: number;

@@ -35,7 +35,7 @@ function noting() {
   return { store, charges, counters };
 }
 
-// A fallback that nobody listens to warns, which is not the point here.
+// A fallback without a listener warns, which is not the point here.
 vi.spyOn(process, "emitWarning").mockImplementation(() => {});
 afterAll(() => {
   vi.restoreAllMocks();

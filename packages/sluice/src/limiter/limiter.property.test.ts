@@ -1,5 +1,5 @@
 // The limiter over a memory store against the pure functions, step by step, and against itself in
-// another world: one in which a reservation never happened, in which nobody peeked, or in which
+// another world: one in which a reservation never happened, without a peek, or in which
 // an invalid call was not made. The pure functions have oracles of their own beside the algorithms.
 
 import fc from "fast-check";
@@ -343,7 +343,7 @@ describe("permits over memory", () => {
         if (op.verb > 9 && out.length > 0) {
           const [released] = out.splice(op.size % out.length, 1);
           released.permit.release({ nowMs });
-          // A second release must not free somebody else's place.
+          // A second release must not free another request's permit.
           released.permit.release({ nowMs });
           continue;
         }

@@ -396,7 +396,7 @@ describe("wait", () => {
     expect(passed).toEqual(["a passed at 1000", "c failed at 1000", "b passed at 1100"]);
   });
 
-  it("is an error for the 10,001st that waits, and for nobody else", async () => {
+  it("is an error for the 10,001st that waits, and for no other", async () => {
     const { wait, limiter } = setUp();
     await wait("a");
     const stop = new AbortController();

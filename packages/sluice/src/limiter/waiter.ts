@@ -22,7 +22,7 @@ export function isSignal(value: unknown): value is WaitSignal {
   );
 }
 
-/** For each signal that somebody waits with, a listener and what it wakes. */
+/** For each signal that a call waits with, a listener and what it wakes. */
 const listeners = new WeakMap<
   WaitSignal,
   { readonly listen: () => void; readonly wakes: Set<() => void> }

@@ -172,7 +172,7 @@ describe("diffRules", () => {
     expect(fates(before, after)).toEqual(expected);
   });
 
-  it("says that another IPv6 prefix starts anew, of rules that count by address only", () => {
+  it("says that counters start at zero under another IPv6 prefix, for rules that count by address only", () => {
     const set = { ipv6Prefix: 48 };
     const why = "another IPv6 prefix, for callers over IPv6";
     const rule = { limit: bucket(5) };

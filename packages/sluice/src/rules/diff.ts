@@ -105,7 +105,7 @@ interface Audience {
 }
 
 function diffLimits(before: Rule, after: Rule, isOtherPrefix: boolean): readonly LimitDiff[] {
-  const anew = whyAllAnew(before, after, isOtherPrefix);
+  const allEmpty = whyAllEmpty(before, after, isOtherPrefix);
   return toAudiences(before, after).flatMap(({ where, isApart, limitsOf }) => {
     const was = limitsOf(before);
     const is = limitsOf(after);
@@ -113,7 +113,7 @@ function diffLimits(before: Rule, after: Rule, isOtherPrefix: boolean): readonly
     return is.flatMap((limit, i): readonly LimitDiff[] => {
       const place = is.length === 1 ? where : `${where}[${i}]`;
       const empty =
-        anew ?? (isElsewhere ? "counted apart now, or no more" : whyEmpty(was[i], limit));
+        allEmpty ?? (isElsewhere ? "counted apart now, or no more" : whyEmpty(was[i], limit));
       if (empty !== undefined) return [{ where: place, fate: "empty", why: empty }];
       const why = whyCarried(before, was[i], after, limit);
       return why === undefined ? [] : [{ where: place, fate: "carried", why }];
@@ -141,7 +141,7 @@ function toAudiences(before: Rule, after: Rule): readonly Audience[] {
 }
 
 /** Why no counter of a rule can be found again, if so. */
-function whyAllAnew(before: Rule, after: Rule, isOtherPrefix: boolean): string | undefined {
+function whyAllEmpty(before: Rule, after: Rule, isOtherPrefix: boolean): string | undefined {
   if (toMeaning(before.key) !== toMeaning(after.key)) return "another key";
   if (before.shards !== after.shards) return "another number of shards";
   if ((before.consistency === "local") !== (after.consistency === "local")) {

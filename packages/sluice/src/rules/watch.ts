@@ -22,7 +22,7 @@ export interface WatchOptions {
   clock?: Clock;
 }
 
-/** Who holds the rules that are in force: a policy, or whoever puts them in force in several. */
+/** Who holds the rules that are in force: a policy, or what puts them in force in several. */
 export type RulesHolder = Pick<Policy, "version" | "replace">;
 
 /** A file that is watched. */

@@ -1,5 +1,5 @@
 // The store that limiters and decorators really ask. One that answers over a network is put behind a
-// deadline and a breaker, whoever wraps it first, and all that use it share them: what one learns of
+// deadline and a breaker, whichever wraps it first, and all users share them: what one learns about
 // the store all know.
 
 import { type Clock, systemClock } from "../base/clock.js";

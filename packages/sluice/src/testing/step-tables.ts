@@ -406,7 +406,7 @@ const leakyBucketCases: readonly StepCase[] = [
 // biome-ignore format: the columns line up.
 const fixedWindowCases: readonly StepCase[] = [
   {
-    name: "a fixed window fills, refuses until its border and starts anew there",
+    name: "a fixed window fills, refuses until its border and starts again there",
     limit: fixedWindow({ limit: 3, windowMs: 1000 }),
     steps: [
       // atMs  cost  allowed  remaining  retryAfterMs  resetMs   (3 per 1,000 ms)
@@ -837,7 +837,7 @@ const concurrencyCases: readonly StepCase[] = [
 // biome-ignore format: the columns line up.
 const quotaCases: readonly StepCase[] = [
   {
-    name: "a daily quota starts anew at midnight UTC, on 29 February too",
+    name: "a daily quota starts again at midnight UTC, on 29 February too",
     limit: quota({ limit: 3, period: "day" }),
     steps: [
       //             atMs  cost  allowed  remaining  retryAfterMs     resetMs   (3 per day UTC; the first row is 2024-02-28T00:00Z)

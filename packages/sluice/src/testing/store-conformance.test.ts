@@ -114,7 +114,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
     onCharges({ counter: toFirstPart }),
   ],
   [
-    "starts anew on a change",
+    "starts in full on a change",
     group.changes,
     "to a larger limit",
     onCharges({ counter: nameByNumbers }),

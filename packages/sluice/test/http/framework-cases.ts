@@ -131,7 +131,7 @@ async function hangUp(call: Caller, path: string, when: () => boolean): Promise<
   await gone.catch(() => {});
 }
 
-/** Waits until the place that somebody held is free: the server learns of an end a little later. */
+/** Waits until the permit that a request held is free: the server learns of an end a little later. */
 function untilFree(call: Caller, path = "/"): Promise<void> {
   return vi.waitFor(async () => expect((await call(path)).status).toBe(200), { timeout: 5_000 });
 }

@@ -71,14 +71,14 @@ async function decidesAgain(limiter: Limiter<false>, keys: readonly string[]): P
 }
 
 describe.each(Object.entries(clients))("slots that move under load, over %s", (title, client) => {
-  it("nobody errs, and each of 8 keys is admitted exactly 100 times", async () => {
+  it("no call fails, and each of 8 keys is admitted exactly 100 times", async () => {
     const limiter = limiterOver(client(), {
       name: title,
       onStoreFailure: "closed",
       timeoutMs: 30_000,
     });
     const keys = callers(8);
-    await decidesAgain(limiter, callers(50, "somebody"));
+    await decidesAgain(limiter, callers(50, "caller"));
     const load = new Load({ limiter, keys, lanes: 16, pauseMs: 15 });
     const isFull = () => keys.every((key) => load.admitted.get(key) === LIMIT);
     let moves = 0;
@@ -148,7 +148,7 @@ describe("a primary that is killed (kill -9) under load", () => {
       await load.runFor(RECOVERY_MS_MAX, () => load.admittedMax >= LIMIT - 1);
       await victim.kill();
       await cluster.failedOver(slot, victim);
-      await decidesAgain(limiter, callers(50, "somebody"));
+      await decidesAgain(limiter, callers(50, "caller"));
       await load.runFor(300);
       await load.stop();
       expect(load.rejections).toEqual([]);
@@ -174,7 +174,7 @@ describe("a primary that hangs under load", () => {
     const load = new Load({ limiter, keys, lanes: 8, pauseMs: 2 });
     victim.pause();
     await cluster.failedOver(slot, victim);
-    await decidesAgain(limiter, callers(50, "somebody"));
+    await decidesAgain(limiter, callers(50, "caller"));
     victim.resume();
     await load.stop();
     expect(load.rejections).toEqual([]);

@@ -120,7 +120,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
         expect(await remainingOf(store, chargesAcross(0))).toEqual(before);
       }
       await store.reset(chargesOf("path:/login"));
-      // What was refused was not remembered: sent again, it is decided anew.
+      // What was refused was not remembered: sent again, it is decided again.
       const again = await store.decide(chargesAcross(1), { requestId: "request-1" });
       expect(again.allowed).toBe(true);
       await store.close();

@@ -137,7 +137,7 @@ describe("a server that says not now", () => {
     const limiter = limiterAt(front, "closed", 20_000);
     await limiter.check("warm:up");
     const before = front.asked.EVALSHA ?? 0;
-    front.intercept = refusing("ERR something that nobody knows", ["EVALSHA", "EVAL"], 1);
+    front.intercept = refusing("ERR something unknown", ["EVALSHA", "EVAL"], 1);
     expect(await limiter.check("user:1")).toMatchObject({ source: "fallback" });
     expect((front.asked.EVALSHA ?? 0) - before).toBe(1);
     expect(await limiter.check("user:1")).toMatchObject({ ...byStore, remaining: 99 });

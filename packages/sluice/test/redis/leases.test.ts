@@ -59,7 +59,7 @@ describe("leases over a real server", () => {
       );
       await Promise.all(holders.map(({ close }) => close()));
 
-      // Whoever comes next finds exactly what was not spent.
+      // The next process finds exactly what was not spent.
       const next = holder(name, limit);
       expect(await next.limiter.peek("key")).toMatchObject({ remaining: UNITS - some });
       const rest = await spend(next, UNITS);

@@ -72,7 +72,7 @@ async function usedOf(key: string): Promise<number> {
   return LIMIT - (verdict?.remaining ?? 0);
 }
 
-async function isBack(limiter: Limiter<false>, key = "somebody:new"): Promise<void> {
+async function isBack(limiter: Limiter<false>, key = "caller:new"): Promise<void> {
   await eventually(async () => {
     expect(await limiter.check(key)).toMatchObject({ source: "store" });
   });
@@ -105,7 +105,7 @@ describe("a delay beyond the deadline", () => {
     await proxy.heal();
     await eventually(async () => {
       // What is given back while the circuit breaker is open goes with its next answer.
-      await limiter.check("somebody:else");
+      await limiter.check("caller:else");
       expect(await usedOf("user:1")).toBe(1);
     });
     expect(guarded.stats.lateGivenBack).toBe(20);
@@ -166,7 +166,7 @@ describe("replies that are lost after execution", () => {
     for (let sent = 1; sent <= 10; sent++) {
       const requestId = `request-${sent}`;
       await isBack(limiter);
-      await limiter.check("somebody:known", { requestId: "the script is known" });
+      await limiter.check("caller:known", { requestId: "the script is known" });
       proxy.dropReplies({ count: 1 });
       expect(await limiter.check("user:1", { requestId })).toMatchObject({
         source: "store",

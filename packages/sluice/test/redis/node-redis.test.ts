@@ -74,7 +74,7 @@ describe("a node-redis client", () => {
       proxy.cut("reset");
     }
     const isBack = async () =>
-      expect(await limiter.check("somebody:new")).toMatchObject({ source: "store" });
+      expect(await limiter.check("caller:new")).toMatchObject({ source: "store" });
     await vi.waitFor(isBack, { timeout: RECOVERY_MS_MAX, interval: 50 });
     await load.stop();
     expect(load.rejections).toEqual([]);
@@ -88,13 +88,13 @@ describe("a node-redis client", () => {
     const client = await connect(proxy.port);
     const store = redisStore(client);
     const limiter = createLimiter({ limit, store, onStoreFailure: "throw" });
-    await limiter.check("somebody:known", { requestId: "the script is known" });
-    await limiter.check("somebody:known");
+    await limiter.check("caller:known", { requestId: "the script is known" });
+    await limiter.check("caller:known");
     proxy.dropReplies({ count: 1 });
     await expect(Promise.resolve(limiter.check("user:2"))).rejects.toMatchObject({
       code: "SLUICE_STORE_UNAVAILABLE",
     });
-    await vi.waitFor(() => limiter.check("somebody:known"), { timeout: RECOVERY_MS_MAX });
+    await vi.waitFor(() => limiter.check("caller:known"), { timeout: RECOVERY_MS_MAX });
     expect(await usedOf("user:2")).toBe(1);
     proxy.dropReplies({ count: 1 });
     expect(await limiter.check("user:3", { requestId: "request-1" })).toMatchObject({

@@ -41,14 +41,14 @@ function limiterWith(options: Partial<LimiterOptions>): Limiter<false> {
 /** Waits until the store decides again; then nothing may be left that never expires. */
 async function recovers(limiter: Limiter<false>): Promise<void> {
   const isBack = async () => {
-    expect(await limiter.check("somebody:new")).toMatchObject({ allowed: true, source: "store" });
+    expect(await limiter.check("caller:new")).toMatchObject({ allowed: true, source: "store" });
   };
   await vi.waitFor(isBack, { timeout: RECOVERY_MS_MAX, interval: 50 });
   expect(await eternalKeys(server)).toEqual([]);
 }
 
 describe("SCRIPT FLUSH every few milliseconds under load", () => {
-  it("is seen by nobody: each of 10 keys is admitted exactly 100 times, by the store alone", async () => {
+  it("is not noticed: each of 10 keys is admitted exactly 100 times, by the store alone", async () => {
     const limiter = limiterWith({ onStoreFailure: "closed", timeoutMs: 20_000 });
     const keys = callers(10);
     const load = new Load({ limiter, keys, lanes: 32 });

@@ -48,7 +48,7 @@ function eventually(claim: () => void | Promise<void>): Promise<void> {
 
 async function decidesAgain(limiter: Limiter<false>): Promise<void> {
   await eventually(async () => {
-    expect(await limiter.check("somebody:new")).toMatchObject({ source: "store" });
+    expect(await limiter.check("caller:new")).toMatchObject({ source: "store" });
   });
 }
 
@@ -69,7 +69,7 @@ describe("a failover under load", () => {
     expect(load.admittedMax).toBeLessThanOrEqual(LIMIT * 2);
     expect(await eternalKeys(after)).toEqual([]);
 
-    // What was the primary comes back as a replica: nobody is led to it again.
+    // What was the primary comes back as a replica: no client is led to it again.
     await before.restart();
     await eventually(async () => expect((await before.info("replication")).role).toBe("slave"));
     await decidesAgain(limiter);

@@ -84,7 +84,7 @@ export const badRules: readonly BadRules[] = [
     "ipv6Prefix must be a whole number from 32 to 128, got 8 (sluice.yaml:2)",
   ),
   structural(
-    "a field nobody knows",
+    "an unknown field",
     "version: 1\nrule: []\nrules: []\n",
     "rule is unknown, did you mean rules? known: $schema, version, enabled, ipv6Prefix, exempt, rules (sluice.yaml:2)",
   ),
@@ -169,7 +169,7 @@ export const badRules: readonly BadRules[] = [
     'rule "login": limit must be exactly one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota, got {"fixedWindow":{"limit":1,"windowMs":"1s"},"concurrency":{"limit":1,"permitMs":"… (sluice.yaml:4)',
   ),
   structural(
-    "an algorithm nobody knows",
+    "an unknown algorithm",
     rule("limit: { tokenbucket: { capacity: 1 } }"),
     'rule "login": limit.tokenbucket is unknown, did you mean tokenBucket? known: tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota (sluice.yaml:4)',
   ),
@@ -226,7 +226,7 @@ export const badRules: readonly BadRules[] = [
     'rule "login": limit.quota.anchor must be a day of the month from 1 to 31 or a local date like "2024-01-31T09:30", got 0 (sluice.yaml:4)',
   ),
   structural(
-    "a period nobody knows",
+    "an unknown period",
     rule("limit: { quota: { limit: 1, period: year } }"),
     'rule "login": limit.quota.period must be one of day, week, month, got "year" (sluice.yaml:4)',
   ),
@@ -241,7 +241,7 @@ export const badRules: readonly BadRules[] = [
     `rule "login": limit[1].concurrency.limit must be a whole number from 1 to ${UNITS_MAX}, got 0 (sluice.yaml:6)`,
   ),
   together(
-    "no limit for anybody",
+    "no limit for any caller",
     rule("limit: unlimited"),
     'rule "login": limit is unlimited, and no tier or override limits anything (sluice.yaml:4)',
   ),
@@ -257,7 +257,7 @@ export const badRules: readonly BadRules[] = [
   ),
   // Keys.
   structural(
-    "a dimension nobody knows",
+    "an unknown dimension",
     rule("limit: 1/second\nkey: session"),
     'rule "login": key must be one of user, apiKey, tenant, ip, endpoint, global, subnet:24/48, header:name, cookie:name, body:name, attribute:name, got "session" (sluice.yaml:5)',
   ),
@@ -392,7 +392,7 @@ export const badRules: readonly BadRules[] = [
     'rule "login": cost is 0, so nothing would ever be counted; a cost of 0 needs settle (sluice.yaml:5)',
   ),
   structural(
-    "a settlement nobody knows",
+    "an unknown settlement",
     rule("limit: 1/second\nsettle: tokens"),
     'rule "login": settle must be one of code, bytes, got "tokens" (sluice.yaml:5)',
   ),
@@ -455,7 +455,7 @@ export const badRules: readonly BadRules[] = [
     'rule "login": rollout must be a number from 0 to 100, got 101 (sluice.yaml:5)',
   ),
   structural(
-    "a consistency nobody knows",
+    "an unknown consistency",
     rule("limit: 1/second\nconsistency: exact"),
     'rule "login": consistency must be one of strict, leased, eventual, local, got "exact" (sluice.yaml:5)',
   ),
@@ -472,7 +472,7 @@ export const badRules: readonly BadRules[] = [
     'rule "login": tiers.pro is a leakyBucket that shapes, which can\'t be eventual; use consistency: strict or local (sluice.yaml:7)',
   ),
   structural(
-    "a policy nobody knows",
+    "an unknown policy",
     rule("limit: 1/second\nonStoreFailure: deny"),
     'rule "login": onStoreFailure must be one of open, closed, local, throw, got "deny" (sluice.yaml:5)',
   ),

@@ -5,7 +5,7 @@ describe("isOfPage", () => {
   it.each([
     ["a program", {}, false],
     ["fetch of Node.js", { "sec-fetch-mode": "cors" }, false],
-    ["an address that somebody typed", { "sec-fetch-site": "none" }, false],
+    ["an address that a person typed", { "sec-fetch-site": "none" }, false],
     ["a page of elsewhere", { origin: "http://example.com" }, true],
     ["a page in a sandbox", { origin: "null" }, true],
     ["a page that says no more than that", { "sec-fetch-site": "cross-site" }, true],

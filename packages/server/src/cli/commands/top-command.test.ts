@@ -161,7 +161,7 @@ describe("sluice top", () => {
     expect(err).toMatch(/^sluice: could not reach/);
   });
 
-  it("ends where nobody reads what it prints any more", async () => {
+  it("ends when its output is closed", async () => {
     const url = await start();
     const terminal = new FakeTerminal();
     const ended = runCommand(["top", "--every", "0.1", "--admin", url], terminal);

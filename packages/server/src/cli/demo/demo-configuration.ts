@@ -4,7 +4,7 @@
 /** The rules of the demo, as a file of their own has them. */
 export const DEMO_RULES = `version: 1
 rules:
-  # Nobody guesses passwords: five tries a minute for each address.
+  # Against guessed passwords: five tries a minute for each address.
   - id: login
     match: { path: /login, methods: POST }
     key: ip

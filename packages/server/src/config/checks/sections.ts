@@ -1,5 +1,5 @@
-// What sections have to say together: that names lead somewhere, that listeners which anybody could open have a
-// token, that no two listen at one place. A check runs if the sections that it looks at can be used.
+// Checks across sections: names exist, listeners that any host could reach have a
+// token, and no two listeners share an address. A check runs if the sections that it looks at are valid.
 
 import type { IdentityOptions } from "sluice/http";
 import { isLoopback } from "../../base/http/loopback.js";

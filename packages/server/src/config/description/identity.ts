@@ -85,7 +85,7 @@ const jwtSection = section({
   ),
   issuer: optional(
     listOf(anyText("a text"), { min: 1, max: 100 }),
-    "Who may have issued it; without it anybody who has the key.",
+    "The issuers whose tokens are accepted; by default any issuer with the key.",
   ),
   audience: optional(
     listOf(anyText("a text"), { min: 1, max: 100 }),

@@ -58,7 +58,7 @@ export interface Database extends Reader {
 }
 
 /**
- * The connection was lost between COMMIT and its answer: the transaction may have happened or not. Whoever gets this
+ * The connection was lost between COMMIT and its answer: the transaction may have happened or not. A caller that gets this
  * has to look before it tries again.
  */
 export class CommitUnknownError extends ServerError {

@@ -1,6 +1,6 @@
-// A file of envoyproxy/ratelimit into a domain: the keys that service knows, and one of ours. A key that
-// nobody knows is a problem, so that no limit is misspelt in silence; one in the wrong place, which that
-// service ignores, is ignored here too and told.
+// A file of envoyproxy/ratelimit into a domain: the keys that service knows, and one of ours. An unknown
+// key is a problem, so that no limit is silently misspelt; one in the wrong place, which that
+// service ignores, is ignored here too and reported.
 
 import { show } from "../../base/errors.js";
 import type { JsonObject } from "../messages.js";

@@ -132,7 +132,7 @@ function parseOurs(source: YamlSource, { at, value }: Field): Rule | undefined {
   }
 }
 
-/** Envoy tells of no response and waits for nobody. */
+/** Envoy reports no responses and does not delay requests. */
 function mustBeUsable(source: YamlSource, at: Field["at"], rule: Rule): Rule | undefined {
   if (rule.limits.length !== 1) return source.say(at, "sluice must be one limit");
   const [limit] = rule.limits;

@@ -1,5 +1,5 @@
 // Reads the wire form of protocol buffers, field by field, and trusts nothing: what ends too early, is
-// longer than what is around it or no UTF-8 is malformed. Fields that nobody asks for are skipped.
+// longer than what is around it or not UTF-8 is malformed. Fields that are not asked for are skipped.
 
 import { isUtf8 } from "node:buffer";
 

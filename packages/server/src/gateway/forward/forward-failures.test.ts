@@ -350,7 +350,7 @@ describe("the pool", () => {
     expect(connections.size).toBe(2);
   });
 
-  it("lets nobody wait for a connection longer than for a new one", async () => {
+  it("lets no request wait for a connection longer than for a new one", async () => {
     const upstream = await startUpstream(() => {});
     const { url } = await startGateway(upstream, {
       upstream: { connectionsMax: 1, connectTimeoutMs: 150 },

@@ -1,4 +1,4 @@
-// Heads as they leave the gateway: what ends here, what is written anew, what peers may say.
+// Heads as they leave the gateway: what ends here, what is rewritten, what peers may say.
 
 import { toLines } from "sluice/http";
 import { readResponseHead } from "sluice-http1";

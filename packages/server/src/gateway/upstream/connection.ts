@@ -146,7 +146,7 @@ export class Connection {
     this.#socket.end(() => this.#socket.destroy());
   }
 
-  /** Closes it. Whoever uses it hears nothing more of it. */
+  /** Closes it. Its user gets no further calls. */
   destroy(): void {
     this.#caller = undefined;
     this.#socket.destroy();

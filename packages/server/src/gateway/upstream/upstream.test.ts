@@ -63,7 +63,7 @@ describe("a choice of backends", () => {
     expect(chosen).toEqual([...names, ...names]);
   });
 
-  it("leaves out the one that was tried, and gives nobody its turn twice for that", () => {
+  it("leaves out the one that was tried, and gives no backend its turn twice for that", () => {
     const { upstream } = make(THREE);
     const [a, b, c] = upstream.backends;
     expect(upstream.choose()).toBe(a);
@@ -204,7 +204,7 @@ describe("a pool", () => {
     expect(told.failure).toMatchObject({ kind: "connect-timeout", hasResponse: false });
   });
 
-  it("tells each of those that wait when nobody is there", async () => {
+  it("fails each waiting request when the backend is not there", async () => {
     const { pool } = make([await closedUrl()], { connectionsMax: 2 }).first;
     const all = Array.from({ length: 5 }, () => new Told());
     for (const told of all) pool.wait(told);

@@ -1,5 +1,5 @@
-// Keys in logs and top lists: a keyed hash, so that lines about one caller can be put together and nobody
-// can tell who it is, nor find out by hashing all addresses there are.
+// Keys in logs and top lists: a keyed hash, so that lines about one caller can be put together and no reader
+// can see who it is, nor find out by hashing all addresses there are.
 
 import { createHmac } from "node:crypto";
 

@@ -2,7 +2,7 @@
 // the time before, within some three per cent.
 
 // Taken off its prototype: once a program has loaded a class that extends String, as ioredis does, the engine looks
-// `text.charCodeAt` up anew for each character (bench service/batch).
+// `text.charCodeAt` up again for each character (bench service/batch).
 const { charCodeAt } = String.prototype;
 
 const REGISTER_BITS = 10;

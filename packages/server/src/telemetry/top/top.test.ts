@@ -61,7 +61,7 @@ describe("the top report", () => {
     expect(telemetry.top({ rule: "no such" }).rules).toEqual([]);
   });
 
-  it("tells of the last five to ten seconds only, and forgets when nobody comes", async () => {
+  it("covers the last five to ten seconds only, and forgets when no requests come", async () => {
     const { telemetry, decide, moveTo } = setUp();
     await decide("/login", "ann", 10);
     moveTo(5_500);

@@ -66,7 +66,7 @@ describe("a pipe as a channel of lines", () => {
     channel.listen(() => {});
     far.destroy();
     await gone;
-    channel.send("nobody reads this");
+    channel.send("never read");
     await new Promise<void>((resolve) => channel.onceGone(resolve));
   });
 });

@@ -29,7 +29,7 @@ describe("a question", () => {
     expect(await Promise.all(answers)).toEqual([2, 4, Number.POSITIVE_INFINITY]);
   });
 
-  it("fails with what the other end says, or if nobody knows it", async () => {
+  it("fails with what the other end says, or if it is unknown", async () => {
     const { channel } = setUpOn();
     await expect(channel.ask("fail", undefined, 5_000)).rejects.toThrow("no room");
     await expect(channel.ask("sing", undefined, 5_000)).rejects.toMatchObject({

@@ -53,7 +53,7 @@ describe("a receipt", () => {
 });
 
 describe("numbers of counters", () => {
-  it("are told once, and start anew when there are too many", () => {
+  it("are sent once, and start from 1 again when there are too many", () => {
     const numbers = new CounterNumbers(2);
     const [a, b] = [{ ...counter }, { ...counter }];
     expect([numbers.of(a), numbers.of(b), numbers.of(a)]).toEqual([1, 2, 1]);

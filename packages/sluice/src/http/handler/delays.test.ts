@@ -38,7 +38,7 @@ describe("a waiting room", () => {
     expect(room.waiting).toBe(0);
   });
 
-  it("lets nobody in where nobody may wait", () => {
+  it("lets no request in where none may wait", () => {
     expect(new WaitingRoom(new ManualClock(0), 0).enter(1)).toBeUndefined();
   });
 });

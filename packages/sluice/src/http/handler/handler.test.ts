@@ -104,7 +104,7 @@ describe("a request handler", () => {
       onRefused: onRefused as () => void,
       onError: (error) => {
         errors.push(error);
-        throw new Error("nobody hears this");
+        throw new Error("not reported");
       },
     });
     handle();
@@ -165,7 +165,7 @@ describe("a request handler", () => {
       expect([named["retry-after"], named["x-ratelimit-limit"]]).toEqual(["2", "1"]);
       expect(JSON.parse(refusal?.body ?? "")["violated-policies"]).toEqual(["slow"]);
     }
-    // Who gives up leaves its room, and its slot to nobody.
+    // A request that gives up leaves its room, and no other gets its slot.
     waiting.finish({});
     expect(handle().delayMs).toBe(2_000);
     clock.advance(2_000);
@@ -343,7 +343,7 @@ describe("the simple case over a store that others use", () => {
     const errors: unknown[] = [];
     const onError = (error: unknown) => {
       errors.push(error);
-      if (how === "throws") throw new Error("nobody hears this");
+      if (how === "throws") throw new Error("not reported");
       return Promise.reject(new Error("nor this"));
     };
     const requestHandler = simple({

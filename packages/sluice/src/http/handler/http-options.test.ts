@@ -47,7 +47,7 @@ describe("options of a middleware", () => {
     expect(make).not.toThrow(/hunter2/);
   });
 
-  it("refuse names that nobody knows, and say which there are", () => {
+  it("refuse unknown names, and list the known ones", () => {
     expect(() =>
       toRequestHandler(SITE, { limit, header: "none" } as object as { limit: never }),
     ).toThrow('rateLimit: unknown option "header", did you mean headers? known: limit, key, name,');

@@ -45,13 +45,13 @@ describe("fields that name a caller", () => {
     });
   });
 
-  it("are not believed from anybody else, except where the option says so", () => {
+  it("are not trusted from other peers, except where the option says so", () => {
     const facts = read(options, { headers, peer: "203.0.113.7" });
     expect([facts.user, facts.tenant, facts.tier]).toEqual([undefined, undefined, undefined]);
     expect({ ...facts.attributes }).toEqual({ agent: "curl" });
   });
 
-  it("are not believed from anybody by default", () => {
+  it("are not trusted from any peer by default", () => {
     expect(read({ user: { header: "x-user-id" } }, { headers }).user).toBeUndefined();
   });
 
@@ -334,7 +334,7 @@ describe("the method", () => {
 });
 
 describe("facts", () => {
-  it("are read once, and only if somebody asks", () => {
+  it("are read once, and only if they are needed", () => {
     let reads = 0;
     const request = requestOf({ peer });
     Object.defineProperty(request, "headers", {

@@ -84,7 +84,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
       { r: 8, t: 31 * 86_400 },
     ],
     [
-      "permits, which come back when nobody knows",
+      "permits, which come back at an unknown time",
       concurrency({ limit: 20, permitMs: 5_000 }),
       { q: 20, qu: "concurrent-requests" },
       { r: 19 },
@@ -144,7 +144,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     expect(JSON.stringify([refused.fields, refused.refusal?.body])).not.toContain("hidden");
   });
 
-  it("tell what a limit promises and not how it stands where nobody asked the store", async () => {
+  it("say what a limit promises and not how it stands where the store was not asked", async () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
     for (const onStoreFailure of ["open", "closed"] as const) {
@@ -158,7 +158,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     }
   });
 
-  it("leave out how a limit stands that nobody asked because another was known to refuse", async () => {
+  it("leave out how a limit stands that was not asked because another was known to refuse", async () => {
     const one = fixedWindow({ limit: 1, windowMs: 60_000 });
     const rules = [
       { id: "wide", limit: three },

@@ -111,7 +111,7 @@ describe("a matcher", () => {
     expect(ids(matches, { path: "/x/." })).toEqual([1]);
   });
 
-  it("may match whoever the caller is, and only by what it can't be sure of", () => {
+  it("may match any caller, and only by what it can't be sure of", () => {
     const matches = [
       { paths: ["/a"], attributes: new Map([["tenant", ["acme"]]]) },
       { paths: ["/b"], methods: ["POST"], attributes: new Map([["asn", ["1"]]]) },

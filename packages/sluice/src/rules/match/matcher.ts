@@ -31,7 +31,7 @@ export class Matcher<T extends Matchable> {
   }
 
   /**
-   * Whether any entry could match, whoever the caller turns out to be: by what every request shows,
+   * Whether any entry could match, whichever caller it turns out to be: by what every request shows,
    * whatever its attributes. False only if none will.
    */
   mayMatch(request: NormalizedRequest): boolean {

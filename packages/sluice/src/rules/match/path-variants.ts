@@ -39,7 +39,7 @@ function toTexts(path: string): readonly string[] {
   const plain = cutAt(whole, "#");
   const slashed = plain.replaceAll("\\", "/");
   return [
-    // As the URL standard has it, and with it Hono and whoever calls `new URL`.
+    // As the URL standard has it, and with it Hono and any code that calls `new URL`.
     slashed,
     // Java's servers and their like know parameters.
     slashed.replace(/;[^/]*/g, ""),

@@ -94,7 +94,7 @@ rules:
     limit: soon
     rollout: 200
   - id: b
-    key: nobody
+    key: stranger
     limit: 1/second
     shards: 0
   - id: c

@@ -16,7 +16,7 @@ export type GivenExempt = ReadFields<typeof exemptFields.fields>;
 
 // Most rules have these, so they share them: an empty map takes as much memory as the rest of a rule's match.
 const NO_ENTRIES: ReadonlyMap<string, never> = new Map<string, never>();
-const NOBODY: Exempt = { ips: undefined, ranges: [], keys: new Set() };
+const NO_EXEMPTIONS: Exempt = { ips: undefined, ranges: [], keys: new Set() };
 
 /** A rule, every default filled in, and checked for what its fields say together. */
 export const rule: Shape<Rule> = as(ruleFields, toRule);
@@ -89,7 +89,7 @@ export function toExempt(
   toKey: (text: string, spot: Spot) => string | undefined,
   spot: Spot,
 ): Exempt {
-  if (given === undefined) return NOBODY;
+  if (given === undefined) return NO_EXEMPTIONS;
   const ranges = given.ips ?? [];
   const keys = (given.keys ?? []).map((text, i) => toKey(text, spot.in("keys").in(i)));
   return {

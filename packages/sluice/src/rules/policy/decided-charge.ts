@@ -1,5 +1,5 @@
 // A charge together with its verdict. Both are values: what becomes of a verdict later, since another rule refused
-// or nobody can wait, is another decided charge.
+// or no request can wait, is another decided charge.
 
 import type { Verdict } from "../../base/decision.js";
 import type { Counter } from "../../stores/store.js";

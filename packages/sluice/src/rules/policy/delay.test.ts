@@ -145,7 +145,7 @@ describe("onExceed: delay", () => {
     expect(admit(3).delayMs).toBe(0);
   });
 
-  it("never lets more go in any interval, whoever gives up and whatever is settled", () => {
+  it("never lets more go in any interval, whichever request gives up and whatever is settled", () => {
     const someRequest: fc.Arbitrary<RandomRequest> = fc.record({
       waitMs: fc.integer({ min: 0, max: 120 }),
       units: fc.integer({ min: 1, max: 3 }),

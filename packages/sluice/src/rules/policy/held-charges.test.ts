@@ -51,7 +51,7 @@ describe("permits", () => {
     expect(remaining(policy)).toEqual([1, 7]);
   });
 
-  it("end by themselves where nobody finishes", () => {
+  it("end by themselves if they are never finished", () => {
     const clock = new ManualClock(0);
     const policy = policyOf(rules, { clock });
     for (let i = 0; i < 3; i++) admit(policy);

@@ -115,7 +115,7 @@ function isSlot({ ruleLimit }: RuleCharge): boolean {
   return ruleLimit.isEnlarged;
 }
 
-/** Those of the slots behind which somebody waits now. Where a store does not say, somebody does. */
+/** The slots behind which another request waits now. If a store does not say, one is assumed to wait. */
 function findWaitedFor(
   slots: readonly HeldCharge[],
   { clock }: SettleContext,

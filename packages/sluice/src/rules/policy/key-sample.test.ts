@@ -63,7 +63,7 @@ describe("a rule whose keys never come back", () => {
     expect(eventsOf((i) => `r${i}`, month, 3_900_000).events).toHaveLength(1);
   });
 
-  it("is not reported if it refuses somebody, which is what it is for", () => {
+  it("is not reported if it refuses a request, which is what it is for", () => {
     const attacked = (i: number) => (i % 5 === 0 ? "attacker" : `client-${i}`);
     const limit = fixedWindow({ limit: 5, windowMs: 1_000 });
     expect(eventsOf(attacked, limit, 60_000).events).toEqual([]);

@@ -1,4 +1,4 @@
-// Whether the keys of a rule come back at all: one that counts by request ids limits nobody. The keys
+// Whether the keys of a rule come back at all: one that counts by request ids limits no caller. The keys
 // with the smallest hashes are an even sample of all different ones, however often each comes, and of
 // these each visit is counted. Once enough was seen the sample says its word, and is dropped: from
 // then on the question costs nothing. Only rules with traffic are watched, and only so many at a time.
@@ -18,7 +18,7 @@ const SAMPLES_MAX = 64;
 const DECISIONS_BEFORE = 1_000;
 /** Fewer decisions say nothing. */
 const DECISIONS_MIN = 20_000;
-/** Keys of longer limits come back later than anybody wants to wait. */
+/** Keys of longer limits may come back too late to wait for. */
 const WATCH_MS_MAX = 3_600_000;
 /** A rule is useless if no more of its keys than this come back within its recovery time. */
 const SHARE_MAX = 0.01;
@@ -97,7 +97,7 @@ export class KeySample {
     return this.#find(watchedMs);
   }
 
-  /** A rule that refuses is of use, whoever else never comes back. */
+  /** A rule that refuses is useful, whichever other keys never come back. */
   noteRefusal(): void {
     this.#hasRefused = true;
   }

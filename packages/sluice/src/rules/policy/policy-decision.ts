@@ -29,7 +29,7 @@ export interface RuleResult {
   readonly shadow: boolean;
   readonly verdict: Verdict;
   /**
-   * False if nobody asked how this limit stands, since another was known to refuse: `remaining` and
+   * False if the store was not asked about this limit, since another was known to refuse: `remaining` and
    * `resetMs` say nothing then.
    */
   readonly isKnown: boolean;
@@ -51,7 +51,7 @@ export interface DecidedCharge {
   /** Whether it counts and never refuses. */
   readonly shadow: boolean;
   readonly verdict: Verdict;
-  /** False if nobody asked how this limit stands, since another was known to refuse. */
+  /** False if the store was not asked about this limit, since another was known to refuse. */
   readonly isKnown: boolean;
 }
 

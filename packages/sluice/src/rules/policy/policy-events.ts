@@ -1,5 +1,5 @@
-// What a policy tells of itself: rules that changed, rules that are of no use, stores that did not take
-// back what was held. Whoever listens must not be able to break a decision.
+// The events of a policy: rules that changed, rules that have no effect, stores that did not take
+// back what was held. A listener must not be able to break a decision.
 
 import type { RulesDiff } from "../diff.js";
 

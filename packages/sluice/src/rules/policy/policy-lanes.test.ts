@@ -294,7 +294,7 @@ describe("refusals that are known in process", () => {
     await policy.close();
   });
 
-  it("show nothing of the rules that nobody asked", async () => {
+  it("show nothing of the rules that were not asked", async () => {
     const { policy, store } = stand([
       { id: "ten", limit: perMinute(10) },
       { id: "one", limit: perMinute(1) },

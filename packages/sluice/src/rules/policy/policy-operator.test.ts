@@ -239,7 +239,7 @@ describe("the kill switch", () => {
     expect(passing(policy)).toBe(50);
   });
 
-  it("asks nobody who the caller is for a rule that is off", () => {
+  it("does not identify the caller for a rule that is off", () => {
     const policy = policyOf(rules);
     policy.disable("b");
     const identify = () => {

@@ -24,7 +24,7 @@ const admit = (policy: Policy) => policy.admit(facts) as PolicyDecision;
 const remaining = (policy: Policy) => (policy.peek(facts) as PolicyDecision).remaining;
 
 describe("replace", () => {
-  it("refills nobody when nothing changed, and says which versions it went from and to", () => {
+  it("refills no key when nothing changed, and says which versions it went from and to", () => {
     const { policy, events } = stand({ id: "a", limit: perMinute(5) });
     const { version } = policy;
     for (let i = 0; i < 4; i++) admit(policy);
@@ -61,7 +61,7 @@ describe("replace", () => {
     expect(policy.rules).toBe(before);
   });
 
-  it("keeps the very counters of limits that stay, so that nothing is looked up anew", () => {
+  it("keeps the very counters of limits that stay, so that nothing is looked up again", () => {
     const { policy } = stand({ id: "a", limit: perMinute(5) }, { id: "b", limit: perMinute(5) });
     const counters = () =>
       (policy.peek(facts) as PolicyDecision).charges.map(({ counter }) => counter);

@@ -166,8 +166,8 @@ describe("who a rule counts", () => {
       reason: "identity",
       retryAfterMs: Infinity,
     });
-    const nobody = admit(policyOf([{ ...rule, onMissing: "ip" }]), { ip: undefined });
-    expect(nobody).toMatchObject({ allowed: false, reason: "identity" });
+    const unidentified = admit(policyOf([{ ...rule, onMissing: "ip" }]), { ip: undefined });
+    expect(unidentified).toMatchObject({ allowed: false, reason: "identity" });
   });
 
   it("never refuses by a shadow rule, whatever is missing or exceeded", () => {
@@ -310,7 +310,7 @@ describe("costs", () => {
     expect(results.map(({ verdict }) => verdict.remaining)).toEqual([5, 5]);
   });
 
-  it("by a function that nobody gave are an error at load that names rule and functions", () => {
+  it("by a function that was not given are an error at load that names rule and functions", () => {
     const rules = [{ id: "llm", limit: perMinute(5), cost: { function: "tokens" } }];
     expect(() => policyOf(rules)).toThrow(/rule "llm": cost\.function "tokens".*there: none/);
     const policy = policyOf([], { costs: { words: () => 1 } });
@@ -378,7 +378,7 @@ describe("identify", () => {
     expect(countPassing(policy)).toBe(3);
   });
 
-  it("that finds nobody leaves the early charges to a refusal for want of identity", () => {
+  it("that finds no caller leaves the early charges to a refusal for lack of identity", () => {
     const policy = policyOf([rules[0], { ...rules[1], onMissing: "refuse" }]);
     const request = { ...facts, path: "/api/x" };
     const refused = policy.admit(request, { identify: () => request }) as PolicyDecision;

@@ -159,7 +159,7 @@ function isUnder(denial: Denial, { part, limit }: Counter): boolean {
 
 /**
  * Whether a refusal of such a charge holds for the next one. Permits come back at any time, a shadow
- * refuses nobody, and where callers are told apart one may have no room while others have.
+ * refuses no request, and where callers are told apart one may have no room while others have.
  */
 export function isCacheable({ counter, shadow, caller }: Charge): boolean {
   return shadow !== true && caller === undefined && counter.limit.algorithm !== "concurrency";

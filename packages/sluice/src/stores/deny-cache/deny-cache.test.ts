@@ -85,7 +85,7 @@ function setUp(limit: Limit | readonly Limit[], options: DenyCacheOptions = {}) 
 }
 
 describe("a flood of an exhausted key", () => {
-  it("reaches the store once a second at most, whoever it is", () => {
+  it("reaches the store once a second at most, whichever key it is", () => {
     const { clock, inner, check, store } = setUp(hourly);
     check("key", 10);
     inner.calls = 0;

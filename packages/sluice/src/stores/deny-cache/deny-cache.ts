@@ -224,7 +224,7 @@ export class DenyCacheStore extends ForwardingStore {
   }
 
   /**
-   * Clears keys around a call that changes how long they wait: before it, since whoever asks next
+   * Clears keys around a call that changes how long they wait: before it, since the next request
    * may be served after it, and once more when it is over, since what was refused meanwhile may be
    * from before it. A call that fails may have been carried out.
    */
@@ -256,7 +256,7 @@ interface Touched {
   readonly key: string;
 }
 
-/** Stands for a charge that nobody asked the store about. */
+/** Stands for a charge that the store was not asked about. */
 function unknownVerdict({ limit }: Limit): Verdict {
   const unknown = { remaining: 0, retryAfterMs: 0, resetMs: 0, delayMs: 0 };
   return { allowed: true, limit, ...unknown, source: "deny-cache" };

@@ -171,7 +171,7 @@ describe("an sync", () => {
     expect(store.peek([charge(0, larger)])[0].remaining).toBe(400);
   });
 
-  it("tells of one key once, whoever names its counter", () => {
+  it("sends one key once, whichever limiter names its counter", () => {
     const [one, same] = [counterOf(slow), counterOf(slow)];
     const store = node();
     take(store, 1, "key", one);

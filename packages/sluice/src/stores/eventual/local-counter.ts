@@ -91,7 +91,7 @@ export function assumeOthers(
   localCounter.assumedSinceUnits += taken;
 }
 
-/** No more than fits: whoever decides as we do refuses the rest. */
+/** No more than fits: other processes decide the same way and refuse the rest. */
 function takeUpTo(
   localCounter: LocalCounter,
   local: MemoryStore,

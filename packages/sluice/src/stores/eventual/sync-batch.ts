@@ -67,8 +67,8 @@ export class Batch {
   }
 
   /**
-   * No answer came, so nobody knows. Told again and again, units that were heard each time would add
-   * up to a debt without bound; so they wait until the store answers something, and are told once more.
+   * No answer came, so the outcome is unknown. Sent again and again, units that arrived each time would add
+   * up to a debt without bound; so they wait until the store answers something, and are sent once more.
    */
   putAside(): void {
     for (const localCounter of this.localCounters) {

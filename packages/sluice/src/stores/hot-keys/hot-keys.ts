@@ -1,6 +1,6 @@
 // Hot keys: those that are asked for most are found by a bounded sketch and decided out of leases for
 // as long as they are hot; all others stay strict. So a store is spared its few busiest keys, and
-// nobody has to know beforehand which they are.
+// they need not be known beforehand.
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";

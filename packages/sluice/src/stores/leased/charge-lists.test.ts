@@ -249,7 +249,7 @@ describe("a charge that is held briefly", () => {
     expect(stand.left()).toEqual([995, 997]);
   });
 
-  it("of which nothing is heard for ten seconds is spent, and nobody waits for it any more", () => {
+  it("that is not settled for ten seconds is spent, and no longer waited for", () => {
     const { stand, store } = warmed();
     const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
     stand.clock.advance(10_000);
@@ -263,7 +263,7 @@ describe("a charge that is held briefly", () => {
     expect(store.stats).toMatchObject({ unitsSpent: 0, unitsExpired: 6, unitsReturned: 10 });
   });
 
-  it("keeps nobody of the same process from what is left of its lease", () => {
+  it("keeps no request of the same process from what is left of its lease", () => {
     const { stand, store } = warmed();
     stand.ask(store, [4, 4], { hold: "briefly" });
     stand.clock.advance(700);

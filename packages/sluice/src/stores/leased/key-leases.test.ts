@@ -34,7 +34,7 @@ describe("leases of which something is out when they end", () => {
     expect(retired).toEqual([]);
   });
 
-  it("are no more than the bound, however long nobody comes by to return them", () => {
+  it("are no more than the bound, however long no request comes by to return them", () => {
     const keyLeases = new KeyLeases(1, 0);
     const retired: Lease[] = [];
     for (let n = 0; n < 1000; n++) expireOne(keyLeases, n, retired);

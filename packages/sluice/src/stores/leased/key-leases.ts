@@ -19,7 +19,7 @@ const LAST_SHARE = 1 / 4;
  */
 const BRIEF_MS_MAX = 10_000;
 /**
- * The most leases of one key that wait for what is out, where nobody says that requests go on. Each sweep
+ * The most leases of one key that wait for what is out, where no report says that requests go on. Each sweep
  * returns the oldest beyond half of it as they are; should it be reached in between, one counts as spent.
  */
 export const LEAVING_MAX = 64;

@@ -94,7 +94,7 @@ export class LeaseRequests {
     const [receipt] = outcome.receipts as readonly (ChargeReceipt | undefined)[];
     const nowMs = this.#nowMs(ask);
     if (outcome.allowed && (receipt === undefined || verdict.source === "fallback")) {
-      // Nobody has debited this, or nobody could take it back: it is no lease.
+      // No store debited this, or it could not be refunded: it is not a lease.
       this.#returns.cancel(outcome.receipts, nowMs);
       this.#rest(request);
       return;

@@ -64,7 +64,7 @@ export class LeaseTable {
       .flatMap(({ byKey }) => [...byKey.values()]);
   }
 
-  /** Another limiter of the same name and limit, or a counter made anew, has the same budget. */
+  /** Another limiter of the same name and limit, or a counter that was recreated, has the same budget. */
   #alike({ scope, part, limit }: Counter): LeaseRow | undefined {
     for (const row of this.#inUse) {
       const { counter } = row;

@@ -18,7 +18,7 @@ export interface Lease {
   readonly expiresAtMs: number;
   /** The same instant by the limit's time: whichever clock gets there first ends the lease. */
   readonly endNowMs: number;
-  /** Whether nobody could use what is left of it once it expires: its window ends as well. */
+  /** Whether what is left of it is useless once it expires: its window ends as well. */
   readonly endsForGood: boolean;
   /** Once it is let go: how long it waits for what is out. */
   waitsUntilMs: number;
@@ -81,7 +81,7 @@ export function isOut({ lent, brief }: Lease): boolean {
   return lent > 0 || brief > 0;
 }
 
-/** Whether something of a lease would expire by then, and somebody could use it. */
+/** Whether something of a lease that is still useful would expire by then. */
 export function mayExpire(lease: Lease, atMs: number, untilMs: number): boolean {
   const isSoon = lease.expiresAtMs > atMs && lease.expiresAtMs <= untilMs;
   return isSoon && lease.left > 0 && lease.lent === 0 && !lease.endsForGood;

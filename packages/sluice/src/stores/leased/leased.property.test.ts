@@ -208,7 +208,7 @@ class Trace {
 
   /** Counts units that were admitted, the first of part 0. */
   #count(holder: Holder, costs: readonly number[]): readonly Admission[] {
-    // Whoever has vanished lets nobody pass any more.
+    // A process that has vanished admits no more requests.
     if (!this.#holders.includes(holder)) return [];
     return costs.map((cost, part) => {
       const admission = { atMs: this.#clock.now(), cost };

@@ -218,7 +218,7 @@ describe("one holder's callers at the same time", () => {
     await first;
     wire.deliverAll();
     await settled();
-    // 8 are held here, and somebody else takes all the rest.
+    // 8 are held here, and another process takes all the rest.
     stand.take(stand.process({ warmAfter: 9 }), limit, 11);
     const [large, small] = [ask(9), ask(8)];
     const [askedLarge, askedSmall] = wire.calls.splice(0);

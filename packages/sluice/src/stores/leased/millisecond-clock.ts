@@ -4,7 +4,7 @@
 
 import type { Clock } from "../../base/clock.js";
 
-/** A time that somebody passes again and again holds a reading for so many decisions at most. */
+/** A time that a caller passes again and again holds a reading for at most this many decisions. */
 const USES_MAX = 256;
 
 /** The latest reading of a clock. */

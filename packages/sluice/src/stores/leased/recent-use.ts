@@ -32,6 +32,6 @@ export class RecentUse {
 }
 
 function slotOf(key: string, salt: number): number {
-  // Whoever makes keys collide only gets leases.
+  // A client that makes keys collide only gets leases.
   return spreadHash(key, salt) & (SLOTS - 1);
 }

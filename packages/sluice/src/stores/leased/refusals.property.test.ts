@@ -82,7 +82,7 @@ class Trace {
     return limit - remaining;
   }
 
-  /** Units that came back when their receipt had been presented, because somebody else needed the rest. */
+  /** Units that came back when their receipt had been presented, because another request needed the rest. */
   get lost(): number {
     return this.#holders.reduce((sum, { store }) => sum + store.stats.unitsExpired, 0);
   }

@@ -13,7 +13,7 @@ import type { OpenReceipts } from "./open-receipts.js";
 /** Columns are kept for lists up to this length; a longer one gets its own. */
 const CHARGES_KEPT_MAX = 64;
 
-/** Decides the lists of one memory store. It calls nobody outside, so it is never entered twice. */
+/** Decides the lists of one memory store. It calls no outside code, so it is never entered twice. */
 export class AllOrNothing {
   readonly #locator: Locator;
   readonly #blocks: Blocks;

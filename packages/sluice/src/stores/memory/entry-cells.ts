@@ -182,7 +182,7 @@ export class EntryCells implements Cells {
     const step = weigh(live, this.limit, cost, nowMs);
     if (!step.allowed || cost === 0 || this.#shelf.hasRoom(entriesWanted, nowMs)) return step;
     this.#shelf.refusals++;
-    // Nobody knows when an entry comes free; after its own life every entry of today has.
+    // It is unknown when an entry comes free; after its own life every entry of today has.
     const retryAfterMs = lifeMs(this.limit);
     const remaining = Math.max(0, this.limit.limit - live.used);
     return { ...step, allowed: false, retryAfterMs, remaining, resetMs: untilLastMs(live, nowMs) };

@@ -3,7 +3,7 @@
 // what leaves no key readable in memory. 1-3 is the usual choice of rounds inside hash tables.
 
 // Taken off its prototype: once a program has loaded a class that extends String, as both Redis
-// clients do, the engine looks `text.charCodeAt` up anew for each character, four times as slow.
+// clients do, the engine looks `text.charCodeAt` up again for each character, four times as slow.
 const { charCodeAt } = String.prototype;
 
 /** Hashes strings; the result of the latest one is in `low` and `high`, to allocate nothing. */

@@ -418,7 +418,7 @@ describe("memoryStore and request ids", () => {
     expect(limiter.peek("k").remaining).toBe(5);
   });
 
-  it("decides a request anew that was cancelled", () => {
+  it("decides a cancelled request again", () => {
     const { limiter } = setup(concurrency({ limit: 1, permitMs: 60_000 }));
     limiter.acquire("k", { requestId: "r" }).release();
     expect(limiter.acquire("k").allowed).toBe(true);

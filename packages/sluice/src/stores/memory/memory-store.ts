@@ -199,7 +199,7 @@ export class MemoryStore implements SyncStore {
       if (kept > cost) this.#charge({ counter, key, cost: kept - cost, nowMs });
       else if (kept < cost && !isLost) this.#giveBack({ counter, key, cost, nowMs }, open, kept);
       this.#open.settle(open);
-      // A request that was cancelled has not happened: sent again, it is decided anew.
+      // A request that was cancelled has not happened: sent again, it is decided again.
       if (kept === 0) this.#requests.forget(open.requestName);
     }
   }

@@ -37,7 +37,7 @@ export class OpenReceipts {
     this.#receiptsMax = receiptsMax;
   }
 
-  /** A receipt that is out, known only to whoever has it until it is added. */
+  /** An outstanding receipt, known only to its holder until it is added. */
   make(
     { low, high }: Pick<Located, "low" | "high">,
     { cost, atMs, mark, before }: Receipt,
@@ -122,7 +122,7 @@ export class OpenReceipts {
   /** Lowers receipts of one key and mark, the oldest first. */
   #lower(alike: readonly OpenReceipt[], at: Located): void {
     const { cells } = at.placement;
-    // Looked up anew: a reset has freed the slot.
+    // Looked up again: a reset has freed the slot.
     const slot = cells.table.find(at.low, at.high);
     const inUse = slot < 0 ? 0 : cells.inUse(slot, alike[0].receipt.mark, at.nowMs);
     const measure = algorithmOf(cells.limit).measure(cells.limit);

@@ -61,7 +61,7 @@ export class Table {
 
   /**
    * @param shape - `keysMax` keys at the most, each with `stateDoubles` doubles of state.
-   * @param owner - Whoever knows what the state means.
+   * @param owner - Knows what the state means.
    */
   constructor(shape: { keysMax: number; stateDoubles: number }, owner: SlotOwner) {
     this.#wordsPerSlot = 2 * (1 + shape.stateDoubles);

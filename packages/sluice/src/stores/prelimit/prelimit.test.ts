@@ -185,7 +185,7 @@ describe("an attempt", () => {
     expect(inner.calls).toBe(400);
   });
 
-  it("counts anew after a reset or an unblock of its key", async () => {
+  it("counts from zero after a reset or an unblock of its key", async () => {
     const { check, limiter } = setUp();
     for (const verb of ["reset", "unblock"] as const) {
       for (let n = 0; n < 21; n++) check("key");

@@ -117,14 +117,14 @@ export class PrelimitStore extends ForwardingStore {
     return attempt.counter.scope === counter.scope && attempt.key === this.#keyOf(key);
   }
 
-  /** Starts a key anew. What a whole scope has used is not one key's to give up. */
+  /** Resets the attempts of a key. The attempts of a whole scope are not reset with one key. */
   #forget(scope: string, key: string): void {
     if (this.#by === "scope") return;
     const counter = this.#counterOf(scope);
     this.#attempts.reset([{ counter, key, cost: 0, nowMs: this.#nowMs() }]);
   }
 
-  /** The attempts of a scope. One that is made anew finds what was counted, by its name. */
+  /** The attempts of a scope. A recreated counter finds what was counted, by its name. */
   #counterOf(scope: string): Counter {
     const known = this.#counters.get(scope);
     if (known !== undefined) return known;
@@ -148,7 +148,7 @@ export class PrelimitStore extends ForwardingStore {
  * attempt, whatever its cost and whether or not it has a request id; what the store then refuses
  * stays counted. An attempt beyond the limit is refused immediately with the coarse limit's own numbers
  * and the source `"memory"`, and the store does not hear of it. `peek` does not count; `reset` and
- * `unblock` of a key start its attempts anew where keys are counted apart.
+ * `unblock` of a key reset its attempts where keys are counted separately.
  */
 export function prelimit(store: Store, options: PrelimitOptions): PrelimitStore {
   return new PrelimitStore(guardedFor(store, options), options);

@@ -76,7 +76,7 @@ describe.each(Object.entries({ ...singles, ...lists }))("a block over a %s", (_,
     expect(await limiter.check("key", { cost: 4 })).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it("made anew counts as it was made last, and unblock leaves what was used", async () => {
+  it("set again counts as it was set last, and unblock leaves what was used", async () => {
     const { limiter } = setUp(limit);
     await limiter.check("key", { cost: 4 });
     await limiter.block("key", 1_000);
@@ -102,7 +102,7 @@ describe.each(Object.entries({ ...singles, ...lists }))("a block over a %s", (_,
     expect(await limiter.check("key", { cost: 10 })).toMatchObject({ allowed: true });
   });
 
-  it("of an hour holds nobody longer when the clock steps back", async () => {
+  it("of an hour holds no key longer when the clock steps back", async () => {
     const { clock, limiter } = setUp(limit);
     await limiter.block("key", HOUR_MS);
     clock.advance(-24 * HOUR_MS);

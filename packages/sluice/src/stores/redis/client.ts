@@ -36,7 +36,7 @@ export interface RedisPort {
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   info(): Promise<string>;
-  /** Connects anew, to wherever the primary is now. */
+  /** Reconnects to wherever the primary is now. */
   reconnect(): void;
   /** Ends the connection if it is the store's own. */
   close(): Promise<void>;

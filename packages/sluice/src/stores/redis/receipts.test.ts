@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-describe("receipts that nobody settles", () => {
+describe("receipts that are never settled", () => {
   it("of permits are bounded in number, and those of the living are kept", async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
     const store = redisStore(client, { clock, prefix: "permits" });
@@ -114,7 +114,7 @@ describe("receipts", () => {
     },
   );
 
-  it("of an id that was used under another kind of limit are an error, and shift nobody's answer", async () => {
+  it("of an id that was used under another kind of limit are an error, and shift no other answer", async () => {
     const { of } = setUp();
     const bucket = of(tokenBucket({ capacity: 1, refill: { amount: 1, everyMs: HOUR_MS } }));
     await of(leakyBucket({ ratePerSecond: 1, queueSize: 9 })).check("key", { requestId: "x" });

@@ -218,7 +218,7 @@ export class RedisStore implements Store {
     );
   }
 
-  /** Runs a script, anew with other calendar periods if the server's time needs them. */
+  /** Runs a script, and again with other calendar periods if the server's time needs them. */
   async #call(script: Script, write: (writer: CallWriter) => void): Promise<ReplyReader> {
     this.#mustBeOpen();
     for (let attempt = 1; ; attempt++) {

@@ -78,7 +78,7 @@ describe("a call", () => {
     expect(sent).toEqual(["EVALSHA", "EVALSHA"]);
   });
 
-  it("ends after a bounded number of tries, or when nobody waits any more", async () => {
+  it("ends after a bounded number of tries, or when no caller waits any more", async () => {
     const busy = new Error("BUSY Redis is busy");
     const often = standOn(Array.from({ length: 100 }, () => busy));
     await expect(often.calls.run(call)).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
@@ -89,9 +89,11 @@ describe("a call", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("is not sent for somebody who has gone on without it", async () => {
+  it("is not sent for a caller that has gone on without it", async () => {
     const { calls, sent } = standOn([[1]]);
-    await expect(calls.run({ ...call, isAbandoned: () => true })).rejects.toThrow("nobody waits");
+    await expect(calls.run({ ...call, isAbandoned: () => true })).rejects.toThrow(
+      "the caller no longer waits",
+    );
     expect(sent).toEqual([]);
   });
 

@@ -78,14 +78,14 @@ export class Calls {
         if (attempt === 1 && failed !== undefined) return await this.#sendAfter(call, failed);
         if (!this.#port.isReady) await this.#ready();
         if (!this.#isChecked) await this.#check();
-        if (call.isAbandoned?.() === true) throw new Error("nobody waits any more");
+        if (call.isAbandoned?.() === true) throw new Error("the caller no longer waits");
         return await this.#send(call);
       } catch (error) {
         const mayPass = attempt < TRIES_MAX && call.isAbandoned?.() !== true;
         if (!mayPass || !this.#isNotNow(error)) throw toFailure(error);
       }
       await pause(Math.min(PAUSE_MS_MIN * 2 ** (attempt - 1), PAUSE_MS_MAX));
-      if (call.isAbandoned?.() === true) throw toFailure(new Error("nobody waits any more"));
+      if (call.isAbandoned?.() === true) throw toFailure(new Error("the caller no longer waits"));
     }
   }
 

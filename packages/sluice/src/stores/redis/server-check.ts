@@ -22,7 +22,7 @@ export function checkServer(info: string): ServerReport {
   }
   const policy = fieldOf(info, "maxmemory_policy");
   const warning = policy?.startsWith("allkeys-")
-    ? `maxmemory-policy is ${policy}: a full server forgets counters and lets callers start anew; use noeviction`
+    ? `maxmemory-policy is ${policy}: a full server evicts counters, and callers get a full limit again; use noeviction`
     : undefined;
   return { version, warning };
 }

@@ -62,7 +62,7 @@ export class Breaker {
   }
 
   /**
-   * A ticket for one question to the store, or {@link NO_TICKET}. Whoever has one tells what came of
+   * A ticket for one question to the store, or {@link NO_TICKET}. Its holder reports what came of
    * it, by `succeed`, `fail` or `giveUp`.
    */
   ask(): number {

@@ -72,7 +72,7 @@ describe("deadlines", () => {
     expect(timers()).toBe(1);
   });
 
-  it("run no timer while nobody waits", () => {
+  it("run no timer while no request waits", () => {
     const { clock, deadlines, timers } = setup();
     deadlines.end(deadlines.add(() => {}));
     clock.advance(10_000);

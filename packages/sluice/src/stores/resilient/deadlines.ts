@@ -95,7 +95,7 @@ export class Deadlines {
 
   #fire(dueMs: number): void {
     const nowMs = this.#clock.now();
-    // The timer is believed even where the clock lags behind it: nobody waits for ever.
+    // The timer is trusted even where the clock lags behind it: no request waits for ever.
     const byMs = Math.max(dueMs, nowMs);
     if (nowMs - dueMs <= HELD_UP_MS) this.#expireAndGoOn(byMs);
     else atEndOfTurn(() => atEndOfTurn(() => this.#expireAndGoOn(byMs)));

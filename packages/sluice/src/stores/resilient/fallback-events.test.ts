@@ -56,7 +56,7 @@ describe("events of a fallback", () => {
     expect(events).toHaveLength(1);
   });
 
-  it("leave one warning where nobody listens", async () => {
+  it("leave one warning where there is no listener", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const clock = new ManualClock(5_000_000);
     const inner = new MoodyStore(memoryStore({ keysMax: 10 }));

@@ -1,5 +1,5 @@
-// What is reported of an open circuit breaker: that it opened, that it is still open, that it closed. Whoever
-// listens must not be able to break a decision.
+// What is reported of an open circuit breaker: that it opened, that it is still open, that it closed. A
+// listener must not be able to break a decision.
 
 import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
 import { warn } from "../../base/errors.js";
@@ -90,7 +90,7 @@ export class FallbackReporter {
     }
   }
 
-  /** A fallback that nobody listens to still leaves a sign. */
+  /** A fallback without a listener still leaves a sign. */
   #warn(reason: string): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;

@@ -78,7 +78,7 @@ describe("a store that does not answer in time", () => {
     expect(store.stats).toMatchObject({ failures: 1, fallbackDecisions: 1 });
   });
 
-  it("is told that nobody waits any more", async () => {
+  it("is notified that the caller no longer waits", async () => {
     const { store, inner, clock } = standOn();
     inner.mood = "silent";
     const isCallerGone = vi.fn(() => false);
@@ -93,7 +93,7 @@ describe("a store that does not answer in time", () => {
     expect(isAbandoned()).toBe(true);
   });
 
-  it("may fail late without anybody noticing", async () => {
+  it("may fail late without notice", async () => {
     const { store, inner, clock, settled } = standOn();
     inner.mood = "silent";
     const verdict = store.decideOne(counter, "k", 1, charge.nowMs);
@@ -105,7 +105,7 @@ describe("a store that does not answer in time", () => {
     expect(store.stats.failures).toBe(1);
   });
 
-  it("may refuse to take a late admission back without anybody noticing", async () => {
+  it("may refuse to refund a late admission without notice", async () => {
     const { store, inner, clock, settled } = standOn({ onStoreFailure: "closed" });
     inner.mood = "silent";
     const outcome = store.decide([charge]);

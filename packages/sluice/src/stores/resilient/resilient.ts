@@ -53,7 +53,7 @@ export interface ResilientStats {
   readonly unsettled: number;
 }
 
-/** An operator's call may take longer than a decision: nobody's request waits for it. */
+/** An operator's call may take longer than a decision: no request waits for it. */
 const OPERATOR_MS_MIN = 1_000;
 
 /** A larger `peek` is sent in parts, between which others have their turn: it need not be atomic. */
@@ -261,7 +261,7 @@ export class ResilientStore extends ForwardingStore {
       const given = this.#settle(settlings);
       if (isThenable(given)) given.catch(() => {});
     } catch {
-      // The caller is long gone: an error of use has nobody to go to.
+      // The caller is long gone: there is no one to report misuse to.
     }
   }
 

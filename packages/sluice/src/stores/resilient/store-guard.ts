@@ -251,7 +251,7 @@ function takeLate<Sent>(request: Guarded<Sent, unknown>, value: Sent): void {
   try {
     request.late(value);
   } catch {
-    // The caller is long gone: there is nobody to tell.
+    // The caller is long gone: there is no one to report to.
   }
 }
 

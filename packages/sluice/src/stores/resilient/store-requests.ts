@@ -113,7 +113,7 @@ export class DecideRequest extends Deciding<Outcome> {
 
   protected override answerBy(absence: Absence): { answer: Outcome; usesCharge: boolean } {
     const answer = this.around.fallback.decide(this.charges, this.options, absence);
-    // Who holds something holds the fallback's receipt, so the store's charge is nobody's.
+    // A caller that holds something holds the fallback's receipt, so no one holds the store's charge.
     return { answer, usesCharge: answer.allowed && !this.options.hold };
   }
 }

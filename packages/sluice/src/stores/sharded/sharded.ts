@@ -182,7 +182,7 @@ export class ShardedStore extends ForwardingStore {
  * Verbs without a caller act on all shards: `peek` adds up what is left (`retryAfterMs` is the
  * shortest, `resetMs` the longest), `refund` gives back where most is used, `reset`, `block` and
  * `unblock` reach each. A leaky bucket that shapes spaces the requests of each shard by itself.
- * Another number of shards starts anew.
+ * Another number of shards starts with a full limit.
  *
  * @throws SluiceError `SLUICE_LIMIT_INVALID` from any verb if a limit has fewer units than shards, or is a
  * fixed window that is not aligned to the epoch.

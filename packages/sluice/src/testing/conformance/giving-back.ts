@@ -25,7 +25,7 @@ export const givingBackClaims: readonly Claim[] = [
   ...forEachKind(permitLimits, RESET, "a permit from before gives nothing back", resetThenRelease),
   { group: PERMITS, title: "it expires after permitMs, at that instant", check: expirePermit },
   { group: PERMITS, title: "a release gives its place back once", check: releaseTwice },
-  { group: PERMITS, title: "a release after expiry frees nobody's place", check: releaseLate },
+  { group: PERMITS, title: "a release after expiry frees no other permit", check: releaseLate },
   { group: PERMITS, title: "a refused acquire has nothing to release", check: releaseRefused },
   { group: PERMITS, title: "its time starts after a shaper's delay", check: expireDelayed },
 ];

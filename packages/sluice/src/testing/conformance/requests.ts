@@ -15,7 +15,7 @@ export const requestClaims: readonly Claim[] = [
   { group: GROUP, title: "under another id it counts again", check: sendAnother },
   { group: GROUP, title: "with another cost it is an error", check: changeCost },
   { group: GROUP, title: "with another key it is an error", check: changeKey },
-  { group: GROUP, title: "refused, it is decided anew", check: refuseThenAdmit },
+  { group: GROUP, title: "refused, it is decided again", check: refuseThenAdmit },
   { group: GROUP, title: "sent a hundred times together it counts once", check: sendTogether },
   { group: GROUP, title: "sent again, a reservation is given back once", check: cancelBoth },
   { group: GROUP, title: "sent again, an acquire holds one permit", check: acquireTwice },

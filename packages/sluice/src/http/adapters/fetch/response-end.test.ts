@@ -66,7 +66,7 @@ describe("whenSent", () => {
     expect(ends).toEqual([0]);
   });
 
-  it("tells when the client is gone, though nobody cancels the body, and tells once", async () => {
+  it("reports once that the client is gone, even if the body is not cancelled", async () => {
     const controller = new AbortController();
     const request = new Request("http://api.example.com/", { signal: controller.signal });
     const { response, ends } = watched(new Response("hello"), request);

@@ -190,7 +190,7 @@ describe.each([
       const ann = { "x-user": "ann" };
       expect(await statuses(["a", "a", "b"], ann)).toEqual([200, 429, 200]);
       expect(await statuses(["a"], { "x-user": "bob" })).toEqual([200]);
-      // Nobody is found: not counted.
+      // No caller is found: not counted.
       expect(await statuses(["a", "a"])).toEqual([200, 200]);
     });
 

@@ -145,7 +145,7 @@ describe("an error that no framework answers", () => {
     expect(errors).toHaveLength(onStoreFailure === "throw" ? 1 : 0);
   });
 
-  it("goes to next where there is one, and is answered by nobody else", async () => {
+  it("goes to next where there is one, and is answered only there", async () => {
     const limit = rateLimit({
       limit: fixedWindow({ limit: 1, windowMs: 1_000 }),
       key: () => Promise.reject(new Error("broken")),

@@ -11,7 +11,7 @@ import {
 } from "../../../../test/http/framework-harness.js";
 import { type LimitedRequest, type NodeRateLimit, rateLimit } from "./node.js";
 
-/** `node:http` has no errors of its own: whoever writes a server answers them. */
+/** `node:http` has no errors of its own: the author of a server answers them. */
 const harnessOf = (
   name: string,
   toHandler: (limit: NodeRateLimit, handle: Handler) => Handler,

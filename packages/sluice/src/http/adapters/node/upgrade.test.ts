@@ -20,7 +20,7 @@ afterEach(() => {
   for (const server of running.splice(0)) server.close();
 });
 
-/** A server that upgrades whoever may, and tells what it saw. */
+/** A server that upgrades allowed clients, and reports what it saw. */
 async function serve(options: RateLimitOptions<IncomingMessage>) {
   const clock = new ManualClock(START_MS);
   const limit = rateLimit({ ...options, clock });

@@ -91,7 +91,7 @@ describe("rateLimit in Express", () => {
     expect((await trusting("/", from("203.0.113.2:4711"))).status).toBe(429);
   });
 
-  it("serves nobody while `trust proxy` lets every client write its own address", async () => {
+  it("serves no request while `trust proxy` lets every client write its own address", async () => {
     const send = await serve({ limit: one() }, (app) => app.set("trust proxy", true));
     expect((await send("/", from("203.0.113.1"))).status).toBe(500);
     const byKey = await serve({ limit: one(), keyGenerator: () => "all" }, (app) =>

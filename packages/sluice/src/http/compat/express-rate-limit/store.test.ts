@@ -79,7 +79,7 @@ describe.each(kinds)("express-rate-limit over %s", (kind, makeStore) => {
     expect(await hits.get("client")).toMatchObject({ totalHits: 3 });
   });
 
-  it("says when the window ends, and starts anew at exactly that instant", async () => {
+  it("says when the window ends, and starts the next at exactly that instant", async () => {
     const { clock, hits } = setUp();
     hits.init({ windowMs: WINDOW_MS, limit: 10 });
     const { resetTime } = await hits.increment("client");
@@ -172,7 +172,7 @@ describe("a store for express-rate-limit", () => {
     expect((await sendClosed()).status).toBe(503);
   });
 
-  it("has counters that nobody else can count into only if it made them", () => {
+  it("has counters that no other code can count into only if it made them", () => {
     expect(expressRateLimitStore().localKeys).toBe(true);
     expect(expressRateLimitStore({ store: memoryStore() }).localKeys).toBe(false);
     expect(expressRateLimitStore({ name: "login" }).prefix).toBe("login");

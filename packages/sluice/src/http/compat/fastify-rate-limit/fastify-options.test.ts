@@ -168,7 +168,7 @@ describe("rateLimit in Fastify", () => {
     }
   });
 
-  it("serves nobody while trustProxy lets every client write its own address", async () => {
+  it("serves no request while trustProxy lets every client write its own address", async () => {
     const ask = async (app: FastifyInstance) =>
       (await app.inject({ url: "/", headers: { "x-forwarded-for": "203.0.113.1" } })).statusCode;
     for (const [options, status] of [

@@ -92,7 +92,7 @@ describe("the body of a Request", () => {
     expect(await readFetchBody(request, BOUNDS)).toBe(fields);
   });
 
-  it("is left alone if there is none, it is of another form, or somebody has it", async () => {
+  it("is not read if there is none, it is of another form, or it was read or locked before", async () => {
     expect(readFetchBody(new Request("http://a.example/"), BOUNDS)).toBeUndefined();
     expect(readFetchBody(requestOf("a", { "content-type": "text/plain" }), BOUNDS)).toBeUndefined();
     const compressed = { ...JSON_TYPE, "content-encoding": "gzip" };

@@ -172,7 +172,7 @@ describe.each(Object.entries(READERS))(
       expect(await post(port, ["\r\n"])).toEqual({ body: "" });
     });
 
-    it("if it was there, empty, before anybody asked", async () => {
+    it("if it was there, empty, before it was asked for", async () => {
       const port = await listen(async (req, res) => {
         await new Promise((resolve) => setImmediate(resolve));
         return reading(reader)(req, res);
@@ -242,7 +242,7 @@ describe("a body that was read ahead", () => {
     ["compressed", `${JSON_TYPE}Content-Encoding: gzip\r\n`],
     ["of another type", "Content-Type: text/plain\r\n"],
     ["of no type", ""],
-  ])("is left alone if it is %s", async (_, head) => {
+  ])("is not touched if it is %s", async (_, head) => {
     const port = await listen(reading(readAll));
     expect(await post(port, [BODY], withLength(BODY, head))).toEqual({ body: BODY });
   });
@@ -339,7 +339,7 @@ describe("a body that was read ahead", () => {
     expect(seen).toEqual({ fields: { isLeft: true }, body: BODY });
   });
 
-  it("does not hold up the next request if nobody reads it", async () => {
+  it("does not hold up the next request if it is not read", async () => {
     const port = await listen(async (req, res) => {
       await readNodeBody(req, { ...BOUNDS, bytesMax: 100 });
       res.end("{}");

@@ -246,7 +246,7 @@ describe("a token that is not believed", () => {
     expect(reasons).toEqual(["too-long"]);
   });
 
-  it("is not told of, whoever listens", async () => {
+  it("is not reported, even with a listener", async () => {
     const token = await signSecret({ sub: "42", exp: 1 });
     const seen: unknown[] = [];
     const { verifier } = stand({ onRejected: (rejection) => seen.push(rejection) });

@@ -139,7 +139,7 @@ function toKeySet(site: OptionSite, field: string, given: unknown): JWTVerifyGet
   if (!Array.isArray(keys) || keys.length === 0) {
     refuse(site, `${field} must be a key set such as { keys: [...] } with a key in it`);
   }
-  // Never shown: it may be somebody's secret.
+  // Never shown: it may be a secret.
   const isPublic = (key: { kty?: unknown; d?: unknown } | null) =>
     typeof key?.kty === "string" && key.kty !== "oct" && key.d === undefined;
   if (!keys.every(isPublic)) refuse(site, `${field} must have public keys only`);

@@ -4,7 +4,7 @@
 
 local receipts = {}
 -- The most receipts of one mark, and marks of one counter: beyond it the oldest are lost, and bring
--- nothing. Whoever dies with a permit never settles it.
+-- nothing. A process that dies with a permit never settles it.
 local OPEN_MAX, MARKS_MAX = 1000, 1000
 
 local function stands_for(receipt, per_unit, per_ms, now)

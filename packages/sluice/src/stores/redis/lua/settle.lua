@@ -43,7 +43,7 @@ local function settle(at)
     if is_given and list then receipts.lower_younger(KEYS[open], mark, list, place, c, limit, now) end
   end
   save(c, limit)
-  -- A request that was cancelled has not happened: sent again, it is decided anew.
+  -- A request that was cancelled has not happened: sent again, it is decided again.
   if kept == 0 and record > 0 then redis.call("DEL", KEYS[record]) end
 end
 

@@ -13,7 +13,7 @@ end
 -- The same counts as they stand in the window of now.
 local function slide(c, width, finish)
   if c.finish > finish then
-    -- A window from the future counts as this one: a clock that stepped back locks nobody out.
+    -- A window from the future counts as this one: a clock that stepped back locks no caller out.
     c.behind = true
   elseif c.finish == finish - width then
     c.previous, c.current = c.current, 0
