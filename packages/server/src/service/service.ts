@@ -17,9 +17,9 @@ import {
   type ListenerOpener,
   openListeners,
 } from "./listeners.js";
-import { oneAtATime } from "./one-at-a-time.js";
 import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./open-listeners.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
+import { oneAtATime, reloadAll } from "./reload.js";
 
 /** What a service may be given instead of making it. */
 export interface ServiceOptions extends CoreOptions {
@@ -93,7 +93,14 @@ class RunningService implements Service {
   readonly #config: ConfigInForce;
   /** Of this process. */
   #listeners: readonly Listener[] = [];
-  readonly #reloadOnce = oneAtATime(() => this.#reload());
+  readonly #reloadOnce = oneAtATime(() =>
+    reloadAll({
+      config: this.#config,
+      rules: this.#rules,
+      listeners: this.#listeners,
+      others: this.#others,
+    }),
+  );
   #stopWatching: CancelTimer = () => {};
   /** Cuts the delay before a drain short. */
   readonly #ending = new AbortController();
@@ -137,7 +144,7 @@ class RunningService implements Service {
     this.#listeners = await openListeners(this.core, openers);
     await this.core.storeReach.known;
     this.#readiness.open();
-    // What is wrong with it is told where it is seen.
+    // The failure is logged where it is found.
     this.#stopWatching = this.#config.watch(() => void this.reload().catch(() => {}));
   }
 
@@ -173,22 +180,9 @@ class RunningService implements Service {
     };
   }
 
-  async #reload(): Promise<void> {
-    const next = await this.#config.read().catch((error) => {
-      // A configuration can't be used without its rules, and is mended when they are.
-      this.#rules.inspect();
-      throw error;
-    });
-    this.#rules.reload(next.rules);
-    await this.#others?.haveRules();
-    this.#config.accept(next);
-    await Promise.all(this.#listeners.map((listener) => listener.reload?.()));
-    await this.#others?.reload(next);
-  }
-
-  /** A configuration that failed because of its rules is good when they are. */
+  /** The rules can be read again, and they may have been all that was wrong with the configuration. */
   #retry(): void {
-    // What is wrong with it is told where it is seen.
+    // The failure is logged where it is found.
     if (this.#config.hasFailed) void this.reload().catch(() => {});
   }
 

@@ -1,13 +1,13 @@
 // The charges of a request: for each rule that matches and each of its limits, what is charged to whom;
 // or why a rule that matches is not charged.
 
+import { spreadHash } from "../../base/spread-hash.js";
 import type { Charge, Counter } from "../../stores/store.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { Exempt } from "../rule.js";
 import type { CompiledRule, RuleLimit } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
 import { toDelayedCost } from "./delay.js";
-import { isInRollout } from "./rollout.js";
 
 /** One charge, with the rule that it comes from. What is answered to it is a {@link DecidedRuleCharge}. */
 export interface RuleCharge extends Charge {
@@ -144,6 +144,18 @@ export function isExemptIp({ ips }: Exempt, { facts }: NormalizedRequest): boole
 function isExemptKey({ definition: rule, exemptKeys }: CompiledRule, key: string): boolean {
   const { keys } = rule.exempt;
   return (keys.size > 0 && keys.has(key)) || (exemptKeys?.has(key) ?? false);
+}
+
+/** A rollout selects its keys in steps of a hundredth of a percent. */
+const ROLLOUT_STEPS = 10_000;
+
+/**
+ * Whether the rule applies to this key: to a share of its keys, always the same ones. As the share grows, keys only
+ * join. Other rules select other keys.
+ */
+function isInRollout({ id, rolloutPercent }: CompiledRule["definition"], key: string): boolean {
+  const step = spreadHash(key, spreadHash(id)) % ROLLOUT_STEPS;
+  return step < (rolloutPercent / 100) * ROLLOUT_STEPS;
 }
 
 /** The limits that hold for a key: its own, else those of its tier, else the rule's. */

@@ -1,10 +1,10 @@
-// Tasks that are asked for while they run.
+// Reloads that are requested while one runs.
 
 import { describe, expect, it } from "vitest";
-import { oneAtATime } from "./one-at-a-time.js";
+import { oneAtATime } from "./reload.js";
 
 describe("oneAtATime", () => {
-  it("joins all who ask during a run into the one after it", async () => {
+  it("joins all calls during a run into the one run after it", async () => {
     const ends: (() => void)[] = [];
     const run = oneAtATime(() => new Promise<void>((resolve) => ends.push(resolve)));
     const first = run();
@@ -18,7 +18,7 @@ describe("oneAtATime", () => {
     expect(ends).toHaveLength(2);
   });
 
-  it("goes on after a run that failed", async () => {
+  it("runs again after a run that failed", async () => {
     let runs = 0;
     const run = oneAtATime(async () => {
       runs++;

@@ -1,0 +1,65 @@
+// Reload: the configuration and the rules are read again, and what can change while the service runs takes effect. One
+// reload runs at a time.
+
+import type { Config } from "../config/config.js";
+import type { Listener } from "../core/core.js";
+import type { RulesInForce } from "../core/rules-in-force.js";
+import type { ConfigInForce } from "./config-in-force.js";
+import type { OtherProcesses } from "./other-processes.js";
+
+/** What a reload reaches. */
+export interface Reloaded {
+  readonly config: ConfigInForce;
+  readonly rules: RulesInForce;
+  /** The listeners of this process. */
+  readonly listeners: readonly Listener[];
+  readonly others: OtherProcesses | undefined;
+}
+
+/**
+ * Reads the configuration and the rules again and lets them take effect, rules first, in this process and in the others.
+ *
+ * @throws What is wrong with the files; nothing has changed then.
+ */
+export async function reloadAll({ config, rules, listeners, others }: Reloaded): Promise<void> {
+  const next = await readConfig(config, rules);
+  rules.reload(next.rules);
+  await others?.haveRules();
+  config.accept(next);
+  await Promise.all(listeners.map((listener) => listener.reload?.()));
+  await others?.reload(next);
+}
+
+async function readConfig(config: ConfigInForce, rules: RulesInForce): Promise<Config> {
+  try {
+    return await config.read();
+  } catch (error) {
+    // A configuration with faulty rules can't be used until they are fixed, so the rules are watched for that.
+    rules.inspect();
+    throw error;
+  }
+}
+
+/**
+ * Returns a function that runs `task`, once at a time. All calls during a run share the one run that follows it, since
+ * they may be about changes that the present run has not seen.
+ */
+export function oneAtATime(task: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let waiting: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    running = task().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const startNext = (): Promise<void> => {
+    waiting = undefined;
+    return start();
+  };
+  return () => {
+    if (running === undefined) return start();
+    waiting ??= running.then(startNext, startNext);
+    return waiting;
+  };
+}
