@@ -14,8 +14,8 @@ describe("the output of wrk", () => {
 
   it("fails the run if a request was refused or lost", () => {
     for (const trouble of ["Non-2xx or 3xx responses: 7", "Socket errors: connect 0, read 1"]) {
-      const told = output.replace("Requests/sec", `  ${trouble}\nRequests/sec`);
-      expect(() => readRequests(told, "node/bare")).toThrow(`node/bare: ${trouble}`);
+      const withTrouble = output.replace("Requests/sec", `  ${trouble}\nRequests/sec`);
+      expect(() => readRequests(withTrouble, "node/bare")).toThrow(`node/bare: ${trouble}`);
     }
   });
 

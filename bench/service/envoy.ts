@@ -62,13 +62,13 @@ async function takeTurns(): Promise<Rates> {
 async function measure(side: EnvoySide): Promise<number> {
   const server = start(SERVER_CPU, "envoy-server.js", side);
   try {
-    const port = await tell(server);
+    const port = await ask(server);
     const load = start(LOAD_CPU, "envoy-load.js", String(port));
     try {
-      await tell(load, WARM_UP_CALLS);
-      const before = await tell(server, "cpu");
-      const calls = await tell(load, ROUND_CALLS);
-      return calls / ((await tell(server, "cpu")) - before);
+      await ask(load, WARM_UP_CALLS);
+      const before = await ask(server, "cpu");
+      const calls = await ask(load, ROUND_CALLS);
+      return calls / ((await ask(server, "cpu")) - before);
     } finally {
       load.disconnect();
     }
@@ -86,7 +86,7 @@ export function start(cpu: string, script: string, ...more: readonly string[]): 
 }
 
 /** Sends something, if anything, and waits for the number that comes back. */
-export async function tell(child: ChildProcess, message?: string | number): Promise<number> {
+export async function ask(child: ChildProcess, message?: string | number): Promise<number> {
   const answered = new AbortController();
   const answer = once(child, "message");
   const failure = once(child, "exit", { signal: answered.signal }).then(([code]) => {

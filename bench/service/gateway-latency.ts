@@ -61,15 +61,15 @@ async function measure(): Promise<Report> {
   }
 }
 
-async function pace(port: number, told: Pace): Promise<Waits> {
+async function pace(port: number, asked: Pace): Promise<Waits> {
   const script = fileURLToPath(new URL("proxies-pace.js", import.meta.url));
   const args = ["-c", LOAD_CPU, process.execPath, script, `${port}`];
   const child = spawn("taskset", args, { stdio: ["ignore", 2, 2, "ipc"] });
   try {
     // The first second finds the code cold, and counts for nothing.
-    child.send({ ...told, seconds: 1 });
+    child.send({ ...asked, seconds: 1 });
     await once(child, "message");
-    child.send(told);
+    child.send(asked);
     const [waits] = await once(child, "message");
     return waits as Waits;
   } finally {

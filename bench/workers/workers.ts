@@ -7,7 +7,7 @@
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
 import { inTurn } from "../harness.js";
-import { start, tell } from "../service/envoy.js";
+import { ask, start } from "../service/envoy.js";
 import { askProxies, LOAD_CPU, type RunningProxy, startProxies } from "../service/proxies-load.js";
 import { type Served, startServed } from "./service.js";
 
@@ -138,12 +138,12 @@ async function startEnvoy(services: Services, addresses: string): Promise<Side> 
   const load = start(LOAD_CPU, "envoy-load.js", ports, addresses);
   const cpuSeconds = () => sum(started.map((service) => service.cpuSeconds()));
   return {
-    warmUp: () => tell(load, WARM_UP_CALLS * sum(services)),
+    warmUp: () => ask(load, WARM_UP_CALLS * sum(services)),
     ask: async () => {
       // Leases were returned while another side was asked; a service in use has them.
-      await tell(load, ROUND_CALLS / 4);
+      await ask(load, ROUND_CALLS / 4);
       const before = cpuSeconds();
-      const calls = await tell(load, ROUND_CALLS);
+      const calls = await ask(load, ROUND_CALLS);
       return calls / (cpuSeconds() - before);
     },
     stop: () => {

@@ -177,10 +177,10 @@ export class RequestMill {
 
   #sized(): [string, string] {
     const body = this.#text();
-    const told = this.#once(20) ? this.#pick(LENGTHS) : `${body.length}`;
-    const again = this.#once(30) ? this.#line("content-length", told) : "";
+    const length = this.#once(20) ? this.#pick(LENGTHS) : `${body.length}`;
+    const again = this.#once(30) ? this.#line("content-length", length) : "";
     const name = this.#once(60) ? "Content_Length" : "Content-Length";
-    return [this.#line(name, told) + again, body];
+    return [this.#line(name, length) + again, body];
   }
 
   #chunks(): string {

@@ -15,7 +15,7 @@ import {
   type Op,
   type Seen,
   type Subject,
-  told,
+  stringify,
   traces,
   type WalkVerbs,
   waitMsOf,
@@ -59,11 +59,11 @@ export function itKeepsEveryGuarantee(trial: Trial): void {
   });
 
   it("admits at retryAfterMs, refuses one millisecond before, and says Infinity if never", () => {
-    holds(seed + 4, runs, (run) => tellsWhenToRetry(run, withDebt));
+    holds(seed + 4, runs, (run) => saysWhenToRetry(run, withDebt));
   });
 
   it("is full at resetMs and not one millisecond before", () => {
-    holds(seed + 5, runs, (run) => tellsWhenFull(run, withDebt));
+    holds(seed + 5, runs, (run) => saysWhenFull(run, withDebt));
   });
 
   it("refuses for free", () => {
@@ -91,15 +91,15 @@ export function itRecoversFromStepBack({ subjects, seed, opsMax }: Omit<Trial, "
   });
 }
 
-function tell(seen: Seen, wrong: string): () => string {
+function explain(seen: Seen, wrong: string): () => string {
   const { limit, step, stateBefore, cost, nowMs } = seen;
-  return () => `${wrong}: ${told({ limit, stateBefore, cost, nowMs, step })}`;
+  return () => `${wrong}: ${stringify({ limit, stateBefore, cost, nowMs, step })}`;
 }
 
 /** Admits exactly what the oracle admits. */
 function admitsWhatFits([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) =>
-    must(seen.step.allowed === seen.fits, tell(seen, `the oracle says ${seen.fits}`));
+    must(seen.step.allowed === seen.fits, explain(seen, `the oracle says ${seen.fits}`));
   walk(subject, ops, visit, verbs);
 }
 
@@ -109,46 +109,55 @@ function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
     const { step, oracle, nowMs, limit } = seen;
     const { remaining } = step;
     const isWhole = Number.isInteger(remaining) && remaining >= 0 && remaining <= limit.limit;
-    must(isWhole, tell(seen, "remaining is no number of units"));
-    must(remaining === 0 || oracle.admits(remaining, nowMs), tell(seen, "remaining is too much"));
-    must(!oracle.admits(remaining + 1, nowMs), tell(seen, "remaining is too little"));
+    must(isWhole, explain(seen, "remaining is no number of units"));
+    must(
+      remaining === 0 || oracle.admits(remaining, nowMs),
+      explain(seen, "remaining is too much"),
+    );
+    must(!oracle.admits(remaining + 1, nowMs), explain(seen, "remaining is too little"));
   };
   walk(subject, ops, visit, verbs);
 }
 
 /** At `retryAfterMs` the same cost passes, one millisecond earlier it does not. */
-function tellsWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
+function saysWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, stateBefore, oracle, cost, nowMs, limit } = seen;
     const { retryAfterMs } = step;
-    if (step.allowed) return must(retryAfterMs === 0, tell(seen, "a wait, but admitted"));
+    if (step.allowed) return must(retryAfterMs === 0, explain(seen, "a wait, but admitted"));
     if (cost > limit.limit) {
-      return must(retryAfterMs === Number.POSITIVE_INFINITY, tell(seen, "it can never pass"));
+      return must(retryAfterMs === Number.POSITIVE_INFINITY, explain(seen, "it can never pass"));
     }
-    must(Number.isSafeInteger(retryAfterMs) && retryAfterMs > 0, tell(seen, "no wait"));
+    must(Number.isSafeInteger(retryAfterMs) && retryAfterMs > 0, explain(seen, "no wait"));
     const retry = algorithmOf(limit).charge(stateBefore, limit, cost, nowMs + retryAfterMs);
     const early = algorithmOf(limit).charge(stateBefore, limit, cost, nowMs + retryAfterMs - 1);
-    must(retry.allowed, tell(seen, "the retry is refused"));
-    must(!early.allowed, tell(seen, "an earlier retry passes"));
-    must(oracle.admits(cost, nowMs + retryAfterMs), tell(seen, "the oracle refuses the retry"));
-    must(!oracle.admits(cost, nowMs + retryAfterMs - 1), tell(seen, "the oracle admits earlier"));
+    must(retry.allowed, explain(seen, "the retry is refused"));
+    must(!early.allowed, explain(seen, "an earlier retry passes"));
+    must(oracle.admits(cost, nowMs + retryAfterMs), explain(seen, "the oracle refuses the retry"));
+    must(
+      !oracle.admits(cost, nowMs + retryAfterMs - 1),
+      explain(seen, "the oracle admits earlier"),
+    );
   };
   walk(subject, ops, visit, verbs);
 }
 
 /** At `resetMs` the full limit would pass, one millisecond earlier it would not. */
-function tellsWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
+function saysWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, oracle, nowMs, limit } = seen;
     const { resetMs } = step;
-    must(Number.isSafeInteger(resetMs) && resetMs >= 0, tell(seen, "no whole resetMs"));
+    must(Number.isSafeInteger(resetMs) && resetMs >= 0, explain(seen, "no whole resetMs"));
     const then = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs);
-    must(then.remaining === limit.limit, tell(seen, "not full at resetMs"));
-    must(oracle.admits(limit.limit, nowMs + resetMs), tell(seen, "the oracle is not full"));
+    must(then.remaining === limit.limit, explain(seen, "not full at resetMs"));
+    must(oracle.admits(limit.limit, nowMs + resetMs), explain(seen, "the oracle is not full"));
     if (resetMs === 0) return;
     const early = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs - 1);
-    must(early.remaining < limit.limit, tell(seen, "full before resetMs"));
-    must(!oracle.admits(limit.limit, nowMs + resetMs - 1), tell(seen, "the oracle is full before"));
+    must(early.remaining < limit.limit, explain(seen, "full before resetMs"));
+    must(
+      !oracle.admits(limit.limit, nowMs + resetMs - 1),
+      explain(seen, "the oracle is full before"),
+    );
   };
   walk(subject, ops, visit, verbs);
 }
@@ -163,7 +172,10 @@ function refusesForFree([subject, ops]: Trace, verbs: WalkVerbs): void {
       const asked = answers(limit, step.state, atMs);
       const unasked = answers(limit, stateBefore, atMs);
       const isSame = asked.every((answer, i) => answer === unasked[i]);
-      must(isSame, tell(seen, `at ${atMs} ${told(asked)}, but unasked ${told(unasked)}`));
+      must(
+        isSame,
+        explain(seen, `at ${atMs} ${stringify(asked)}, but unasked ${stringify(unasked)}`),
+      );
     }
   };
   walk(subject, ops, visit, verbs);
@@ -213,7 +225,10 @@ function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): 
       kept = op.size % 2 === 0 ? 0 : Math.floor(cost * (op.size / 4096));
     }
     const other = algorithm.charge(spared, limit, isReservation ? kept : cost, nowMs);
-    must(other.allowed, () => `the world with more left refuses: ${told({ limit, spared, cost })}`);
+    must(
+      other.allowed,
+      () => `the world with more left refuses: ${stringify({ limit, spared, cost })}`,
+    );
     spared = other.state;
   }
   if (receipt === undefined) return;
@@ -222,7 +237,8 @@ function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): 
   for (const atMs of moments(limit, nowMs)) {
     const given = algorithm.charge(settled, limit, 0, atMs);
     const never = algorithm.charge(spared, limit, 0, atMs);
-    const describe = () => told({ limit, charged, settled, spared, receipt, kept, nowMs, atMs });
+    const describe = () =>
+      stringify({ limit, charged, settled, spared, receipt, kept, nowMs, atMs });
     const isNoMore = given.remaining <= never.remaining && given.resetMs >= never.resetMs;
     must(isNoMore, () => `more than had it not happened: ${describe()}`);
     const isSame = given.remaining === never.remaining && given.resetMs === never.resetMs;
@@ -243,7 +259,7 @@ function recoversFromStepBack([subject, ops]: Trace, stepBackMs: number): void {
   const backMs = Math.max(0, nowMs - stepBackMs);
   const first = algorithm.charge(state, limit, limit.limit, backMs);
   const retryMs = first.allowed ? limit.recoveryMs : first.retryAfterMs;
-  const describe = () => told({ limit, state, nowMs, backMs, first });
+  const describe = () => stringify({ limit, state, nowMs, backMs, first });
   must(retryMs <= limit.recoveryMs, () => `locked out: ${describe()}`);
   const retry = algorithm.charge(first.state, limit, limit.limit, backMs + limit.recoveryMs);
   must(retry.allowed, () => `still locked out after recoveryMs: ${describe()}`);

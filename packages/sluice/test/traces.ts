@@ -52,7 +52,7 @@ export function must(isTrue: boolean, describe: () => string): void {
 }
 
 /** Renders values for a message, Infinity included. */
-export function told(value: unknown): string {
+export function stringify(value: unknown): string {
   return JSON.stringify(value, (_key, part) =>
     typeof part === "bigint" || part === Number.POSITIVE_INFINITY ? String(part) : part,
   );

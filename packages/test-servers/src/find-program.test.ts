@@ -12,8 +12,8 @@ const bare: Machine = {
 };
 
 it("says which package has a program that is missing", () => {
-  const told = "nginx is not on the PATH; get it with: apt-get install nginx-light";
-  expect(() => ensureProgram("nginx", "nginx-light", bare)).toThrow(told);
+  const message = "nginx is not on the PATH; get it with: apt-get install nginx-light";
+  expect(() => ensureProgram("nginx", "nginx-light", bare)).toThrow(message);
 });
 
 it("installs the package of that name, not the program", () => {

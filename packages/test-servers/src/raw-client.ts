@@ -1,4 +1,4 @@
-// A client that writes bytes as they are told, right or wrong, and keeps what comes back: what no HTTP
+// A client that writes bytes exactly as given, right or wrong, and keeps what comes back: what no HTTP
 // library would send has to be sent to see what the gateway makes of it.
 
 import { connect, type Socket } from "node:net";

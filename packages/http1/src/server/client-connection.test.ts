@@ -10,7 +10,7 @@ class Stand implements ExchangeWatcher {
   readonly wire = new Wire();
   readonly exchanges: Exchange[] = [];
   readonly targets: string[] = [];
-  readonly told: string[] = [];
+  readonly events: string[] = [];
   readonly #served: Served;
   /** Whether exchanges are watched. */
   isWatching = true;
@@ -21,7 +21,7 @@ class Stand implements ExchangeWatcher {
       this.exchanges.push(exchange);
       this.targets.push(exchange.target);
     };
-    const onClosed = () => void this.told.push("closed");
+    const onClosed = () => void this.events.push("closed");
     this.#served = serve(this.wire, { onExchange, onClosed });
   }
 
@@ -52,15 +52,15 @@ class Stand implements ExchangeWatcher {
   }
 
   onExchangeOver(): void {
-    this.told.push("over");
+    this.events.push("over");
   }
 
   onClientReady(): void {
-    this.told.push("ready");
+    this.events.push("ready");
   }
 
   onBodyBroken(status: number): void {
-    this.told.push(`broken ${status}`);
+    this.events.push(`broken ${status}`);
     const exchange = this.exchanges.shift() as Exchange;
     exchange.reply(status, "", "");
   }
@@ -117,7 +117,7 @@ describe("requests that are sent ahead", () => {
     await stand.send(get("/a") + get("/b"));
     stand.wire.push(null);
     await settle();
-    expect(stand.told).toEqual(["closed", "over"]);
+    expect(stand.events).toEqual(["closed", "over"]);
     expect(stand.targets).toEqual(["/a"]);
   });
 
@@ -157,7 +157,7 @@ describe("a client that does not read", () => {
     expect(exchange?.write(Buffer.alloc(100_000))).toBe(false);
     stand.wire.isRead = true;
     await settle();
-    expect(stand.told).toEqual(["ready"]);
+    expect(stand.events).toEqual(["ready"]);
   });
 
   it.each(["", "Connection: close\r\n"])(
@@ -172,15 +172,15 @@ describe("a client that does not read", () => {
         });
         await stand.tick(99);
         expect(stand.wire.destroyed).toBe(false);
-        expect(stand.told).toEqual([]);
+        expect(stand.events).toEqual([]);
       }
       slow.wire.isRead = true;
       await settle();
       expect(slow.wire.written).toMatch(/\r\n\r\nx{1000}$/);
-      expect(slow.told).toEqual(["over"]);
+      expect(slow.events).toEqual(["over"]);
       await gone.tick(1);
       expect(gone.wire.destroyed).toBe(true);
-      expect(gone.told).toContain("over");
+      expect(gone.events).toContain("over");
     },
   );
 
@@ -270,9 +270,9 @@ describe("what comes too slowly", () => {
     await stand.tick(5);
     await stand.send(post("/a", 5).slice(10));
     await stand.tick(TICKS.request - 6);
-    expect(stand.told).toEqual([]);
+    expect(stand.events).toEqual([]);
     await stand.tick(1);
-    expect(stand.told).toEqual(["broken 408", "over"]);
+    expect(stand.events).toEqual(["broken 408", "over"]);
     expect(stand.wire.written).toMatch(/^HTTP\/1.1 408 /);
     expect(stand.isOpen).toBe(false);
   });
@@ -293,7 +293,7 @@ describe("what comes too slowly", () => {
     begun.exchanges[0]?.begin(200, "OK", "", 5, false);
     await begun.tick(TICKS.request);
     expect(begun.wire.destroyed).toBe(true);
-    expect(begun.told).toEqual(["closed", "over"]);
+    expect(begun.events).toEqual(["closed", "over"]);
     const ended = new Stand();
     await ended.send(post("/a", 5));
     await ended.reply("whole");
@@ -306,7 +306,7 @@ describe("what comes too slowly", () => {
     const stand = new Stand();
     await stand.send(post("/a", 5, "abcde"));
     await stand.tick(1_000);
-    expect(stand.told).toEqual([]);
+    expect(stand.events).toEqual([]);
     expect(stand.isOpen).toBe(true);
   });
 });
@@ -317,7 +317,7 @@ describe("a body that can't be understood", () => {
     const head = "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     await stand.send(`${head}1\r\nx\r\n`);
     await stand.send(`zz\r\n${get("/hidden")}`);
-    expect(stand.told).toEqual(["broken 400", "over"]);
+    expect(stand.events).toEqual(["broken 400", "over"]);
     await stand.send(get("/hidden"));
     expect(stand.targets).toEqual(["/a"]);
     expect(stand.isOpen).toBe(false);
@@ -352,7 +352,7 @@ describe("a connection that is closed after its answer", () => {
     await reset.send("HELLO\r\n\r\n");
     reset.wire.destroy(new Error("ECONNRESET"));
     await settle();
-    for (const { told } of [ended, reset]) expect(told).toEqual(["closed"]);
+    for (const { events } of [ended, reset]) expect(events).toEqual(["closed"]);
   });
 });
 
@@ -361,14 +361,14 @@ describe("a client that leaves", () => {
     ["before its head is whole", get("/a").slice(0, 10), ["closed"]],
     ["while it is answered", get("/a"), ["closed", "over"]],
     ["in the middle of its body", post("/a", 5, "ab"), ["closed", "over"]],
-  ])("%s is told of once", async (_, text, told) => {
+  ])("%s is told of once", async (_, text, events) => {
     for (const leave of ["end", "reset"]) {
       const stand = new Stand();
       await stand.send(text);
       if (leave === "end") stand.wire.push(null);
       else stand.wire.destroy(new Error("ECONNRESET"));
       await settle();
-      expect(stand.told).toEqual(told);
+      expect(stand.events).toEqual(events);
       // An answer that comes now goes nowhere.
       stand.exchanges[0]?.reply(200, "", "late");
       await settle();
@@ -379,9 +379,9 @@ describe("a client that leaves", () => {
   it("is told of where a body is waited for", async () => {
     const stand = new Stand();
     await stand.send(post("/a", 5, "ab"));
-    stand.exchanges[0]?.body?.whenHeld(10, (isWhole) => stand.told.push(`held ${isWhole}`));
+    stand.exchanges[0]?.body?.whenHeld(10, (isWhole) => stand.events.push(`held ${isWhole}`));
     stand.wire.destroy();
     await settle();
-    expect(stand.told).toEqual(["closed", "over", "held false"]);
+    expect(stand.events).toEqual(["closed", "over", "held false"]);
   });
 });

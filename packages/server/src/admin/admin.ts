@@ -68,10 +68,10 @@ async function answerSafely(
   try {
     return await answer(context, guard, message);
   } catch (error) {
-    const told = problem(error);
-    if (told.status >= 500)
+    const answer = problem(error);
+    if (answer.status >= 500)
       context.core.telemetry.log.error({ err: error }, "admin request failed");
-    return told;
+    return answer;
   }
 }
 

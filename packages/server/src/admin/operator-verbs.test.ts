@@ -19,14 +19,14 @@ afterEach(() => core?.close());
 it.each([
   ["with", DECISION],
   ["without", undefined],
-])("a check is told once, %s the decision API, and a peek not at all", async (_, decision) => {
+])("a check is reported once, %s the decision API, and a peek not at all", async (_, decision) => {
   const telemetry = silentTelemetry();
-  const told: unknown[] = [];
-  telemetry.decided = (of, { allowed }, { ip }) => void told.push([of, allowed, ip]);
+  const reported: unknown[] = [];
+  telemetry.decided = (of, { allowed }, { ip }) => void reported.push([of, allowed, ip]);
   core = createCore(toTestConfig({ decision }), { telemetry });
   for (let i = 0; i < 11; i++) await check(core, { facts: FACTS });
   await peek(core, { facts: FACTS });
   const times = (count: number, allowed: boolean) =>
     Array.from({ length: count }, () => ["decision", allowed, FACTS.ip]);
-  expect(told).toEqual([...times(10, true), ...times(1, false)]);
+  expect(reported).toEqual([...times(10, true), ...times(1, false)]);
 });

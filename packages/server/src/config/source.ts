@@ -24,8 +24,8 @@ export function toCodeSource(value: unknown, file: string | undefined): ConfigSo
 export function toTextSource(text: string, file: string | undefined): ConfigSource {
   const { problems, value, positionOf, textAt } = readYaml(text);
   if (problems.length > 0) {
-    const told = problems[0].isOfParser ? problems.slice(0, 1) : problems;
-    throw new ConfigError(told.map((problem) => toProblem(problem, text, file)));
+    const shown = problems[0].isOfParser ? problems.slice(0, 1) : problems;
+    throw new ConfigError(shown.map((problem) => toProblem(problem, text, file)));
   }
   return { value, file, lineOf: (path) => positionOf(path).line, textAt };
 }

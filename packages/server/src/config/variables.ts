@@ -47,11 +47,15 @@ export function replaceVariables(
 const OPEN = "${";
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 
-function replaceIn(text: string, env: NodeJS.ProcessEnv, tell: (problem: string) => void): string {
+function replaceIn(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  report: (problem: string) => void,
+): string {
   return text.replace(VARIABLE, (found, name?: string, otherwise?: string) => {
     if (found === "$${") return "${";
     if (name === undefined) {
-      tell(
+      report(
         `has ${OPEN} without NAME} or NAME:-default} after it; write $${OPEN} for the characters themselves`,
       );
       return found;
@@ -60,7 +64,7 @@ function replaceIn(text: string, env: NodeJS.ProcessEnv, tell: (problem: string)
     // As shells do it: an empty one has no value either, where there is a default.
     if (otherwise !== undefined && (value === undefined || value === "")) return otherwise;
     if (value === undefined) {
-      tell(`needs the variable ${name}, which is not set`);
+      report(`needs the variable ${name}, which is not set`);
       return found;
     }
     return value;

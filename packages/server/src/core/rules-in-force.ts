@@ -99,7 +99,7 @@ export class RulesInForce {
     try {
       this.#replace(readWritten(source));
     } catch (error) {
-      this.#tellFailed(error);
+      this.#reportFailed(error);
       // A file elsewhere is not looked at: it is read when the configuration that names it is.
       if (isSamePlace(source, this.#source)) this.#waitForMending();
       throw error;
@@ -160,11 +160,11 @@ export class RulesInForce {
 
   #complain(error: unknown): void {
     if (String(error) === this.#complaint) return;
-    this.#tellFailed(error);
+    this.#reportFailed(error);
     this.#waitForMending();
   }
 
-  #tellFailed(error: unknown): void {
+  #reportFailed(error: unknown): void {
     this.#complaint = String(error);
     this.#options.telemetry.reloaded("rules", error);
   }
@@ -177,7 +177,7 @@ export class RulesInForce {
     const { clock } = this.#options;
     const look = () => {
       if (this.#complaint === undefined) return;
-      if (this.#isInForce()) this.#tellMended();
+      if (this.#isInForce()) this.#reportMended();
       else this.#waitForMending();
     };
     this.#stopMending = clock.after?.(POLL_MS, look) ?? after(POLL_MS, look);
@@ -191,7 +191,7 @@ export class RulesInForce {
     }
   }
 
-  #tellMended(): void {
+  #reportMended(): void {
     const { telemetry, onMended } = this.#options;
     this.#complaint = undefined;
     telemetry.reloaded("rules");

@@ -163,8 +163,8 @@ export class DecisionApi {
       this.#send(exchange, text, startMs);
     } catch (error) {
       const problem = toPublicProblem(error);
-      const told = { status: problem.status, body: toProblemBody(problem) };
-      if (keyed !== undefined) this.#idempotency.end(keyed, told);
+      const answer = { status: problem.status, body: toProblemBody(problem) };
+      if (keyed !== undefined) this.#idempotency.end(keyed, answer);
       this.#fail(exchange, error);
     }
   }

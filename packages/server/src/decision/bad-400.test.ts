@@ -130,12 +130,12 @@ const bad: [string, string, unknown, string, string | undefined][] = [
 ];
 
 describe("a request with", () => {
-  it.each(bad)("%s is told so", async (_, path, body, told, field) => {
+  it.each(bad)("%s is told so", async (_, path, body, detail, field) => {
     const { status, headers, body: problem } = await test.post(path, body);
     expect(status).toBe(400);
     expect(headers.get("content-type")).toBe("application/problem+json");
     expect(problem).toMatchObject({ type: "about:blank", title: "Bad Request", status: 400 });
-    expect(problem.detail).toContain(told);
+    expect(problem.detail).toContain(detail);
     expect(problem.field).toBe(field);
   });
 

@@ -23,14 +23,14 @@ const binding = fc.record({
 });
 
 /** What JSON says of a value, Infinity and undefined included. */
-function told(value: object): unknown {
+function asSent(value: object): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 it("an answer says its decision, whatever the one before said", () => {
   const runs = fc.property(fc.array(fc.tuple(decision, id)), (list) => {
     for (const [said, held] of [...list, ...list.flatMap((one) => [one, one])]) {
-      expect(JSON.parse(toDecisionJson(said, held))).toEqual(told({ ...said, id: held }));
+      expect(JSON.parse(toDecisionJson(said, held))).toEqual(asSent({ ...said, id: held }));
     }
   });
   fc.assert(runs);
@@ -41,7 +41,7 @@ it("and so does one under rules", () => {
     for (const [said, bound, held] of [...list, ...list.flatMap((one) => [one, one])]) {
       const decided = { ...said, ...bound } as PolicyDecision;
       const text = toPolicyDecisionJson(decided, { hasResults: false, id: held });
-      expect(JSON.parse(text)).toEqual(told({ ...decided, id: held }));
+      expect(JSON.parse(text)).toEqual(asSent({ ...decided, id: held }));
     }
   });
   fc.assert(runs);

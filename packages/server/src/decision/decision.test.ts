@@ -173,16 +173,16 @@ it("goes on after a client that left in the middle of its body", async () => {
 
 describe("telemetry", () => {
   it("is told of decisions, of refusals of forward-auth, and of times", async () => {
-    const told: string[] = [];
+    const events: string[] = [];
     const listeners: Partial<Telemetry> = {
       decided: (listener, { allowed, rule }, { path }, ms) =>
-        told.push(
+        events.push(
           `${listener} ${allowed} ${rule} ${path}${ms === undefined ? "" : " in its time"}`,
         ),
       decidedInline: (listener, key, cost, { allowed }) =>
-        told.push(`${listener} ${allowed} inline ${key} ${cost}`),
-      tookMs: (listener, ms) => told.push(`${listener} took ${ms >= 0}`),
-      refused: (listener, status) => told.push(`${listener} ${status}`),
+        events.push(`${listener} ${allowed} inline ${key} ${cost}`),
+      tookMs: (listener, ms) => events.push(`${listener} took ${ms >= 0}`),
+      refused: (listener, status) => events.push(`${listener} ${status}`),
     };
     const telemetry = Object.assign(silentTelemetry(), listeners);
     const config = { identity: { trustedProxies: ["loopback"] } };
@@ -198,7 +198,7 @@ describe("telemetry", () => {
     await test.get("/check", { headers });
     await test.post("/v1/check", { requests: [own, { ...own, cost: 6 }] });
     await test.post("/v1/reserve", own);
-    expect(told).toEqual([
+    expect(events).toEqual([
       "decision true per-address /",
       "decision took true",
       "decision false per-address /",

@@ -162,14 +162,14 @@ describe("a proxy that does not say enough", () => {
     ["/check", asked, "x-forwarded-for", "X-Forwarded-For is missing"],
     ["/check/nginx", askedByNginx, "x-original-uri", "X-Original-URI is missing"],
     ["/check/nginx", askedByNginx, "x-real-ip", "X-Real-IP is missing"],
-  ])("at %s is told with 400 (%o, without %s)", async (path, fields, left, told) => {
+  ])("at %s is told with 400 (%o, without %s)", async (path, fields, left, detail) => {
     const { get } = await open();
     const { [left as keyof typeof fields]: _, ...headers } = fields;
     const { status, headers: answered, body } = await get(path, { headers });
     // nginx takes anything but 403 for a failure of Sluice.
     expect(status).toBe(path === "/check" ? 400 : 403);
     expect(answered.get("x-sluice-status")).toBe("400");
-    expect(body.detail).toContain(told);
+    expect(body.detail).toContain(detail);
   });
 
   it.each([
@@ -195,12 +195,12 @@ describe("a malformed request", () => {
     const { listener } = await open();
     const send = (path: string) =>
       rawExchange(listener.url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`);
-    const told = new RegExp(`\r\nX-Sluice-Status: ${status}\r\n`);
+    const header = new RegExp(`\r\nX-Sluice-Status: ${status}\r\n`);
     const [check, nginx] = [await send("/check?page=2"), await send("/check/nginx")];
     expect(check).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(nginx).toMatch(/^HTTP\/1.1 403 /);
-    expect([check, nginx].map((text) => told.test(text))).toEqual([true, true]);
-    expect(await send("/v1/check")).not.toMatch(told);
+    expect([check, nginx].map((text) => header.test(text))).toEqual([true, true]);
+    expect(await send("/v1/check")).not.toMatch(header);
   });
 
   it("is answered as one, however its bytes arrive", async () => {

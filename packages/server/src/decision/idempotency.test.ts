@@ -148,17 +148,17 @@ describe("kept answers", () => {
 class SlowStore extends ForwardingStore {
   goOn: () => void = () => {};
   readonly asked: Promise<void>;
-  #tell: () => void = () => {};
+  #notify: () => void = () => {};
 
   constructor() {
     super(memoryStore());
     this.asked = new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#notify = resolve;
     });
   }
 
   override async decide(...args: Parameters<Store["decide"]>) {
-    this.#tell();
+    this.#notify();
     await new Promise<void>((resolve) => {
       this.goOn = resolve;
     });

@@ -227,10 +227,10 @@ describe("503", () => {
   });
 
   it("faults of ours are logged and not told", async () => {
-    const told: unknown[] = [];
+    const logged: unknown[] = [];
     const { silentTelemetry } = await import("../telemetry/silent-telemetry.js");
     const telemetry = silentTelemetry();
-    telemetry.problem = (_kind, error) => told.push(error);
+    telemetry.problem = (_kind, error) => logged.push(error);
     const { post, core } = await open({ telemetry });
     (core.blindPolicy as { admit: unknown }).admit = () => {
       throw new Error("secret detail");
@@ -238,6 +238,6 @@ describe("503", () => {
     const { status, body } = await post("/v1/check", { facts });
     expect(status).toBe(500);
     expect(JSON.stringify(body)).not.toContain("secret");
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 });

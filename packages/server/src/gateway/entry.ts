@@ -46,7 +46,7 @@ export class Entry {
       exchange.closes = true;
       this.#decide(exchange, path);
     } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {
-      this.#tellStatus(exchange);
+      this.#reportStatus(exchange);
     } else this.#decide(exchange, path);
   }
 
@@ -81,7 +81,7 @@ export class Entry {
     this.#answer(exchange, refusal, handled.lines);
   }
 
-  #tellStatus(exchange: Exchange): void {
+  #reportStatus(exchange: Exchange): void {
     void (async () =>
       this.#host.requestHandler.status(new GatewayHttpRequest(exchange, this.#host)))().then(
       (reply) => {

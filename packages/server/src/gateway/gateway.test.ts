@@ -51,9 +51,9 @@ describe("the gateway", () => {
       upstream: { failuresMax: 1 },
       core: { telemetry },
     });
-    const told = vi.spyOn(telemetry, "upstream");
+    const reported = vi.spyOn(telemetry, "upstream");
     for (let i = 0; i < 4; i++) expect((await fetch(url)).status).toBe(200);
-    const ejected = told.mock.calls.filter(([, outcome]) => outcome === "ejected");
+    const ejected = reported.mock.calls.filter(([, outcome]) => outcome === "ejected");
     expect(ejected).toEqual([["app", "ejected", new URL(gone).host]]);
   });
 
@@ -158,7 +158,7 @@ describe("what is no request", () => {
 });
 
 describe("TLS", () => {
-  it("ends at the gateway, and the upstream is told", async () => {
+  it("ends at the gateway, and the upstream is notified", async () => {
     const upstream = await startUpstream((request, response) => {
       response.end(request.headers["x-forwarded-proto"]);
     });
@@ -208,7 +208,7 @@ describe("draining", () => {
     await expect(connectTo(url)).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("can be preceded by taking no connections, which open ones are told nothing of", async () => {
+  it("can be preceded by taking no new connections, which open ones do not notice", async () => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const { url, listener } = await startGateway(upstream);
     const client = await connectTo(url);

@@ -307,19 +307,19 @@ describe("decisions that no policy made", () => {
   it("that are reported together are counted as of one instant", () => {
     let readings = 0;
     const { telemetry } = loud({ readMs: () => readings++ });
-    const tellTwo = () => {
+    const reportTwo = () => {
       telemetry.decidedInline("decision", "user:42", 1, limitVerdict.verdict);
       telemetry.decidedInline("decision", "user:43", 1, limitVerdict.verdict);
-      return "told";
+      return "done";
     };
-    const readingsOf = (tell: () => unknown) => {
+    const readingsOf = (report: () => unknown) => {
       const before = readings;
-      expect(tell()).toBe("told");
+      expect(report()).toBe("done");
       return readings - before;
     };
-    expect(readingsOf(tellTwo)).toBe(2);
-    expect(readingsOf(() => telemetry.together(tellTwo))).toBe(1);
-    expect(readingsOf(tellTwo)).toBe(2);
+    expect(readingsOf(reportTwo)).toBe(2);
+    expect(readingsOf(() => telemetry.together(reportTwo))).toBe(1);
+    expect(readingsOf(reportTwo)).toBe(2);
   });
 
   it("begin at none when their files are reloaded, and rules stay", async () => {

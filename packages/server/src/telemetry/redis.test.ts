@@ -37,7 +37,7 @@ it("a Redis that works and then is gone shows in the metrics, and so do leases a
     telemetry.decided("gateway", decision, facts);
     return decision;
   };
-  const told = async (series: string) => {
+  const readSeries = async (series: string) => {
     const line = (await telemetry.metrics()).split("\n").find((text) => text.startsWith(series));
     return line === undefined ? undefined : Number(line.split(" ").at(-1));
   };
@@ -45,23 +45,25 @@ it("a Redis that works and then is gone shows in the metrics, and so do leases a
   const errors = 'rate_limiter_redis_errors_total{operation="decide"';
   try {
     for (let i = 0; i < 50; i++) await decide();
-    expect(await told(calls)).toBeGreaterThanOrEqual(50);
-    expect(await told(errors)).toBe(0);
-    expect(await told("rate_limiter_fallback_active")).toBe(0);
-    expect(await told('rate_limiter_lease_units_total{outcome="leased"')).toBeGreaterThan(0);
-    expect(await told("rate_limiter_overshoot_units_max")).toBe(0);
+    expect(await readSeries(calls)).toBeGreaterThanOrEqual(50);
+    expect(await readSeries(errors)).toBe(0);
+    expect(await readSeries("rate_limiter_fallback_active")).toBe(0);
+    expect(await readSeries('rate_limiter_lease_units_total{outcome="leased"')).toBeGreaterThan(0);
+    expect(await readSeries("rate_limiter_overshoot_units_max")).toBe(0);
     await redis.stop();
     let attempts = 0;
     while ((await decide()).source !== "fallback" && attempts < ATTEMPTS_MAX) attempts++;
-    while ((await told("rate_limiter_fallback_active")) === 0 && attempts < ATTEMPTS_MAX) {
+    while ((await readSeries("rate_limiter_fallback_active")) === 0 && attempts < ATTEMPTS_MAX) {
       attempts++;
       await decide();
     }
-    expect(await told("rate_limiter_fallback_active")).toBe(1);
-    expect(await told("rate_limiter_fallback_mode_total")).toBe(1);
-    expect(await told(errors)).toBeGreaterThan(0);
+    expect(await readSeries("rate_limiter_fallback_active")).toBe(1);
+    expect(await readSeries("rate_limiter_fallback_mode_total")).toBe(1);
+    expect(await readSeries(errors)).toBeGreaterThan(0);
     await decide();
-    expect(await told('rate_limiter_decision_source_total{source="fallback"')).toBeGreaterThan(0);
+    expect(
+      await readSeries('rate_limiter_decision_source_total{source="fallback"'),
+    ).toBeGreaterThan(0);
   } finally {
     await policy.close();
     await store.close();

@@ -81,11 +81,11 @@ describe("spans", () => {
     telemetry.decided("gateway", first, facts);
     telemetry.decided("gateway", second, facts, 7);
     telemetry.tookMs("gateway", 9);
-    const told = spans.map(({ options, endMs }) => [
+    const written = spans.map(({ options, endMs }) => [
       options.attributes?.["sluice.allowed"],
       Math.round((endMs as number) - (options.startTime as number)),
     ]);
-    expect(told).toEqual([
+    expect(written).toEqual([
       [true, 0],
       [false, 7],
     ]);

@@ -37,12 +37,12 @@ export class FakeTerminal implements Terminal {
 
   write(text: string): void {
     this.out += text;
-    this.#tell();
+    this.#notify();
   }
 
   writeError(text: string): void {
     this.err += text;
-    this.#tell();
+    this.#notify();
   }
 
   async readInput(): Promise<string> {
@@ -79,7 +79,7 @@ export class FakeTerminal implements Terminal {
     while (!fits(this)) await new Promise<void>((resolve) => this.#watchers.push(resolve));
   }
 
-  #tell(): void {
+  #notify(): void {
     const watchers = this.#watchers;
     this.#watchers = [];
     for (const watcher of watchers) watcher();

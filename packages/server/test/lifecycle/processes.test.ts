@@ -62,12 +62,12 @@ describe("a worker that dies with permits", () => {
   it("leaves them to others immediately, and none that another worker holds", async () => {
     let arrived = 0;
     let go = () => {};
-    const told = new Promise<void>((resolve) => {
+    const reported = new Promise<void>((resolve) => {
       go = resolve;
     });
     const upstream = await startUpstream(() => {
       arrived++;
-      return told;
+      return reported;
     });
     const slots = { concurrency: { limit: 4, permitMs: 600_000 } };
     const rules = { version: 1, rules: [{ id: "slots", key: "global", limit: slots }] };

@@ -16,7 +16,7 @@ const requests = Number(process.argv[2] ?? 1_000_000);
 const warmUp = Math.min(requests / 5, 50_000);
 
 const load = fork(fileURLToPath(new URL("soak-load.mjs", import.meta.url)), { execArgv: [] });
-const told = (kind) =>
+const messageOf = (kind) =>
   new Promise((resolve, reject) => {
     const look = (message) => {
       if (message.kind !== kind) return;
@@ -26,7 +26,7 @@ const told = (kind) =>
     load.on("message", look).once("exit", () => reject(new Error("the load ended early")));
   });
 
-const { backend } = await told("upstream");
+const { backend } = await messageOf("upstream");
 const core = createCore(toConfig(backend));
 const gateway = await openGateway(core);
 
@@ -48,7 +48,7 @@ if (grownBytes > GROWN_BYTES_MAX || after.places !== before.places) {
 
 async function run(count) {
   load.send({ kind: "run", url: gateway.url, count });
-  return await told("done");
+  return await messageOf("done");
 }
 
 /** What is left once all connections have ended and the garbage is gone. */

@@ -12,7 +12,7 @@ import {
   type Oracle,
   type Subject,
   startsMs,
-  told,
+  stringify,
   traces,
   walk,
 } from "../../test/traces.js";
@@ -221,7 +221,7 @@ describe("a token bucket", () => {
         for (const { atMs, cost } of admitted.slice(from)) {
           spent += cost;
           const bound = BigInt(limit.capacity) * everyMs + amount * (atMs - first.atMs);
-          must(spent * everyMs <= bound, () => told({ limit, admitted }));
+          must(spent * everyMs <= bound, () => stringify({ limit, admitted }));
         }
       }
     });
@@ -240,7 +240,7 @@ describe("a token bucket in debt", () => {
       const owed = BigInt(cost) * BigInt(limit.refill.everyMs);
       const amount = BigInt(limit.refill.amount);
       const exactMs = Number((owed + amount - 1n) / amount);
-      must(retryAfterMs === exactMs, () => told({ limit, cost, retryAfterMs, exactMs }));
+      must(retryAfterMs === exactMs, () => stringify({ limit, cost, retryAfterMs, exactMs }));
     });
   });
 });
@@ -252,7 +252,7 @@ describe("a leaky bucket that shapes", () => {
       walk(subject, ops, ({ step, cost, nowMs, limit }) => {
         // A cost of 0 takes no slot, so it waits for none.
         const delayMs = step.allowed && cost > 0 ? oracle.delayMs(nowMs) : 0;
-        must(step.delayMs === delayMs, () => told({ limit, cost, nowMs, step, delayMs }));
+        must(step.delayMs === delayMs, () => stringify({ limit, cost, nowMs, step, delayMs }));
         if (step.allowed) oracle.take(cost, nowMs);
       });
     });
@@ -269,7 +269,7 @@ describe("a leaky bucket that shapes", () => {
       const settled = algorithm.giveBack(last.state, limit, settlement, 0);
       const remaining = behind === 0 ? limit.limit : last.remaining;
       const seen = algorithm.charge(settled, limit, 0, 0).remaining;
-      must(seen === remaining, () => told({ limit, behind, seen, remaining }));
+      must(seen === remaining, () => stringify({ limit, behind, seen, remaining }));
     });
   });
 });
@@ -277,7 +277,7 @@ describe("a leaky bucket that shapes", () => {
 describe("a leaky bucket that meters", () => {
   it("never delays", () => {
     holds(3_010, fc.tuple(leakyBuckets("meter"), traces()), ([subject, ops]) =>
-      walk(subject, ops, ({ step }) => must(step.delayMs === 0, () => told(step))),
+      walk(subject, ops, ({ step }) => must(step.delayMs === 0, () => stringify(step))),
     );
   });
 });

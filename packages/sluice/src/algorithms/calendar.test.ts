@@ -314,7 +314,7 @@ describe("any zone, anchor and instant", () => {
         const found = periodAt(calendar, nowMs);
         const next = periodAt(calendar, found.endMs);
         const last = periodAt(calendar, found.startMs - 1);
-        expect(found).toMatchObject(tellPeriod({ period, timeZone, anchor }, nowMs));
+        expect(found).toMatchObject(readPeriod({ period, timeZone, anchor }, nowMs));
         expect(found.startMs <= nowMs && nowMs < found.endMs).toBe(true);
         expect([last.endMs, next.startMs]).toEqual([found.startMs, found.endMs]);
         expect(last.index < found.index && found.index < next.index).toBe(true);
@@ -340,7 +340,7 @@ function expectPeriod(options: CalendarOptions, start: string, end: string): voi
 
 // The oracle. Wall times are strings like "2024-01-31 09:30:00", which sort as time does.
 
-function tellPeriod(options: Required<CalendarOptions>, nowMs: number): object {
+function readPeriod(options: Required<CalendarOptions>, nowMs: number): object {
   const wall = wallClock(options.timeZone);
   const walked = { day: 3, week: 9, month: 33 }[options.period];
   const startsMs: number[] = [];

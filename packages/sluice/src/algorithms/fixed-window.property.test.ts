@@ -16,8 +16,8 @@ import {
   type Op,
   type Subject,
   startsMs,
+  stringify,
   type Taken,
-  told,
   traces,
   waitMsOf,
   walk,
@@ -167,7 +167,7 @@ describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
         if (!step.allowed || cost === 0) return;
         endMs = nowMs + step.resetMs;
         admitted += cost;
-        must(admitted <= limit.limit, () => told({ limit, cost, nowMs, step, admitted }));
+        must(admitted <= limit.limit, () => stringify({ limit, cost, nowMs, step, admitted }));
       });
     });
   });
@@ -238,7 +238,9 @@ describe("a fixed window aligned by key", () => {
   it("admits up to the limit in every window of its key, with exact times", () => {
     holds(6_001, runs, (run) =>
       walkKey(run, (seen) =>
-        must(told(seen.said) === told(seen.expected), () => told({ subject: run[0], ...seen })),
+        must(stringify(seen.said) === stringify(seen.expected), () =>
+          stringify({ subject: run[0], ...seen }),
+        ),
       ),
     );
   });
@@ -250,7 +252,9 @@ describe("a fixed window aligned by key", () => {
         store: memoryStore({ keysMax: 16 }),
       });
       const { resetMs } = limiter.check(key, { nowMs: startMs });
-      must(resetMs >= 1 && resetMs <= windowMs, () => told({ windowMs, startMs, key, resetMs }));
+      must(resetMs >= 1 && resetMs <= windowMs, () =>
+        stringify({ windowMs, startMs, key, resetMs }),
+      );
     });
   });
 

@@ -12,7 +12,7 @@ import {
   must,
   type Subject,
   startsMs,
-  told,
+  stringify,
   traces,
   walk,
   windowsMs,
@@ -89,7 +89,7 @@ describe("a sliding window counter", () => {
       const cost = count - Number(room);
       const { retryAfterMs } = algorithm.charge(state, limit, cost, windowMs);
       const exactMs = windowMs - Number((BigInt(windowMs) * room) / BigInt(count));
-      must(retryAfterMs === exactMs, () => told({ limit, cost, retryAfterMs, exactMs }));
+      must(retryAfterMs === exactMs, () => stringify({ limit, cost, retryAfterMs, exactMs }));
     });
   });
 
@@ -100,7 +100,7 @@ describe("a sliding window counter", () => {
         const window = Math.floor(nowMs / subject.borderMs);
         const sum = (admitted.get(window) ?? 0) + (step.allowed ? cost : 0);
         admitted.set(window, sum);
-        must(sum <= limit.limit, () => told({ limit, cost, nowMs, step, sum }));
+        must(sum <= limit.limit, () => stringify({ limit, cost, nowMs, step, sum }));
       });
     });
   });

@@ -42,8 +42,8 @@ describe("docs/reference/errors.md", () => {
   });
 
   it("has a section for every warning, with its summary, in the catalogue's order", () => {
-    const [, ...told] = warningsPage.split(/^### /m);
-    const heads = told.map((text) => text.split("\n\n", 2));
+    const [, ...expected] = warningsPage.split(/^### /m);
+    const heads = expected.map((text) => text.split("\n\n", 2));
     expect(heads).toEqual(warnings.map((code) => [code, warningCatalogue[code]]));
   });
 });
@@ -113,7 +113,7 @@ describe("show", () => {
     ["a boolean", true, "true"],
     ["a string, in quotes: it could be taken for a number", "1", '"1"'],
     ["an empty string", "", '""'],
-    ["a bigint, told from a number", 10n, "10n"],
+    ["a bigint, distinct from a number", 10n, "10n"],
     ["a symbol", Symbol("key"), 'a symbol "key"'],
     ["a function", () => 1, "a function"],
     ["an object", { cost: 1 }, '{"cost":1}'],

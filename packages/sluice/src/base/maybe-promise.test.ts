@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { andThen, tell } from "./maybe-promise.js";
+import { andThen, notify } from "./maybe-promise.js";
 
 describe("a value that is there", () => {
   it("goes on in the same turn, one that is not goes on later", async () => {
@@ -23,14 +23,14 @@ describe("a listener", () => {
     "that %s breaks nothing, and its error is reported if there is a listener",
     async (_how, call) => {
       const errors: unknown[] = [];
-      tell(call, (error) => errors.push(error));
-      tell(call);
+      notify(call, (error) => errors.push(error));
+      notify(call);
       await new Promise((done) => setImmediate(done));
       expect(errors).toEqual([broken]);
     },
   );
 
   it("is not waited for", () => {
-    expect(tell(() => new Promise(() => {}))).toBeUndefined();
+    expect(notify(() => new Promise(() => {}))).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ export function andThen<T, U>(
  * Calls a listener without waiting for it. What it throws or rejects with goes to `onError`; by default it is
  * ignored.
  */
-export function tell(call: () => unknown, onError: (error: unknown) => void = ignore): void {
+export function notify(call: () => unknown, onError: (error: unknown) => void = ignore): void {
   try {
     const done = call();
     if (isThenable(done)) Promise.resolve(done).catch(onError);
@@ -32,7 +32,7 @@ export function tell(call: () => unknown, onError: (error: unknown) => void = ig
 
 /** Ignores a value. If it is a promise that rejects, the process does not end by an unhandled rejection. */
 export function drop(value: unknown): void {
-  tell(() => value);
+  notify(() => value);
 }
 
 function ignore(): void {}

@@ -12,7 +12,7 @@ import {
   must,
   type Op,
   startsMs,
-  told,
+  stringify,
   traces,
   waitMsOf,
   windowsMs,
@@ -104,7 +104,7 @@ function staysEqual(limits: readonly Limit[], startMs: number, ops: readonly Op[
   const held: Held[] = [];
   const same = (verb: string, said: Decision, expected: Decision) => {
     must(fields(said) === fields(expected), () =>
-      told({ verb, limits, nowMs: clock.now(), said, expected }),
+      stringify({ verb, limits, nowMs: clock.now(), said, expected }),
     );
     if (said.retryAfterMs > 0 && said.retryAfterMs < 1e15) retryMs = said.retryAfterMs;
   };
@@ -166,7 +166,9 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
         const cost = costOf(op, limit.limit);
         const said = limiter.check("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
-        must(fields(said) === fields(expected), () => told({ limit, cost, nowMs, said, expected }));
+        must(fields(said) === fields(expected), () =>
+          stringify({ limit, cost, nowMs, said, expected }),
+        );
       }
     });
   });
@@ -187,7 +189,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       if (backMs + limit.recoveryMs > Date.UTC(2100, 11, 31)) return;
       clock.advance(limit.recoveryMs);
       const { remaining } = limiter.peek("k");
-      must(remaining === limit.limit, () => told({ limit, backMs, stepMs, remaining }));
+      must(remaining === limit.limit, () => stringify({ limit, backMs, stepMs, remaining }));
     });
   });
 
@@ -201,7 +203,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       clock.set(Math.max(0, startMs - stepMs));
       const after = limiter.check("k");
       const boundMs = Math.max(before.resetMs, limit.recoveryMs) + stepMs;
-      must(after.resetMs <= boundMs, () => told({ limit, startMs, stepMs, before, after }));
+      must(after.resetMs <= boundMs, () => stringify({ limit, startMs, stepMs, before, after }));
     });
   });
 
@@ -218,7 +220,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
         const foretold = peeked.peek("k", { cost, nowMs });
         const said = peeked.check("k", { cost, nowMs });
         const expected = quiet.check("k", { cost, nowMs });
-        const describe = () => told({ limit, cost, nowMs, foretold, said, expected });
+        const describe = () => stringify({ limit, cost, nowMs, foretold, said, expected });
         must(fields(said) === fields(expected), describe);
         must(foretold.allowed === said.allowed, describe);
         must(foretold.retryAfterMs === said.retryAfterMs, describe);
@@ -235,7 +237,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       const free = limiter.peek("k", { nowMs: startMs });
       limiter.block("k", forMs, { nowMs: startMs });
       const blocked = limiter.check("k", { nowMs: startMs });
-      const describe = () => told({ limit, used, forMs, free, blocked });
+      const describe = () => stringify({ limit, used, forMs, free, blocked });
       must(!blocked.allowed && blocked.remaining === 0, describe);
       must(blocked.retryAfterMs === Math.max(forMs, free.retryAfterMs), describe);
       must(!limiter.check("k", { nowMs: startMs + forMs - 1 }).allowed, describe);
@@ -253,7 +255,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       limiter.block("k", forMs, { nowMs: startMs });
       const resetMs = Math.max(forMs, free.resetMs);
       const checked = limiter.check("k", { nowMs: startMs });
-      must(checked.resetMs === resetMs, () => told({ limit, forMs, free, checked }));
+      must(checked.resetMs === resetMs, () => stringify({ limit, forMs, free, checked }));
     });
   });
 
@@ -268,7 +270,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       const blocked = limiter.peek("k", { nowMs: startMs });
       limiter.unblock("k", { nowMs: startMs });
       const { remaining, resetMs } = limiter.peek("k", { nowMs: startMs });
-      const describe = () => told({ limit, blocked, remaining, resetMs });
+      const describe = () => stringify({ limit, blocked, remaining, resetMs });
       must(!blocked.allowed && blocked.retryAfterMs === Number.POSITIVE_INFINITY, describe);
       must(remaining === limit.limit && resetMs === 0, describe);
     });
@@ -296,7 +298,7 @@ describe("several limits on one limiter", () => {
         const said = asked.check("k", at);
         if (!said.allowed) continue;
         const expected = unasked.check("k", at);
-        must(fields(said) === fields(expected), () => told({ limits, at, said, expected }));
+        must(fields(said) === fields(expected), () => stringify({ limits, at, said, expected }));
       }
     });
   });
@@ -312,7 +314,7 @@ describe("several limits on one limiter", () => {
         const cost = costOf(op, units);
         const { allowed, retryAfterMs } = limiter.check("k", { cost, nowMs });
         if (allowed) continue;
-        const describe = () => told({ limits, cost, nowMs, retryAfterMs });
+        const describe = () => stringify({ limits, cost, nowMs, retryAfterMs });
         must((retryAfterMs === Number.POSITIVE_INFINITY) === cost > units, describe);
         if (retryAfterMs > Date.UTC(2100, 11, 31) - nowMs) continue;
         retryMs = retryAfterMs;
@@ -351,7 +353,7 @@ describe("permits over memory", () => {
         const live = out.filter(({ untilMs }) => untilMs > atMs);
         const used = live.reduce((sum, held) => sum + held.cost, 0);
         const permit = limiter.acquire("k", { cost, nowMs });
-        const describe = () => told({ permits, cost, used, nowMs, permit });
+        const describe = () => stringify({ permits, cost, used, nowMs, permit });
         must(permit.allowed === used + cost <= permits.limit, describe);
         const left = permits.limit - used - (permit.allowed ? cost : 0);
         must(permit.remaining === left, describe);
@@ -371,7 +373,7 @@ describe("permits over memory", () => {
         const permit = limiter.acquire("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
         must(fields(permit) === fields(expected), () =>
-          told({ permits, rate, cost, permit, expected }),
+          stringify({ permits, rate, cost, permit, expected }),
         );
         if (permit.allowed) rateModel.take("k", cost, nowMs);
         taken.push(permit);
@@ -380,7 +382,7 @@ describe("permits over memory", () => {
       const said = limiter.peek("k", { nowMs });
       const noPermits = new Reference([permits]).peek("k", 1, nowMs);
       const expected = combine([noPermits, rateModel.peek("k", 1, nowMs)]);
-      must(fields(said) === fields(expected), () => told({ permits, rate, said, expected }));
+      must(fields(said) === fields(expected), () => stringify({ permits, rate, said, expected }));
     });
   });
 });
@@ -415,13 +417,13 @@ function neverMints(limit: Limit, startMs: number, ops: readonly Op[], verbs: Ve
     } else if (op.verb <= 7) {
       const { allowed } = made.check("k", at);
       history.push({ check: allowed, ...at });
-      if (allowed) must(never.check("k", at).allowed, () => told({ limit, history }));
+      if (allowed) must(never.check("k", at).allowed, () => stringify({ limit, history }));
     } else if (op.verb <= 10 && verbs.reservations) {
       const a = made.reserve("k", at);
       history.push({ reserve: a.allowed, ...at });
       if (!a.allowed) continue;
       const b = never.reserve("k", at);
-      must(b.allowed, () => told({ limit, history }));
+      must(b.allowed, () => stringify({ limit, history }));
       open.push({ a, b });
     } else if (op.verb <= 12 && open.length > 0) {
       const [{ a, b }] = open.splice(op.size % open.length, 1);
@@ -440,10 +442,10 @@ function neverMints(limit: Limit, startMs: number, ops: readonly Op[], verbs: Ve
   const a = made.peek("k", { nowMs });
   const b = never.peek("k", { nowMs });
   must(a.remaining <= b.remaining && a.resetMs >= b.resetMs, () =>
-    told({ limit, history, cancelledMineAt: nowMs, made: a, never: b }),
+    stringify({ limit, history, cancelledMineAt: nowMs, made: a, never: b }),
   );
   must(!verbs.ageZero || fields(a) === fields(b), () =>
-    told({ limit, history, made: a, never: b }),
+    stringify({ limit, history, made: a, never: b }),
   );
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.js";
 import type { Decision } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
 import { LinkedList } from "../base/linked-list.js";
-import { andThen, type MaybePromise, tell } from "../base/maybe-promise.js";
+import { andThen, type MaybePromise, notify } from "../base/maybe-promise.js";
 import { asOptions, orDefault, refuse } from "../base/option-checks.js";
 import { isShaper, type Limit } from "../limits/limits.js";
 import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
@@ -128,7 +128,7 @@ export class WaitingLines {
     try {
       return await waiter.unlessAborted(asked);
     } catch (error) {
-      tell(() =>
+      notify(() =>
         andThen(asked, ({ decision, refund }) => (decision.allowed ? refund() : undefined)),
       );
       throw error;
@@ -168,10 +168,10 @@ export class WaitingLines {
       await waiter.sleep(slotMs - this.#clock.now());
     }
     if (!isTooLate && !waiter.isAborted) {
-      if (keep !== undefined) tell(keep);
+      if (keep !== undefined) notify(keep);
       return decision;
     }
-    tell(refund);
+    notify(refund);
     waiter.throwIfAborted();
     return { ...decision, allowed: false, retryAfterMs: Math.ceil(delayMs), delayMs: 0 };
   }

@@ -4,7 +4,7 @@
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../base/clock.js";
 import { SluiceError, show, warn } from "../base/errors.js";
-import { tell } from "../base/maybe-promise.js";
+import { notify } from "../base/maybe-promise.js";
 import { asOptions, orDefault, refuse, whole } from "../base/option-checks.js";
 import { parseRules } from "./parse/parse.js";
 import type { Policy } from "./policy/policy.js";
@@ -139,14 +139,14 @@ class FileWatch implements RulesWatch {
 
   #complain(error: unknown): void {
     if (error instanceof SluiceError) {
-      tell(() => this.#options.onError(error));
+      notify(() => this.#options.onError(error));
       return;
     }
     this.#mark = "";
     this.#readMark = "";
     if (this.#isUnreadable) return;
     this.#isUnreadable = true;
-    tell(() => this.#options.onError(error));
+    notify(() => this.#options.onError(error));
   }
 }
 

@@ -147,10 +147,10 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["debits 1 at least", group.debits, "a cost of nothing only tells", onDebits({ cost: atLeast1 })],
   ["refuses to be in debt", group.debits, "beyond the limit it is debt", debitsIfAllowed],
   ["clips debt", group.debits, "debt is refunded before there is room", clipsDebt],
-  ["rounds use", group.debits, "use is not rounded to whole units", tellsUsed(Math.floor)],
-  ["clips use", group.debits, "beyond the limit it is debt", tellsUsed((n) => Math.min(n, 10))],
-  ["tells what was before", group.debits, "it adds to what was taken, as peek", tellsBefore],
-  ["tells in another order", group.debits, "several are told in their order", tellsBackwards],
+  ["rounds use", group.debits, "use is not rounded to whole units", reportsUsed(Math.floor)],
+  ["clips use", group.debits, "beyond the limit it is debt", reportsUsed((n) => Math.min(n, 10))],
+  ["tells what was before", group.debits, "it adds to what was taken, as peek", reportsBefore],
+  ["tells in another order", group.debits, "several are told in their order", reportsBackwards],
   ["reads, waits, then writes", group.debits, "callers at the same time", debitsLate],
   ["holds nothing briefly", group.held, "a cancel leaves what was there", holdsWithReceiptsOnly],
   ["holds refusals", group.held, "a refusal holds nothing", holdsRefusals],
@@ -330,7 +330,7 @@ type VerdictChange = { [Field in keyof Verdict]?: (value: Verdict[Field]) => Ver
 
 /** A store that decides well and tells it wrong. */
 function onVerdicts(change: VerdictChange): Break {
-  const mistell = (verdict: Verdict): Verdict => ({
+  const misreport = (verdict: Verdict): Verdict => ({
     ...verdict,
     remaining: change.remaining?.(verdict.remaining) ?? verdict.remaining,
     retryAfterMs: change.retryAfterMs?.(verdict.retryAfterMs) ?? verdict.retryAfterMs,
@@ -339,9 +339,9 @@ function onVerdicts(change: VerdictChange): Break {
   return (inner) => ({
     decide: (charges, options) => {
       const outcome = inner.decide(charges, options) as Outcome;
-      return { ...outcome, verdicts: outcome.verdicts.map(mistell) };
+      return { ...outcome, verdicts: outcome.verdicts.map(misreport) };
     },
-    peek: (charges) => (inner.peek(charges) as Verdict[]).map(mistell),
+    peek: (charges) => (inner.peek(charges) as Verdict[]).map(misreport),
   });
 }
 
@@ -470,17 +470,17 @@ function clipsDebt(inner: Store): Partial<Store> {
   };
 }
 
-function tellsUsed(change: (used: number) => number): Break {
+function reportsUsed(change: (used: number) => number): Break {
   return (inner) => ({
     debit: (charges) =>
-      (inner.debit(charges) as CounterStatus[]).map((told) => ({
-        ...told,
-        used: change(told.used),
+      (inner.debit(charges) as CounterStatus[]).map((status) => ({
+        ...status,
+        used: change(status.used),
       })),
   });
 }
 
-function tellsBefore(inner: Store): Partial<Store> {
+function reportsBefore(inner: Store): Partial<Store> {
   return {
     debit: (charges) => {
       const before = inner.debit(charges.map((charge) => ({ ...charge, cost: 0 })));
@@ -490,7 +490,7 @@ function tellsBefore(inner: Store): Partial<Store> {
   };
 }
 
-function tellsBackwards(inner: Store): Partial<Store> {
+function reportsBackwards(inner: Store): Partial<Store> {
   return { debit: (charges) => (inner.debit(charges) as CounterStatus[]).toReversed() };
 }
 

@@ -27,7 +27,7 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
   addVerb(program, "reset", "forget what a key used under a rule", RESET_HELP).action(
     async (flags: Flags) => {
       await ask("reset", {}, flags, terminal);
-      tell(flags, terminal, `${nameOf(flags)}: what was used is forgotten`);
+      print(flags, terminal, `${nameOf(flags)}: what was used is forgotten`);
       finish(EXIT.ok);
     },
   );
@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
     .action(async (flags: Flags) => {
       const cost = toUnits("--cost", flags.cost ?? "");
       const { refunded } = await ask("refund", { cost }, flags, terminal);
-      tell(flags, terminal, `${nameOf(flags)}: ${sayRefund(refunded, cost)}`);
+      print(flags, terminal, `${nameOf(flags)}: ${sayRefund(refunded, cost)}`);
       finish(EXIT.ok);
     });
   addVerb(program, "block", "refuse every request of a key under a rule", BLOCK_HELP)
@@ -48,13 +48,13 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
       const until = Number.isFinite(forMs)
         ? `for ${formatDuration(forMs)}`
         : "until it is unblocked";
-      tell(flags, terminal, `${nameOf(flags)}: blocked ${until}`);
+      print(flags, terminal, `${nameOf(flags)}: blocked ${until}`);
       finish(EXIT.ok);
     });
   addVerb(program, "unblock", "end a block immediately", UNBLOCK_HELP).action(
     async (flags: Flags) => {
       const { wasBlocked } = await ask("unblock", {}, flags, terminal);
-      tell(flags, terminal, `${nameOf(flags)}: ${wasBlocked ? "unblocked" : "was not blocked"}`);
+      print(flags, terminal, `${nameOf(flags)}: ${wasBlocked ? "unblocked" : "was not blocked"}`);
       finish(EXIT.ok);
     },
   );
@@ -113,7 +113,7 @@ function sayRefund(refunded: number, cost: number): string {
   return `${count(refunded, "unit")} refunded${less}`;
 }
 
-function tell({ json }: Flags, terminal: Terminal, line: string): void {
+function print({ json }: Flags, terminal: Terminal, line: string): void {
   if (!json) writeLine(terminal, line);
 }
 

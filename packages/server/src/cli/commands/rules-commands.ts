@@ -67,7 +67,7 @@ async function validate(
     const rules = await parse(path, terminal);
     if (rules instanceof RulesError) worst = EXIT.no;
     if (isJson) writeLine(terminal, JSON.stringify(toJson(file, rules)));
-    else if (rules instanceof RulesError) tellProblems(file, rules, terminal);
+    else if (rules instanceof RulesError) printProblems(file, rules, terminal);
     else writeLine(terminal, formatRules(file, rules));
   }
   return worst;
@@ -98,7 +98,7 @@ async function diff(
 async function parseOrFail(path: string, terminal: Terminal): Promise<RuleSet> {
   const rules = await parse(path, terminal);
   if (!(rules instanceof RulesError)) return rules;
-  tellProblems(nameOf(path), rules, terminal);
+  printProblems(nameOf(path), rules, terminal);
   throw new CommandError(EXIT.usage, `${nameOf(path)} can't be compared`);
 }
 
@@ -121,6 +121,6 @@ function sayConfiguration(file: string): string {
   return `${file} looks like a configuration, which has rules inside: sluice serve --check -c ${file}`;
 }
 
-function tellProblems(file: string, { problems }: RulesError, terminal: Terminal): void {
+function printProblems(file: string, { problems }: RulesError, terminal: Terminal): void {
   for (const line of formatProblems(file, problems)) terminal.writeError(`${line}\n`);
 }

@@ -73,8 +73,8 @@ export function addRuleProblems(
   placeOf: (problem: RuleProblem) => Pick<ConfigProblem, "place" | "line"> | undefined,
 ): undefined {
   if (!(error instanceof SluiceError)) throw error;
-  const told: readonly RuleProblem[] = error instanceof RulesError ? error.problems : [error];
-  for (const problem of told) {
+  const found: readonly RuleProblem[] = error instanceof RulesError ? error.problems : [error];
+  for (const problem of found) {
     problems.addMessage(["rules"], `rules: ${conceal(problem.message, "rules")}`, placeOf(problem));
   }
 }

@@ -122,7 +122,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     if (this.#isOver) return;
     this.#head = head;
     this.#backend?.succeeded();
-    this.#tell("answered");
+    this.#report("answered");
     // The head goes out with the first piece of its body. Until then the client can still get a 502.
     this.#isHeadKept = true;
     if (head.status === 101) this.#switch(head);
@@ -277,14 +277,14 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
 
   #retry(): void {
     this.#retries++;
-    this.#tell("retried");
+    this.#report("retried");
     this.#attempt((this.#upstream as Upstream).choose(this.#backend));
   }
 
   #fail(failure: Failure): void {
     const { kind, detail } = failure;
     const status = statusOf(failure, this.#isClients(failure));
-    this.#tell(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
+    this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;
     // One line of the log for each kind and upstream, so that none hides another.
@@ -295,7 +295,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
 
   /** The head is sent: only a broken connection can still show that the response is incomplete. */
   #cutOff(): void {
-    this.#tell("failed");
+    this.#report("failed");
     this.#exchange.breakOff();
   }
 
@@ -322,7 +322,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     return { status, bytes: this.#bytes, header };
   }
 
-  #tell(outcome: Parameters<Telemetry["upstream"]>[1]): void {
+  #report(outcome: Parameters<Telemetry["upstream"]>[1]): void {
     this.#host.telemetry.upstream(this.#upstream?.name ?? "", outcome);
   }
 }

@@ -27,8 +27,8 @@ function make(backends: readonly string[], changes: Partial<UpstreamConfig> = {}
   return { upstream, time, first, choose };
 }
 
-/** A caller that remembers what it is told. */
-class Told implements Caller {
+/** A caller that records the calls it gets. */
+class RecordingCaller implements Caller {
   connection: Connection | undefined;
   status: number | undefined;
   body = "";
@@ -102,34 +102,34 @@ describe("a choice of backends", () => {
   });
 
   it("tells once when a backend is ejected, and once when it is back", () => {
-    const told: string[] = [];
-    const listener = (outcome: string, backend: string) => told.push(`${outcome} ${backend}`);
+    const events: string[] = [];
+    const listener = (outcome: string, backend: string) => events.push(`${outcome} ${backend}`);
     const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });
     const upstream = new Upstream(config, () => 0, listener);
     onStop(() => upstream.close());
     const [first] = upstream.backends;
     upstream.failed(first);
     first.succeeded();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     for (let i = 0; i < 4; i++) upstream.failed(first);
-    expect(told).toEqual(["ejected a.example.com:1"]);
+    expect(events).toEqual(["ejected a.example.com:1"]);
     first.succeeded();
     first.succeeded();
-    expect(told).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
+    expect(events).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
   });
 
   it("tells nothing of an only backend, which is used however it is", () => {
-    const told: string[] = [];
+    const events: string[] = [];
     const config = toUpstream(THREE.slice(0, 1), { failuresMax: 1 });
     const upstream = new Upstream(
       config,
       () => 0,
-      (outcome) => told.push(outcome),
+      (outcome) => events.push(outcome),
     );
     onStop(() => upstream.close());
     upstream.failed(upstream.backends[0]);
     upstream.backends[0].succeeded();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it("reads hosts, ports and addresses of version 6", () => {
@@ -155,12 +155,12 @@ describe("a pool", () => {
     });
     const { pool } = make([url]).first;
     const ask = async () => {
-      const told = new Told();
+      const caller = new RecordingCaller();
       const free = pool.take();
-      if (free === undefined) pool.wait(told);
-      else told.onConnection(free);
-      await eventually(() => told.isWhole);
-      expect([told.status, told.body]).toEqual([200, "hi"]);
+      if (free === undefined) pool.wait(caller);
+      else caller.onConnection(free);
+      await eventually(() => caller.isWhole);
+      expect([caller.status, caller.body]).toEqual([200, "hi"]);
     };
     await ask();
     await ask();
@@ -182,9 +182,9 @@ describe("a pool", () => {
         ),
       );
       const { pool } = make([url]).first;
-      const told = new Told();
-      pool.wait(told);
-      await eventually(() => told.isWhole);
+      const caller = new RecordingCaller();
+      pool.wait(caller);
+      await eventually(() => caller.isWhole);
       for (let i = 1; i < ticks; i++) pool.onTick();
       await new Promise((resolve) => setImmediate(resolve));
       expect(pool.size).toBe(1);
@@ -197,17 +197,17 @@ describe("a pool", () => {
     // The time is over before the connection can have come: nothing is read in between.
     const url = await startRaw(() => {});
     const { pool } = make([url], { connectTimeoutMs: 10 * TICK_MS }).first;
-    const told = new Told();
-    pool.wait(told);
+    const caller = new RecordingCaller();
+    pool.wait(caller);
     for (let i = 0; i < 11; i++) pool.onTick();
-    await eventually(() => told.failure !== undefined);
-    expect(told.failure).toMatchObject({ kind: "connect-timeout", hasResponse: false });
+    await eventually(() => caller.failure !== undefined);
+    expect(caller.failure).toMatchObject({ kind: "connect-timeout", hasResponse: false });
   });
 
   it("fails each waiting request when the backend is not there", async () => {
     const { pool } = make([await closedUrl()], { connectionsMax: 2 }).first;
-    const all = Array.from({ length: 5 }, () => new Told());
-    for (const told of all) pool.wait(told);
+    const all = Array.from({ length: 5 }, () => new RecordingCaller());
+    for (const caller of all) pool.wait(caller);
     await eventually(() => all.every(({ failure }) => failure?.kind === "connect"));
     expect([pool.size, pool.load]).toEqual([0, 0]);
   });

@@ -7,14 +7,14 @@ describe("a waiting room", () => {
     const clock = new ManualClock(0);
     const wait = new WaitingRoom(clock, 10).enter(100);
     let answer: boolean | undefined;
-    const told = wait?.over.then((isOver) => {
+    const ended = wait?.over.then((isOver) => {
       answer = isOver;
     });
     clock.advance(99);
     await Promise.resolve();
     expect(answer).toBeUndefined();
     clock.advance(1);
-    await told;
+    await ended;
     expect(answer).toBe(true);
   });
 

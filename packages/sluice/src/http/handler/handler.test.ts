@@ -80,14 +80,15 @@ describe("a request handler", () => {
   });
 
   it("tells onRefused of each refusal with the request, and of nothing else", () => {
-    const told: [Partial<HandledRequest>, unknown][] = [];
+    const refusals: [Partial<HandledRequest>, unknown][] = [];
     const { handle } = requestHandlerOf([{ id: "r", limit: one }], {
-      onRefused: ({ limit, remaining }, request) => void told.push([{ limit, remaining }, request]),
+      onRefused: ({ limit, remaining }, request) =>
+        void refusals.push([{ limit, remaining }, request]),
     });
     const raw = { name: "the second" };
     handle();
     handle({ raw });
-    expect(told).toEqual([[{ limit: 1, remaining: 0 }, raw]]);
+    expect(refusals).toEqual([[{ limit: 1, remaining: 0 }, raw]]);
   });
 
   it.each<[string, () => unknown]>([
@@ -175,14 +176,14 @@ describe("a request handler", () => {
 
 describe("a refusal because no permit is free", () => {
   const limit = concurrency({ limit: 1, permitMs: 3_600_000 });
-  const told = ({ fields, refusal }: HandledRequest) =>
+  const headersOf = ({ fields, refusal }: HandledRequest) =>
     byName([...fields, ...(refusal?.fields ?? [])]);
 
   it("names no time until a permit is released, and never when one expires", () => {
     const { handle } = requestHandlerOf([{ id: "busy", limit }]);
-    expect(told(handle())["x-ratelimit-reset"]).toBeUndefined();
+    expect(headersOf(handle())["x-ratelimit-reset"]).toBeUndefined();
     const refused = handle();
-    const fields = told(refused);
+    const fields = headersOf(refused);
     expect(fields.ratelimit).toBe('"busy";r=0');
     expect([fields["retry-after"], fields["x-ratelimit-reset"]]).toEqual([undefined, undefined]);
     expect(JSON.parse(refused.refusal?.body ?? "")).toMatchObject({
@@ -201,7 +202,7 @@ describe("a refusal because no permit is free", () => {
     }
     handle();
     const refused = handle();
-    const fields = told(refused);
+    const fields = headersOf(refused);
     expect([fields["retry-after"], fields.ratelimit]).toEqual(["5", '"busy";r=0;t=5']);
     expect(refused.refusal?.retryAfterMs).toBe(4_300);
     expect(refused.decision.retryAfterMs).toBe(3_600_000);
@@ -217,13 +218,13 @@ describe("a refusal because no permit is free", () => {
     clock.advance(300);
     first.finish({ status: 200 });
     handle();
-    expect(told(handle())["retry-after"]).toBe("60");
+    expect(headersOf(handle())["retry-after"]).toBe("60");
     const { handle: again, clock: time } = requestHandlerOf([{ id: "busy", limit }]);
     const short = again();
     time.advance(300);
     short.finish({ status: 200 });
     again();
-    expect(told(again())["retry-after"]).toBe("1");
+    expect(headersOf(again())["retry-after"]).toBe("1");
   });
 });
 

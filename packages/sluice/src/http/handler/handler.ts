@@ -3,7 +3,7 @@
 
 import { wallMsOf } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
-import { andThen, drop, type MaybePromise, tell } from "../../base/maybe-promise.js";
+import { andThen, drop, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
 import { refuseIfDelayed } from "../../rules/policy/decided-charge.js";
@@ -147,7 +147,7 @@ export class RequestHandler implements HandledRequestHost {
 
   /** Reports an error that no request waits for. What the callback throws is dropped. */
   onError(error: unknown): void {
-    tell(() => this.#setup.onError?.(error));
+    notify(() => this.#setup.onError?.(error));
   }
 
   #admit(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
@@ -268,7 +268,7 @@ export class RequestHandler implements HandledRequestHost {
   #notifyRefused(handled: HandledRequest, raw: unknown): void {
     const { onRefused } = this.#setup;
     if (onRefused === undefined) return;
-    tell(
+    notify(
       () => onRefused(handled, raw),
       (error) => this.onError(error),
     );

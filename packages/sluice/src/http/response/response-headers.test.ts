@@ -5,9 +5,9 @@ const FIELDS = ["Retry-After", "1", "Content-Type", "retry-after", "CONTENT-LENG
 
 describe("fields", () => {
   it("are told in their order", () => {
-    const told: string[] = [];
-    eachField(FIELDS, (name, value) => told.push(name, value));
-    expect(told).toEqual(FIELDS);
+    const seen: string[] = [];
+    eachField(FIELDS, (name, value) => seen.push(name, value));
+    expect(seen).toEqual(FIELDS);
   });
 
   it("are hidden by name in any case, never by value", () => {

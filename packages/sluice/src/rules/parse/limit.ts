@@ -174,14 +174,14 @@ function make(name: Algorithm, options: unknown, spot: Spot): Limit | undefined 
     return MAKE[name](options as never);
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    return tellRefusal(error, OPTIONS[name].fields, spot);
+    return reportRefusal(error, OPTIONS[name].fields, spot);
   }
 }
 
 const SUMMARY_LENGTH = `${errorCatalogue.SLUICE_LIMIT_INVALID.summary}: `.length;
 
 /** The text of a constructor, `tokenBucket: capacity must be …`, at the field that it is about. */
-function tellRefusal({ message }: SluiceError, fields: Fields, spot: Spot): undefined {
+function reportRefusal({ message }: SluiceError, fields: Fields, spot: Spot): undefined {
   const seen = message.slice(SUMMARY_LENGTH).replace(/^\w+(: |\.)/, "");
   const [, field, rest] = /^(\w+) (.*)$/s.exec(seen) ?? [];
   if (field !== undefined && Object.hasOwn(fields, field)) return spot.in(field).say(rest);

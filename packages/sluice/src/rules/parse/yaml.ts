@@ -119,39 +119,39 @@ function findMisuses(document: Document): Misuse[] {
 /** Keys that one map has twice, aliases of nothing, and more of them than the bound. */
 function findRepeatsAndAliases(document: Document): Misuse[] {
   const found: Misuse[] = [];
-  const tell = (message: string, offset: number) =>
+  const report = (message: string, offset: number) =>
     void found.push({ message, offset, isOfParser: false });
   const anchors = new Set<string>();
   let aliasCount = 0;
   let anchoredCount = 0;
   visit(document, {
     Node: (_key, node) => {
-      if (isMap(node)) findRepeats(node, tell);
+      if (isMap(node)) findRepeats(node, report);
       if (isMap(node) && node.anchor !== undefined) anchoredCount += node.items.length;
       const offset = startOf(node) ?? 0;
       if (isAlias(node) && !anchors.has(node.source)) {
-        tell(`the alias *${node.source} stands for nothing before it`, offset);
+        report(`the alias *${node.source} stands for nothing before it`, offset);
       }
       if (isAlias(node) || node.anchor !== undefined) aliasCount += 1;
       if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
       if (aliasCount <= ALIASES_MAX) return undefined;
-      tell(`more than ${ALIASES_MAX} anchors and aliases`, offset);
+      report(`more than ${ALIASES_MAX} anchors and aliases`, offset);
       return visit.BREAK;
     },
   });
   if (aliasCount * anchoredCount > MERGED_MAX) {
     const seen = `${aliasCount} anchors and aliases of ${anchoredCount} fields`;
-    tell(`${seen} may add up to more than ${MERGED_MAX}`, 0);
+    report(`${seen} may add up to more than ${MERGED_MAX}`, 0);
   }
   return found;
 }
 
-function findRepeats(map: YAMLMap, tell: (message: string, offset: number) => void): void {
+function findRepeats(map: YAMLMap, report: (message: string, offset: number) => void): void {
   const seen = new Set<string>();
   for (const { key } of map.items as Pair<Node, Node | null>[]) {
     const name = toKeyName(key);
     if (name === undefined || name === "<<") continue;
-    if (seen.has(name)) tell(`the key ${show(name)} is there twice`, startOf(key) ?? 0);
+    if (seen.has(name)) report(`the key ${show(name)} is there twice`, startOf(key) ?? 0);
     seen.add(name);
   }
 }

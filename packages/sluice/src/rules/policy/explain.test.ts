@@ -186,13 +186,13 @@ describe("explain", () => {
       "    cost: { header: x-cost, max: 50 }",
     ].join("\n");
     const policy = createPolicy({ rules: text, clock: new ManualClock(0) });
-    const told = explain(policy, { headers: { "x-cost": "50" } });
-    expect(told).toMatchObject({ allowed: false, retryAfterMs: null });
-    expect(told.rules[0]).toMatchObject({
+    const explained = explain(policy, { headers: { "x-cost": "50" } });
+    expect(explained).toMatchObject({ allowed: false, retryAfterMs: null });
+    expect(explained.rules[0]).toMatchObject({
       place: expect.stringContaining("3"),
       limits: [{ retryAfterMs: null }],
     });
-    expect(JSON.parse(JSON.stringify(told))).toEqual(told);
+    expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
   });
 
   it("tells of delays, and waits for stores that have to be waited for", async () => {

@@ -93,8 +93,8 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
     if (charges.length >= STATES_MAX) break;
     if (rule.definition.isExposed && !rule.shadow) addCharges(rule, normalized, context, charges);
   }
-  const told = charges.slice(0, STATES_MAX);
-  return andThen(peekCharges(told, request), (answers) => answers.map(toState));
+  const shown = charges.slice(0, STATES_MAX);
+  return andThen(peekCharges(shown, request), (answers) => answers.map(toState));
 }
 
 /** Who asks how it stands asks nothing that a cost function knows: it is not called. */

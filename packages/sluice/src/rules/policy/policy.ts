@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
-import { isThenable, type MaybePromise, tell } from "../../base/maybe-promise.js";
+import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
@@ -56,11 +56,11 @@ export class Policy {
       seesResponses: setup.seesResponses,
       onSettleFailed: (rules, error) => {
         // A store that went with the policy has nothing left to settle.
-        if (!this.#isClosed) this.#tell({ kind: "settle-failed", rules, error });
+        if (!this.#isClosed) this.#emit({ kind: "settle-failed", rules, error });
       },
       onSampled: ({ definition: rule }, { isUseless, keysSeen, seenTwice }) => {
         if (!isUseless) return;
-        this.#tell({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
+        this.#emit({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
       },
     };
     this.#compiled = this.#compile(setup.rules);
@@ -173,7 +173,7 @@ export class Policy {
     this.#putInForce(toRuleSet(rules, this.#parse));
     const after = this.rules;
     const diff = () => diffRules(before, after);
-    this.#tell({ kind: "replaced", from: before.version, to: after.version, diff });
+    this.#emit({ kind: "replaced", from: before.version, to: after.version, diff });
   }
 
   /**
@@ -187,7 +187,7 @@ export class Policy {
     if (ruleId === undefined) this.#isAllOff = true;
     else this.#switchOff(ruleOf(this.#compiled, ruleId));
     this.#putInForce(this.#compiled.ruleSet);
-    this.#tell({ kind: "disabled", rule: ruleId });
+    this.#emit({ kind: "disabled", rule: ruleId });
   }
 
   /**
@@ -201,7 +201,7 @@ export class Policy {
     if (ruleId === undefined) this.#isAllOff = false;
     else if (!this.#off.delete(ruleId)) ruleOf(this.#compiled, ruleId);
     this.#putInForce(this.#compiled.ruleSet);
-    this.#tell({ kind: "enabled", rule: ruleId });
+    this.#emit({ kind: "enabled", rule: ruleId });
   }
 
   /**
@@ -287,12 +287,12 @@ export class Policy {
   }
 
   #report(decision: PolicyDecision, { normalized }: PolicyRequest): PolicyDecision {
-    tell(() => this.#setup.onDecision?.(decision, normalized.facts));
+    notify(() => this.#setup.onDecision?.(decision, normalized.facts));
     return decision;
   }
 
-  #tell(event: PolicyEvent): void {
-    tell(() => this.#setup.onEvent?.(event));
+  #emit(event: PolicyEvent): void {
+    notify(() => this.#setup.onEvent?.(event));
   }
 
   #mustBeOpen(): void {

@@ -151,20 +151,20 @@ describe("an sync", () => {
   });
 
   it("tells under the numbers of today", () => {
-    const told: [units: number, limit: number][] = [];
-    class Telling extends ForwardingStore {
+    const sent: [units: number, limit: number][] = [];
+    class Recording extends ForwardingStore {
       override debit(charges: readonly Charge[]) {
-        told.push(...charges.map((c): [number, number] => [c.cost, c.counter.limit.limit]));
+        sent.push(...charges.map((c): [number, number] => [c.cost, c.counter.limit.limit]));
         return super.debit(charges);
       }
     }
-    const store = node(new Telling(inner));
+    const store = node(new Recording(inner));
     const larger = counterOf(fixedWindow({ limit: 1_000, windowMs: 3_600_000 }));
     take(store, 100);
     clock.advance(5);
     expect(take(store, 500, "key", larger)).toBe(true);
     clock.advance(100);
-    expect(told).toEqual([
+    expect(sent).toEqual([
       [100, 100],
       [500, 1_000],
     ]);

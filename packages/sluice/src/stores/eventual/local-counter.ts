@@ -124,13 +124,13 @@ export function learnStanding(
   const charge = { counter: localCounter.counter, key: localCounter.key, cost: 0, nowMs };
   const local = usedOf(setup.local, charge);
   // What was used is all back if that took less time than the answer: a window has ended.
-  const told = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
-  const known = Math.max(0, told + localCounter.deltaUnits);
-  const untoldMax = localCounter.assumedSinceUnits * untoldShare(localCounter.counter.limit);
-  const untold = Math.max(0, Math.min(local - known, untoldMax));
+  const used = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
+  const known = Math.max(0, used + localCounter.deltaUnits);
+  const unsentMax = localCounter.assumedSinceUnits * unsentShare(localCounter.counter.limit);
+  const untold = Math.max(0, Math.min(local - known, unsentMax));
   const others = known - (local - Math.min(localCounter.assumedUnits, local));
   learnRate(localCounter, setup, {
-    units: Math.max(0, Math.min(others, told)),
+    units: Math.max(0, Math.min(others, used)),
     sentAtMs,
     hasRoom: known + untold < standing.limit,
   });
@@ -150,7 +150,7 @@ export function learnStanding(
  * is right, since the next sync corrects an error. Where it comes back all together, what is
  * admitted too much stays so: there the latest they can be is assumed.
  */
-function untoldShare(limit: Limit): number {
+function unsentShare(limit: Limit): number {
   return comesBackGradually(limit) ? 0.5 : 1;
 }
 

@@ -112,7 +112,7 @@ export class LocalCounters {
     let least: LocalCounter | undefined;
     let left = COMPARED_MAX;
     for (const localCounter of this) {
-      if (least === undefined || shareToTell(localCounter) < shareToTell(least))
+      if (least === undefined || shareToSend(localCounter) < shareToSend(least))
         least = localCounter;
       left--;
       if (left === 0) break;
@@ -123,7 +123,7 @@ export class LocalCounters {
   }
 }
 
-function shareToTell({ deltaUnits, counter }: LocalCounter): number {
+function shareToSend({ deltaUnits, counter }: LocalCounter): number {
   return deltaUnits / counter.limit.limit;
 }
 

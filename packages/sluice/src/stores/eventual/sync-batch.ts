@@ -31,7 +31,7 @@ export class Batch {
   }
 
   /** Makes the call. It may throw synchronously or reject later. */
-  tell(): MaybePromise<readonly CounterStatus[]> {
+  send(): MaybePromise<readonly CounterStatus[]> {
     const { inner } = this.#setup;
     const given = this.localCounters.flatMap(({ sentUnits }, i) =>
       sentUnits < 0 ? [{ ...this.charges[i], cost: -sentUnits }] : [],

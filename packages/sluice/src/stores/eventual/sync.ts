@@ -154,7 +154,7 @@ export class Sync {
     };
     this.counts.syncs++;
     this.#ask(
-      () => batch.tell(),
+      () => batch.send(),
       (standings) => {
         if (standings.length !== batch.localCounters.length) {
           fail();

@@ -248,7 +248,7 @@ export class HotKeysStore extends ForwardingStore {
     heavy.isHot = true;
     this.#hot++;
     this.#heated++;
-    this.#tell("heated", heavy);
+    this.#report("heated", heavy);
     if (this.#stopTimer === undefined) this.#startTimer();
   }
 
@@ -258,16 +258,16 @@ export class HotKeysStore extends ForwardingStore {
     this.#hot--;
     // From here on the store decides: it must not lack what lies here.
     this.#leased.release(heavy.group.counter.scope, heavy.key);
-    this.#tell("cooled", heavy);
+    this.#report("cooled", heavy);
   }
 
-  #tell(kind: HotKeyEvent["kind"], heavy: Heavy<Group>): void {
+  #report(kind: HotKeyEvent["kind"], heavy: Heavy<Group>): void {
     const { scope } = heavy.group.counter;
     const event = { kind, scope, key: heavy.key, perSecond: perSecondOf(heavy) };
     // A listener that fails is not a reason to refuse a request, whether it throws or rejects.
     try {
-      const told: unknown = this.#onEvent(event);
-      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+      const result: unknown = this.#onEvent(event);
+      if (isThenable(result)) Promise.resolve(result).catch(() => {});
     } catch {
       // Its author's affair.
     }

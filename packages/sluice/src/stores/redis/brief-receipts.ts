@@ -51,16 +51,16 @@ export function toProof({ counter, cost, proof }: ChargeReceipt): RedisProof {
   if (!(proof instanceof BriefProof)) return proof as RedisProof;
   const { verdict, nowMs } = proof;
   const { limit } = counter;
-  const told = { name: "", atMs: nowMs, keepMs: NOTE_MS, record: "" };
+  const common = { name: "", atMs: nowMs, keepMs: NOTE_MS, record: "" };
   switch (limit.algorithm) {
     case "tokenBucket":
     case "leakyBucket":
-      return { ...told, mark: 0, before: debtBefore(limit, cost, verdict.resetMs) };
+      return { ...common, mark: 0, before: debtBefore(limit, cost, verdict.resetMs) };
     case "slidingWindowCounter":
       // The current count is back one window after this one ends. What it was before does not matter.
-      return { ...told, mark: nowMs + verdict.resetMs - limit.windowMs, before: 0 };
+      return { ...common, mark: nowMs + verdict.resetMs - limit.windowMs, before: 0 };
     default:
-      return { ...told, mark: nowMs + verdict.resetMs, before: 0 };
+      return { ...common, mark: nowMs + verdict.resetMs, before: 0 };
   }
 }
 

@@ -44,19 +44,19 @@ export class ReplyReader {
 
   /** The next verdict, on a charge under this limit. */
   verdict(limit: Limit): Verdict {
-    const told = this.#next();
+    const value = this.#next();
     const retryAfterMs = toMs(this.#next());
     const resetMs = toMs(this.#next());
     const verdict: Verdict = {
       allowed: retryAfterMs === 0,
       limit: limit.limit,
-      remaining: Math.max(0, told),
+      remaining: Math.max(0, value),
       retryAfterMs,
       resetMs,
       delayMs: isShaper(limit) ? this.#next() / limit.ticksPerMs : 0,
       source: "store",
     };
-    return told < 0 ? { ...verdict, blockedMs: toBlockedMs(told) } : verdict;
+    return value < 0 ? { ...verdict, blockedMs: toBlockedMs(value) } : verdict;
   }
 
   /** The next verdict with what is in use. */
@@ -79,7 +79,7 @@ export class ReplyReader {
     const status = this.#next();
     if (status < 0) return undefined;
     const allowed = status === 1;
-    const told = charges.map((charge) => {
+    const decided = charges.map((charge) => {
       const verdict = this.verdict(charge.counter.limit);
       return { charge, verdict, mark: this.#next(), before: this.#next() };
     });
@@ -88,15 +88,15 @@ export class ReplyReader {
     const atMs = this.#next();
     const { isWanted, keepMs, record } = held;
     if (!isWanted || !allowed) {
-      return { allowed, verdicts: told.map(({ verdict }) => verdict), receipts: [] };
+      return { allowed, verdicts: decided.map(({ verdict }) => verdict), receipts: [] };
     }
-    const receipts = told
+    const receipts = decided
       .filter(({ verdict, charge }) => verdict.allowed && charge.isFinal !== true)
       .map(({ charge: { counter, key, cost }, mark, before }) => {
         const proof: RedisProof = { name, atMs, mark, before, keepMs, record };
         return { counter, key, cost, proof };
       });
-    return { allowed, verdicts: told.map(({ verdict }) => verdict), receipts };
+    return { allowed, verdicts: decided.map(({ verdict }) => verdict), receipts };
   }
 
   #next(): number {
@@ -105,8 +105,8 @@ export class ReplyReader {
 }
 
 /** Below zero: -1 is forever, -1 - n are n milliseconds. */
-function toBlockedMs(told: number): number {
-  return told === -1 ? Number.POSITIVE_INFINITY : -1 - told;
+function toBlockedMs(value: number): number {
+  return value === -1 ? Number.POSITIVE_INFINITY : -1 - value;
 }
 
 function toMs(ms: number): number {

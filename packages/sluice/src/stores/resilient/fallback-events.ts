@@ -51,14 +51,14 @@ export class FallbackReporter {
   enter(failure: unknown, latest: () => unknown): void {
     this.#sinceMs = this.#options.clock.now();
     if (!this.#isClosed) this.#repeat(latest);
-    this.#tell("entered", reasonOf(failure), this.#sinceMs);
+    this.#report("entered", reasonOf(failure), this.#sinceMs);
   }
 
   leave(): void {
     const sinceMs = this.#sinceMs ?? this.#options.clock.now();
     this.#cancelTimer?.();
     this.#sinceMs = undefined;
-    this.#tell("left", "the store answers", sinceMs);
+    this.#report("left", "the store answers", sinceMs);
   }
 
   /** Tells nothing any more. */
@@ -71,11 +71,11 @@ export class FallbackReporter {
     const { clock, fallbackMsMax } = this.#options;
     this.#cancelTimer = startTimer(clock, fallbackMsMax, () => {
       this.#repeat(latest);
-      this.#tell("lasting", reasonOf(latest()), this.#sinceMs ?? clock.now());
+      this.#report("lasting", reasonOf(latest()), this.#sinceMs ?? clock.now());
     });
   }
 
-  #tell(kind: FallbackEvent["kind"], reason: string, sinceMs: number): void {
+  #report(kind: FallbackEvent["kind"], reason: string, sinceMs: number): void {
     const { clock, onEvent } = this.#options;
     if (this.#isClosed) return;
     if (onEvent === undefined) {
@@ -83,8 +83,8 @@ export class FallbackReporter {
       return;
     }
     try {
-      const told = onEvent({ kind, reason, atMs: clock.now(), sinceMs });
-      if (isThenable(told)) Promise.resolve(told).catch(() => {});
+      const result = onEvent({ kind, reason, atMs: clock.now(), sinceMs });
+      if (isThenable(result)) Promise.resolve(result).catch(() => {});
     } catch {
       // A listener that fails is its owner's concern; the decision at hand is ours.
     }

@@ -20,7 +20,7 @@ export const debitClaims: readonly Claim[] = [
   ...forEachKind(allLimits, DEBITED, "beyond the limit it is debt", debitBeyond),
   ...forEachKind(rateLimits, DEBITED, "debt is refunded before there is room", refundDebt),
   ...forEachKind(allLimits, DEBITED, "a cost of nothing only tells", debitNothing),
-  { group: DEBITED, title: "use is not rounded to whole units", check: tellParts },
+  { group: DEBITED, title: "use is not rounded to whole units", check: reportParts },
   { group: DEBITED, title: "refill pays debt at its rate, exactly", check: payDebt },
   { group: DEBITED, title: "several are told in their order", check: debitSeveral },
   { group: DEBITED, title: "callers at the same time are all charged", check: debitTogether },
@@ -106,7 +106,7 @@ async function debitNothing(stand: Stand, make: LimitMaker): Promise<void> {
   }
 }
 
-async function tellParts(stand: Stand): Promise<void> {
+async function reportParts(stand: Stand): Promise<void> {
   const limit = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 1000 } });
   const gate = new Gate(stand, limit);
   await gate.take("key", 3);

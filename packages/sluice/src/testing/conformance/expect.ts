@@ -18,8 +18,10 @@ export function expectDecision(what: string, seen: Decision, expected: Partial<D
   const fields = Object.keys(expected) as (keyof Decision)[];
   const wrong = fields.filter((field) => !Object.is(seen[field], expected[field]));
   if (wrong.length === 0) return;
-  const told = wrong.map((field) => `${field} ${text(expected[field])}, saw ${text(seen[field])}`);
-  throw new Error(`${what}: expected ${told.join("; ")}`);
+  const differences = wrong.map(
+    (field) => `${field} ${text(expected[field])}, saw ${text(seen[field])}`,
+  );
+  throw new Error(`${what}: expected ${differences.join("; ")}`);
 }
 
 /** Throws unless the action throws or rejects with that code. */

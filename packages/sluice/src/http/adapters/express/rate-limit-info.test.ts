@@ -40,8 +40,8 @@ describe("what handlers of Express find on a request", () => {
     while (waiting.length < 2) await new Promise(setImmediate);
     expect(await (await fetch(`${url}/free`)).json()).toEqual({ has: false });
     for (const answer of waiting.reverse()) answer();
-    const told = await Promise.all(answers.map(async (answer) => (await answer).json()));
-    expect(told.toSorted()).toEqual([1, 2]);
+    const infos = await Promise.all(answers.map(async (answer) => (await answer).json()));
+    expect(infos.toSorted()).toEqual([1, 2]);
   });
 
   it("is seen behind an app that was mounted, and by each of two names", async () => {

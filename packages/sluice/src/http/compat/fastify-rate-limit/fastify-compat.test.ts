@@ -184,7 +184,7 @@ describe("clients see the same of @fastify/rate-limit and of ours, with", () => 
   });
 
   it("the callbacks that are told of requests", async () => {
-    const told = { theirs: [] as string[], ours: [] as string[] };
+    const calls = { theirs: [] as string[], ours: [] as string[] };
     const toOptions = (list: string[]): FastifyOptions => ({
       max: 1,
       ban: 1,
@@ -194,10 +194,10 @@ describe("clients see the same of @fastify/rate-limit and of ours, with", () => 
       onExceeded: (_request, key) => list.push(`refused ${key}`),
       onBanReach: (_request, key) => list.push(`banned ${key}`),
     });
-    const theirs = await serve((app) => app.register(original, toOptions(told.theirs)));
-    const ours = await serve((app) => app.register(rateLimit, { ...toOptions(told.ours), clock }));
+    const theirs = await serve((app) => app.register(original, toOptions(calls.theirs)));
+    const ours = await serve((app) => app.register(rateLimit, { ...toOptions(calls.ours), clock }));
     for (const { url } of [theirs, ours]) for (let n = 0; n < 4; n++) await ask(url, "/", "a");
-    expect(told.ours).toEqual(told.theirs);
-    expect(told.ours).toContain("banned a");
+    expect(calls.ours).toEqual(calls.theirs);
+    expect(calls.ours).toContain("banned a");
   });
 });

@@ -2,7 +2,7 @@
 // and what it returned is kept on the request.
 
 import type { FastifyRequest } from "fastify";
-import { tell } from "../../../base/maybe-promise.js";
+import { notify } from "../../../base/maybe-promise.js";
 import { normalizeIP } from "../../adapters/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import { toKey } from "../handler-choice.js";
@@ -38,7 +38,7 @@ export function notifyWithKey(
   requestHandler: RequestHandler,
 ): void {
   if (callback === undefined) return;
-  tell(
+  notify(
     () => callback(request, keyIn(request) as never),
     (error) => requestHandler.onError(error),
   );

@@ -6,7 +6,7 @@
 
 import { errors } from "jose";
 import { wallMsOf } from "../../../base/clock.js";
-import { andThen, type MaybePromise, tell } from "../../../base/maybe-promise.js";
+import { andThen, type MaybePromise, notify } from "../../../base/maybe-promise.js";
 import { parseCookies } from "../cookies.js";
 import type { HttpRequest } from "../http-request.js";
 import type { TokenVerifier } from "../identity-options.js";
@@ -135,7 +135,7 @@ export class JwtVerifier implements TokenVerifier {
 
   #reject(reason: TokenRejection): undefined {
     this.#stats.rejected++;
-    tell(() => this.#setup.onRejected?.({ reason }));
+    notify(() => this.#setup.onRejected?.({ reason }));
     return undefined;
   }
 
@@ -151,7 +151,7 @@ export class JwtVerifier implements TokenVerifier {
       },
       onFailed: (error) => {
         this.#stats.keyFetchFailures++;
-        tell(() => this.onKeysFailed?.(error));
+        notify(() => this.onKeysFailed?.(error));
       },
     });
   }

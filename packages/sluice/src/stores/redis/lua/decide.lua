@@ -51,7 +51,7 @@ local function take(w, delay, name, keep_ms)
   receipts.open(KEYS[w.open], w.mark, receipt, keep_ms + SLACK_MS)
 end
 
-local function decide(reply, count, has_more, tells, name, keep_ms)
+local function decide(reply, count, has_more, has_receipts, name, keep_ms)
   local admitted, delay = true, 0
   for i = 1, count do
     weigh(i, has_more)
@@ -59,7 +59,7 @@ local function decide(reply, count, has_more, tells, name, keep_ms)
     if not w.passes and not w.shadow then admitted = false end
     if w.limit.delays and w.cost > 0 then delay = max(delay, w.before / w.limit.ticksPerMs) end
   end
-  if tells then reply[#reply + 1] = admitted and 1 or 0 end
+  if has_receipts then reply[#reply + 1] = admitted and 1 or 0 end
   for i = 1, count do
     local w = weighed[i]
     local limit, remaining, reset = w.limit, w.remaining, w.reset
@@ -69,9 +69,9 @@ local function decide(reply, count, has_more, tells, name, keep_ms)
     if is_taken or not w.allowed then save_standing(w, limit) else save(w, limit) end
     local waits = w.allowed and w.cost > 0 and w.before or 0
     add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
-    if tells then reply[#reply + 1] = w.mark reply[#reply + 1] = w.before end
+    if has_receipts then reply[#reply + 1] = w.mark reply[#reply + 1] = w.before end
   end
-  if tells then reply[#reply + 1] = name or "" reply[#reply + 1] = now end
+  if has_receipts then reply[#reply + 1] = name or "" reply[#reply + 1] = now end
   return admitted
 end
 
@@ -95,14 +95,14 @@ local reply = { now }
 while at <= #numbers do
   local head = next_number()
   local has_more = head % 8 >= 4
-  local tells = head % 4 > 0
+  local has_receipts = head % 4 > 0
   local name, keep_ms, record, print
   -- A place of 0 is in no list, so that brief receipts have no name.
   if head % 2 == 1 then name, keep_ms = ARGV[next_number()], next_number() end
   if head % 4 >= 2 then record, print = next_number(), ARGV[next_number()] end
   local count = floor(head / 8)
   if record then decide_once(reply, count, has_more, record, print, name, keep_ms)
-  else decide(reply, count, has_more, tells, name, keep_ms) end
+  else decide(reply, count, has_more, has_receipts, name, keep_ms) end
 end
 write_values()
 return reply
