@@ -13,18 +13,16 @@ import {
   objectInPlace,
   optional,
   orNull,
-  type Path,
   type ReadAs,
-  Reading,
   recordOf,
   required,
   type Shape,
-  Spot,
   wholeNumber,
 } from "sluice/shapes";
-import { ServerError, show } from "../base/errors.js";
+import { ServerError } from "../base/errors.js";
 import { GrowingBuffer } from "../base/http/growing-buffer.js";
 import { mustBeJson, parseJson } from "../base/http/json.js";
+import { readInput as readValue } from "../base/read-input.js";
 
 /** Bytes of a body. */
 export const BODY_BYTES_MAX = 65_536;
@@ -128,33 +126,7 @@ export async function readInput<V extends Verb>(
 ): Promise<Input<V>> {
   const body = await readBody(request);
   const value = body.length === 0 ? {} : parseJson(body);
-  const reading = new BodyReading();
-  const read = inputs[verb].read(value, new Spot(reading));
-  if (reading.problems.length === 0) return read as Input<V>;
-  throw invalid(reading.problems.join("; "));
-}
-
-/** The most problems that an answer lists. */
-const PROBLEMS_MAX = 20;
-
-/** Collects what is wrong with a body. */
-class BodyReading extends Reading {
-  readonly problems: string[] = [];
-  #problemCount = 0;
-
-  get problemCount(): number {
-    return this.#problemCount;
-  }
-
-  report(path: Path, problem: string): void {
-    this.#problemCount += 1;
-    if (this.#problemCount > PROBLEMS_MAX) return;
-    this.problems.push(`${path.length === 0 ? "the body" : path.join(".")} ${problem}`);
-  }
-
-  override show(value: unknown): string {
-    return show(value);
-  }
+  return readValue(inputs[verb] as Shape<Input<V>>, value);
 }
 
 /** Not by `for await`: leaving that early would destroy the socket before the answer is sent. */
@@ -169,8 +141,4 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
     request.on("end", () => resolve(body.bytes));
     request.on("error", reject);
   });
-}
-
-function invalid(seen: string): ServerError {
-  return new ServerError("SLUICE_REQUEST_INVALID", seen);
 }

@@ -1,9 +1,12 @@
 // Access tokens: who may use the admin API, and in which role. A token is shown once, when it is made; a hash is kept.
 
+import { choice, object, optional, required } from "sluice/shapes";
 import { ServerError, show } from "../base/errors.js";
+import { readInput } from "../base/read-input.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
 import { Entities, type Entity, type EntityBody } from "./entities.js";
+import { displayName, timeMs } from "./entity-shapes.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
 
 /** Roles of people, each of which may do what those before it may, and the role of a follower node. */
@@ -33,14 +36,13 @@ export interface NewAccessToken extends AccessToken {
 }
 
 /** What a token is made of. */
-export interface AccessTokenInput {
-  readonly name: string;
-  readonly role: Role;
-  readonly expiresAtMs?: number | undefined;
-}
+export const accessTokenShape = object({
+  name: required(displayName, "For people, and for the audit log."),
+  role: required(choice(ROLES), "What its holder may do."),
+  expiresAtMs: optional(timeMs, "When it ends, in Unix milliseconds. Default: never."),
+});
 
 const KIND = "access-token";
-const NAME_LENGTH_MAX = 100;
 
 /** Whether a role includes another. Only an admin may do what a node does, and a node nothing that people do. */
 export function mayActAs(role: Role, needed: Role): boolean {
@@ -92,8 +94,8 @@ export class AccessTokens {
   }
 
   /** Makes a token. @throws ServerError `SLUICE_CONFLICT` if this change was made before. */
-  async create(request: ChangeRequest, input: AccessTokenInput): Promise<NewAccessToken> {
-    const { name, role, expiresAtMs } = check(input);
+  async create(request: ChangeRequest, given: unknown): Promise<NewAccessToken> {
+    const { name, role, expiresAtMs } = readInput(accessTokenShape, given);
     const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
     const createdAtMs = this.#now();
     const body = { name, role, createdAtMs, expiresAtMs, hash };
@@ -160,20 +162,4 @@ function isExpired({ expiresAtMs }: AccessToken, nowMs: number): boolean {
 function toToken({ id, body }: Pick<Entity, "id" | "body">): AccessToken {
   const { name, role, createdAtMs, expiresAtMs } = body as unknown as AccessToken;
   return { id, name, role, createdAtMs, expiresAtMs };
-}
-
-function check(input: AccessTokenInput): AccessTokenInput {
-  const { name, role, expiresAtMs } = input;
-  if (typeof name !== "string" || name.trim() === "" || name.length > NAME_LENGTH_MAX) {
-    refuse(`name must be 1 to ${NAME_LENGTH_MAX} characters, got ${show(name)}`);
-  }
-  if (!ROLES.includes(role)) refuse(`role must be one of ${ROLES.join(", ")}, got ${show(role)}`);
-  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
-    refuse(`expiresAtMs must be a time in milliseconds, got ${show(expiresAtMs)}`);
-  }
-  return input;
-}
-
-function refuse(seen: string): never {
-  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
 }

@@ -1,10 +1,23 @@
 // API keys of tenants: made, rotated and revoked here, resolved on every node. A key is shown once, when it is made; a
 // hash is kept.
 
+import {
+  listOf,
+  object,
+  optional,
+  type ReadAs,
+  required,
+  type Shape,
+  stringFor,
+  wholeNumber,
+  withDefault,
+} from "sluice/shapes";
 import { ServerError, show } from "../base/errors.js";
+import { readInput } from "../base/read-input.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
 import { Entities, type Entity, type EntityBody } from "./entities.js";
+import { displayName, entityName, timeMs } from "./entity-shapes.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
 
 /** A key, without its secret. */
@@ -28,22 +41,42 @@ export interface NewApiKey extends ApiKey {
 }
 
 /** What a key is made of. */
-export interface ApiKeyInput {
-  readonly tenant: string;
-  readonly name: string;
-  /** Default: none. */
-  readonly scopes?: readonly string[] | undefined;
-  readonly expiresAtMs?: number | undefined;
-}
+export type ApiKeyInput = ReadAs<typeof apiKeyShape>;
 
 /** What the rest of the control plane knows of a key, from the database or from a node's state. */
 export type FindKey = (id: string) => EntityBody | undefined;
 
 const KIND = "api-key";
-const NAME_LENGTH_MAX = 100;
 const SCOPES_MAX = 50;
-const SCOPE_SHAPE = /^[A-Za-z0-9._:/-]{1,100}$/;
 const OVERLAP_MS_MAX = 90 * 86_400_000;
+
+const scope: Shape<string> = stringFor({
+  what: "a scope of 1 to 100 letters, digits or any of ._:/-",
+  pattern: "^[A-Za-z0-9._:/-]{1,100}$",
+  lengthMax: 100,
+  toValue: (given) => (/^[\w.:/-]+$/.test(given) ? given : undefined),
+});
+
+/** What a key is made of. */
+export const apiKeyShape = object({
+  tenant: required(entityName, "The tenant that it belongs to."),
+  name: required(displayName, "For people."),
+  scopes: withDefault(
+    listOf(scope, { countMin: 0, countMax: SCOPES_MAX }),
+    [],
+    "What it may be used for. Sluice hands them on as they are.",
+  ),
+  expiresAtMs: optional(timeMs, "When it ends, in Unix milliseconds. Default: never."),
+});
+
+/** How a key is rotated. */
+export const rotationShape = object({
+  overlapMs: withDefault(
+    wholeNumber({ min: 0, max: OVERLAP_MS_MAX }),
+    0,
+    "For how long the old key stays valid, in milliseconds.",
+  ),
+});
 
 /** Makes, rotates, revokes and lists keys. */
 export class ApiKeys {
@@ -68,8 +101,8 @@ export class ApiKeys {
    *
    * @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant, `SLUICE_CONFLICT` if this change was made before.
    */
-  async create(request: ChangeRequest, input: ApiKeyInput): Promise<NewApiKey> {
-    checkInput(input);
+  async create(request: ChangeRequest, given: unknown): Promise<NewApiKey> {
+    const input = readInput(apiKeyShape, given);
     const made = this.#make(input);
     const entries = await this.#changes.apply(request, async (entities) => {
       if ((await entities.find("tenant", input.tenant)) === undefined) {
@@ -88,11 +121,9 @@ export class ApiKeys {
    */
   async rotate(
     request: ChangeRequest,
-    { id, overlapMs }: { readonly id: string; readonly overlapMs: number },
+    { id, ...rotation }: { readonly id: string; readonly overlapMs?: number },
   ): Promise<NewApiKey> {
-    if (!Number.isSafeInteger(overlapMs) || overlapMs < 0 || overlapMs > OVERLAP_MS_MAX) {
-      refuse(`overlapMs must be 0 to ${OVERLAP_MS_MAX}, got ${show(overlapMs)}`);
-    }
+    const { overlapMs } = readInput(rotationShape, rotation);
     let made: Made | undefined;
     await this.#changes.apply(request, async (entities) => {
       const entity = await mustFind(entities, id);
@@ -134,7 +165,7 @@ export class ApiKeys {
     return (await this.#entities.list(KIND, { parent, after, limit })).map(toKey);
   }
 
-  #make({ tenant, name, scopes = [], expiresAtMs }: ApiKeyInput): Made {
+  #make({ tenant, name, scopes, expiresAtMs }: ApiKeyInput): Made {
     const { id, secret, hash } = makeSecret("apiKey", this.#fillRandom);
     const key = { id, tenant, name, scopes, createdAtMs: this.#now(), expiresAtMs };
     return { hash, key: { ...key, replacedBy: undefined, secret } };
@@ -177,26 +208,4 @@ function toKey({ id, body }: Entity): ApiKey {
 function fromBody(id: string, body: EntityBody): ApiKey {
   const { tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy } = body as unknown as ApiKey;
   return { id, tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy };
-}
-
-function checkInput({ tenant, name, scopes = [], expiresAtMs }: ApiKeyInput): void {
-  if (typeof tenant !== "string" || tenant === "")
-    refuse(`tenant must be an id, got ${show(tenant)}`);
-  if (typeof name !== "string" || name.trim() === "" || name.length > NAME_LENGTH_MAX) {
-    refuse(`name must be 1 to ${NAME_LENGTH_MAX} characters, got ${show(name)}`);
-  }
-  if (!Array.isArray(scopes) || scopes.length > SCOPES_MAX) {
-    refuse(`scopes must be a list of at most ${SCOPES_MAX}, got ${show(scopes)}`);
-  }
-  const bad = scopes.find((scope) => typeof scope !== "string" || !SCOPE_SHAPE.test(scope));
-  if (bad !== undefined) {
-    refuse(`a scope must be 1 to 100 letters, digits or any of ._:/-, got ${show(bad)}`);
-  }
-  if (expiresAtMs !== undefined && !Number.isSafeInteger(expiresAtMs)) {
-    refuse(`expiresAtMs must be a time in milliseconds, got ${show(expiresAtMs)}`);
-  }
-}
-
-function refuse(seen: string): never {
-  throw new ServerError("SLUICE_REQUEST_INVALID", seen);
 }

@@ -81,6 +81,7 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof AuditRow)[];
 
 const PAGE_ROWS = 500;
+const PAGE_DEFAULT = 100;
 
 /** The hash of a row, over everything in it, the hash before it included. */
 export function hashOf(row: Omit<AuditRow, "hash">): string {
@@ -112,13 +113,22 @@ export function toEntry(row: AuditRow): AuditEntry {
   };
 }
 
-/** The entries after a sequence number, in order. */
-export async function readAudit(
-  reader: Reader,
-  after: number,
-  limit: number,
-): Promise<AuditEntry[]> {
-  return (await reader.query<AuditRow>(statements.listAudit, [after, limit])).map(toEntry);
+/** Which entries are listed, the latest first. */
+export interface AuditPage {
+  /** Only those before this sequence number. Default: from the latest. */
+  readonly before?: number | undefined;
+  readonly kind?: string | undefined;
+  readonly entityId?: string | undefined;
+  readonly actor?: string | undefined;
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** A page of the log, the latest entry first. */
+export async function searchAudit(reader: Reader, page: AuditPage = {}): Promise<AuditEntry[]> {
+  const { before = Number.MAX_SAFE_INTEGER, kind = "", entityId = "", actor = "" } = page;
+  const values = [before, kind, entityId, actor, page.limit ?? PAGE_DEFAULT];
+  return (await reader.query<AuditRow>(statements.searchAudit, values)).map(toEntry);
 }
 
 /** Reads the whole log and checks every hash, every number, and that its end is where the head says. */

@@ -33,13 +33,16 @@ export interface Edit {
   readonly action: string;
   readonly kind: EntityKind;
   readonly id: string;
-  /** Default: what it is now. */
-  readonly parent?: string | undefined;
+  /** What it belongs to; null for nothing. Default: what it belongs to now. */
+  readonly parent?: string | null | undefined;
   /** What it says from now on; undefined deletes it. */
   readonly body: EntityBody | undefined;
   /** The revision that was edited; 0 if it must not be there yet. Default: whatever it is. */
   readonly revision?: number | undefined;
 }
+
+/** Says what a change edits. */
+export type PlanEdits = (entities: Entities) => Promise<readonly Edit[]> | readonly Edit[];
 
 /** Something that was done and changed no entity, such as a counter that was reset: only the audit log has it. */
 export interface Act {
@@ -77,6 +80,8 @@ export interface ChangesOptions {
   readonly retryMsMax?: number;
   /** Default: the wall clock. */
   readonly now?: () => number;
+  /** Resolves when this node enforces the changes up to a sequence number; a change waits for it. Default: no wait. */
+  readonly enforce?: ((sequence: number) => Promise<void>) | undefined;
 }
 
 /** Applies changes. */
@@ -84,12 +89,14 @@ export class Changes {
   readonly #database: Database;
   readonly #retryMsMax: number;
   readonly #now: () => number;
+  readonly #enforce: ((sequence: number) => Promise<void>) | undefined;
 
   constructor(
     database: Database,
-    { retryMsMax = RETRY_MS_MAX, now = wallMs }: ChangesOptions = {},
+    { retryMsMax = RETRY_MS_MAX, now = wallMs, enforce }: ChangesOptions = {},
   ) {
     this.#database = database;
+    this.#enforce = enforce;
     this.#retryMsMax = retryMsMax;
     this.#now = now;
   }
@@ -100,11 +107,8 @@ export class Changes {
    * @param plan - Says what is edited. It sees everything as the change before left it, and may run more than once.
    * @throws {@link ConflictError}, what `plan` throws, or `SLUICE_DATABASE_UNAVAILABLE` if the database stays away.
    */
-  async apply(
-    request: ChangeRequest,
-    plan: (entities: Entities) => Promise<readonly Edit[]> | readonly Edit[],
-  ): Promise<readonly AuditEntry[]> {
-    return this.#once(request, async (tx, log) => {
+  async apply(request: ChangeRequest, plan: PlanEdits): Promise<readonly AuditEntry[]> {
+    const entries = await this.#once(request, async (tx, log) => {
       const entities = new Entities(tx);
       for (const edit of await plan(entities)) {
         const before = await entities.find(edit.kind, edit.id);
@@ -113,6 +117,9 @@ export class Changes {
         await log.append({ ...edit, before: before?.body, after: edit.body });
       }
     });
+    const last = entries.at(-1);
+    if (last !== undefined) await this.#enforce?.(last.sequence);
+    return entries;
   }
 
   /**
@@ -257,7 +264,7 @@ async function write(
     await tx.query(statements.deleteEntity, [kind, id]);
     return;
   }
-  const parent = edit.parent ?? before?.parent ?? null;
+  const parent = edit.parent === undefined ? (before?.parent ?? null) : edit.parent;
   const revision = (before?.revision ?? 0) + 1;
   const values = [kind, id, parent, revision, sequence, JSON.stringify(body)];
   await tx.query(statements.writeEntity, values);

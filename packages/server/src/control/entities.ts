@@ -68,6 +68,12 @@ export class Entities {
     return row === undefined ? undefined : toEntity(row);
   }
 
+  /** The entity of a kind with the greatest id; undefined if there are none. */
+  async last(kind: EntityKind): Promise<Entity | undefined> {
+    const [row] = await this.#reader.query<EntityRow>(statements.lastEntity, [kind]);
+    return row === undefined ? undefined : toEntity(row);
+  }
+
   /** A page of a kind, in the order of ids. */
   async list(kind: EntityKind, page: EntityPage = {}): Promise<Entity[]> {
     const { parent, after = "", limit = PAGE_LIMIT } = page;

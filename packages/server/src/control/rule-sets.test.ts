@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
-import { readAudit, verifyAudit } from "./audit.js";
+import { searchAudit, verifyAudit } from "./audit.js";
 import { Changes } from "./changes.js";
 import { RuleSets } from "./rule-sets.js";
 
@@ -28,7 +28,7 @@ describe.each(all)("rule sets in $name", (databases) => {
     expect(second).toMatchObject({ number: 2, status: "draft", basedOn: 1 });
     await sets.publish(by(), { number: 2, note: "more", expected: 1 });
     expect(await sets.published()).toMatchObject({ number: 2, note: "more", text: rules(7) });
-    expect((await sets.history()).map(({ status }) => status)).toEqual(["superseded", "published"]);
+    expect((await sets.list()).map(({ status }) => status)).toEqual(["superseded", "published"]);
     expect(await sets.diff(1, 2)).toMatchObject({
       changed: [{ id: "login", counters: "carried" }],
     });
@@ -85,12 +85,12 @@ describe.each(all)("rule sets in $name", (databases) => {
       text: rules(5),
       note: "too many",
     });
-    expect((await sets.history()).map(({ status }) => status)).toEqual([
+    expect((await sets.list()).map(({ status }) => status)).toEqual([
       "superseded",
       "superseded",
       "published",
     ]);
-    expect((await readAudit(database, 0, 100)).map(({ action }) => action)).toEqual([
+    expect((await searchAudit(database)).reverse().map(({ action }) => action)).toEqual([
       "draft",
       "publish",
       "draft",

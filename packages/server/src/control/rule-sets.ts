@@ -26,11 +26,20 @@ export interface RuleSetVersion {
   readonly revision: number;
 }
 
+/** Which versions are listed. */
+export interface RuleSetPage {
+  /** Default: all. */
+  readonly status?: RuleSetStatus | undefined;
+  /** Default: from the first. */
+  readonly after?: number | undefined;
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined;
+}
+
 /** Says what is wrong with rules that parse but can't be used by this service; throws. */
 export type CheckRules = (rules: RuleSet) => void;
 
 const KIND = "rule-set";
-const PAGE = 200;
 const TEXT_LENGTH_MAX = 4 << 20;
 
 /** Reads and changes rule sets. */
@@ -56,18 +65,19 @@ export class RuleSets {
     return entity === undefined ? undefined : toVersion(entity);
   }
 
-  /** All versions, the first one first. */
-  history(): Promise<RuleSetVersion[]> {
-    return listAll(this.#entities);
+  /** A page of versions, in the order of their numbers. `after`: those with a greater number. */
+  async list(page: RuleSetPage = {}): Promise<RuleSetVersion[]> {
+    const { status: parent, after = 0, limit } = page;
+    const entities = await this.#entities.list(KIND, { parent, after: toId(after), limit });
+    return entities.map(toVersion);
   }
 
   /** Makes a draft. Rules that can't be used may be kept as one; they can't be published. */
   async createDraft(request: ChangeRequest, text: string): Promise<RuleSetVersion> {
     mustFit(text);
     const [entry] = await this.#changes.apply(request, async (entities) => {
-      const all = await listAll(entities);
-      const basedOn = all.find(({ status }) => status === "published")?.number ?? 0;
-      const number = all.length + 1;
+      const basedOn = (await findPublished(entities))?.number ?? 0;
+      const number = await nextNumber(entities);
       return [
         {
           action: "draft",
@@ -125,7 +135,7 @@ export class RuleSets {
       const version = earlier === undefined ? undefined : toVersion(earlier);
       if (version?.status !== "superseded") throw notFound(`rule set ${to} was never superseded`);
       this.#check(parseRules(version.text));
-      const number = (await listAll(entities)).length + 1;
+      const number = await nextNumber(entities);
       return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
     });
     return this.#mustFind(Number(entries.at(-1)?.entityId));
@@ -162,8 +172,18 @@ export class RuleSets {
   }
 }
 
+/** The rules that are published, as they were written; undefined if none are. */
+export async function publishedTextOf(entities: Entities): Promise<string | undefined> {
+  return (await findPublished(entities))?.text;
+}
+
 async function findPublished(entities: Entities): Promise<RuleSetVersion | undefined> {
-  return (await listAll(entities)).find(({ status }) => status === "published");
+  const [entity] = await entities.list(KIND, { parent: "published", limit: 1 });
+  return entity === undefined ? undefined : toVersion(entity);
+}
+
+async function nextNumber(entities: Entities): Promise<number> {
+  return Number((await entities.last(KIND))?.id ?? 0) + 1;
 }
 
 async function mustBeDraft(entities: Entities, number: number): Promise<RuleSetVersion> {
@@ -175,24 +195,18 @@ async function mustBeDraft(entities: Entities, number: number): Promise<RuleSetV
   );
 }
 
-async function listAll(entities: Entities): Promise<RuleSetVersion[]> {
-  const all: RuleSetVersion[] = [];
-  for (let after = ""; ; ) {
-    const page = await entities.list(KIND, { after, limit: PAGE });
-    all.push(...page.map(toVersion));
-    if (page.length < PAGE) return all;
-    after = page.at(-1)?.id ?? "";
-  }
-}
-
 /** Ids sort as their numbers do. */
 function toId(number: number): string {
   return String(number).padStart(10, "0");
 }
 
-function toEdit(version: Omit<RuleSetVersion, "revision">): Pick<Edit, "kind" | "id" | "body"> {
+/** A version belongs to its status, so that the published one is found without the others. */
+function toEdit(
+  version: Omit<RuleSetVersion, "revision">,
+): Pick<Edit, "kind" | "id" | "parent" | "body"> {
   const { number, status, text, note, basedOn } = version;
-  return { kind: KIND, id: toId(number), body: { status, text, note, basedOn } };
+  const body = { status, text, note, basedOn };
+  return { kind: KIND, id: toId(number), parent: status, body };
 }
 
 function toVersion({ id, revision, body }: Entity): RuleSetVersion {

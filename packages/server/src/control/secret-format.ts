@@ -82,7 +82,8 @@ function checksumOf(body: string): string {
   return letters;
 }
 
-function drawLetters(length: number, fillRandom: FillRandom): string {
+/** Random letters and digits, each as likely as the others. */
+export function drawLetters(length: number, fillRandom: FillRandom): string {
   const bytes = new Uint8Array(length * 2);
   let letters = "";
   while (letters.length < length) {

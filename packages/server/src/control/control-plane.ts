@@ -1,0 +1,82 @@
+// The control plane of a node with a database: all that operators read and change. A change resolves when it is
+// committed and this node enforces it.
+
+import { webcrypto } from "node:crypto";
+import { wallMs } from "../base/clock.js";
+import { AccessTokens } from "./access-tokens.js";
+import { ApiKeys } from "./api-keys.js";
+import {
+  type AuditEntry,
+  type AuditPage,
+  type AuditReport,
+  searchAudit,
+  verifyAudit,
+} from "./audit.js";
+import { type Act, type ChangeRequest, Changes } from "./changes.js";
+import { Collection } from "./collection.js";
+import type { Database } from "./database/database.js";
+import * as kinds from "./kinds.js";
+import { type CheckRules, RuleSets } from "./rule-sets.js";
+import type { FillRandom } from "./secret-format.js";
+
+/** What a control plane is made of. */
+export interface ControlPlaneOptions {
+  readonly database: Database;
+  /** Resolves when this node enforces the changes up to a sequence number. Default: changes don't wait. */
+  readonly enforce?: (sequence: number) => Promise<void>;
+  /** Throws if this service can't use rules that parse. Default: it can use all. */
+  readonly checkRules?: CheckRules;
+  /** Default: the wall clock. */
+  readonly now?: () => number;
+  /** Default: random bytes of the system. */
+  readonly fillRandom?: FillRandom;
+}
+
+/** Reads and changes everything that the control plane keeps. */
+export class ControlPlane {
+  readonly ruleSets: RuleSets;
+  readonly plans: Collection<kinds.Plan>;
+  readonly tenants: Collection<kinds.Tenant>;
+  readonly apiKeys: ApiKeys;
+  readonly overrides: Collection<kinds.Override>;
+  readonly blocks: Collection<kinds.Block>;
+  readonly switches: Collection<kinds.Switch>;
+  readonly accessTokens: AccessTokens;
+  readonly #database: Database;
+  readonly #changes: Changes;
+
+  constructor(options: ControlPlaneOptions) {
+    const { database, enforce, checkRules, now = wallMs, fillRandom = fillFromSystem } = options;
+    const changes = new Changes(database, { now, enforce });
+    const parts = { reader: database, changes, fillRandom };
+    this.#database = database;
+    this.#changes = changes;
+    this.ruleSets = new RuleSets(database, changes, checkRules);
+    this.plans = new Collection(kinds.plans, parts);
+    this.tenants = new Collection(kinds.tenants, parts);
+    this.apiKeys = new ApiKeys(database, changes, { fillRandom, now });
+    this.overrides = new Collection(kinds.overrides, parts);
+    this.blocks = new Collection(kinds.blocks, parts);
+    this.switches = new Collection(kinds.switches, parts);
+    this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
+  }
+
+  /** Writes something that was done and changed no entity into the audit log. */
+  async record(request: ChangeRequest, act: Act): Promise<void> {
+    await this.#changes.record(request, act);
+  }
+
+  /** A page of the audit log, the latest entry first. */
+  searchAudit(page?: AuditPage): Promise<AuditEntry[]> {
+    return searchAudit(this.#database, page);
+  }
+
+  /** Reads the whole audit log and checks that nothing in it was altered, removed or inserted. */
+  verifyAudit(): Promise<AuditReport> {
+    return verifyAudit(this.#database);
+  }
+}
+
+function fillFromSystem(bytes: Uint8Array): void {
+  webcrypto.getRandomValues(bytes);
+}

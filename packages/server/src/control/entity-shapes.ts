@@ -1,0 +1,22 @@
+// Shapes that several kinds of entities share.
+
+import { anyString, as, type Shape, stringFor, wholeNumber } from "sluice/shapes";
+
+/** The last instant that a `Date` can be. */
+const TIME_MS_MAX = 8.64e15;
+
+/** A time in Unix milliseconds. */
+export const timeMs: Shape<number> = wholeNumber({ min: 0, max: TIME_MS_MAX });
+
+/** An id that operators choose: of a plan, a tenant, an attribute. */
+export const entityName: Shape<string> = stringFor({
+  what: "a name of 1 to 100 letters, digits, _, -, . or @",
+  pattern: "^[A-Za-z0-9_.@-]{1,100}$",
+  lengthMax: 100,
+  toValue: (name) => (/^[\w.@-]+$/.test(name) ? name : undefined),
+});
+
+/** A name for people. */
+export const displayName: Shape<string> = as(anyString(100), (name, spot) =>
+  name.trim() === "" ? spot.say("must be a name that is not blank") : name,
+);
