@@ -1,4 +1,4 @@
-// Reads what somebody sent by its shape, and puts everything that is wrong with it into one error.
+// Reads what a client sent by its shape, and puts everything that is wrong with it into one error.
 
 import { type Path, Reading, type Shape, Spot } from "sluice/shapes";
 import { ServerError, show } from "./errors.js";
