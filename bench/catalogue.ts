@@ -5,6 +5,7 @@ import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
 import { evict } from "./bounded/evict.js";
 import { express, fastify, node } from "./http/throughput.js";
+import { importCore, importExpress } from "./import/import.js";
 import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
 import { bytesBucket, bytesSliding } from "./memory/bytes.js";
@@ -61,6 +62,8 @@ export const benches: readonly Bench[] = [
   node,
   express,
   fastify,
+  importExpress,
+  importCore,
   gatewayNode,
   gatewayNginx,
   reject,

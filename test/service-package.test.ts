@@ -15,6 +15,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
+
+/** What the package may take up once it is unpacked. */
+const UNPACKED_BYTES_MAX = 1_250_000;
+
 const work = makeFolder("service-package");
 const consumer = join(work, "consumer");
 const installed = join(consumer, "node_modules/sluice-server");
@@ -44,6 +48,13 @@ describe("the packed service", () => {
     expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([]);
     const [own, house] = [installed, root].map((at) => readFileSync(join(at, "LICENSE"), "utf8"));
     expect(own).toBe(house);
+  });
+
+  it("carries neither sources nor maps of them, and is no larger than its bound", () => {
+    const files = filesBelow(installed);
+    expect(files.filter((file) => /\.map$|^src\/|^dist.*\.(?:md|sql)$/.test(file))).toEqual([]);
+    const bytes = files.reduce((sum, file) => sum + statSync(join(installed, file)).size, 0);
+    expect(bytes).toBeLessThan(UNPACKED_BYTES_MAX);
   });
 
   it("has a command that the system can execute", () => {
