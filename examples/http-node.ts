@@ -32,4 +32,4 @@ server.close();
 // 200 "default";r=0;t=60
 // 0 left
 // 429 "default";r=0;t=60
-// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests","status":429,"code":"RATE_LIMIT_EXCEEDED","detail":"The rate limit is exceeded. Try again in 60 seconds.","violated-policies":["default"],"retryAfterMs":60000}
+// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests","status":429,"code":"RATE_LIMIT_EXCEEDED","detail":"The rate limit is exceeded. Try again in 1 minute.","violated-policies":["default"],"retryAfterMs":60000}

@@ -134,7 +134,7 @@ describe("sluice demo", () => {
   it("says that a key is blocked, until when, and which key", async () => {
     const facts = ["--method", "POST", "--path", "/login", "--ip", "203.0.113.10"];
     const key = ["--rule", "login", "--key", "ip:203.0.113.10"];
-    const until = String.raw`is blocked for (?:10 min|9 min 59 s), until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`;
+    const until = String.raw`is blocked for (?:10 minutes|9 minutes 59 seconds), until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`;
     await ask("block", ...key, "--for", "10m");
     for (const verb of ["check", "peek"]) {
       const { out } = await ask(verb, ...facts);
@@ -142,7 +142,7 @@ describe("sluice demo", () => {
     }
     const explained = await ask("explain", ...facts);
     expect(explained.out).toMatch(new RegExp(`^refused by login: ip:203.0.113.10 ${until}\n`));
-    expect(explained.out).toMatch(/^ {2}blocked for (?:10 min|9 min 59 s), until /m);
+    expect(explained.out).toMatch(/^ {2}blocked for (?:10 minutes|9 minutes 59 seconds), until /m);
     expect(explained.out).not.toContain("over its limit");
     await ask("block", ...key, "--for", "forever");
     const forever = await ask("check", ...facts);

@@ -131,7 +131,7 @@ describe("a worker that does not start", () => {
     silent.started[0].exit("exit code 7");
     await expect(ended).rejects.toThrow("exit code 7");
     const late = silent.supervised.start();
-    const seen = expect(late).rejects.toThrow("it did not open its listeners within 30000 ms");
+    const seen = expect(late).rejects.toThrow("it did not open its listeners within 30 seconds");
     await vi.advanceTimersByTimeAsync(30_000);
     await seen;
   });

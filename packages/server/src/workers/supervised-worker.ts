@@ -1,6 +1,7 @@
 // One worker, supervised by the primary: its process is started, and started again if it exits, with a growing
 // delay and a bounded number of times.
 
+import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import {
@@ -95,7 +96,7 @@ export class SupervisedWorker {
     return new Promise((resolve, reject) => {
       const fail = (seen: string) => reject(new ServerError("SLUICE_WORKER_FAILED", seen));
       const cancel = after(START_MS_MAX, () =>
-        fail(`it did not open its listeners within ${START_MS_MAX} ms`),
+        fail(`it did not open its listeners within ${formatDuration(START_MS_MAX)}`),
       );
       let start = this.#options.toStart();
       const channel = new RequestChannel(worker.channels.control, {

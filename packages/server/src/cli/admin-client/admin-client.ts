@@ -1,7 +1,7 @@
 // Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
 // says what was asked where, and what to do about it.
 
-import { type Path, Reading, Spot } from "sluice/shapes";
+import { formatDuration, type Path, Reading, Spot } from "sluice/shapes";
 import { ADMIN_HEADER, answers, type ReplyName, type ReplyOf } from "../../admin/reply-schemas.js";
 import { afterAlive } from "../../base/clock.js";
 import { CommandError, EXIT, usageError } from "../exit.js";
@@ -152,7 +152,7 @@ export class AdminClient {
 
   #toFailure(error: unknown, isLate: boolean): unknown {
     if (error instanceof CommandError) return error;
-    const why = isLate ? `no answer in ${this.#answerMsMax} ms` : reasonOf(error);
+    const why = isLate ? `no answer within ${formatDuration(this.#answerMsMax)}` : reasonOf(error);
     const hint = "is the service running there? --admin names another address";
     return new CommandError(EXIT.unreachable, `could not reach ${this.name}: ${why} (${hint})`);
   }

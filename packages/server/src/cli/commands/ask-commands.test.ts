@@ -59,7 +59,11 @@ describe("sluice check and peek", () => {
   it("exit with 1 where the request is refused, in words and in JSON", async () => {
     const url = await start(200, refused);
     const words = await sluice(["peek", "--admin", url]);
-    expect(words).toEqual({ code: 1, out: "refused  login: 0 of 5 left, again in 1 s\n", err: "" });
+    expect(words).toEqual({
+      code: 1,
+      out: "refused  login: 0 of 5 left, again in 1 second\n",
+      err: "",
+    });
     const json = await sluice(["peek", "--admin", url, "--json"]);
     expect(json).toEqual({ code: 1, out: `${JSON.stringify(refused)}\n`, err: "" });
     expect(service.asked[0]).toMatchObject({
@@ -214,8 +218,14 @@ describe("sluice reset, refund, block and unblock", () => {
   it.each([
     ["reset", [], {}, { reset: true }, "login ip:203.0.113.10: what was used is forgotten\n"],
     ["refund", ["--cost", "3"], { cost: 3 }, { refunded: 3 }, ": 3 units refunded\n"],
-    ["block", [], { forMs: 600_000 }, { blocked: true }, ": blocked for 10 min\n"],
-    ["block", ["--for", "90s"], { forMs: 90_000 }, { blocked: true }, "blocked for 1 min 30 s\n"],
+    ["block", [], { forMs: 600_000 }, { blocked: true }, ": blocked for 10 minutes\n"],
+    [
+      "block",
+      ["--for", "90s"],
+      { forMs: 90_000 },
+      { blocked: true },
+      "blocked for 1 minute 30 seconds\n",
+    ],
     ["block", ["--for", "forever"], { forMs: null }, { blocked: true }, "until it is unblocked\n"],
     ["unblock", [], {}, { blocked: false, wasBlocked: true }, ": unblocked\n"],
     ["unblock", [], {}, { blocked: false, wasBlocked: false }, ": was not blocked\n"],

@@ -1,6 +1,7 @@
 // `sluice reset`, `refund`, `block` and `unblock`: what an operator does to one key of one rule.
 
 import type { Command } from "commander";
+import { formatDuration } from "sluice/shapes";
 import type { ReplyOf } from "../../admin/reply-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { withRuleHint } from "../admin-client/rule-hint.js";
@@ -9,7 +10,7 @@ import { toUnits } from "../facts-options.js";
 import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { safe } from "../text/colours.js";
-import { formatDuration, parseDuration } from "../text/duration.js";
+import { parseDuration } from "../text/duration.js";
 import { count } from "../text/rules.js";
 
 interface Flags extends AdminFlags {

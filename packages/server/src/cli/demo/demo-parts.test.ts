@@ -60,7 +60,7 @@ describe("live decisions", () => {
   it("are one line each, whatever the path has in it", async () => {
     const decision = await demoPolicy().admit(login);
     expect(formatLiveDecision(decision, login, plain)).toBe(
-      "allowed  POST /login?try=1  login: 4 of 5 left, all back in 1 min",
+      "allowed  POST /login?try=1  login: 4 of 5 left, all back in 1 minute",
     );
     const evil = { ...login, path: "/\x1b[2J\nrefused" };
     expect(formatLiveDecision(decision, evil, plain)).toContain("  POST /�[2J�refused  ");

@@ -1,7 +1,8 @@
 // Decisions in words: what `sluice check` and `peek` print.
 
+import { formatDuration } from "sluice/shapes";
 import { type Colours, safe } from "./colours.js";
-import { formatBlocked, formatDuration } from "./duration.js";
+import { formatBlocked } from "./duration.js";
 
 const KEY_LENGTH_MAX = 200;
 
@@ -21,7 +22,7 @@ export interface DecisionReply {
   readonly key?: string | undefined;
 }
 
-/** `allowed  login: 4 of 5 left, all back in 48 s`. */
+/** `allowed  login: 4 of 5 left, all back in 48 seconds`. */
 export function formatDecision(decision: DecisionReply, colours: Colours): string {
   const { allowed, rule } = decision;
   const word = allowed ? colours.good("allowed") : colours.bad("refused");

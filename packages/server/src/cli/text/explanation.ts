@@ -2,8 +2,9 @@
 // counter stands. What `sluice explain` prints.
 
 import type { ExplainedCondition, ExplainedLimit, ExplainedRule, Explanation } from "sluice/rules";
+import { formatDuration } from "sluice/shapes";
 import { type Colours, safe } from "./colours.js";
-import { formatBlocked, formatDuration } from "./duration.js";
+import { formatBlocked } from "./duration.js";
 
 const KEY_LENGTH_MAX = 200;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { coloured, plain, safe } from "./colours.js";
 import { type DecisionReply, formatDecision } from "./decision-text.js";
-import { formatDuration, parseDuration } from "./duration.js";
+import { parseDuration } from "./duration.js";
 import { formatExplanation } from "./explanation.js";
 import { formatLimit } from "./limit.js";
 import { formatRulesInForce } from "./rules.js";
@@ -19,20 +19,6 @@ describe("durations", () => {
   it.each(["", "10", "ten", "-1s", "0s", "0.1ms", "1w", "1e3s", "999999999999999d"])(
     "refuses %j",
     (text) => expect(parseDuration(text)).toBeUndefined(),
-  );
-
-  it.each([
-    [0, "0 ms"],
-    [999, "999 ms"],
-    [1_001, "1.1 s"],
-    [59_001, "1 min"],
-    [60_001, "1 min 1 s"],
-    [3_600_000, "1 h"],
-    [3_600_001, "1 h 1 min"],
-    [90_000_000, "1 d 1 h"],
-    [Number.POSITIVE_INFINITY, "never"],
-  ])("never says less than there is: %d ms is %s", (ms, text) =>
-    expect(formatDuration(ms)).toBe(text),
   );
 });
 
@@ -79,11 +65,14 @@ describe("decisions", () => {
     source: "memory",
   };
   it.each<[string, DecisionReply]>([
-    ["allowed  login: 4 of 5 left, all back in 48 s", allowed],
-    ["allowed  login: 4 of 5 left, all back in 48 s, waits 200 ms", { ...allowed, delayMs: 200 }],
+    ["allowed  login: 4 of 5 left, all back in 48 seconds", allowed],
+    [
+      "allowed  login: 4 of 5 left, all back in 48 seconds, waits 200 ms",
+      { ...allowed, delayMs: 200 },
+    ],
     ["allowed  no rule counts it", { allowed: true }],
     [
-      "refused  login: 0 of 5 left, again in 12 s",
+      "refused  login: 0 of 5 left, again in 12 seconds",
       { ...allowed, allowed: false, reason: "limit", remaining: 0, retryAfterMs: 12_000 },
     ],
     [
@@ -159,12 +148,12 @@ describe("explanations", () => {
       plain,
     );
     expect(lines).toEqual([
-      "refused by login (over its limit, again in 12 s)",
+      "refused by login (over its limit, again in 12 seconds)",
       "",
       "login  rules.yaml:4",
       "  yes  path /login",
       "  counted by ip: ip:203.0.113.10",
-      "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 s: refuses for 12 s",
+      "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 seconds: refuses for 12 seconds",
       "",
       "trial (shadow)",
       "  counted by user: user:42",

@@ -1,7 +1,14 @@
 // The kinds of values that a configuration is made of: shapes of the kit that also take numbers and booleans as
 // strings, since that is what the environment has, and any value as a variable, `${NAME}`.
 
-import { type Bounds, type Fields, nearestName, type Shape } from "sluice/shapes";
+import {
+  type Bounds,
+  type DurationUnit,
+  type Fields,
+  nearestName,
+  type Shape,
+  UNITS_MS,
+} from "sluice/shapes";
 
 /** A kind of value. */
 export interface ConfigShape<T> extends Shape<T> {
@@ -92,13 +99,6 @@ function within(value: unknown, { min, max }: Bounds): number | undefined {
   return typeof value === "number" && value >= min && value <= max ? value : undefined;
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  "": 1,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-};
 // More digits than any duration within bounds has.
 const DURATION = /^(\d{1,12})(ms|s|m|h|)$/;
 
@@ -111,7 +111,8 @@ export function duration({ min, max }: Bounds): ConfigShape<number> {
     pattern: DURATION,
     read: (value) => {
       const [, digits, unit] = (typeof value === "string" && DURATION.exec(value)) || [];
-      const ms = digits === undefined ? value : Number(digits) * UNITS_MS[unit];
+      const ms =
+        digits === undefined ? value : Number(digits) * UNITS_MS[(unit || "ms") as DurationUnit];
       return Number.isInteger(ms) ? within(ms, { min, max }) : undefined;
     },
   });

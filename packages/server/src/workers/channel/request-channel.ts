@@ -1,6 +1,7 @@
 // Requests and replies over the control channel: the primary asks its workers to reload, to drain and for their
 // metrics. A reply that does not come in time is an error.
 
+import { formatDuration } from "sluice/shapes";
 import { after } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Channel } from "./channel.js";
@@ -58,7 +59,7 @@ export class RequestChannel {
         return fail(`${ASKED_MAX} requests are waiting for a reply`);
       const cancel = after(timeoutMs, () => {
         this.#asked.delete(id);
-        fail(`no reply to "${what}" within ${timeoutMs} ms`);
+        fail(`no reply to "${what}" within ${formatDuration(timeoutMs)}`);
       });
       this.#asked.set(id, ({ value: replied, error }) => {
         this.#asked.delete(id);

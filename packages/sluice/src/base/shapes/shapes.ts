@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type DurationUnit, formatDuration, UNITS_MS } from "../durations.js";
 export { nameHint, nearestName } from "../nearest-name.js";
 export {
   anyName,

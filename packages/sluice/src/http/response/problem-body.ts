@@ -1,6 +1,7 @@
 // Problem bodies (RFC 9457) of the ways in which a request is refused. What does not change is
 // written once: a flood of refusals must stay cheap.
 
+import { formatDuration } from "../../base/durations.js";
 import type { RefusalReason } from "../../rules/policy/policy-decision.js";
 import type { Retry } from "./retry-after.js";
 
@@ -84,5 +85,5 @@ export function toDetail(
   if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
   if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
-  return `${kind.sentence}. Try again in ${seconds} second${seconds === 1 ? "" : "s"}.`;
+  return `${kind.sentence}. Try again in ${formatDuration(seconds * 1_000)}.`;
 }

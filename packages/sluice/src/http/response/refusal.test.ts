@@ -32,7 +32,7 @@ describe("a refusal", () => {
       title: "Too Many Requests",
       status: 429,
       code: "RATE_LIMIT_EXCEEDED",
-      detail: "The rate limit is exceeded. Try again in 60 seconds.",
+      detail: "The rate limit is exceeded. Try again in 1 minute.",
       "violated-policies": ["login"],
       retryAfterMs: 60_000,
     });
@@ -45,7 +45,7 @@ describe("a refusal", () => {
     expect(refusal).toMatchObject({ status: 429, reason: "blocked" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       code: "RATE_LIMIT_EXCEEDED",
-      detail: "Requests of this client are blocked. Try again in 90 seconds.",
+      detail: "Requests of this client are blocked. Try again in 1 minute 30 seconds.",
     });
   });
 
@@ -130,7 +130,7 @@ describe("a refusal", () => {
 
   it("can be plain text, or have no body at all", () => {
     const text = refusalOf({ body: "text" });
-    expect(text.body).toBe("The rate limit is exceeded. Try again in 60 seconds.\n");
+    expect(text.body).toBe("The rate limit is exceeded. Try again in 1 minute.\n");
     expect(byName(text.fields)["content-type"]).toBe("text/plain; charset=utf-8");
     const minimal = refusalOf({ body: "minimal" });
     expect(minimal.body).toBe("");

@@ -1,5 +1,6 @@
 // Fetches a key set over the network, with bounds: the server there may hang, redirect or never stop sending.
 
+import { formatDuration } from "../../../base/durations.js";
 import { show } from "../../../base/errors.js";
 import { type OptionSite, refuse } from "../../../base/option-checks.js";
 
@@ -63,7 +64,7 @@ async function readBounded(response: Response): Promise<string> {
 /** `fetch` says "fetch failed"; what failed is its cause. */
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error;
-  if (name === "TimeoutError") return `no answer within ${FETCH_MS_MAX} ms`;
+  if (name === "TimeoutError") return `no answer within ${formatDuration(FETCH_MS_MAX)}`;
   if (!(cause instanceof Error)) return message;
   return cause.message === "" ? ((cause as NodeJS.ErrnoException).code ?? message) : cause.message;
 }
