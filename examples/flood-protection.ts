@@ -26,7 +26,7 @@ console.log(`honest: ${(await limiter.check("honest")).allowed ? "allowed" : "re
 
 let reached = 0;
 for (let n = 0; n < 100_000; n++) {
-  // The coarse limit's own numbers tell its refusals from the store's.
+  // The coarse limit's own numbers distinguish its refusals from the store's.
   if ((await limiter.check(`random ${n}`)).limit === 10) reached++;
 }
 console.log(`random keys: ${reached} of 100000 reached the store`);

@@ -97,6 +97,8 @@ const bad: readonly Sample[] = [
   [usesPlainWords, `${src}/a.ts`, `// Each ${"Do" + "or"} has a port.`],
   [usesPlainWords, "docs/a.md", `It answers ${"at on" + "ce"}.`],
   [usesPlainWords, "docs/a.md", `It is for ${"no" + "body"}.`],
+  [usesPlainWords, `${src}/a.lua`, `-- It ${"tel" + "ls"} what is left.`],
+  [usesPlainWords, `${src}/a.ts`, `// The header is ${"belie" + "ved"}.`],
   [usesPlainWords, "docs/a.md", `A window starts ${"an" + "ew"}.`],
   [usesPlainWords, "docs/a.md", `The body is ${"left al" + "one"}.`],
   [locksNoAddress, "package-lock.json", '{ "resolved": "https://example.org/x.tgz" }'],

@@ -41,7 +41,7 @@ describe("counting commands", () => {
 });
 
 describe("callers", () => {
-  it("ask as often as they are told, so many at a time, and count what was admitted", async () => {
+  it("ask as often as requested, so many at a time, and count what was admitted", async () => {
     let [asked, waiting, waitingMax] = [0, 0, 0];
     const admitted = await runCallers({ operations: 1000, callers: 7 }, async () => {
       const isAdmitted = asked++ % 4 === 0;

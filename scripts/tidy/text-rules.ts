@@ -21,6 +21,11 @@ const WORDS: readonly { readonly pattern: RegExp; readonly instead: string }[] =
     pattern: words("no" + "body|some" + "body|any" + "body|who" + "ever"),
     instead: "who it is: the caller, the client, the operator, no request",
   },
+  {
+    pattern: words("to" + "ld|tel" + "ls"),
+    instead: "reports, says, shows, is notified or is sent",
+  },
+  { pattern: words("belie" + "ve[sd]"), instead: "trusts or trusted" },
   { pattern: words("an" + "ew"), instead: "again, from zero or with a full limit" },
   {
     pattern: words("left al" + "one"),

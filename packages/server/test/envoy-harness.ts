@@ -26,7 +26,7 @@ export const SHOULD_RATE_LIMIT = "/envoy.service.ratelimit.v3.RateLimitService/S
 /** A Monday at noon, UTC: twelve hours into its day, four and a half days into its week of the epoch. */
 export const START_MS: number = Date.UTC(2026, 10, 16, 12);
 
-/** What was told to the telemetry. */
+/** What was reported to telemetry. */
 export interface Heard {
   readonly reloads: unknown[];
   readonly refusals: number[];

@@ -1,4 +1,4 @@
-// A memory store dressed as one behind a network, for tests: it answers with promises, may be told to fail,
+// A memory store dressed as one behind a network, for tests: it answers with promises, may be made to fail,
 // and knows which verbs it was asked.
 
 import type { Verdict } from "../src/base/decision.js";

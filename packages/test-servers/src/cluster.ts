@@ -82,7 +82,7 @@ export class Cluster {
     throw new Error(`no running node owns slot ${slot}`);
   }
 
-  /** Moves a slot and its keys to another primary, and tells all primaries. */
+  /** Moves a slot and its keys to another primary, and notifies all primaries. */
   async migrateSlot(slot: number, to: RedisProcess): Promise<void> {
     if ((await this.ownerOf(slot)) === to) return;
     const migration = await this.openSlot(slot, to);

@@ -1,4 +1,4 @@
-// One client's connection through the fault proxy: a pipe each way, and a reader that tells where
+// One client's connection through the fault proxy: a pipe each way, and a reader that finds where
 // one reply of the server ends and the next begins.
 
 import type { Socket } from "node:net";

@@ -35,7 +35,7 @@ export interface FaultCounters {
 const connectionsMax = 10_000;
 const listenTriesMax = 5;
 
-/** Starts a proxy on a free loopback port that passes everything until it is told to fail. */
+/** Starts a proxy on a free loopback port that passes everything until it is made to fail. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const target = { host: options.host ?? loopback, port: options.port };
   for (let tries = 1; ; tries++) {

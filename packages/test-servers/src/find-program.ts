@@ -15,7 +15,7 @@ export interface Machine {
   run(program: string, args: readonly string[]): boolean;
   /** Keeps packages from starting their services until the returned function is called. */
   holdServices(): () => void;
-  /** Tells the person who runs the tests. */
+  /** Says what to install to the person who runs the tests. */
   say(line: string): void;
 }
 

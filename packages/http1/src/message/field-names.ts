@@ -1,5 +1,5 @@
 // What a proxy does with a field, by its name: which fields end at each hop, which a proxy writes itself, and which only a
-// trusted peer may send. Most names are told apart by their length, without a copy in lower case.
+// trusted peer may send. Most names are distinguished by their length, without a copy in lower case.
 
 /** Forwarded as it is, unless `Connection` names it. */
 export const KEPT = 0;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { HELD_BYTES_MAX, RequestBody } from "./request-body.js";
 
-/** What the source was told, and the reader got, in order. */
+/** The calls to the source and to the reader, in order. */
 let log: string[];
 let body: RequestBody;
 
@@ -101,7 +101,7 @@ describe("a reader", () => {
 });
 
 describe("a caller that waits until a body is held", () => {
-  it("is told once that all of it is, and takes nothing", () => {
+  it("is notified once that all of it is, and takes nothing", () => {
     body.whenHeld(10, held);
     push("0123456789");
     expect(log).toEqual([]);
@@ -122,7 +122,7 @@ describe("a caller that waits until a body is held", () => {
     expect(log).toEqual(["held false", "held true", "held false"]);
   });
 
-  it("is told with the first byte beyond what was asked for", () => {
+  it("is notified with the first byte beyond what was asked for", () => {
     body.whenHeld(10, held);
     push("0123456789");
     push("x");
@@ -131,7 +131,7 @@ describe("a caller that waits until a body is held", () => {
     expect(`${body.held}`).toBe("0123456789xy");
   });
 
-  it("is told when the rest does not come", () => {
+  it("is notified when the rest does not come", () => {
     body.whenHeld(10, held);
     push("a");
     body.abort();
@@ -147,7 +147,7 @@ describe("a caller that waits until a body is held", () => {
     expect(log).toEqual(["pause", "resume", "held false", "pause"]);
   });
 
-  it("may read it when told, and then nothing is held or stopped", () => {
+  it("may read it when notified, and then nothing is held or stopped", () => {
     body.whenHeld(10, () =>
       body.readTo({ ...reader, onPiece: ({ length }) => log.push(`${length}`) }),
     );

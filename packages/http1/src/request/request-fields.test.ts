@@ -96,7 +96,7 @@ describe("a connection", () => {
     expect(fieldsOf(lines, 0).isKept).toBe(isOldKept);
   });
 
-  it("is told in a time that grows with its text, whatever the blanks", () => {
+  it("is read in time linear in its length, whatever the blanks", () => {
     // Squared, a million would take hours.
     const blanks = " ".repeat(1_000_000);
     expect(fieldsOf([["Connection", `a${blanks}b,${blanks}close`]]).isKept).toBe(false);
@@ -121,7 +121,7 @@ describe("a connection", () => {
     expect(fieldsOf(lines, 0).upgrade).toBe("");
   });
 
-  it("is told what is expected, in lower case, and twice is not once", () => {
+  it("is read with what it expects, in lower case, and twice is not once", () => {
     expect(fieldsOf([]).expect).toBe("");
     expect(fieldsOf([["Expect", "100-Continue"]]).expect).toBe("100-continue");
     const twice = fieldsOf([

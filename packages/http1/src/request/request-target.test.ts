@@ -97,7 +97,7 @@ describe("readRequestTarget", () => {
     expect(readRequestTarget(url)).toBeUndefined();
   });
 
-  it("tells the path without the query", () => {
+  it("yields the path without the query", () => {
     expect(readRequestTarget("//a?b=//c")).toEqual({ path: "/a", target: "/a?b=//c" });
   });
 

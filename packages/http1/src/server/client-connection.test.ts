@@ -148,7 +148,7 @@ describe("a client that does not read", () => {
     expect(answersIn(stand)).toBe(200);
   });
 
-  it("is told to the exchange when it reads again", async () => {
+  it("is reported to the exchange when it reads again", async () => {
     const stand = new Stand();
     await stand.send(get("/a"));
     const [exchange] = stand.exchanges;
@@ -361,7 +361,7 @@ describe("a client that leaves", () => {
     ["before its head is whole", get("/a").slice(0, 10), ["closed"]],
     ["while it is answered", get("/a"), ["closed", "over"]],
     ["in the middle of its body", post("/a", 5, "ab"), ["closed", "over"]],
-  ])("%s is told of once", async (_, text, events) => {
+  ])("%s is reported once", async (_, text, events) => {
     for (const leave of ["end", "reset"]) {
       const stand = new Stand();
       await stand.send(text);
@@ -376,7 +376,7 @@ describe("a client that leaves", () => {
     }
   });
 
-  it("is told of where a body is waited for", async () => {
+  it("is reported where a body is waited for", async () => {
     const stand = new Stand();
     await stand.send(post("/a", 5, "ab"));
     stand.exchanges[0]?.body?.whenHeld(10, (isWhole) => stand.events.push(`held ${isWhole}`));

@@ -1,4 +1,4 @@
-// Responses as they go out: framing, what a connection is told, and what may have no body.
+// Responses as they go out: framing, what is sent about the connection, and what may have no body.
 
 import { describe, expect, it } from "vitest";
 import { type Served, serve, settle, Wire } from "../../test/wire.js";

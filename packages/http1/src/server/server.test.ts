@@ -81,7 +81,7 @@ describe("a server", () => {
     expect(text).toMatch(/\r\nConnection: keep-alive\r\nKeep-Alive: timeout=65\r\n/);
   });
 
-  it("tells no bound of a connection that it keeps without one", async () => {
+  it("states no timeout for a connection that it keeps without one", async () => {
     const { url } = await start(false, { keepAliveMs: 0 });
     const text = await (await open(url)).send(get("/a")).until((now) => now.endsWith("/a"));
     expect(text).toMatch(/\r\nConnection: keep-alive\r\n/);

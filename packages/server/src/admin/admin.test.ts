@@ -193,7 +193,7 @@ describe("the listener of the admin port", () => {
     ]);
   });
 
-  it("tells errors as the decision API does: type, title of the status, status, code and detail", async () => {
+  it("reports errors as the decision API does: type, title of the status, status, code and detail", async () => {
     const { ask, post } = await setUp();
     const { headers, ...missing } = await ask("/v1/nothing").then(async (response) => ({
       headers: response.headers,

@@ -20,7 +20,7 @@ describe("watchFiles", () => {
     return { files, onChange, stop };
   }
 
-  it("tells of a change once, when the files are at rest", async () => {
+  it("reports a change once, when the files are at rest", async () => {
     const { files, onChange } = await setUp();
     await pass(5);
     expect(onChange).toHaveBeenCalledTimes(0);
@@ -33,7 +33,7 @@ describe("watchFiles", () => {
     expect(onChange).toHaveBeenCalledTimes(1);
   });
 
-  it("never tells of files that change from look to look", async () => {
+  it("never reports files that change from look to look", async () => {
     const { files, onChange } = await setUp();
     for (let i = 0; i < 10; i++) {
       files.mark = `written up to ${i}`;
@@ -42,7 +42,7 @@ describe("watchFiles", () => {
     expect(onChange).toHaveBeenCalledTimes(0);
   });
 
-  it("tells nothing of files that are as they were before they changed", async () => {
+  it("reports nothing about files that are as they were before they changed", async () => {
     const { files, onChange } = await setUp();
     files.mark = "changed";
     await pass(1);
@@ -51,7 +51,7 @@ describe("watchFiles", () => {
     expect(onChange).toHaveBeenCalledTimes(0);
   });
 
-  it("tells of what changed between the reading and the first look", async () => {
+  it("reports what changed between the reading and the first look", async () => {
     const { onChange } = await setUp("as they were when they were read");
     await pass(2);
     expect(onChange).toHaveBeenCalledTimes(1);
@@ -76,7 +76,7 @@ describe("watchFiles", () => {
     expect(onChange).toHaveBeenCalledTimes(2);
   });
 
-  it("tells nothing once it is stopped, also of a look that was under way", async () => {
+  it("reports nothing once it is stopped, not even from a look that was under way", async () => {
     let look = (_: string) => {};
     const onChange = vi.fn();
     const looking = () =>

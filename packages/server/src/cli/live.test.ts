@@ -172,7 +172,7 @@ describe("sluice demo", () => {
     });
   });
 
-  it("tells in the service's words what is wrong with a question", async () => {
+  it("reports in the service's words what is wrong with a request", async () => {
     const unknown = await ask("reset", "--rule", "nonsense", "--key", "ip:1");
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('"nonsense"') });
   });
@@ -211,7 +211,7 @@ describe("a port that is taken", () => {
     );
   });
 
-  it("is told by serve with the command that was used", async () => {
+  it("is reported by serve with the command that was used", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -228,7 +228,7 @@ describe("a port that is taken", () => {
 });
 
 describe("sluice demo in an environment that says nonsense", () => {
-  it("tells which variable, and exits with 2", async () => {
+  it("names the variable, and exits with 2", async () => {
     const env = { ...anywhere, SLUICE_GATEWAY_LISTEN: "here" };
     const { code, err } = await sluice(["demo"], { env });
     expect(code).toBe(2);

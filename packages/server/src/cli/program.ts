@@ -50,7 +50,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
       getOutHasColors: () => terminal.hasColour,
       getErrHasColors: () => terminal.hasColour,
     })
-    .showHelpAfterError("(--help tells more)")
+    .showHelpAfterError("(run with --help for usage)")
     .addHelpText("after", HELP);
   addServeCommand(program, terminal, finish);
   addInitCommand(program, terminal, finish);

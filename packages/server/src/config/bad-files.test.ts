@@ -27,13 +27,13 @@ describe("a file with one mistake", () => {
     expect(problemsOf(goodFile)).toEqual([]);
   });
 
-  it.each(badFiles)("tells of %s, and at which line", (_what, text, problem) => {
+  it.each(badFiles)("reports %s, and at which line", (_what, text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 });
 
 describe("a file with several mistakes", () => {
-  it("tells all of them, in the order of the file, those of the environment last", () => {
+  it("reports all of them, in the order of the file, those of the environment last", () => {
     const text = `server: { workers: ten }
 gatway: {}
 upstreams: { app: { backends: [ftp://a], retriesMax: many } }
@@ -54,7 +54,7 @@ decision: {}
     ]);
   });
 
-  it("tells of one address for two listeners beside what else is wrong with them", () => {
+  it("reports one address for two listeners along with their other problems", () => {
     const text = `gateway: { listen: "127.0.0.1:8080", nonsense: 1 }
 upstreams: { app: { backends: ["http://127.0.0.1:3000"] } }
 routes: [{ path: /*, upstream: app }]
@@ -99,7 +99,7 @@ rules:
       keys: ip
 `;
 
-  it("that stand in the file are told with its lines", () => {
+  it("that stand in the file are reported with its lines", () => {
     const problems = problemsOf(goodFile.replace(/^rules.*\n/m, bad));
     expect(problems).toEqual([
       expect.stringMatching(/^sluice\.yaml:13: rules: rule "b": limit .*"lots"/),
@@ -107,7 +107,7 @@ rules:
     ]);
   });
 
-  it("that a listener can't keep are told with its lines", () => {
+  it("that a listener can't keep are reported with its lines", () => {
     const when =
       "\nrules:\n  version: 1\n  rules:\n    - { id: a, limit: 5/minute, when: { status: 401 } }\n";
     expect(problemsOf(goodFile.replace(/^rules.*\n/m, when))).toEqual([]);
@@ -123,7 +123,7 @@ rules:
     ]);
   });
 
-  it("in a value from the environment are told by its name", () => {
+  it("in a value from the environment are reported by its name", () => {
     expect(problemsOf(goodFile, { SLUICE_RULES: "{ version: 1, rules: 5 }" })).toEqual([
       expect.stringMatching(/^SLUICE_RULES: rules: rules must be a list.*, got 5/),
     ]);
@@ -230,7 +230,7 @@ describe("files that are named", () => {
     ]);
   });
 
-  it("of rules are told with their own lines", () => {
+  it("of rules are reported with their own lines", () => {
     writeFileSync(join(folder, "rules.yaml"), "version: 1\nrules:\n  - id: a\n    limit: lots\n");
     expect(read(goodFile.replace(/^rules.*$/m, "rules: { file: rules.yaml }"))).toEqual([
       expect.stringMatching(/^rules.yaml:4: rules: rule "a": limit .*"lots"/),

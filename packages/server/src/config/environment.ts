@@ -49,7 +49,7 @@ export function applyEnvironment(
   return variables;
 }
 
-/** Entries of the file whose names are one in capitals: which of them is meant can't be told. */
+/** Entries of the file whose names are one in capitals: which of them is meant is ambiguous. */
 function findRivals(value: unknown, path: Path): string | undefined {
   let given = value;
   for (const [i, step] of path.entries()) {
@@ -97,7 +97,7 @@ function setAt(root: Record<string, unknown>, path: Path, value: unknown): void 
   let map = root;
   for (const [i, step] of path.slice(0, -1).entries()) {
     const next = map[step];
-    // What stands there and can't hold fields is a problem of its own, told when its turn comes.
+    // What stands there and can't hold fields is a problem of its own, reported when it is checked.
     if (next !== undefined && next !== null && !isRecord(next)) return;
     // Rules are named or written: the name of a file takes the place of what is written.
     const isReplaced = !isRecord(next) || kindAt(path.slice(0, i + 1)) === "value";

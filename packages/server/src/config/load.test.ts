@@ -220,10 +220,10 @@ identity:
   });
 
   it.each([
-    ["believes a token with the secret, for the audience", { aud: "shop" }, secret, { sub: "42" }],
+    ["trusts a token with the secret, for the audience", { aud: "shop" }, secret, { sub: "42" }],
     ["trusts no token for another audience", { aud: "other" }, secret, undefined],
     [
-      "believes no token with another secret",
+      "trusts no token with another secret",
       { aud: "shop" },
       secret.toUpperCase().replaceAll("0", "9"),
       undefined,

@@ -25,7 +25,7 @@ describe("the JSON Schema", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
   });
 
-  it("tells an editor what each value is for", () => {
+  it("describes each value for editors", () => {
     const fields = describedFields(schema.properties);
     expect(fields.length).toBeGreaterThan(100);
     for (const [name, description] of fields)

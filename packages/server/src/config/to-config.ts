@@ -107,7 +107,7 @@ function toUpstreamTls(
   };
 }
 
-/** What the file leaves out is told here, not there: whether it may be said depends on the kind. */
+/** What the file leaves out is reported here, not there: whether it may be said depends on the kind. */
 const STORE_DEFAULTS = { keysMax: 1_000_000, timeoutMs: 50, failReadiness: false };
 
 function toStore(store: FileValues["store"], keySecret: string | undefined): StoreConfig {

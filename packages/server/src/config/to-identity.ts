@@ -53,7 +53,7 @@ function toJwtOptions(values: JwtValues, at: ResolvePath): JwtOptions {
   });
 }
 
-/** The same without fields that are undefined: the library's options tell the two apart. */
+/** The same without fields that are undefined: the library's options distinguish the two. */
 function withoutUndefined<T extends object>(
   fields: T,
 ): { [K in keyof T]: Exclude<T[K], undefined> } {

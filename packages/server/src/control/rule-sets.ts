@@ -110,7 +110,7 @@ export class RuleSets {
   /**
    * Publishes a draft; the version before it is superseded.
    *
-   * @param expected - The version that the publisher believes to be published; 0 for none.
+   * @param expected - The version that the publisher expects to be published; 0 for none.
    * @throws RulesError if the rules can't be used; ConflictError if another version is published by now.
    */
   async publish(

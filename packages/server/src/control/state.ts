@@ -23,7 +23,7 @@ export interface Snapshot {
 /** What of a change a node needs. */
 export type NodeChange = Pick<AuditEntry, "sequence" | "kind" | "entityId" | "after">;
 
-/** Told of what changed, after it did. */
+/** Called with what changed, afterwards. */
 export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
 
 /** What a node knows. */

@@ -31,8 +31,8 @@ export interface Listener {
   /** Where a listener that speaks something else answers over plain HTTP too; undefined if it does not. */
   readonly httpUrl?: string | undefined;
   /**
-   * Tells those who ask after its health to go elsewhere, and serves as before. Resolves when they have had time
-   * to hear it, however often it is called. Drain does it too. Absent if the listener has no health check.
+   * Makes its health checks fail, so that clients go elsewhere, and serves as before. Resolves when they have had time
+   * to notice, however often it is called. Drain does it too. Absent if the listener has no health check.
    */
   announceDrain?(): Promise<void>;
   /** Takes no further connections; those that are open go on as before. Drain and close do it too. */

@@ -44,7 +44,7 @@ describe("readiness", () => {
     expect(readiness.isReady).toBe(true);
   });
 
-  it("does not fail with the store unless it is told to", () => {
+  it("does not fail with the store unless it is configured to", () => {
     const { clock, readiness, leave } = setUpOn(false);
     readiness.open();
     leave();

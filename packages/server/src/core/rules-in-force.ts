@@ -1,5 +1,5 @@
 // The rules of a service: read from where the configuration says, watched if that is a file, and put in
-// force in all policies together. What can't be used changes nothing, is told with its lines and counted.
+// force in all policies together. What can't be used changes nothing, and is reported with its lines and counted.
 
 import { readFileSync } from "node:fs";
 import type { Clock } from "sluice";
@@ -10,7 +10,7 @@ import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { collectAfterReading } from "./collect-garbage.js";
 
-/** Rules as they were written, before anything is read out of them: what is told to other processes. */
+/** Rules as they were written, before anything is read out of them: what is sent to other processes. */
 export type WrittenRules =
   | { readonly file: string; readonly text: string }
   | { readonly inline: object };
@@ -92,7 +92,7 @@ export class RulesInForce {
   }
 
   /**
-   * Reads the rules again, from another place if one is given. Throws what is wrong with them; it is told
+   * Reads the rules again, from another place if one is given. Throws what is wrong with them; it is reported
    * and counted then too, and what was in force stays.
    */
   reload(source: RulesSource = this.#source): void {
@@ -109,7 +109,7 @@ export class RulesInForce {
     if (isElsewhere) this.#startWatch();
   }
 
-  /** Tells what is wrong with the file as it is now, if anything; it is told again when it is mended. */
+  /** Reports what is wrong with the file as it is now, if anything, and reports again when it is fixed. */
   inspect(): void {
     try {
       readRules(this.#source);

@@ -54,7 +54,7 @@ describe("check by facts", () => {
     expect(body).not.toHaveProperty("rule");
   });
 
-  it("tells what each rule said, if asked", async () => {
+  it("shows what each rule said, if asked", async () => {
     const { body } = await test.post("/v1/check", { facts, results: true });
     expect(body.results).toEqual([
       expect.objectContaining({ rule: "per-address", keyType: "ip", cost: 1, remaining: 9 }),
@@ -286,7 +286,7 @@ describe("explain and limits", () => {
     expect(body).toMatchObject({ allowed: false, rule: "per-address", reason: "limit" });
   });
 
-  it("tell the rules in force, also after they changed", async () => {
+  it("show the rules in force, also after they changed", async () => {
     const before = await test.get("/v1/limits");
     expect(before.headers.get("cache-control")).toBe("no-store");
     expect(before.body.rules).toEqual([

@@ -1,4 +1,4 @@
-// Bad input: told with the field and what was seen, before anything is charged.
+// Bad input: reported with the field and what was seen, before anything is charged.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../../test/decision-listener.js";
@@ -130,7 +130,7 @@ const bad: [string, string, unknown, string, string | undefined][] = [
 ];
 
 describe("a request with", () => {
-  it.each(bad)("%s is told so", async (_, path, body, detail, field) => {
+  it.each(bad)("%s is reported", async (_, path, body, detail, field) => {
     const { status, headers, body: problem } = await test.post(path, body);
     expect(status).toBe(400);
     expect(headers.get("content-type")).toBe("application/problem+json");

@@ -1,4 +1,4 @@
-// The listener itself: where it listens, how it drains and closes, and what it tells of its decisions.
+// The listener itself: where it listens, how it drains and closes, and what it reports about its decisions.
 
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
@@ -172,7 +172,7 @@ it("goes on after a client that left in the middle of its body", async () => {
 });
 
 describe("telemetry", () => {
-  it("is told of decisions, of refusals of forward-auth, and of times", async () => {
+  it("receives decisions, refusals of forward-auth, and times", async () => {
     const events: string[] = [];
     const listeners: Partial<Telemetry> = {
       decided: (listener, { allowed, rule }, { path }, ms) =>

@@ -1,4 +1,4 @@
-// What proxies get when they ask whether a request may pass, and whom they are believed to ask for.
+// What proxies get when they ask whether a request may pass, and for whom they are trusted to ask.
 
 import type { RuleState } from "sluice/rules";
 import { connectTo, rawExchange } from "sluice-test-servers";
@@ -162,7 +162,7 @@ describe("a proxy that does not say enough", () => {
     ["/check", asked, "x-forwarded-for", "X-Forwarded-For is missing"],
     ["/check/nginx", askedByNginx, "x-original-uri", "X-Original-URI is missing"],
     ["/check/nginx", askedByNginx, "x-real-ip", "X-Real-IP is missing"],
-  ])("at %s is told with 400 (%o, without %s)", async (path, fields, left, detail) => {
+  ])("at %s is answered with 400 (%o, without %s)", async (path, fields, left, detail) => {
     const { get } = await open();
     const { [left as keyof typeof fields]: _, ...headers } = fields;
     const { status, headers: answered, body } = await get(path, { headers });
@@ -177,7 +177,7 @@ describe("a proxy that does not say enough", () => {
     ["x-forwarded-uri", "api/items"],
     ["x-forwarded-method", "GET, POST"],
     ["x-forwarded-for", "203.0.113.10, unknown"],
-  ])("or says two things in %s is told with 400", async (name, value) => {
+  ])("or says two things in %s is answered with 400", async (name, value) => {
     const { get } = await open();
     const { status, body } = await get("/check", { headers: { ...asked, [name]: value } });
     expect(status).toBe(400);

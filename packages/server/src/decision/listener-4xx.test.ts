@@ -118,7 +118,7 @@ describe("404 and 405", () => {
     ["OPTIONS", "/v1/check", "POST"],
     ["POST", "/v1/limits", "GET, HEAD"],
     ["DELETE", "/openapi.json", "GET, HEAD"],
-  ])("%s of %s is told what is allowed", async (method, path, allowed) => {
+  ])("%s of %s is answered with what is allowed", async (method, path, allowed) => {
     const { get } = await open();
     const { status, headers } = await get(path, { method });
     expect(status).toBe(405);
@@ -160,7 +160,7 @@ describe("404 and 405", () => {
 describe("413 and 415", () => {
   const big = JSON.stringify({ ...own, key: "x".repeat(2_000) });
 
-  it("a body beyond the bound is refused, told or not by its length", async () => {
+  it("a body beyond the bound is refused, with or without a stated length", async () => {
     const { post, get } = await open({ decision: { bodyBytesMax: 1_000 } });
     expect((await post("/v1/check", big)).status).toBe(413);
     const piece = new TextEncoder().encode(big);
@@ -217,7 +217,7 @@ describe("503", () => {
   const rule = { id: "strict", key: "ip", limit: "5/minute", onStoreFailure: "throw" };
   const facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 
-  it("a store that fails under a rule that says throw is told, also in a batch", async () => {
+  it("a store that fails under a rule that says throw is reported, also in a batch", async () => {
     const { post } = await open({ store: new BrokenStore(), rules: [rule] });
     const { status, body } = await post("/v1/check", { facts });
     expect(status).toBe(503);
@@ -226,7 +226,7 @@ describe("503", () => {
     expect(batch.body.answers).toMatchObject([{ error: { status: 503 } }]);
   });
 
-  it("faults of ours are logged and not told", async () => {
+  it("internal errors are logged and not shown", async () => {
     const logged: unknown[] = [];
     const { silentTelemetry } = await import("../telemetry/silent-telemetry.js");
     const telemetry = silentTelemetry();

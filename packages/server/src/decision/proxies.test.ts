@@ -1,5 +1,5 @@
 // Real proxies in front of an application, with the configurations of examples/service: clients get through
-// until they are limited, and are told so as any client of Sluice is.
+// until they are limited, and then get the same refusal as any client of Sluice.
 
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -150,7 +150,7 @@ export function toLimitSchemas(): Readonly<Record<string, JsonSchema>> {
   };
 }
 
-/** One of two objects, told apart by a field that the first has and the second has not. */
+/** One of two objects, distinguished by a field that the first has and the second has not. */
 function eitherOf<A extends object, B extends object>(
   [first, a]: readonly [string, Shape<A>],
   [second, b]: readonly [string, Shape<B>],

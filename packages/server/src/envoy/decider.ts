@@ -1,4 +1,4 @@
-// Both ways in, gRPC and JSON, ask here: a request is decided, timed, and what went wrong is told apart:
+// Both ways in, gRPC and JSON, ask here: a request is decided, timed, and errors are distinguished:
 // a request that is none, and a failure of ours.
 
 import type { MaybePromise } from "sluice";

@@ -22,7 +22,7 @@ const NOTICE_MS = 500;
 /** The open listener for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
 export interface EnvoyListener extends Listener {
   /**
-   * Reads the files again. What can't be used changes nothing and is told to the telemetry; this never
+   * Reads the files again. What can't be used changes nothing and is reported to telemetry; this never
    * rejects.
    */
   reload(): Promise<void>;

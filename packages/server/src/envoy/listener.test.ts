@@ -83,7 +83,7 @@ describe("files", () => {
     });
   });
 
-  it("that change, come and go are taken without being told", async () => {
+  it("that change, come and go are picked up without a request", async () => {
     const { client, folder, heard } = await openWith(fileOf(5));
     writeFileSync(join(folder, "ratelimit.yaml"), fileOf(6));
     await vi.waitUntil(() => heard.reloads.length === 1, { timeout: 20_000 });
@@ -144,7 +144,7 @@ describe("health", () => {
   const CHECK = "/grpc.health.v1.Health/Check";
   const toName = (name: string) => Buffer.from([0x0a, name.length, ...Buffer.from(name)]);
 
-  it("is told of the server, of the service and of the name that the reference has", async () => {
+  it("is reported for the server, the service and the name that the reference has", async () => {
     const { client } = await openWith(fileOf(1));
     const serving = Buffer.from([0x08, 1]);
     expect(await client.send(CHECK, Buffer.alloc(0))).toEqual(serving);
@@ -153,7 +153,7 @@ describe("health", () => {
     expect(await client.send(CHECK, toName(service))).toEqual(serving);
   });
 
-  it("of a service that is not there is not found, and malformed bytes are told so", async () => {
+  it("of a service that is not there is not found, and malformed bytes are an error", async () => {
     const { client } = await openWith(fileOf(1));
     const unknown = client.send(CHECK, toName("other"));
     await expect(unknown).rejects.toMatchObject({ code: status.NOT_FOUND });
@@ -205,7 +205,7 @@ describe("drain", () => {
     await drained;
   });
 
-  it("fails no call of clients that go elsewhere once they are told", async () => {
+  it("fails no call of clients that go elsewhere once they are notified", async () => {
     const [one, other] = await Promise.all([
       openWith(fileOf(1_000_000)),
       openWith(fileOf(1_000_000)),
@@ -303,7 +303,7 @@ describe("a failure of ours", () => {
     }
   }
 
-  it("is INTERNAL, tells nothing of the inside, and the next request is answered", async () => {
+  it("is INTERNAL, reveals nothing internal, and the next request is answered", async () => {
     const { client } = await openWith(fileOf(1), { store: new BrokenStore(memoryStore()) });
     const bytes = encodeRequest({ domain: "web", descriptors: ALICE, hits: 0 });
     await expect(client.send(SHOULD_RATE_LIMIT, bytes)).rejects.toMatchObject({

@@ -177,7 +177,7 @@ describe("TLS", () => {
 });
 
 describe("draining", () => {
-  it("under load fails no request, tells clients to go, and ends", async () => {
+  it("under load fails no request, asks clients to reconnect elsewhere, and ends", async () => {
     const upstream = await startUpstream((_request, response) => {
       setTimeout(() => response.end("done"), Math.random() * 20);
     });

@@ -6,7 +6,7 @@ import type { Config } from "../config/config.js";
 /** What takes effect while running: where rules are, what they say, and how much is logged. */
 const LIVE: readonly string[] = ["rules", "telemetry.logLevel"];
 
-/** How deep values are told apart by name; deeper ones are named by what holds them. */
+/** How deep values are named one by one; deeper ones are named by what holds them. */
 const DEPTH_MAX = 3;
 
 /** Values that a configuration has by themselves, and a file under `server`. */

@@ -24,7 +24,7 @@ export async function openListeners(
   throw failed.reason;
 }
 
-/** Tells those who ask after the health of these listeners to go elsewhere; they serve as before. */
+/** Makes the health checks of these listeners fail, so that clients go elsewhere; they serve as before. */
 export async function announceDrain(listeners: readonly Listener[]): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.announceDrain?.()));
 }
@@ -56,7 +56,7 @@ export async function drainListeners(
 
 /**
  * Drains the listeners that serve requests within `drainMs`, and then, when `others` have drained too, the admin
- * port: it tells meanwhile that readiness fails. Returns what {@link drainDoors} does of those that serve.
+ * port: meanwhile it reports that readiness fails. Returns what {@link drainListeners} does for those that serve.
  */
 export async function drainAll(
   listeners: readonly Listener[],

@@ -25,13 +25,13 @@ export interface OtherProcesses {
   readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top">;
   /** Starts them: their listeners are open when it resolves, or none is. */
   start(): Promise<void>;
-  /** Tells them of rules that have come into force here. */
+  /** Sends them rules that have come into force here. */
   replaceRules(written: WrittenRules): void;
-  /** Resolves when all that was told of rules has been heard. What went wrong was told by telemetry. */
+  /** Resolves when all rules that were sent have been received. Errors were reported to telemetry. */
   haveRules(): Promise<void>;
-  /** Tells them of a configuration that was accepted here; rejects if one did not take it. */
+  /** Sends them a configuration that was accepted here; rejects if one did not take it. */
   reload(config: Config): Promise<void>;
-  /** Tells those who ask after the health of listeners to go elsewhere; they serve as before. */
+  /** Makes the health checks of their listeners fail, so that clients go elsewhere; they serve as before. */
   announceDrain(): void;
   /** Lets requests under way end. Returns the names of listeners at which they had not in time. */
   drain(): Promise<readonly string[]>;

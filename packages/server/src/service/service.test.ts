@@ -197,7 +197,7 @@ describe("reload", () => {
     expect(reloads).toEqual([["rules", undefined]]);
   });
 
-  it("changes nothing for a bad file, and tells it with its line", async () => {
+  it("changes nothing for a bad file, and reports it with its line", async () => {
     const { file, write, rules } = ruleFile("10/minute");
     const { telemetry, reloads } = rememberingTelemetry();
     const service = await started(toTestConfig({ rules: { file } }), { telemetry, openers: [] });
@@ -243,7 +243,7 @@ describe("reload", () => {
   it.each([
     ["bad", (write: (text: string) => void) => write("version: 1\nrules: nonsense\n")],
     ["missing", (_: unknown, file: string) => unlinkSync(file)],
-  ])("tells that a file which was %s says again what is in force", async (_, spoil) => {
+  ])("reports that a file which was %s says again what is in force", async (_, spoil) => {
     const { file, write, rules } = ruleFile("10/minute");
     const { telemetry, reloads } = rememberingTelemetry();
     const clock = new ManualClock(1_700_000_000_000);
@@ -272,7 +272,7 @@ describe("reload", () => {
   });
 
   it.each(["10/minute", "7/minute"])(
-    "tells both as good when a configuration failed by its rules and they say %s",
+    "reports both as good when a configuration failed by its rules and they say %s",
     async (limit) => {
       const { file, write, rules } = ruleFile("10/minute");
       const { telemetry, reloads } = rememberingTelemetry();

@@ -85,7 +85,7 @@ describe("metrics of decisions", () => {
     });
   });
 
-  it("tell what a rule in shadow mode would have blocked, which blocks nothing", async () => {
+  it("show what a rule in shadow mode would have blocked, which blocks nothing", async () => {
     const telemetry = silentTelemetry();
     await decide(telemetry, policyOf([{ ...login, onExceed: "shadow" }]), 5);
     expect(await linesOf(telemetry, "rate_limiter_shadow_total")).toEqual({
@@ -97,7 +97,7 @@ describe("metrics of decisions", () => {
     });
   });
 
-  it("tell requests that had to wait, that no rule counted, and that lacked their identity", async () => {
+  it("count requests that had to wait, that no rule counted, and that lacked their identity", async () => {
     const telemetry = silentTelemetry();
     const policy = policyOf([
       {
@@ -146,7 +146,7 @@ describe("metrics of decisions", () => {
     for (const used of ["secret", "203.0.113"]) expect(text).not.toContain(used);
   });
 
-  it(`tell at most ${RULE_LABELS_MAX} rules apart, and the others as other`, async () => {
+  it(`distinguish at most ${RULE_LABELS_MAX} rules, and count the others as other`, async () => {
     const telemetry = silentTelemetry();
     const rules = Array.from({ length: RULE_LABELS_MAX + 50 }, (_, i) => ({
       id: `rule-${i}`,
@@ -358,7 +358,7 @@ describe("metrics of the service", () => {
     }
   });
 
-  it("tell the fallback: how often, whether now, and for how long", async () => {
+  it("show the fallback: how often, whether now, and for how long", async () => {
     let nowMs = 0;
     const { telemetry, lines } = loud({ readMs: () => nowMs });
     const event = { reason: "no answer", atMs: 0, sinceMs: 0 };
@@ -379,7 +379,7 @@ describe("metrics of the service", () => {
     expect(lines.map(({ fallback }) => fallback)).toEqual(["entered", "lasting", "left"]);
   });
 
-  it("tell reloads, and that the latest one failed until one works", async () => {
+  it("count reloads, and show that the latest one failed until one works", async () => {
     const { telemetry, lines } = loud();
     telemetry.reloaded("rules", new Error("sluice.yaml:14"));
     expect(await linesOf(telemetry, "rate_limiter_reload_failed")).toEqual({ 'what="rules"': 1 });
@@ -440,7 +440,7 @@ describe("metrics of the service", () => {
     });
   });
 
-  it("tell evictions and keys of stores that are watched, once each", async () => {
+  it("count evictions and keys of stores that are watched, once each", async () => {
     const telemetry = silentTelemetry();
     const store = memoryStore({ keysMax: 64 });
     const policy = policyOf([{ ...login, match: {} }], store);
@@ -456,7 +456,7 @@ describe("metrics of the service", () => {
     expect(text).toContain(`rate_limiter_store_evictions_total{region="local"} ${evictions}`);
   });
 
-  it("tell the process too, unless told not to", async () => {
+  it("include those of the process, unless disabled", async () => {
     expect(await loud().telemetry.metrics()).toContain("process_cpu_seconds_total");
     expect(await silentTelemetry().metrics()).not.toContain("process_cpu_seconds_total");
   });

@@ -1,4 +1,4 @@
-// What several processes of one service tell, as if it were one: their metrics added up, their top lists
+// What several processes of one service report, as if they were one: their metrics added up, their top lists
 // joined.
 
 import { AggregatorRegistry } from "prom-client";

@@ -65,7 +65,7 @@ export interface Telemetry {
     limitVerdicts: readonly LimitVerdict[],
   ): void;
   /**
-   * A decision by a limit that came with its request, told in the same way, all such limits as the rule
+   * A decision by a limit that came with its request, reported in the same way, all such limits as the rule
    * {@link INLINE_RULE}.
    *
    * @param key - Who was counted; it is hashed wherever it is shown.

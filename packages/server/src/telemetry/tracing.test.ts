@@ -31,7 +31,7 @@ function registerSdk() {
 }
 
 describe("spans", () => {
-  it("tell a decision with its true length, and no key, where an SDK is registered", async () => {
+  it("show a decision with its true length, and no key, where an SDK is registered", async () => {
     const spans = registerSdk();
     const loaded = vi.fn(loadTraceApi);
     const telemetry = createTelemetry(
@@ -63,7 +63,7 @@ describe("spans", () => {
     expect(JSON.stringify(spans)).not.toContain("203.0.113");
   });
 
-  it("are of one decision each, however many are under way, and of length 0 where none is told", async () => {
+  it("are of one decision each, however many are under way, and of length 0 where none is reported", async () => {
     const spans = registerSdk();
     const loaded = vi.fn(loadTraceApi);
     const telemetry = createTelemetry(

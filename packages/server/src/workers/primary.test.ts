@@ -1,4 +1,4 @@
-// A primary and its workers, all within this process: what is told reaches all, what is asked is joined.
+// A primary and its workers, all within this process: what is sent reaches all, answers are merged.
 
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeWorker, fakeFork } from "../../test/fake-worker.js";
@@ -46,7 +46,7 @@ describe("a primary", () => {
     expect(service.listeners.map(({ name }) => name)).toEqual(["gateway", "decision", "admin"]);
   });
 
-  it("tells workers of rules that came into force, by file too", async () => {
+  it("sends workers the rules that came into force, by file too", async () => {
     const file = new RulesFile(10);
     const { service, urlOf, reloads } = await setUpOn({ file: file.path });
     expect(await ask(urlOf("gateway"))).toBe(200);
@@ -97,7 +97,7 @@ describe("a primary", () => {
   });
 });
 
-/** Until what was told has been heard: messages come a turn later. */
+/** Until what was sent has arrived: messages come a turn later. */
 async function heard(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -149,7 +149,7 @@ describe("a worker that dies", () => {
 });
 
 describe("a start that fails in a worker", () => {
-  it("ends all workers and tells why", async () => {
+  it("ends all workers and says why", async () => {
     const { urlOf } = await setUpOn(rules);
     const taken = { gateway: { listen: new URL(urlOf("gateway")).host } };
     await expect(setUpOn(rules, taken)).rejects.toThrow("EADDRINUSE");

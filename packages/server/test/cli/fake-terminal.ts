@@ -1,4 +1,4 @@
-// A terminal for tests: keeps what is printed, and ends when it is told to.
+// A terminal for tests: keeps what is printed, and ends when asked to.
 
 import { EventEmitter } from "node:events";
 import { runCommand } from "../../src/cli/program.js";

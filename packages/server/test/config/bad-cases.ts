@@ -372,7 +372,7 @@ const whole: readonly Case[] = [
   ],
 ];
 
-/** What is wrong, the whole file, and the problem as it is told. */
+/** What is wrong, the whole file, and the problem as it is reported. */
 export const badFiles: readonly Case[] = [
   ...added.map(([what, text, problem]): Case => [what, `${goodFile}${text}\n`, problem]),
   ...whole,

@@ -153,7 +153,7 @@ describe("fields that say who the client is", () => {
     expect(rawHeaders.filter((name) => /x.forwarded.for/i.test(name))).toHaveLength(1);
   });
 
-  it("of a trusted proxy are believed, continued, and counted by", async () => {
+  it("of a trusted proxy are trusted, continued, and counted by", async () => {
     const one = { ...PER_ADDRESS, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } };
     await start({ rules: [one], config: { identity: { trustedProxies: ["127.0.0.1/32"] } } });
     expect(await rawExchange(fixture.url, get("X-Forwarded-For: 192.0.2.1\r\n"))).toMatch(

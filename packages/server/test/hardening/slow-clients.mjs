@@ -1,5 +1,5 @@
 // A process of slow clients: opens connections and sends a byte of a request now and then. A process of its
-// own, so that it takes its own file descriptors and not those of the gateway. Tells its parent by lines:
+// own, so that it takes its own file descriptors and not those of the gateway. Reports to its parent in lines:
 // how many are open, and how many the gateway has closed.
 
 import { connect } from "node:net";

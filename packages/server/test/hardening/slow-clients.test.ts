@@ -22,7 +22,7 @@ interface Counts {
   failed: number;
 }
 
-/** Starts slow clients; what they tell of themselves goes on being updated. */
+/** Starts slow clients; what they report goes on being updated. */
 function startSlow(kind: "head" | "body", count: number): Counts {
   const counts: Counts = { opened: 0, closed: 0, failed: 0 };
   const { port } = new URL(fixture.url);

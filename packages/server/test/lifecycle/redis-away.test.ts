@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe("Redis gone and back under load", () => {
-  it("fails no request, tells of the fallback, and counts on where it was", async () => {
+  it("fails no request, reports the fallback, and counts on where it was", async () => {
     const proxy = await startFaultProxy({ port: redis.port });
     const { telemetry } = reloadsSeen();
     const events: string[] = [];

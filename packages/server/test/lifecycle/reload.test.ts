@@ -44,7 +44,7 @@ describe("a thousand reloads under load", () => {
 });
 
 describe("a bad file under load", () => {
-  it("changes nothing, is told with its line, and the next good one is taken", async () => {
+  it("changes nothing, is reported with its line, and the next good one is taken", async () => {
     const file = new RulesFile(1_000_000);
     const { service, gateway, reloads } = await setUpOn(file);
     const load = startLoad(gateway, { clients: 4 });

@@ -28,7 +28,7 @@ export const bucket: Algorithm<BucketState, BucketLimit> = {
   carry,
 };
 
-/** The most doublings that are told apart. Debt beyond that is bounded only by `debtTicksMax`. */
+/** The most doublings that are distinguished. Debt beyond that is bounded only by `debtTicksMax`. */
 const DOUBLINGS_MAX = 17;
 
 /**

@@ -307,7 +307,7 @@ describe("any zone, anchor and instant", () => {
   const place = fc.oneof({ weight: 3, arbitrary: nearChange }, { weight: 1, arbitrary: anywhere });
   const period = fc.constantFrom<CalendarPeriod>("day", "week", "month");
 
-  it("lies in the period that the wall clock tells, and periods tile time", () => {
+  it("lies in the period that the wall clock shows, and periods tile time", () => {
     fc.assert(
       fc.property(place, period, ({ timeZone, nowMs, anchor }, period) => {
         const calendar = toCalendar({ period, timeZone, anchor });

@@ -136,7 +136,7 @@ function carry(
   to: CounterLimit,
   { fromMs, toMs }: CarryTimes,
 ): CounterState {
-  // Under another window there is no telling when the units were used: they count as just now.
+  // Under another window it is unknown when the units were used: they count as just now.
   const counts = slideTo(state, from, fromMs);
   if (from.windowMs === to.windowMs) {
     const current = Math.min(counts.current, to.limit);

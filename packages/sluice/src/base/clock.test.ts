@@ -101,7 +101,7 @@ describe("the wall clock", () => {
 });
 
 describe("ManualClock", () => {
-  it("moves only when told", () => {
+  it("moves only when asked to", () => {
     const clock = new ManualClock(5);
     expect(clock.now()).toBe(5);
     clock.advance(10);

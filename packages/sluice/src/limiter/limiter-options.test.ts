@@ -72,7 +72,7 @@ describe("caller", () => {
 });
 
 describe("onStoreFailure", () => {
-  it.each(["open", "closed", "local", "throw"] as const)("%s is told to the store", (policy) => {
+  it.each(["open", "closed", "local", "throw"] as const)("%s is passed to the store", (policy) => {
     const { store, counters } = noting();
     createLimiter({ limit, store, onStoreFailure: policy }).check("k");
     expect(counters).toMatchObject([{ onStoreFailure: policy }]);

@@ -127,7 +127,7 @@ describe("several limits", () => {
 });
 
 describe("peek", () => {
-  it("tells what check would answer and what is left now, and changes nothing", () => {
+  it("says what check would answer and what is left now, and changes nothing", () => {
     const { limiter } = setup(leakyBucket({ ratePerSecond: 10, queueSize: 2 }));
     limiter.check("k");
     for (let i = 0; i < 3; i++) {
@@ -478,7 +478,7 @@ describe("input", () => {
     );
   });
 
-  it("refuses a clock that does not tell the time", () => {
+  it("refuses a clock that returns no time", () => {
     const limit = tokenBucket({ capacity: 5, refillPerSecond: 1 });
     const broken = createLimiter({ limit, clock: { now: () => Number.NaN } });
     expect(() => broken.check("k")).toThrow(

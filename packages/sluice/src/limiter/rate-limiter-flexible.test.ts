@@ -47,7 +47,7 @@ function toRandom(seed: number): (below: number) => number {
 
 describe("limits of rate-limiter-flexible", () => {
   it.each([1, 2, 3, 4, 5])(
-    "admits, counts and tells the wait as it does: seed %i",
+    "admits, counts and reports the wait as it does: seed %i",
     async (seed) => {
       const random = toRandom(seed);
       const clock = new ManualClock(START_MS);

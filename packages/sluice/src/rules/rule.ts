@@ -109,7 +109,7 @@ export interface Rule {
   readonly timeoutMs: number | undefined;
   /** Rules with a higher one are listed first, and bind first where two refuse alike. */
   readonly priority: number;
-  /** Whether responses tell of it. */
+  /** Whether responses show it. */
   readonly isExposed: boolean;
   /** Into how many counters a limit that many share is cut; 1 is not at all. */
   readonly shards: number;

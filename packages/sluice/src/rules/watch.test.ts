@@ -117,7 +117,7 @@ describe("watchRules", () => {
     expect(watch.check()).toBe(false);
   });
 
-  it("looks no more after close, also if it was closed by who was told of new rules", () => {
+  it("looks no more after close, also if the callback for new rules closed it", () => {
     watch.close();
     writeFileSync(path, file(7));
     clock.advance(5 * POLL_MS);

@@ -14,7 +14,7 @@ export interface WatchOptions {
   /** How often the file is looked at, in whole milliseconds from 10 to 3,600,000; default 1,000. */
   pollMs?: number;
   /**
-   * Told why a file can't be used, once for each content, and once while it can't be read. Default: the
+   * Called with the reason why a file can't be used, once for each content, and once while it can't be read. Default: the
    * process warns. What it throws is dropped.
    */
   onError?: (error: unknown) => unknown;
@@ -42,7 +42,7 @@ const POLL_MS = { min: 10, max: 3_600_000 };
  * not. What the file says already is not put in force again.
  *
  * @throws What is wrong with the file if it can't be used now: nothing should start without its limits.
- * Later that is told to `onError`, and the rules in force stay.
+ * Later that is passed to `onError`, and the rules in force stay.
  */
 export function watchRules(
   file: string,
@@ -101,7 +101,7 @@ class FileWatch implements RulesWatch {
   #wait(): void {
     this.#stop = startTimer(this.#options.clock, this.#options.pollMs, () => {
       this.#poll();
-      // Closed meanwhile, by who was told of the new rules.
+      // Closed meanwhile, by the callback for the new rules.
       if (this.#stop !== undefined) this.#wait();
     });
   }

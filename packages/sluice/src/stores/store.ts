@@ -13,7 +13,7 @@ export type FailurePolicy = "open" | "closed" | "local" | "throw";
 
 /**
  * What is counted under one limit. `scope` names the limiter or rule and is shared by its blocks;
- * `part` tells several limits of one scope apart. A counter with the same scope, part and
+ * `part` distinguishes several limits of one scope. A counter with the same scope, part and
  * algorithm but other numbers takes over what was used.
  */
 export interface Counter {
@@ -133,7 +133,7 @@ export interface DecideOptions extends PeekOptions {
   /**
    * Whether receipts are wanted, to settle the charges later. Default: the charges are final.
    * `"briefly"`: to be settled in a moment or never, so the store need not remember them; what a
-   * refund or reset in between paid for is then not told apart.
+   * refund or reset in between paid for is then not distinguished.
    */
   readonly hold?: boolean | "briefly";
   /** Whether the caller has gone on without the answer: nothing need be started for it any more. */

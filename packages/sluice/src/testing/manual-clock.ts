@@ -7,7 +7,7 @@ interface Timer {
   readonly task: () => void;
 }
 
-/** A clock that stands still until it is told otherwise. Its wall clock is the same. */
+/** A clock that stands still until it is moved. Its wall clock is the same. */
 export class ManualClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<Timer>();

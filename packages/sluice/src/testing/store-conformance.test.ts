@@ -20,7 +20,7 @@ const group = {
   refunds: "a refund is capped at full",
   resets: "a reset forgets what was used",
   permits: "a permit is held until released or expired",
-  debits: "a debit charges without asking and tells what is in use",
+  debits: "a debit charges without asking and reports what is in use",
   held: "a charge that is held briefly is settled for what it really cost",
   keys: "keys that differ in anything are counted apart",
   names: "limiters share a counter by name alone",
@@ -72,12 +72,12 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["ends blocks late", group.blocks, "it ends exactly, and cost nothing", endsBlocksLate],
   ["never unblocks", group.blocks, "unblock ends it immediately", () => ({ unblock: () => {} })],
   [
-    "tells one too many",
+    "reports one too many",
     group.tables,
     "a fixed window fills",
     onVerdicts({ remaining: (n) => n + 1 }),
   ],
-  ["tells one too many", group.traces, "fixedWindow", onVerdicts({ remaining: (n) => n + 1 })],
+  ["reports one too many", group.traces, "fixedWindow", onVerdicts({ remaining: (n) => n + 1 })],
   [
     "rounds waits",
     group.tables,
@@ -144,13 +144,23 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["takes on peek", group.traces, "concurrency", takesOnPeek],
   ["goes by the latest time that it saw", group.stepping, "slidingWindowCounter", neverGoesBack],
   ["debits nothing", group.debits, "from idle it uses its cost", onDebits({ cost: () => 0 })],
-  ["debits 1 at least", group.debits, "a cost of nothing only tells", onDebits({ cost: atLeast1 })],
+  [
+    "debits 1 at least",
+    group.debits,
+    "a cost of nothing only reports",
+    onDebits({ cost: atLeast1 }),
+  ],
   ["refuses to be in debt", group.debits, "beyond the limit it is debt", debitsIfAllowed],
   ["clips debt", group.debits, "debt is refunded before there is room", clipsDebt],
   ["rounds use", group.debits, "use is not rounded to whole units", reportsUsed(Math.floor)],
   ["clips use", group.debits, "beyond the limit it is debt", reportsUsed((n) => Math.min(n, 10))],
-  ["tells what was before", group.debits, "it adds to what was taken, as peek", reportsBefore],
-  ["tells in another order", group.debits, "several are told in their order", reportsBackwards],
+  ["reports what was before", group.debits, "it adds to what was taken, as peek", reportsBefore],
+  [
+    "reports in another order",
+    group.debits,
+    "several are reported in their order",
+    reportsBackwards,
+  ],
   ["reads, waits, then writes", group.debits, "callers at the same time", debitsLate],
   ["holds nothing briefly", group.held, "a cancel leaves what was there", holdsWithReceiptsOnly],
   ["holds refusals", group.held, "a refusal holds nothing", holdsRefusals],
@@ -172,7 +182,7 @@ describe("the kit notices a store that", () => {
     }
   });
 
-  it("is told apart by case, seed, trace and step, and again by the same seed", async () => {
+  it("is identified by case, seed, trace and step, and again by the same seed", async () => {
     const [first] = await failuresOf(onCharges({ cost: () => 1 }), group.traces);
     expect(first).toMatch(
       /^store conformance, "random traces .*: tokenBucket": seed 5, trace \d+, step \d+: \w+.* of \d+ by ".*" at \d+: expected .*, saw .*; limits \[\{"algorithm":"tokenBucket"/,
@@ -328,7 +338,7 @@ function neverGoesBack(inner: Store): Partial<Store> {
 
 type VerdictChange = { [Field in keyof Verdict]?: (value: Verdict[Field]) => Verdict[Field] };
 
-/** A store that decides well and tells it wrong. */
+/** A store that decides correctly and reports it wrong. */
 function onVerdicts(change: VerdictChange): Break {
   const misreport = (verdict: Verdict): Verdict => ({
     ...verdict,
@@ -457,7 +467,7 @@ function debitsIfAllowed(inner: Store): Partial<Store> {
   };
 }
 
-/** Charges what fits and forgets the rest, but tells of all of it. */
+/** Charges what fits and forgets the rest, but reports all of it. */
 function clipsDebt(inner: Store): Partial<Store> {
   return {
     debit: (charges) => {

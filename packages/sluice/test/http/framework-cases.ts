@@ -172,7 +172,7 @@ const permits = (limit = 1): Limit => concurrency({ limit, permitMs: 60_000 });
 
 const cases: readonly Case[] = [
   [
-    "tells an admitted caller what is left, and leaves the response as it is",
+    "shows an admitted caller what is left, and leaves the response as it is",
     async ({ serve }) => {
       const headers = { "x-own": "yes", "content-type": "text/plain; charset=utf-8" };
       const call = await serve({ limit: three() }, () => ({ status: 201, headers, body: "made" }));

@@ -69,7 +69,7 @@ export class Interceptor {
   }
 }
 
-/** Starts an interceptor that hands everything on until it is told otherwise. */
+/** Starts an interceptor that hands everything on until a test says otherwise. */
 export async function startInterceptor(behind: RedisProcess): Promise<Interceptor> {
   const interceptor = new Interceptor(behind);
   await interceptor.listen();

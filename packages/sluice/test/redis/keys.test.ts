@@ -161,7 +161,7 @@ describe("names of keys", () => {
     expect(await keysOf(server)).toEqual(["sluice:{ip:203.0.113.10}:login"]);
   });
 
-  it("tell hostile keys and names of limiters apart: each key has its own count", async () => {
+  it("distinguish hostile keys and names of limiters: each key has its own count", async () => {
     const keys = [...hostileKeys, ...illFormedKeys];
     const limit = fixedWindow({ limit: 5, windowMs });
     const limiters = ["a", "a:b", "b", "{a}", "a:block", "a:1"].map((name) =>

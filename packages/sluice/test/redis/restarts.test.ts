@@ -139,7 +139,7 @@ describe("restarts of a server that writes everything to disk first", () => {
 });
 
 describe("a server that dies and comes back", () => {
-  it("is told of: once when the circuit breaker opens, with the reason, and once when it decides again", async () => {
+  it("is reported: once when the circuit breaker opens, with the reason, and once when it decides again", async () => {
     const events: FallbackEvent[] = [];
     const guarded = resilient(store, {
       timeoutMs: 200,

@@ -1,5 +1,5 @@
 // Processes that share a limit, as the servers of one service do: forked once and used again by all
-// tests of a file, told what to do over IPC.
+// tests of a file, and given commands over IPC.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -2,7 +2,7 @@
 
 import { reasonPhraseOf } from "sluice-http1";
 
-/** What is told of an error. What is left out is not written. */
+/** What a response says about an error. Fields that are left out are not written. */
 export interface Problem {
   readonly status: number;
   readonly code: string;

@@ -11,7 +11,7 @@ describe("isOfPage", () => {
     ["a page that says no more than that", { "sec-fetch-site": "cross-site" }, true],
     ["a page of another port", { "sec-fetch-site": "same-site" }, true],
     ["a page whose name leads here by now", { "sec-fetch-site": "same-origin" }, true],
-  ])("tells %s", (_, headers, isOf) => {
+  ])("recognises %s", (_, headers, isOf) => {
     expect(isOfPage(headers)).toBe(isOf);
   });
 });

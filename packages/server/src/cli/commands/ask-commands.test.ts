@@ -123,7 +123,7 @@ describe("what goes wrong on the way to the service", () => {
     expect(err).not.toContain("SSL routines");
   });
 
-  it("is told in one line with the address, and exits with 3, where nothing listens", async () => {
+  it("is reported in one line with the address, and exits with 3, where nothing listens", async () => {
     const url = await start(200, allowed);
     await service.close();
     service = await startFakeService(() => {});
@@ -193,19 +193,19 @@ describe("a rule that the service does not know", () => {
     [["refund", "--rule", "logn", ...key, "--cost", "1"]],
     [["rules", "disable", "logn"]],
     [["rules", "enable", "logn"]],
-  ])("is told by %j with the one that is near", async (args) => {
+  ])("is reported by %j with the closest match", async (args) => {
     const url = await startWith("api", "login");
     const { code, err } = await sluice([...args, "--admin", url]);
     expect({ code, err }).toEqual({ code: 2, err: `sluice: ${detail}; did you mean login?\n` });
   });
 
-  it("is told with those that there are, where none is near", async () => {
+  it("is reported with the known ones where none is close", async () => {
     const url = await startWith("api", "login");
     const { err } = await sluice(["rules", "disable", "nothing", "--admin", url]);
     expect(err).toBe(`sluice: ${detail}; the rules are api, login\n`);
   });
 
-  it("is told with no hint where it is not the rule that is missing", async () => {
+  it("is reported without a hint where it is not the rule that is missing", async () => {
     const url = await startWith("login");
     const { err } = await sluice(["reset", "--rule", "login", ...key, "--admin", url]);
     expect(err).toBe(`sluice: ${detail}\n`);

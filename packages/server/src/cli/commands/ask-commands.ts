@@ -23,10 +23,10 @@ export function addAskCommands(program: Command, terminal: Terminal, finish: Fin
   addVerb(program, "check", "decide a request under the rules, and charge it if it passes")
     .option("--cost <units>", "what it costs under every rule (default: what the rules say)")
     .action((flags: Flags) => ask("check", flags));
-  addVerb(program, "peek", "tell what check would answer, and charge nothing")
+  addVerb(program, "peek", "show what check would answer, and charge nothing")
     .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
     .action((flags: Flags) => ask("peek", flags));
-  addVerb(program, "explain", "tell which rules a request meets and why; charges nothing")
+  addVerb(program, "explain", "show which rules apply to a request and why; charges nothing")
     .option("--cost <units>", "what it would cost under every rule (default: what the rules say)")
     .option("--all", "also list rules that don't match")
     .action((flags: Flags) => ask("explain", flags));

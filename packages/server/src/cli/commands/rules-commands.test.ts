@@ -41,7 +41,7 @@ describe("sluice rules validate", () => {
     expect(out).toMatch(/good\.yaml: ok \(2 rules, version \w+\)\n$/);
   });
 
-  it("tells every problem with its file and line, and exits with 1", async () => {
+  it("reports every problem with its file and line, and exits with 1", async () => {
     const { code, out, err } = await sluice(["rules", "validate", bad]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     const lines = err.trimEnd().split("\n");
@@ -155,7 +155,7 @@ describe("sluice", () => {
     },
   );
 
-  it("prints help where it is told nothing at all, and exits with 2", async () => {
+  it("prints help without any arguments, and exits with 2", async () => {
     const { code, err } = await sluice([]);
     expect(code).toBe(2);
     expect(err).toContain("Usage: sluice");

@@ -55,7 +55,7 @@ describe("sluice serve --check", () => {
     expect(bad.err).toContain("SLUICE_GATEWAY_LISTEN");
   });
 
-  it("tells every problem of the configuration with its line, and exits with 1", async () => {
+  it("reports every problem of the configuration with its line, and exits with 1", async () => {
     const bad = GATEWAY.replace("gateway:", "gatewai:").replace("/*,", "7,");
     const file = write("bad.yaml", bad);
     const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
@@ -67,7 +67,7 @@ describe("sluice serve --check", () => {
     expect(lines.at(-1)).toMatch(/^sluice: .*bad\.yaml can't be used: \d problems?$/);
   });
 
-  it("tells the problems of a rule file that the configuration names, with their lines", async () => {
+  it("reports the problems of a rule file that the configuration names, with their lines", async () => {
     write("rules.yaml", RULES.replace("limit: 2", "limit: two"));
     const file = write("good.yaml", GATEWAY);
     const { code, err } = await sluice(["serve", "--check", "-c", file]);
@@ -92,7 +92,7 @@ describe("sluice serve --check", () => {
     expect(out).toBe(`${file}: ok (Envoy, 1 domain, 8 Envoy limits, admin, 0 rules)\n`);
   });
 
-  it("tells every problem of Envoy's files with its line, and exits with 1", async () => {
+  it("reports every problem of Envoy's files with its line, and exits with 1", async () => {
     const bad = "domain: shop\ndescriptors:\n  - { key: a, rate_limit: { unit: fortnight } }\n";
     write("bad-1.yaml", bad);
     write("bad-2.yaml", bad.replace("shop", "other"));

@@ -141,7 +141,7 @@ function sayMissing(file: string): CommandError {
   return new CommandError(EXIT.no, how.join("\n"));
 }
 
-/** Tells every problem on a line of its own, and sums up in the last. */
+/** Prints every problem on a line of its own, and a summary in the last. */
 function toFailure(
   error: unknown,
   config: Config | undefined,

@@ -42,7 +42,7 @@ export class DecisionFeed {
     else this.#refused++;
   }
 
-  /** Tells what is left to tell, and ends. */
+  /** Prints what is left to print, and ends. */
   close(): void {
     this.#stop();
     this.#summarise();

@@ -6,7 +6,7 @@ import { formatBlocked } from "./duration.js";
 
 const KEY_LENGTH_MAX = 200;
 
-/** A decision as a service tells it; Infinity is null. */
+/** A decision as a service sends it; Infinity is null. */
 export interface DecisionReply {
   readonly allowed: boolean;
   readonly rule?: string | null | undefined;

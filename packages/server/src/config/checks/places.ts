@@ -26,7 +26,7 @@ const places: readonly Place[] = [
   { path: ["admin", "listen"], field: adminSection.fields.listen },
 ];
 
-/** Tells of each listener that would listen where one before it does. */
+/** Reports each listener that would listen where one before it does. */
 export function checkPlaces(sections: ConfigSections): void {
   const taken: { path: Place["path"]; listen: ListenAddress }[] = [];
   for (const place of places) {

@@ -47,7 +47,7 @@ export function crossCheck(sections: ConfigSections, at: ResolvePath): Checked {
   const rules = readRules(sections, at);
   if (rules !== undefined) checkPolicies(sections, rules);
   const identity = readIdentity(sections, at);
-  // Last: what it tells would keep other checks from looking at these listeners.
+  // Last: what it reports would keep other checks from looking at these listeners.
   checkPlaces(sections);
   return { identity };
 }

@@ -72,7 +72,7 @@ const responsesSection = section({
   retryAfterJitterMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     0,
-    "Up to how much is added, by chance, to the wait that a refusal tells.",
+    "The most that is randomly added to the wait in a refusal.",
   ),
   delayedMax: withDefault(
     whole({ min: 0, max: 1_000_000 }),
@@ -81,7 +81,7 @@ const responsesSection = section({
   ),
   partitionKey: optional(
     section({ secret: required(secret(16), "The secret of the hash.") }),
-    "Tells apart, in the RateLimit fields, which of a rule's counters they are about, by a hash of the key.",
+    "Adds to the RateLimit headers a hash of the key, which shows which of a rule's counters they are about.",
   ),
 });
 

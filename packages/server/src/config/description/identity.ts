@@ -1,4 +1,4 @@
-// The description of identity: how callers are told apart. What a file can say of the options that the
+// The description of identity: how callers are recognised. What a file can say about the options that the
 // library has, with the same names and meanings.
 
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";

@@ -62,7 +62,7 @@ interface FoundText {
   readonly path: readonly string[];
 }
 
-/** Finds the end of an object and the texts in it. Whether it is JSON is told by others. */
+/** Finds the end of an object and the strings in it. Whether it is JSON is checked elsewhere. */
 class Scan {
   readonly texts: FoundText[] = [];
   readonly #body: Buffer;

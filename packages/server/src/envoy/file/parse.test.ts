@@ -86,7 +86,7 @@ descriptors:
     expect(withLimit("").domain?.descriptors[0].limit).toBeUndefined();
   });
 
-  it("is told of known keys where they have no effect", () => {
+  it("reports known keys where they have no effect", () => {
     const { problems, warnings } = withLimit(
       "{ unit: day, requests_per_unit: 1, shadow_mode: true }",
     );
@@ -134,7 +134,7 @@ describe("what envoyproxy/ratelimit reads all the same is read, with a warning",
   });
 });
 
-describe("what can't be used is told with its line", () => {
+describe("what can't be used is reported with its line", () => {
   it.each([
     ["", "ratelimit.yaml:1: domain is missing or empty"],
     ["descriptors: []", "ratelimit.yaml:1: domain is missing or empty"],

@@ -13,7 +13,7 @@ export interface LimitConfig {
   readonly kind: "counted" | "unlimited" | "never";
   /** What is counted by; undefined unless `counted`. */
   readonly limit: Limit | undefined;
-  /** How it is told to Envoy. */
+  /** How it is reported to Envoy. */
   readonly current: CurrentLimit;
   /** The names of limits that don't apply where this one does. */
   readonly replaces: readonly string[];
@@ -156,7 +156,7 @@ function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, Field>): voi
   }
 }
 
-/** A limit as Envoy can be told of it: the unit is unknown unless the window is just that long. */
+/** A limit as it is reported to Envoy: the unit is unknown unless the window is just that long. */
 function describeLimit(limit: Limit, name: string): CurrentLimit {
   const windowMs = "windowMs" in limit ? limit.windowMs : 0;
   const unit = windowMs === 0 ? 0 : Math.max(0, UNIT_MS.indexOf(windowMs));

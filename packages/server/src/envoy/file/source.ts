@@ -1,5 +1,5 @@
 // A file of envoyproxy/ratelimit as YAML, read the way that service reads it: version 1.1, texts as they
-// are written. Values keep their lines, and all problems of a file are told together.
+// are written. Values keep their lines, and all problems of a file are reported together.
 
 import {
   type Document,

@@ -16,7 +16,7 @@ export interface GrpcListener {
   /** Reads the files of TLS again now. */
   reload(): void;
   stopListening(): void;
-  /** Takes no more connections, and resolves when the last call has ended. Tell `health` before. */
+  /** Takes no more connections, and resolves when the last call has ended. Set `health` before. */
   drain(): Promise<void>;
   close(): void;
 }

@@ -50,7 +50,7 @@ export class Health {
     if (this.#hasEnded) stream.end();
   };
 
-  /** Tells everybody to go elsewhere. Who comes all the same is still served. */
+  /** Reports every service as not serving. Clients that come anyway are still served. */
   stop(): void {
     if (!this.#isServing) return;
     this.#isServing = false;

@@ -1,4 +1,4 @@
-// A client in another language, which knows nothing of ours, is told what it should be told.
+// A client in another language, which shares no code with ours, gets the right answers.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

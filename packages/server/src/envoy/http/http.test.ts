@@ -109,7 +109,7 @@ it("answers 413 to a body beyond its bound, 405 and 404 to what it does not serv
   expect((await post({ domain: "web", descriptors: [alice] })).status).toBe(200);
 });
 
-it("takes what curl sends without being told a type", async () => {
+it("takes what curl sends without a content type", async () => {
   const { url } = await open();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const body = JSON.stringify({ domain: "web", descriptors: [alice] });

@@ -103,7 +103,7 @@ describe("hits", () => {
     expect(left(await ask({ user: "a" }))).toEqual([3]);
   });
 
-  it("of a descriptor that don't fit use up what is left: Envoy tells what was spent only once", async () => {
+  it("of a descriptor that don't fit use up what is left: Envoy reports what was spent only once", async () => {
     const { ask } = makeLimiter(`
   - key: tokens
     rate_limit: { unit: hour, requests_per_unit: 1000 }

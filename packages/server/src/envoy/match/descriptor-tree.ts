@@ -112,7 +112,7 @@ export class EnvoyRules {
     const name = JSON.stringify([domain, requestsPerUnit, unit]);
     const known = this.#overrides.get(name);
     if (known !== undefined) return known;
-    // A store tells so many limits apart, and those of the files must find room.
+    // A store distinguishes so many limits, and those of the files must find room.
     const most =
       this.#overrides.size < OVERRIDES_MAX ? requestsPerUnit : roundDown(requestsPerUnit);
     if (most !== requestsPerUnit) return this.#override(domain, most, unit);

@@ -40,7 +40,7 @@ async function problemOf(answer: Response): Promise<unknown> {
 }
 
 describe("an upstream that fails", () => {
-  it("to be there is 502, told as a problem", async () => {
+  it("to be there is 502, with a problem body", async () => {
     const { url } = await startGateway(await closedUrl());
     const answer = await fetch(url);
     expect(answer.status).toBe(502);
@@ -136,7 +136,7 @@ describe("an upstream that fails", () => {
     });
   }
 
-  it("in the middle of a body resets a client of HTTP/1.0, which could not tell otherwise", async () => {
+  it("in the middle of a body resets a client of HTTP/1.0, which could not notice otherwise", async () => {
     const { url: upstream } = await startCounted((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n");
       setTimeout(() => socket.destroy(), 30);
@@ -173,7 +173,7 @@ describe("an upstream that fails", () => {
 });
 
 describe("a client that is too slow with its body", () => {
-  it("is told so, and the backend is not blamed", async () => {
+  it("gets that answer, and the backend is not blamed", async () => {
     const { url: upstream, seen } = await startCounted((socket, count) => {
       if (count > 1) socket.write(OK);
     });

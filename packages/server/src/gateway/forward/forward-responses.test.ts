@@ -48,7 +48,7 @@ describe("a permit", () => {
     await untilFree(fixture);
   });
 
-  it("returns when clients leave before, in and after the response, and the upstream is told", async () => {
+  it("returns when clients leave before, in and after the response, and the upstream is notified", async () => {
     const open = new Set<IncomingMessage>();
     const upstream = await startUpstream((asked, response) => {
       open.add(asked);

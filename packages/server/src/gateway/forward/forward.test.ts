@@ -161,7 +161,7 @@ describe("a response", () => {
     expect(body).toBe("hi");
   });
 
-  it("to HEAD tells the length and has no body, and the connection goes on", async () => {
+  it("to HEAD states the length and has no body, and the connection goes on", async () => {
     const { url: upstream, server } = await startServer((request, response) => {
       response.writeHead(200, { "Content-Length": 5 });
       response.end(request.method === "HEAD" ? undefined : "hello");
@@ -194,7 +194,7 @@ describe("a response", () => {
     });
   }
 
-  it("304 may tell the length that there would be", async () => {
+  it("304 may state the length that there would be", async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(304, { "Content-Length": 1234 }).end();
     });

@@ -101,7 +101,7 @@ describe("a choice of backends", () => {
     expect(Array.from({ length: 3 }, () => upstream.choose())).toContain(first);
   });
 
-  it("tells once when a backend is ejected, and once when it is back", () => {
+  it("reports once when a backend is ejected, and once when it is back", () => {
     const events: string[] = [];
     const listener = (outcome: string, backend: string) => events.push(`${outcome} ${backend}`);
     const config = toUpstream(THREE, { failuresMax: 2, ejectMs: 100 });
@@ -118,7 +118,7 @@ describe("a choice of backends", () => {
     expect(events).toEqual(["ejected a.example.com:1", "returned a.example.com:1"]);
   });
 
-  it("tells nothing of an only backend, which is used however it is", () => {
+  it("reports nothing about an only backend, which is used in any state", () => {
     const events: string[] = [];
     const config = toUpstream(THREE.slice(0, 1), { failuresMax: 1 });
     const upstream = new Upstream(

@@ -80,7 +80,7 @@ describe("the decision log", () => {
     expect(lines()[3]).toMatchObject({ rule: null, key: null, outcome: "allowed" });
   });
 
-  it("tells a refusal for want of an identity, which has no key", async () => {
+  it("records a refusal for lack of an identity, which has no key", async () => {
     const { decide, lines } = setUp(0.000_001, { chance: () => 0.5 });
     await decide({ method: "GET", path: "/mine" });
     expect(lines()).toMatchObject([
@@ -99,7 +99,7 @@ describe("the decision log", () => {
     expect(await keyOf(undefined)).not.toBe(await keyOf(undefined));
   });
 
-  it("takes the share of admitted requests that it was told, and every refusal", async () => {
+  it("takes the share of admitted requests that it was given, and every refusal", async () => {
     const { decide, lines } = setUp(0.25, { chance: createRandom(7), readMs: () => 0 });
     for (let i = 0; i < 300; i++) await decide({ ...facts, user: `u${i}` });
     const sampled = lines().length;

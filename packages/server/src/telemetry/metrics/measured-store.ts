@@ -34,7 +34,7 @@ export class StoreTimes {
   readonly errors = new Map<Operation, number>();
   readonly #onFailed: (operation: Operation, error: unknown) => void;
 
-  /** @param onFailed - Told of each error. */
+  /** @param onFailed - Called with each error. */
   constructor(onFailed: (operation: Operation, error: unknown) => void) {
     this.#onFailed = onFailed;
   }

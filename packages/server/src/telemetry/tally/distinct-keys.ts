@@ -9,7 +9,7 @@ const REGISTER_BITS = 10;
 const REGISTERS = 2 ** REGISTER_BITS;
 /** The constant of the estimator for this many registers. */
 const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS);
-/** Below so many registers' worth of keys, empty registers tell the number better. */
+/** Below this many registers' worth of keys, empty registers give a better estimate. */
 const SMALL = 2.5 * REGISTERS;
 
 /** Counts different keys. */

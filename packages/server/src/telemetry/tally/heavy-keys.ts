@@ -6,7 +6,7 @@
 // Taken off its prototype, as in distinct-keys.ts and for the same reason.
 const { charCodeAt } = String.prototype;
 
-/** Keys are told apart by so many prints before they are looked up: a power of two. */
+/** Keys are distinguished by so many prints before they are looked up: a power of two. */
 const PRINTS = 1_024;
 
 /** A key that is watched. */

@@ -1,4 +1,4 @@
-// Periods: time cut into pieces of one length, so that rates are told over the piece that runs and the one
+// Periods: time cut into pieces of one length, so that rates are measured over the piece that runs and the one
 // before. What is counted by period rolls on when it is next touched, and no timer is needed.
 
 /** Pieces of time. */

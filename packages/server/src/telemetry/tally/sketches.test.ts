@@ -55,7 +55,7 @@ describe("heavy keys", () => {
 });
 
 describe("distinct keys", () => {
-  it("are told within a tenth, from none to a hundred thousand, however often each comes", () => {
+  it("are estimated within a tenth, from none to a hundred thousand, however often each comes", () => {
     for (const count of [0, 1, 10, 500, 3_000, 20_000, 100_000]) {
       const keys = new DistinctKeys(12_345);
       for (let i = 0; i < count * 2; i++) keys.add(`user:${i % count}`);
@@ -93,7 +93,7 @@ describe("latencies", () => {
 });
 
 describe("periods", () => {
-  it("tell the time of the one that runs and the one before, at least a second", () => {
+  it("cover the time of the one that runs and the one before, at least a second", () => {
     let nowMs = 700;
     const periods = new Periods(5_000, () => nowMs);
     expect([periods.current, periods.seconds]).toEqual([0, 1]);

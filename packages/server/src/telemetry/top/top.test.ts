@@ -50,7 +50,7 @@ describe("the top report", () => {
     expect(report.mostRefused).toEqual([{ rule: "login", key: "user:ann", perSecond: 10 }]);
   });
 
-  it("is about one rule if asked, and hashes keys unless told not to", async () => {
+  it("is about one rule if asked, and hashes keys unless configured otherwise", async () => {
     const { telemetry, decide } = setUp();
     await decide("/login", "ann", 1);
     await decide("/api/x", "ann", 1);
@@ -90,7 +90,7 @@ describe("several processes as one", () => {
     expect(mergeTop([], 5)).toEqual({ seconds: 0, rules: [], hottest: [], mostRefused: [] });
   });
 
-  it("add up counters and histograms, and tell states as one", async () => {
+  it("add up counters and histograms, and merge states", async () => {
     const [a, b] = [setUp(), setUp()];
     for (const { telemetry, policy, decide } of [a, b]) {
       telemetry.watch(policy);

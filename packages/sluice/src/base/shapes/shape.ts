@@ -176,7 +176,7 @@ export function orNull<T>(shape: Shape<T>): Shape<T | null> {
   };
 }
 
-/** One of several forms, told apart by a look at the value. */
+/** One of several forms, distinguished by a look at the value. */
 export interface Form<T> {
   readonly fits: (value: unknown) => boolean;
   readonly shape: Shape<T>;

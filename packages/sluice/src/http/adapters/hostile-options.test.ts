@@ -167,7 +167,7 @@ describe.each(frameworks)("%s", (framework, start, { limit, key }) => {
     expect(await statusesOf({ [limit]: 1, [key]: () => found })).toEqual([200, 429]);
   });
 
-  it("tells keys apart that differ at the end of a megabyte", async () => {
+  it("distinguishes keys that differ at the end of a megabyte", async () => {
     let count = 0;
     const found = () => `${"x".repeat(1_000_000)}${count++}`;
     expect(await statusesOf({ [limit]: 1, [key]: found })).toEqual([200, 200]);

@@ -79,7 +79,7 @@ describe("a request handler", () => {
     expect([attempt(401), attempt(200)]).toEqual(["passed", "outer"]);
   });
 
-  it("tells onRefused of each refusal with the request, and of nothing else", () => {
+  it("calls onRefused for each refusal with the request, and for nothing else", () => {
     const refusals: [Partial<HandledRequest>, unknown][] = [];
     const { handle } = requestHandlerOf([{ id: "r", limit: one }], {
       onRefused: ({ limit, remaining }, request) =>
@@ -334,7 +334,7 @@ describe("the simple case", () => {
 });
 
 describe("the simple case over a store that others use", () => {
-  it.each(["throws", "rejects"])("tells onError of settling that fails, which %s", async (how) => {
+  it.each(["throws", "rejects"])("calls onError when settling fails, which %s", async (how) => {
     class Failing extends ForwardingStore {
       override settle(): never {
         throw new Error("gone");
@@ -376,7 +376,7 @@ describe("the simple case over a store that others use", () => {
 });
 
 describe("GET /rate_limit", () => {
-  it("tells the caller's state under every exposed rule, charges nothing and is kept by no cache", () => {
+  it("shows the caller's state under every exposed rule, charges nothing and is kept by no cache", () => {
     const { requestHandler, handle } = requestHandlerOf([
       { id: "a", limit: three },
       { id: "b", match: { path: "/other" }, key: "global", limit: one },
@@ -438,7 +438,7 @@ describe("GET /rate_limit", () => {
     expect([statusOf(keyed, raw("a")), statusOf(keyed, raw("b"))]).toEqual([429, 200]);
   });
 
-  it("has nothing to tell of a request that is skipped", () => {
+  it("says nothing about a request that is skipped", () => {
     expect(now(simple({ skip: () => true }).status(requestOf())).body).toBe('{"rules":[]}');
     const requestHandler = simple({ key: () => "a" });
     requestHandler.handle(requestOf());

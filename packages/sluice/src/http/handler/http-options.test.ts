@@ -81,7 +81,7 @@ describe("options of a middleware", () => {
     );
   });
 
-  it("tell of a rule that can't be with the words that rule files get", () => {
+  it("report an impossible rule in the words that rule files get", () => {
     expect(() => toRequestHandler(SITE, { limit, key: "shoe-size" })).toThrow(
       /rule "default": key/,
     );

@@ -52,8 +52,8 @@ export interface HttpOptions<Raw = unknown> {
    */
   body?: RefusalBody<Raw>;
   /**
-   * Tells apart, in the RateLimit fields, which of a rule's counters they are about: a truncated HMAC
-   * of the key under this secret of at least 16 characters. Default: fields don't say.
+   * Adds to the RateLimit headers which of a rule's counters they are about: a truncated HMAC
+   * of the key under this secret of at least 16 characters. Default: headers don't say.
    */
   partitionKey?: { secret: string };
   /** How many delayed requests may wait at the same time, 0 to 1,000,000; default 1,000. */
@@ -63,10 +63,10 @@ export interface HttpOptions<Raw = unknown> {
    * Default: none.
    */
   requestId?: (request: Raw) => string | undefined;
-  /** Told of each refusal, before it is answered. What it throws goes to `onError`. */
+  /** Called with each refusal, before it is answered. What it throws goes to `onError`. */
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
   /**
-   * Told of errors that no request waits for: a callback that threw, and with `rateLimit({ limit })`
+   * Called with errors that no request waits for: a callback that threw, and with `rateLimit({ limit })`
    * settling that failed; a policy reports that to its own `onEvent`.
    */
   onError?: (error: unknown) => void;

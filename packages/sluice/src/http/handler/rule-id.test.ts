@@ -24,7 +24,7 @@ describe("toRuleId", () => {
     ["/a-b", "/a/b"],
     ["GET /a", "GET  /a"],
     [`${"x".repeat(70)}1`, `${"x".repeat(70)}2`],
-  ])("tells %s and %s apart", (one, other) => {
+  ])("distinguishes %s and %s", (one, other) => {
     expect(toRuleId(one)).not.toBe(toRuleId(other));
   });
 });

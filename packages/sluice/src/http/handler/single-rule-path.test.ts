@@ -35,7 +35,7 @@ const PEERS = [
   "x",
 ];
 
-/** A policy that tells its decisions has to know all facts, and so goes the long way. */
+/** A policy that reports its decisions has to know all facts, and so goes the long way. */
 const LONG = { onDecision: () => {} };
 
 function seen({
@@ -189,7 +189,7 @@ describe("the short way of one rule by address", () => {
     expect([handle().remaining, handle().remaining]).toEqual([2, 2]);
   });
 
-  it("tells of keys that never come back", () => {
+  it("reports keys that never come back", () => {
     const kinds: string[] = [];
     const onEvent = ({ kind }: { kind: string }) => void kinds.push(kind);
     const limit = fixedWindow({ limit: 3, windowMs: 1_000 });

@@ -218,7 +218,7 @@ describe("a proxy that is not listed", () => {
   const forwarded = { "x-forwarded-for": "203.0.113.7" };
 
   it.each([
-    ["told of once", {}, "10.0.0.1", 1],
+    ["reported once", {}, "10.0.0.1", 1],
     ["expected where an empty list says so", { trustedProxies: [] }, "10.0.0.1", 0],
     ["not seen in a client that writes the field itself", {}, "198.51.100.1", 0],
   ])("is %s", (_what, options, peer, times) => {

@@ -34,7 +34,7 @@ describe("fields that name a caller", () => {
     "x-agent": "curl",
   };
 
-  it("are believed from a trusted peer", () => {
+  it("are trusted from a trusted peer", () => {
     const { user, tenant, tier, attributes } = read(options, { headers });
     expect({ user, tenant, tier, ...attributes }).toEqual({
       user: "42",
@@ -278,7 +278,7 @@ describe("the host", () => {
     ["a whole URL", {}, { target: "http://u@A.example:1/b?c" }, "a.example"],
     ["a path with a URL in it", {}, { target: "/b?c=http://a.example/" }, undefined],
     ["nothing", {}, {}, undefined],
-    ["a field not to be believed", {}, { headers: { host: "a", "x-forwarded-host": "b" } }, "a"],
+    ["a header not to be trusted", {}, { headers: { host: "a", "x-forwarded-host": "b" } }, "a"],
     ["a trusted field", forwardedHost, { headers: { host: "a", "x-forwarded-host": "B:1" } }, "b"],
     [
       "the nearest of several",

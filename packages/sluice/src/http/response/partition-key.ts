@@ -4,7 +4,7 @@
 import { createHmac } from "node:crypto";
 import type { RuleCharge } from "../../rules/policy/request-charges.js";
 
-/** 96 bits tell counters apart and fill 16 characters without padding. */
+/** 96 bits distinguish counters and fill 16 characters without padding. */
 const BYTES = 12;
 
 /** Writes partition keys under a secret. */

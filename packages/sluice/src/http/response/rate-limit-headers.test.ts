@@ -89,7 +89,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
       { q: 20, qu: "concurrent-requests" },
       { r: 19 },
     ],
-  ])("tell of %s", (_what, limit, policy, state) => {
+  ])("describe %s", (_what, limit, policy, state) => {
     const fields = fieldsOf(limit);
     expect(itemsOf(fields["ratelimit-policy"])).toEqual([["r", policy]]);
     expect(itemsOf(fields.ratelimit)).toEqual([["r", state]]);
@@ -178,7 +178,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
     expect(named["x-ratelimit-limit"]).toBe("1");
   });
 
-  it("carry a partition key that tells counters apart and nothing else", () => {
+  it("carry a partition key that distinguishes counters and nothing else", () => {
     const secret = "a secret of the fleet";
     const { handle } = requestHandlerOf([{ id: "r", limit: three }], { partitionKey: { secret } });
     const pkOf = (peer: string) => {
@@ -253,7 +253,7 @@ describe("older forms", () => {
     expect(fieldsOf(three, { headers: "draft-8" })).toEqual(fieldsOf(three));
   });
 
-  it("draft-7 tells of the limit that binds, and promises all", () => {
+  it("draft-7 shows the limit that binds, and promises all", () => {
     expect(fieldsOf([day, three], { headers: "draft-7", ...none })).toEqual({
       "ratelimit-policy": "5000;w=86400, 3;w=60",
       ratelimit: "limit=3, remaining=2, reset=60",

@@ -1,6 +1,6 @@
 // The rate limit fields of a response. The forms of draft-8 and later list every limit by name; older
 // ones, and X-RateLimit-*, have the numbers of the limit that binds. Rules that are shadows or hide
-// themselves are in none, and of a limit whose state is not known only what it promises is told.
+// themselves are in none, and a limit whose state is not known shows only what it promises.
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
 import type { LimitTexts } from "../../rules/policy/compile.js";

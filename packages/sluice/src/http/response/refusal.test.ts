@@ -141,7 +141,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("can be written by a function, which is told why, and its length is that of its bytes", () => {
+  it("can be written by a function, which is given the reason, and its length is that of its bytes", () => {
     const seen: RefusalContext[] = [];
     const raw = { from: "a framework" };
     const body = (context: RefusalContext) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemRandom, toRetry } from "./retry-after.js";
 
-describe("the wait that a refusal tells", () => {
+describe("the wait in a refusal", () => {
   //  decided  chance  toldMs  seconds
   it.each([
     [1_500, 0, 1_500, 2],

@@ -67,7 +67,7 @@ function withoutPort(text: string): string | undefined {
     return isWhole && inside.includes(":") ? inside : undefined;
   }
   const colon = text.indexOf(":");
-  // More than one colon is IPv6, whose last part can't be told from a port.
+  // More than one colon is IPv6, whose last part can't be distinguished from a port.
   if (colon < 0 || text.includes(":", colon + 1)) return text;
   return IS_PORT.test(text.slice(colon)) ? text.slice(0, colon) : undefined;
 }

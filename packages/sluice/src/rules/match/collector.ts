@@ -1,5 +1,5 @@
 // The rules that are about one path pattern. Where there are many, each is listed under the values that
-// it asks of the field that tells it best from the others, and so again with those under the same value:
+// it asks of the field that best distinguishes it from the others, and so again with those under the same value:
 // a thousand rules for a thousand hosts cost one look-up.
 
 import { type Condition, type Field, isMet } from "./field.js";
@@ -77,7 +77,7 @@ class Single<C> implements Collector<C> {
   }
 }
 
-/** A few of them, or many that nothing tells apart. */
+/** A few of them, or many that nothing distinguishes. */
 class Several<C> implements Collector<C> {
   readonly #singles: readonly Single<C>[];
 
@@ -162,7 +162,7 @@ function countValues(open: readonly Open<unknown>[]): ReadonlyMap<Field, number>
   return new Map([...seen].map(([field, values]) => [field, values.size]));
 }
 
-/** The condition that tells most; one without values tells nothing. */
+/** The condition that distinguishes most; one without values distinguishes nothing. */
 function toBest(
   conditions: readonly Condition[],
   counts: ReadonlyMap<Field, number>,

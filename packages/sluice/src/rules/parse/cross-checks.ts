@@ -5,13 +5,13 @@ import { isShaper, type Limit } from "../../limits/limits.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
 
-/** What was written, where the rule itself does not tell any more. */
+/** What was written, where the rule itself does not show it any more. */
 export interface Given {
   readonly delayMsMax: number | undefined;
   readonly windowJitter: boolean;
 }
 
-/** Tells everything that does not go together. */
+/** Reports everything that does not go together. */
 export function checkRule(rule: Rule, given: Given, spot: Spot): void {
   const all = allLimits(rule, spot);
   checkKey(rule, spot);

@@ -35,7 +35,7 @@ describe("the JSON Schema", () => {
     );
   });
 
-  it("tells an editor what each field is for", () => {
+  it("describes each field for editors", () => {
     const fields = describedFields(schema);
     expect(fields.length).toBeGreaterThan(60);
     for (const [name, description] of fields)

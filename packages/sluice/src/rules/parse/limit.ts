@@ -1,6 +1,6 @@
 // Limits as a file writes them: one of the constructors by its name with its options, `100/minute` for
 // short, and in code a limit that a constructor made. The constructors have the last word; what they
-// refuse is told with its place.
+// refuse is reported with its place.
 
 import { UNITS_MAX, WINDOW_MS_MAX } from "../../algorithms/numbers.js";
 import { errorCatalogue, SluiceError } from "../../base/errors.js";

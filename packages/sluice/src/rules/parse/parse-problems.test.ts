@@ -18,7 +18,7 @@ function errorOf(source: string | object, file?: string): RulesError {
 }
 
 describe("a bad file", () => {
-  it.each(badRules)("is told exactly of $what", ({ text, problems }) => {
+  it.each(badRules)("reports $what exactly", ({ text, problems }) => {
     const { message } = errorOf(text, "sluice.yaml");
     const [first, ...lines] = message.slice(SUMMARY.length).split("\n  ");
     expect(message.startsWith(SUMMARY)).toBe(true);
@@ -80,7 +80,7 @@ describe("a bad file", () => {
     },
   );
 
-  it("is told of by its lines alone where the text has no name", () => {
+  it("is reported by its lines alone where the file has no name", () => {
     expect(errorOf("version: 1\nrules: 5\n").message).toBe(
       `${SUMMARY}rules must be a list of 0 to 20000 items, got 5 (line 2)`,
     );
@@ -130,7 +130,7 @@ rules:
 });
 
 describe("an object in code", () => {
-  it("is told of by its fields, without a line", () => {
+  it("is reported by its fields, without a line", () => {
     const error = errorOf({ version: 1, rules: [{ id: "a", limit: 5, key: [] }] }, "rules.ts");
     expect(error.problems.map(({ message }) => message.slice(0, 40))).toEqual([
       'rule "a": key must be a list of 1 to 8 i',

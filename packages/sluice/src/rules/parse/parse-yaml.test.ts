@@ -84,7 +84,7 @@ rules:
     expect(rules[1].match).toMatchObject({ paths: ["/b"], methods: ["GET"] });
   });
 
-  it("tells a problem inside an alias at the place where it is written", () => {
+  it("reports a problem inside an alias at the place where it is written", () => {
     const text = `
 version: 1
 rules:

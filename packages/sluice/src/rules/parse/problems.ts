@@ -76,12 +76,12 @@ export class Problems {
     this.document = document;
   }
 
-  /** How many were told so far. */
+  /** How many were reported so far. */
   get count(): number {
     return this.#count;
   }
 
-  /** Tells one. Of those beyond the bound only the number is kept. */
+  /** Reports one. Of those beyond the bound only the number is kept. */
   add(path: Path, text: string): void {
     this.#count += 1;
     if (this.#problems.length >= PROBLEMS_MAX) return;

@@ -228,7 +228,7 @@ export const ruleFields = object({
     0,
     "Rules with a higher one are listed first, and bind first where two refuse alike.",
   ),
-  expose: withDefault(flag, true, "Whether responses tell of it."),
+  expose: withDefault(flag, true, "Whether responses show it."),
   shards: withDefault(
     wholeNumber({ min: 1, max: SHARDS_MAX }),
     1,

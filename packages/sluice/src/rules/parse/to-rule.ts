@@ -83,7 +83,7 @@ function alignByKey({ limit, windowMs }: FixedWindowLimit): Limit {
   return fixedWindow({ limit, windowMs, align: "key" });
 }
 
-/** Who is exempt. `toKey` brings a key to the form in which it is counted, or tells what is wrong. */
+/** Who is exempt. `toKey` brings a key to the form in which it is counted, or reports what is wrong. */
 export function toExempt(
   given: GivenExempt | undefined,
   toKey: (text: string, spot: Spot) => string | undefined,

@@ -117,7 +117,7 @@ describe("onExceed: delay", () => {
     );
   });
 
-  it("keeps the slot of who gives up waiting, by which others were told their turn", () => {
+  it("keeps the slot of a request that gives up waiting, since the delays of others depend on it", () => {
     const { admit } = stand(tokenBucket({ capacity: 1, refillPerSecond: 10 }), 1_000);
     admit();
     const waiting = [admit(), admit()];

@@ -145,7 +145,7 @@ describe("explain", () => {
     expect(explain(policy)).toMatchObject({ allowed: true, rules: [{ notApplied: "disabled" }] });
   });
 
-  it("tells of rules that don't match only if asked, with the condition that fails", () => {
+  it("shows rules that don't match only if asked, with the condition that fails", () => {
     const policy = policyOf(
       { ...login, limit: perMinute(5) },
       {
@@ -195,7 +195,7 @@ describe("explain", () => {
     expect(JSON.parse(JSON.stringify(explained))).toEqual(explained);
   });
 
-  it("tells of delays, and waits for stores that have to be waited for", async () => {
+  it("shows delays, and waits for stores that have to be waited for", async () => {
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 10 });
     const policy = createPolicy({
       rules: { version: 1, rules: [{ id: "slow", limit, onExceed: "delay", delayMsMax: 500 }] },
@@ -218,7 +218,7 @@ describe("the cost that explain shows", () => {
 });
 
 describe("state", () => {
-  it("tells how the caller stands under every exposed rule, whatever it asks for, and never the key", () => {
+  it("shows how the caller stands under every exposed rule, whatever it asks for, and never the key", () => {
     const policy = policyOf(
       { id: "login", match: { path: "/login", methods: ["POST"] }, limit: perMinute(3) },
       { id: "api", key: ["tenant", "user"], onMissing: "skip", limit: perMinute(9) },

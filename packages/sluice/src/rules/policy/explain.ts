@@ -22,7 +22,7 @@ import {
 
 /** How much is explained. */
 export interface ExplainOptions {
-  /** Whether rules that don't match are told of too, with the condition that fails. Default false. */
+  /** Whether rules that don't match are included too, with the condition that fails. Default false. */
   readonly all?: boolean;
   /** What the request costs, instead of what the rules say. */
   readonly cost?: number | undefined;

@@ -309,7 +309,7 @@ describe("a store that fails to settle", () => {
     }
   }
 
-  it("is told as an event and never thrown at who finishes", async () => {
+  it("is reported as an event and never thrown from finish", async () => {
     const store = new Failing(memoryStore());
     const events: PolicyEvent[] = [];
     const rules = [{ id: "login", limit: perMinute(5), when: { status: [401] } }];

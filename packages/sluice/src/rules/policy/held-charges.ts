@@ -1,6 +1,6 @@
 // What a request holds until it ends: permits, and charges of rules whose cost or whether they count is
-// known only from the response. Settling never fails towards who waits for the response: what a store
-// could not take is told as an event, and stays charged (a permit until it expires).
+// known only from the response. Settling never fails the response: what a store
+// could not take is reported as an event, and stays charged (a permit until it expires).
 
 import { type Clock, countedMsOf } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
@@ -24,7 +24,7 @@ interface HeldCharge {
 /** What settling needs. */
 export interface SettleContext {
   readonly clock: Clock;
-  /** Told of a store that did not settle. */
+  /** Called when a store did not settle. */
   readonly onSettleFailed: (rules: readonly string[], error: unknown) => void;
 }
 
@@ -55,14 +55,14 @@ export class HeldCharges {
     }
   }
 
-  /** The request goes on: tells it to stores that wait for what was held only in case it does not. */
+  /** The request goes on: notifies stores that wait for what was held only in case it does not. */
   keep(): void {
     keepAll(this.#charges.filter(({ isBrief }) => isBrief));
   }
 
   /**
    * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
-   * nothing back while others wait: their turn was told by it, and who came after them would go at
+   * nothing back while others wait: their delays depend on it, and a request that came after them would go at
    * the same time.
    */
   settle(end: RequestEnd): MaybePromise<void> {
@@ -90,7 +90,7 @@ export class HeldCharges {
 
   /**
    * Gives back all but slots of buckets that delay, for a request that gave up waiting: those who came
-   * after it were told their turn by its slot. Later calls do nothing.
+   * after it have delays that depend on its slot. Later calls do nothing.
    */
   abandon(): MaybePromise<void> {
     const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isSlot(charge);
@@ -110,7 +110,7 @@ function keepAll(held: readonly HeldCharge[]): void {
   for (const one of held) storeOf(one).keep?.(one.receipt);
 }
 
-/** Whether others may have been told to wait behind the charge. A shaper's store sees to that itself. */
+/** Whether other requests may be waiting behind the charge. A shaper's store sees to that itself. */
 function isSlot({ ruleLimit }: RuleCharge): boolean {
   return ruleLimit.isEnlarged;
 }

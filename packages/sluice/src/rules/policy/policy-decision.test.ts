@@ -42,7 +42,7 @@ describe("the charges of a decision", () => {
 });
 
 describe("the figures of a policy", () => {
-  it("tell what leases, syncs and known refusals did over a shared store", async () => {
+  it("show what leases, syncs and known refusals did over a shared store", async () => {
     const limit = { fixedWindow: { limit: 1_000, windowMs: 60_000 } };
     const consistencies = ["strict", "leased", "eventual"];
     const rules = consistencies.map((consistency) => ({ id: consistency, consistency, limit }));
@@ -64,7 +64,7 @@ describe("the figures of a policy", () => {
 });
 
 describe("the switches of a policy", () => {
-  it("are told as operators left them", () => {
+  it("are reported as operators left them", () => {
     const policy = createPolicy({ rules: RULES });
     expect(policy.switchedOff).toEqual({ all: false, rules: [] });
     policy.disable("two");

@@ -117,7 +117,7 @@ export class PolicyDecision implements Decision {
 
   /**
    * Shows each charge that the decision rests on, in the order of the rules, those of one rule together:
-   * for metrics and logs of operators, since unlike `results` it tells keys. Makes no objects.
+   * for metrics and logs of operators, since unlike `results` it contains keys. Makes no objects.
    */
   eachCharge(see: (rule: Rule, charge: DecidedCharge) => void): void {
     const charges = this.#charges;
@@ -193,7 +193,7 @@ export class PolicyDecision implements Decision {
 
   /**
    * Settles what is held, once. To be called when the response is there or the client is gone. Never
-   * throws nor rejects: a store that fails is told as an event, and a cost that is no whole number
+   * throws nor rejects: a store that fails is reported as an event, and a cost that is not a whole number
    * leaves what was reserved.
    */
   finish(end: RequestEnd = NO_END): MaybePromise<void> {
@@ -210,7 +210,7 @@ export class PolicyDecision implements Decision {
 
   /**
    * Gives back what is held, once, for a request that gave up waiting. The slot that it waited for stays
-   * taken under rules with `onExceed: delay`: who came after it was told to wait by it. Never throws.
+   * taken under rules with `onExceed: delay`: the delays of later requests depend on it. Never throws.
    */
   abandon(): MaybePromise<void> {
     return this.#held?.abandon();

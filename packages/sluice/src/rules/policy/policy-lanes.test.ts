@@ -87,7 +87,7 @@ describe("rules of several consistencies over one remote store", () => {
     expect(remote.calls.close).toBe(0);
   });
 
-  it("are told of in the order of the rules, not of the lanes", async () => {
+  it("are listed in the order of the rules, not of the lanes", async () => {
     const { policy } = stand([
       { id: "far", consistency: "strict", limit: perMinute(10) },
       { id: "near", consistency: "local", limit: perMinute(5) },

@@ -258,7 +258,7 @@ describe("the kill switch", () => {
     expect(passing(policy)).toBe(50);
   });
 
-  it("is told, and lets operators reset what is off", () => {
+  it("is reported, and lets operators reset what is off", () => {
     const events: PolicyEvent[] = [];
     const policy = policyOf(rules, { onEvent: (event) => events.push(event) });
     admit(policy);

@@ -1,5 +1,5 @@
 // Looking without charging: what a request would be answered, and how its caller stands under every
-// rule that responses may tell of.
+// rule that responses may show.
 
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
@@ -30,7 +30,7 @@ export interface RuleState {
   readonly retryAfterMs: number;
 }
 
-/** So many limits are told of, however many there are. */
+/** At most this many limits are shown, however many there are. */
 const STATES_MAX = 256;
 
 /** What the request would be answered. */

@@ -76,7 +76,7 @@ export interface RequestContext extends SettleContext {
   readonly costs: CostFunctions;
   /** Whether a request can wait, and be settled when its response is there. */
   readonly seesResponses: boolean;
-  /** Told once enough keys of a rule were seen. */
+  /** Called once enough keys of a rule were seen. */
   readonly onSampled: (rule: CompiledRule, finding: SampleFinding) => void;
 }
 

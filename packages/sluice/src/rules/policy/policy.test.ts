@@ -91,7 +91,7 @@ describe("a policy over memory", () => {
     expect((policy.peek(facts) as PolicyDecision).remaining).toBe(4);
   });
 
-  it("decides at the time that it is told, and quotas by the wall clock all the same", () => {
+  it("decides at the time that it is given, and quotas by the wall clock all the same", () => {
     const clock = new ManualClock(0);
     const policy = policyOf(
       [
@@ -359,7 +359,7 @@ describe("identify", () => {
     const answers = [1, 2, 3, 4, 5].map(decide);
     expect(answers.map(({ allowed }) => allowed)).toEqual([true, true, false, false, false]);
     expect(answers[2]).toMatchObject({ rule: "user" });
-    // What was given back stands otherwise than it was told: it is not shown.
+    // What was refunded has changed since its verdict: it is not shown.
     expect(answers[2].results.map(({ isKnown }) => isKnown)).toEqual([false, true]);
     expect(countPassing(policy)).toBe(1);
   });

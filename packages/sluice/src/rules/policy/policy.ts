@@ -148,7 +148,7 @@ export class Policy {
   /**
    * How the caller stands under every rule that could count it and is exposed, whatever the path, the
    * method, the host and the headers of the request that asks; at most 256 limits. Rules that count
-   * by endpoint are told of only if the request falls under them. Charges nothing.
+   * by endpoint are included only if the request falls under them. Charges nothing.
    */
   state(facts: Facts): MaybePromise<readonly RuleState[]> {
     return stateOf(this.#request(facts));

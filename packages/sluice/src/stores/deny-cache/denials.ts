@@ -28,11 +28,11 @@ interface Denial {
   readonly clockMs: number;
   /** The charge's own time: another clock than the cache's for quotas and explicit times. */
   readonly nowMs: number;
-  /** How long it is believed. */
+  /** How long it is trusted. */
   readonly lifeMs: number;
 }
 
-/** Refusals kept for one key: of several limits, or of costs that don't tell of each other. */
+/** Refusals kept for one key: of several limits, or of costs that say nothing about each other. */
 const DENIALS_MAX = 8;
 /** Keys known as cleared while requests are under way; beyond it nothing sent before is kept. */
 const CLEARED_MAX = 1_024;
@@ -63,7 +63,7 @@ export class Denials {
     return this.#clears;
   }
 
-  /** The refusal of this cost as it stands now, or undefined if only the store can tell. */
+  /** The refusal of this cost as it stands now, or undefined if only the store knows. */
   find(
     counter: Counter,
     key: string,
@@ -92,7 +92,7 @@ export class Denials {
     if (Math.max(clearedAs, this.#clearsOfAll) > clears) return;
     const lifeMs = Math.min(verdict.retryAfterMs, this.#lifeMsMax);
     const { part, limit } = counter;
-    // It tells of larger costs too.
+    // It covers larger costs too.
     const others = (this.#byPrint.get(print) ?? []).filter(
       (other) => other.cost < cost || !isUnder(other, counter),
     );
@@ -159,7 +159,7 @@ function isUnder(denial: Denial, { part, limit }: Counter): boolean {
 
 /**
  * Whether a refusal of such a charge holds for the next one. Permits come back at any time, a shadow
- * refuses no request, and where callers are told apart one may have no room while others have.
+ * refuses no request, and where callers are counted separately one may have no room while others have.
  */
 export function isCacheable({ counter, shadow, caller }: Charge): boolean {
   return shadow !== true && caller === undefined && counter.limit.algorithm !== "concurrency";
@@ -185,7 +185,7 @@ function ageMs(denial: Denial, clockMs: number, nowMs: number): number {
 
 /**
  * How long a cost of at least the denied one waits, counted from sending; undefined if that can't be
- * told. Never too short, and at most a millisecond too long where a bucket's times were rounded.
+ * known. Never too short, and at most a millisecond too long where a bucket's times were rounded.
  */
 function waitMsOf({ cost: denied, limit, verdict }: Denial, cost: number): number | undefined {
   const { retryAfterMs, resetMs } = verdict;

@@ -199,7 +199,7 @@ describe("an answer of the cache", () => {
     expect(inner.calls).toBe(2);
   });
 
-  it("tells nothing of a smaller cost, which then replaces it", () => {
+  it("says nothing about a smaller cost, which then replaces it", () => {
     const { check } = setUp(hourly);
     check("key", 8);
     expect(check("key", 5).source).toBe("memory");
@@ -270,7 +270,7 @@ describe("an answer of the cache", () => {
     expect(limiter.check("key")).toMatchObject({ allowed: false, source: "memory" });
   });
 
-  it("counts from sending: an answer that took long is believed for less long", async () => {
+  it("counts from sending: an answer that took long is trusted for less long", async () => {
     const clock = new ManualClock(START_MS);
     const inner = new Slow(memoryStore());
     const store = denyCache(inner, { clock });
@@ -325,7 +325,7 @@ describe("nothing is remembered", () => {
     expect(store.decide(shadow)).toMatchObject({ allowed: true });
   });
 
-  it("of a charge with a caller: where callers are told apart, others may have room", () => {
+  it("of a charge with a caller: where callers are counted separately, others may have room", () => {
     const { store, clock, inner } = setUp(hourly);
     const counter = { scope: "s", part: 0, limit: hourly };
     const charge = { counter, key: "key", cost: 11, nowMs: clock.now() };
@@ -503,7 +503,7 @@ describe("what this process changes is seen immediately", () => {
     expect(limiter.check("key")).toMatchObject({ allowed: true });
   });
 
-  it("even if so many keys were cleared meanwhile that they are not told apart", async () => {
+  it("even if so many keys were cleared meanwhile that they are not distinguished", async () => {
     const clock = new ManualClock(START_MS);
     const inner = new Slow(memoryStore());
     const store = denyCache(inner, { clock });
@@ -572,7 +572,7 @@ describe("a request of several charges", () => {
     expect(check("key").source).toBe("deny-cache");
   });
 
-  it("tells parts apart that have the same limit", () => {
+  it("distinguishes parts that have the same limit", () => {
     const { store, clock } = setUp(hourly);
     const [one, two] = [0, 1].map((part) => ({ scope: "default", part, limit: hourly }));
     store.decideOne(one, "key", 10, clock.now());
@@ -644,7 +644,7 @@ describe("options", () => {
 
 const { concurrency: _, ...rates } = drawLimit;
 
-// In one process the cache is told of every change, so it may never answer otherwise than the store.
+// In one process the cache is notified of every change, so it may never answer otherwise than the store.
 describe("over random traces, with and without the cache", () => {
   const several = (random: Random) => [
     random.pick(Object.values(rates))(random),
@@ -747,7 +747,7 @@ class Twins {
 
 describe("store conformance", () => {
   // These compare `remaining`, which the cache shows as it was; the traces above stand in for them.
-  const reason = "remaining is as last seen, and a larger cost may be told a millisecond too much";
+  const reason = "remaining is as last seen, and a larger cost may wait a millisecond too long";
   const traces = "random traces are answered as the pure functions answer them";
   const stepping = "random traces on a clock that steps back are answered as by the pure functions";
   const tables = "the step tables hold";

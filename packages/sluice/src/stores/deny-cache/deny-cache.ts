@@ -28,7 +28,7 @@ export interface DenyCacheOptions {
   /** The most keys whose refusals are remembered; beyond it the oldest is forgotten. Default 10,000. */
   keysMax?: number;
   /**
-   * How long a refusal is believed at most, in milliseconds from 1 to 1,000; default 1,000. It is
+   * How long a refusal is trusted at most, in milliseconds from 1 to 1,000; default 1,000. It is
    * how late a refund, reset or unblock by another process can be noticed.
    */
   denyCacheMsMax?: number;
@@ -241,8 +241,8 @@ export class DenyCacheStore extends ForwardingStore {
 
 /**
  * Puts a deny cache in front of a store: what the store refused is refused in process until its
- * `retryAfterMs` is over, at most {@link DenyCacheOptions.denyCacheMsMax}. Such an answer comes at
- * once and has the source `"deny-cache"`; its `remaining` is that of the store's answer. Concurrency
+ * `retryAfterMs` is over, at most {@link DenyCacheOptions.denyCacheMsMax}. Such an answer comes
+ * immediately and has the source `"deny-cache"`; its `remaining` is that of the store's answer. Concurrency
  * limits, shadow charges, charges with a `caller` and answers of a fallback or a lease are never
  * remembered. A limit that is split into shards has its cache behind the split.
  */

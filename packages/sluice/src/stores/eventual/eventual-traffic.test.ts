@@ -51,13 +51,13 @@ const bucket = tokenBucket({ capacity: 1_000, refillPerSecond: 1_000 });
 const limits: [name: string, limit: Limit, bounds: { min: number; max: number }][] = [
   ["token bucket", bucket, { min: 0.98, max: 1.01 }],
   ["fixed window", fixedWindow(windowOf), { min: 0.99, max: 1.04 }],
-  // The first request of a window is told late, so the window of the store starts and ends late.
+  // The first request of a window is sent late, so the window of the store starts and ends late.
   [
     "fixed window from the first request",
     fixedWindow({ ...windowOf, align: "first" }),
     { min: 0.85, max: 1 },
   ],
-  // What is told late comes back late: a part of each window as long as an interval is not used.
+  // What is sent late comes back late: a part of each window as long as an interval is not used.
   ["sliding counter", slidingWindowCounter(windowOf), { min: 0.88, max: 1 }],
   ["sliding log", slidingWindowLog(windowOf), { min: 0.93, max: 1.02 }],
 ];

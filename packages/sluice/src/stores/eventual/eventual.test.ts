@@ -49,7 +49,7 @@ function leftIn(store: EventualStore): number {
   return store.peek([charge(0)])[0].remaining;
 }
 
-/** What all processes have told. */
+/** What all processes have sent. */
 function usedInStore(counter = slowCounter): number {
   // A share of the limit, multiplied: its last digit is not promised.
   return Math.round(inner.debit([charge(0, counter)])[0].used * 1e6) / 1e6;
@@ -68,8 +68,11 @@ describe("an eventual store under the conformance kit", () => {
 function toSkip(names: readonly string[]): Record<string, string> {
   const reasons: [pattern: RegExp, reason: string][] = [
     [/that shapes|concurrency|permit/, "permits and shapers are refused"],
-    [/told in their order|several limits yield|time are all charged/, "has a shaper among others"],
-    [/tables hold|random traces/, "what was spent is told, and so comes back, up to syncMs later"],
+    [
+      /reported in their order|several limits yield|time are all charged/,
+      "has a shaper among others",
+    ],
+    [/tables hold|random traces/, "what was spent is sent, and so comes back, up to syncMs later"],
   ];
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -79,8 +82,8 @@ function toSkip(names: readonly string[]): Record<string, string> {
   );
 }
 
-describe("an sync", () => {
-  it("tells others what was admitted, every syncMs", () => {
+describe("a sync", () => {
+  it("shares what was admitted with others, every syncMs", () => {
     const [a, b] = [node(), node()];
     const all = [a, b];
     const keepAsking = () => {
@@ -150,7 +153,7 @@ describe("an sync", () => {
     expect(store.stats).toMatchObject({ syncs: 3, unitsSynced: 2_500, pendingKeys: 0 });
   });
 
-  it("tells under the numbers of today", () => {
+  it("sends under the current numbers", () => {
     const sent: [units: number, limit: number][] = [];
     class Recording extends ForwardingStore {
       override debit(charges: readonly Charge[]) {
@@ -286,7 +289,7 @@ async function settled(): Promise<void> {
 }
 
 describe("giving back", () => {
-  it("a cancel lowers what is to be told, or is told as a refund", () => {
+  it("a cancel lowers what is to be sent, or is sent as a refund", () => {
     const store = node();
     const { receipts } = store.decide([charge(30)], { hold: true });
     store.settle([{ receipt: receipts[0], kept: 0, nowMs: clock.now() }]);
@@ -332,7 +335,7 @@ describe("giving back", () => {
     a.reset([charge(0)]);
     expect([leftIn(a), usedInStore()]).toEqual([100, 0]);
     clock.advance(100);
-    // What the other admitted and had not told yet is all that is left of it.
+    // What the other admitted and had not sent yet is all that is left of it.
     expect([leftIn(b), usedInStore()]).toEqual([99, 1]);
   });
 
@@ -347,7 +350,7 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([100, 0]);
   });
 
-  it("what a reset forgot is not told again when its sync failed", async () => {
+  it("what a reset forgot is not sent again when its sync failed", async () => {
     const slowInner = new Delayed(inner);
     const store = node(slowInner);
     take(store, 40);
@@ -373,7 +376,7 @@ describe("giving back", () => {
     expect(take(store, 51, "key", larger)).toBe(false);
   });
 
-  it("charges of one request on the same key are told together, once", () => {
+  it("charges of one request on the same key are sent together, once", () => {
     const store = node();
     for (let n = 0; n < 2; n++) store.decide([charge(3), charge(4)], { requestId: "r2" });
     store.decide([charge(1), charge(2)]);
@@ -381,14 +384,14 @@ describe("giving back", () => {
     expect([leftIn(store), usedInStore()]).toEqual([90, 10]);
   });
 
-  it("a requestId that comes twice is told once", () => {
+  it("a requestId that comes twice is sent once", () => {
     const store = node();
     for (let n = 0; n < 3; n++) store.decide([charge(7)], { requestId: "r1" });
     clock.advance(100);
     expect([leftIn(store), usedInStore()]).toEqual([93, 7]);
   });
 
-  it("a shadow that was refused, and a request that was, tell nothing", () => {
+  it("a shadow that was refused, and a request that was, send nothing", () => {
     const store = node();
     const other = {
       ...slowCounter,
@@ -480,7 +483,7 @@ describe("while the sync fails", () => {
   }
 
   it.each(["refuse", "throw", "hang", "garble"] as const)(
-    "(%s) it decides alone, keeps what it admitted, and tells it later",
+    "(%s) it decides alone, keeps what it admitted, and sends it later",
     async (mode) => {
       const store = new Failing(inner);
       store.mode = mode;
@@ -500,7 +503,7 @@ describe("while the sync fails", () => {
     },
   );
 
-  it("units that a slow store hears each time are told twice at most", async () => {
+  it("units that a slow store counts each time are sent twice at most", async () => {
     class Slow extends Failing {
       override debit(charges: readonly Charge[]) {
         const standings = inner.debit(charges);
@@ -520,7 +523,7 @@ describe("while the sync fails", () => {
     expect(usedInStore()).toBeLessThanOrEqual(40);
   });
 
-  it("the others are believed to go on for ten syncs, and no longer", async () => {
+  it("the others are assumed to go on for ten syncs, and no longer", async () => {
     const big = counterOf(fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }));
     const store = new Failing(inner);
     store.mode = "work";
@@ -579,7 +582,7 @@ describe("while the sync fails", () => {
 });
 
 describe("close", () => {
-  it("tells once what is left, closes the store, and makes later calls errors", () => {
+  it("sends once what is left, closes the store, and makes later calls errors", () => {
     let usedAtClose = Number.NaN;
     class Closing extends ForwardingStore {
       override close() {

@@ -1,5 +1,5 @@
 // Eventual consistency: decisions are made in process, out of counters that mirror those of the
-// store, and what was admitted is told the store every `syncMs`. No decision waits. The price is an
+// store, and what was admitted is sent to the store every `syncMs`. No decision waits. The price is an
 // overshoot that is bounded, declared and measured; spending above the limit is debt that all
 // processes see at the next sync, so that it is paid back, not repeated.
 
@@ -44,19 +44,19 @@ export interface EventualOptions {
 
 /** What an eventual store has to say of itself. */
 export interface EventualStats {
-  /** Calls that told the store what was admitted, of at most 1,000 keys each. */
+  /** Calls that sent the store what was admitted, of at most 1,000 keys each. */
   readonly syncs: number;
   /** Those of them that failed or had no answer within a second. */
   readonly failures: number;
-  /** Keys with something to tell. */
+  /** Keys with something to send. */
   readonly pendingKeys: number;
-  /** Units told so far, those given back included. */
+  /** Units sent so far, refunded ones included. */
   readonly unitsSynced: number;
   /** The most units by which any counter was seen above its limit. */
   readonly overshootUnitsMax: number;
-  /** The longest that an sync took, in milliseconds. */
+  /** The longest that a sync took, in milliseconds. */
   readonly syncTookMsMax: number;
-  /** Units never told: their key had to make room for others. */
+  /** Units never sent: their key had to make room for others. */
   readonly unitsGivenUp: number;
 }
 
@@ -117,7 +117,7 @@ export class EventualStore extends ForwardingStore {
   /**
    * The most units that all processes together may admit above `limit`, beyond what it admits by
    * itself: each other process may spend, before it hears of the rest, a full limit and what comes
-   * back in `syncMs` and the time of an sync. `syncTookMs`, default: the longest one so far.
+   * back in `syncMs` and the time of a sync. `syncTookMs`, default: the longest one so far.
    */
   overshootMax(limit: Limit, syncTookMs: number = this.#sync.counts.syncTookMsMax): number {
     const others = this.#nodes - 1;
@@ -180,16 +180,16 @@ export class EventualStore extends ForwardingStore {
     this.#measure([localCounter], charges, () => this.#local.settle([settling]));
   }
 
-  /** Takes back from what was not told yet first; the rest is the store's. */
+  /** Refunds from what was not sent yet first; the rest is the store's. */
   override refund(charges: readonly Charge[]): MaybePromise<void> {
     const localCounters = this.#lookAll(charges);
     this.#local.refund(charges);
     const rest = charges.flatMap((charge, i) => {
       const localCounter = localCounters[i];
-      const untold = Math.min(charge.cost, Math.max(0, localCounter.deltaUnits));
-      localCounter.deltaUnits -= untold;
+      const unsent = Math.min(charge.cost, Math.max(0, localCounter.deltaUnits));
+      localCounter.deltaUnits -= unsent;
       localCounter.version++;
-      return charge.cost > untold ? [{ ...charge, cost: charge.cost - untold }] : [];
+      return charge.cost > unsent ? [{ ...charge, cost: charge.cost - unsent }] : [];
     });
     return rest.length === 0 ? undefined : this.inner.refund(rest);
   }
@@ -223,7 +223,7 @@ export class EventualStore extends ForwardingStore {
     return this.inner.unblock(scope, key);
   }
 
-  /** Decides no more, tells the store once what is left to tell, then closes it. */
+  /** Decides no more, sends the store once what is left to send, then closes it. */
   override close(): MaybePromise<void> {
     if (this.#isClosed) return this.inner.close();
     this.#isClosed = true;
@@ -248,7 +248,7 @@ export class EventualStore extends ForwardingStore {
     if (!localCounter.isTouched) this.#sync.enlist(localCounter, nowMs);
   }
 
-  /** Does something, and tells the store of the difference that it made. */
+  /** Does something, and sends the store the difference that it made. */
   #measure<T>(localCounters: readonly LocalCounter[], charges: readonly Charge[], act: () => T): T {
     const before = charges.map((charge) => usedOf(this.#local, charge));
     const result = act();
@@ -262,20 +262,20 @@ export class EventualStore extends ForwardingStore {
 }
 
 /**
- * Decides in process, and syncs what was admitted with `store` every `syncMs`. Answers come at
- * once, with the source `"memory"`; `remaining` is an estimate. Processes may together admit more
+ * Decides in process, and syncs what was admitted with `store` every `syncMs`. Answers are
+ * synchronous, with the source `"memory"`; `remaining` is an estimate. Processes may together admit more
  * than the limit, at most `overshootMax(limit)`, and pay it back. Between syncs each assumes
  * that the others go on spending as before; steady traffic stays within a few percent.
  *
  * While the sync fails each process decides alone; what it admitted is kept, for at most
- * `keysMax` keys, and told again every `syncMs`. An sync whose answer was lost may have counted,
- * so telling it again may count it twice: that refuses early and never overshoots. Where no answer
- * comes at all its units wait for the store to answer, and are told once more only. Units given back
- * are for the same reason told once.
+ * `keysMax` keys, and sent again every `syncMs`. A sync whose answer was lost may have counted,
+ * so sending it again may count it twice: that refuses early and never overshoots. Where no answer
+ * comes at all its units wait for the store to answer, and are sent only once more. Refunded units
+ * are sent once for the same reason.
  *
  * A `requestId` counts once in this process, not across processes. Refunds, resets and blocks by
  * other processes are seen within `syncMs`, blocks within a second more. What was spent at the end
- * of a window may be told in the next one, and counts there. Concurrency limits and leaky buckets
+ * of a window may be sent in the next one, and counts there. Concurrency limits and leaky buckets
  * that shape are refused with `SLUICE_NOT_LEASABLE`.
  */
 export function eventual(store: Store, options?: EventualOptions): EventualStore {

@@ -1,4 +1,4 @@
-// What one process knows of one key: what it admitted and has not told yet, and how fast the others
+// What one process knows about one key: what it admitted and has not sent yet, and how fast the others
 // spend. Between two syncs the others go on: without assuming so, each of N processes would
 // spend the whole of what is left. What is assumed lies in the local counter like any charge, and
 // the next sync confirms it or takes it back.
@@ -10,9 +10,9 @@ import type { Charge, Counter, CounterStatus } from "../store.js";
 
 /** Differences below this are the rounding of a quotient, not units. */
 const UNITS_ERROR_MAX = 1e-6;
-/** The rate of the others is believed for so many syncs that failed. */
+/** The rate of the others is trusted for so many syncs that failed. */
 const ASSUMED_SYNCS_MAX = 10;
-/** What is left of a rate that was too high, after an sync that showed it. */
+/** What is left of a rate that was too high, after a sync that showed it. */
 const RATE_DECAY = 0.9;
 
 /** One key as this process sees it. All units are whole, those of a bucket in use apart. */
@@ -22,15 +22,15 @@ export class LocalCounter {
   readonly key: string;
   /** Its place in the list of all local counters. */
   place: number = NO_PLACE;
-  /** Admitted here and not yet told; below zero: given back. */
+  /** Admitted here and not yet sent; below zero: refunded. */
   deltaUnits = 0;
-  /** Told in the sync that is under way. */
+  /** Sent in the sync that is under way. */
   sentUnits = 0;
-  /** Units that were told without an answer: they may have been heard. */
+  /** Units that were sent without an answer: they may have been counted. */
   unsureUnits = 0;
   /** Whether it was asked for since it was synced last, and so is to be synced. */
   isTouched = false;
-  /** Changed by what makes the answer to an sync under way outdated. */
+  /** Changed by what makes the answer to a sync under way outdated. */
   version = 0;
   /** The latest time of a charge. */
   nowMs = 0;
@@ -112,7 +112,7 @@ export interface Answer {
 }
 
 /**
- * Makes the local counter agree with the store. What others spent but have not told yet is part of
+ * Makes the local counter agree with the store. What others spent but have not sent yet is part of
  * what was assumed since the last sync: so much may stand above what the store says.
  */
 export function learnStanding(
@@ -127,15 +127,15 @@ export function learnStanding(
   const used = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
   const known = Math.max(0, used + localCounter.deltaUnits);
   const unsentMax = localCounter.assumedSinceUnits * unsentShare(localCounter.counter.limit);
-  const untold = Math.max(0, Math.min(local - known, unsentMax));
+  const unsent = Math.max(0, Math.min(local - known, unsentMax));
   const others = known - (local - Math.min(localCounter.assumedUnits, local));
   learnRate(localCounter, setup, {
     units: Math.max(0, Math.min(others, used)),
     sentAtMs,
-    hasRoom: known + untold < standing.limit,
+    hasRoom: known + unsent < standing.limit,
   });
-  correct(setup.local, charge, known + untold - local);
-  localCounter.assumedUnits = untold;
+  correct(setup.local, charge, known + unsent - local);
+  localCounter.assumedUnits = unsent;
   localCounter.assumedSinceUnits = 0;
   localCounter.owedUnits = 0;
   localCounter.assumedAtMs = nowMs;
@@ -146,7 +146,7 @@ export function learnStanding(
 }
 
 /**
- * Others tell between nothing and a whole interval late. Where room comes back bit by bit the mean
+ * Others send between nothing and a whole interval late. Where room comes back bit by bit the mean
  * is right, since the next sync corrects an error. Where it comes back all together, what is
  * admitted too much stays so: there the latest they can be is assumed.
  */
@@ -163,10 +163,10 @@ function comesBackGradually({ algorithm }: Limit): boolean {
 }
 
 interface Seen {
-  /** What the others told since the sync before. */
+  /** What the others sent since the sync before. */
   readonly units: number;
   readonly sentAtMs: number;
-  /** Whether not all was spent, also by what the others may not have told yet. */
+  /** Whether not all was spent, also by what the others may not have sent yet. */
   readonly hasRoom: boolean;
 }
 

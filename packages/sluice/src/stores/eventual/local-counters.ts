@@ -1,5 +1,5 @@
 // The local counters of all keys that were asked for lately, by counter and key. There are at most `keysMax`;
-// beyond that the one goes that has the least to tell.
+// beyond that the one with the least to send is dropped.
 
 import { SluiceError } from "../../base/errors.js";
 import { LinkedList } from "../../base/linked-list.js";
@@ -37,7 +37,7 @@ export class LocalCounters {
     return this.#all.size;
   }
 
-  /** Units that were never told, because their local counter had to go. */
+  /** Units that were never sent, because their local counter had to go. */
   get unitsGivenUp(): number {
     return this.#unitsGivenUp;
   }
@@ -127,7 +127,7 @@ function shareToSend({ deltaUnits, counter }: LocalCounter): number {
   return deltaUnits / counter.limit.limit;
 }
 
-/** Permits are given back to who holds them, and a queue has one order: neither can be told later. */
+/** Permits are released by their holders, and a queue has one order: neither can be sent later. */
 function mustBeSpendable(limit: Limit): void {
   if (isLeasable(limit)) return;
   throw new SluiceError("SLUICE_NOT_LEASABLE", `eventual, got ${limit.algorithm}`);

@@ -1,5 +1,5 @@
-// The keys of one call of an sync: what each has to tell leaves its local counter when the call is made,
-// and either has been told or goes back to it.
+// The keys of one call of a sync: what each has to send leaves its local counter when the call is made,
+// and either has arrived or goes back to it.
 
 import type { Clock } from "../../base/clock.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
@@ -15,7 +15,7 @@ export interface BatchSetup extends LocalCounterSetup {
 /** LocalCounters that are synced in one call. */
 export class Batch {
   readonly localCounters: readonly LocalCounter[];
-  /** What each local counter tells, in their order. */
+  /** What each local counter sends, in their order. */
   readonly charges: readonly Charge[];
   /** When the call was made, by the clock. */
   readonly sentAtMs: number;
@@ -41,7 +41,7 @@ export class Batch {
     return Promise.resolve(refunded).then(() => inner.debit(this.charges));
   }
 
-  /** What was told is told; returns how many units it was. */
+  /** What was sent has arrived; returns how many units it was. */
   end(): number {
     let units = 0;
     for (const localCounter of this.localCounters) {
@@ -78,7 +78,7 @@ export class Batch {
     }
   }
 
-  /** What was not told is told again; what was given back may have been, and is not twice. */
+  /** What did not arrive is sent again; refunds may have arrived, and are not sent twice. */
   takeBack(): void {
     for (const localCounter of this.localCounters) {
       localCounter.deltaUnits += Math.max(0, localCounter.sentUnits);
@@ -88,7 +88,7 @@ export class Batch {
   }
 }
 
-/** Takes what a local counter has to tell, as a charge. */
+/** Takes what a local counter has to send, as a charge. */
 function take(localCounter: LocalCounter, clockMs: number): Charge {
   const { counter, key, deltaUnits } = localCounter;
   localCounter.sentUnits = deltaUnits;

@@ -1,6 +1,6 @@
 // The sync between this process and the store that all share: every `syncMs` one call for the
 // keys that were asked for since, whose answer is what all processes have spent together. One
-// sync is under way at a time, one timer waits for the next, and none when nothing is to tell.
+// sync is under way at a time, one timer waits for the next, and none when there is nothing to send.
 
 import { type CancelTimer, startTimer } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
@@ -23,7 +23,7 @@ const NEW_MAX = 10_000;
 /** How often a key's blocks are looked for. */
 const BLOCKS_MS = 1_000;
 
-/** What an sync works with. */
+/** What a sync works with. */
 export interface SyncSetup extends BatchSetup {
   readonly localCounters: LocalCounters;
 }
@@ -37,7 +37,7 @@ export interface SyncCounts {
   syncTookMsMax: number;
 }
 
-/** Tells the store what was admitted here, and the local counters what was admitted elsewhere. */
+/** Sends the store what was admitted here, and updates the local counters with what was admitted elsewhere. */
 export class Sync {
   readonly counts: SyncCounts = {
     syncs: 0,
@@ -46,7 +46,7 @@ export class Sync {
     overshootUnitsMax: 0,
     syncTookMsMax: 0,
   };
-  /** Changed by each block of this process: an answer from before it tells nothing of it. */
+  /** Changed by each block of this process: an answer from before it says nothing about it. */
   blocksVersion = 0;
   readonly #setup: SyncSetup;
   readonly #new = new Set<LocalCounter>();
@@ -72,7 +72,7 @@ export class Sync {
   }
 
   /**
-   * Tells what is left once, after the sync that is under way, and learns no more. To be called
+   * Sends what is left once, after the sync that is under way, and learns no more. To be called
    * once. Never rejects.
    */
   close(): MaybePromise<void> {
@@ -115,7 +115,7 @@ export class Sync {
 
   #tick(dueMs: number): void {
     this.#stopTimer();
-    // The timer is believed even where the clock lags behind it.
+    // The timer is trusted even where the clock lags behind it.
     if (Math.max(dueMs, this.#setup.clock.now()) >= this.#roundDueMs) this.#sendRound();
     else this.#send([...this.#new]);
   }

@@ -227,7 +227,7 @@ it.each([
   [{ lease: 5 }, "hotKeys.lease: needs an object of options, got 5"],
   [{ lease: { leaseMs: 0 } }, "leaseMs must be a whole number from 1 to 1000, got 0"],
   [{ clock: 5 }, "hotKeys: clock must have a function now(), and optionally wall(), got 5"],
-])("options that can't be used are told: %j", (options, message) => {
+])("options that can't be used are reported: %j", (options, message) => {
   expect(() => hotKeys(memoryStore(), options as HotKeysOptions)).toThrow(message);
 });
 

@@ -57,7 +57,7 @@ export interface HotKeysOptions {
   keysMax?: number;
   /** Options of the leases of hot keys, as of `leased`; `warmAfter` is 1 by default. */
   lease?: Omit<LeasedOptions, "clock">;
-  /** Told when a key becomes hot or cools. What it throws is dropped. */
+  /** Called when a key becomes hot or cools. What it throws is dropped. */
   onEvent?: (event: HotKeyEvent) => void;
   /** Default: monotonic time of this process. */
   clock?: Clock;
@@ -305,7 +305,7 @@ function toLease(lease: unknown): LeasedOptions {
   const site = { ...SITE, name: "hotKeys.lease" };
   const known = ["leaseMs", "holders", "warmAfter", "keysMax"] as const;
   const given = asOptions(site, orDefault(lease, {}), known);
-  // A hot key is warm enough. What else is wrong with the options is told by the leased store.
+  // A hot key is warm enough. What else is wrong with the options is reported by the leased store.
   return { warmAfter: 1, ...given } as LeasedOptions;
 }
 

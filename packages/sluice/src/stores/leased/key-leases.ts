@@ -35,7 +35,7 @@ export class KeyLeases {
   renewAtMs: number = Number.POSITIVE_INFINITY;
   /** Until then no lease is asked for: the store has just failed to give one. */
   restsUntilMs = 0;
-  /** When all of the limit would be back, as the store told last. */
+  /** When all of the limit would be back, as the store last said. */
   resetAtMs = 0;
   /** Since when a lease is on its way; Infinity: none is. */
   askingAtMs: number = Number.POSITIVE_INFINITY;

@@ -25,7 +25,7 @@ export interface LeasedStats {
 /** The same, while it is counted. */
 export type LeasedTally = { -readonly [Name in keyof LeasedStats]: LeasedStats[Name] };
 
-/** Receipts of spent leases are told to the store so many at a time, only to be forgotten there. */
+/** Receipts of spent leases are sent to the store so many at a time, only to be forgotten there. */
 const SPENT_MAX = 64;
 
 /** Gives leases back, and knows which returns are under way. */

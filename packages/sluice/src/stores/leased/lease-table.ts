@@ -13,7 +13,7 @@ import type { Lease } from "./lease.js";
 export interface LeaseRow extends Leasable {
   /** The limit as callers know it. */
   readonly limit: Limit;
-  /** Tells rows apart where counts of keys are shared. */
+  /** Distinguishes rows where counts of keys are shared. */
   readonly id: number;
   readonly byKey: Map<string, KeyLeases>;
 }

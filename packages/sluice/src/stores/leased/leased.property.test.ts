@@ -225,7 +225,7 @@ class Trace {
     const [reserved] = this.#reserved.splice(random.chance(0.7) ? length - 1 : 0, 1);
     const { holder, receipts, admissions } = reserved;
     if (!this.#holders.includes(holder)) return;
-    // Told that it goes on, a lease gets nothing back for it, whatever is said later.
+    // Once notified that it goes on, a lease gets nothing back for it, whatever is said later.
     const isKept = random.chance(0.2);
     if (isKept) for (const receipt of receipts) holder.store.keep(receipt);
     if (isKept && receipts.some(({ proof }) => isOfStore(proof))) return;
@@ -242,7 +242,7 @@ class Trace {
       if (settled instanceof Promise) settled.catch(() => {});
     };
     settle();
-    // Only leases are asked twice: the ledger of the wire adds up what it is told.
+    // Only leases are asked twice: the ledger of the wire adds up what it is given.
     if (holder.wire.calls.length === callsBefore) settle();
   }
 
@@ -317,7 +317,7 @@ class Trace {
   }
 }
 
-/** Whether the store itself gave the receipt, which it takes back however often it was told to keep it. */
+/** Whether the store itself gave the receipt, which it takes back however often it was asked to keep it. */
 function isOfStore(proof: unknown): boolean {
   return typeof (proof as { sequence?: unknown }).sequence === "number";
 }

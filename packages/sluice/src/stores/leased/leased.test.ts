@@ -527,7 +527,7 @@ describe("a store in trouble", () => {
     expect(stand.take(store, bucket, 8)).toMatchObject({ allowed: true, source: "lease" });
   });
 
-  it("is not told twice of returns that failed; they are counted", () => {
+  it("is not sent failed returns twice; they are counted", () => {
     const stand = new Stand();
     class NoReturns extends ForwardingStore {
       override settle(): never {
@@ -625,7 +625,7 @@ describe("misuse", () => {
     [{ clock: {} }, "leased: clock must have a function now(), and optionally wall(), got {}"],
     [{ logs: "never" }, 'leased: logs must be one of leased, strict, got "never"'],
     [{ lease: 5 }, 'leased: unknown option "lease"'],
-  ])("options that can't be used are told: %j", (options, message) => {
+  ])("options that can't be used are reported: %j", (options, message) => {
     expect(() => leased(memoryStore(), options as LeasedOptions)).toThrow(message);
   });
 });

@@ -166,7 +166,7 @@ function keep({ cost, nowMs }: Charge, at: Columns, i: number, step: AnyStep): v
     if (found >= 0) cells.keepStanding(found, cost, at.timesMs[i]);
     return;
   }
-  // By the time that all keys share: what others' loss costs is not told by this key's own.
+  // By the time that all keys share: what others' loss costs is not known from this key's own.
   const slot = found >= 0 ? found : table.claim(at.lows[i], at.highs[i], cells.id, nowMs);
   cells.keep(slot, step, cost, found < 0, at.timesMs[i]);
 }

@@ -26,7 +26,7 @@ export function toVerdict(step: AnyStep, limit: number): Verdict {
 /** Slot -1 stands for a key that has no slot: it is idle. */
 export interface Cells {
   readonly limit: Limit;
-  /** Tells this limit's slots from others' in the same table. */
+  /** Distinguishes this limit's slots from others' in the same table. */
   readonly id: number;
   readonly table: Table;
   /** Whether the doubles of a slot are all there is to know of its key. */

@@ -90,7 +90,7 @@ describe("KeyHash", () => {
     }
   });
 
-  it("tells strings apart that differ in length, white space, case, Unicode form or width", () => {
+  it("distinguishes strings that differ in length, white space, case, Unicode form or width", () => {
     const hash = new KeyHash({ low: 7, high: 9 });
     const texts = ["a", "a\0", "a\0\0", "a\0\0\0", "A", " a", "a ", "é", "e\u0301", "\u00e9\0"];
     const wide = [

@@ -74,7 +74,7 @@ export class KeyHash {
     // Another start than that of narrow strings, so that the two never hash alike.
     let v3 = INITIAL_3 ^ this.#seedHigh ^ WIDE;
     for (let i = 0; i < length; i += 2) {
-      // Past the end charCodeAt is NaN, which counts as 0; the length below tells them apart.
+      // Past the end charCodeAt is NaN, which counts as 0; the length below distinguishes them.
       const word = charCodeAt.call(text, i) | (charCodeAt.call(text, i + 1) << 16);
       v3 ^= word;
       v0 = (v0 + v1) | 0;
@@ -133,5 +133,5 @@ const INITIAL_2 = 0x6c796765;
 const INITIAL_3 = 0x74656462;
 const LONG_OUTPUT = 0xee;
 const SECOND_OUTPUT = 0xdd;
-// Ours: tells the two ways of packing characters apart.
+// Ours: distinguishes the two ways of packing characters.
 const WIDE = 0x5a5a5a5a;

@@ -153,7 +153,7 @@ export class Locator {
   /** A slot for a charge that has none. */
   claim(at: Located): number {
     const { cells } = at.placement;
-    // By the time that all keys share: what others' loss costs is not told by this key's own.
+    // By the time that all keys share: what others' loss costs is not known from this key's own.
     return cells.table.claim(at.low, at.high, cells.id, at.charge.nowMs);
   }
 
@@ -180,7 +180,7 @@ export class Locator {
     key: string,
     nowMs: number,
   ): void {
-    // Receipts tell of the old numbers; what they stand for under the new ones can't be told. Permits are
+    // Receipts refer to the old numbers; what they stand for under the new ones is unknown. Permits are
     // work that goes on whatever the numbers, and come back one by one.
     if (!isPermit(from) || !isPermit(cells)) {
       this.#openReceipts.loseKey(from.table.tagOf(fromSlot));

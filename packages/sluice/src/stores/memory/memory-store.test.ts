@@ -133,7 +133,7 @@ describe("memoryStore and hostile keys", () => {
     expect(store.stats.evictions).toBeLessThan(2 ** 20 / 1000);
   });
 
-  it("tells keys apart that look like each other or like nothing", () => {
+  it("distinguishes keys that look like each other or like nothing", () => {
     const { limiter } = setup(fixedWindow({ limit: 1, windowMs: 60_000 }));
     const keys = [
       "__proto__",
@@ -455,7 +455,7 @@ describe("memoryStore under attack", () => {
   const inName = (name: string, algorithm: string) =>
     JSON.stringify(["counter", name, 0, algorithm]);
 
-  it("tells counters apart under keys that spell out their names", () => {
+  it("distinguishes counters under keys that spell out their names", () => {
     const { store, clock } = setup(fixedWindow({ limit: 5, windowMs: 60_000 }));
     const a = createLimiter({
       limit: fixedWindow({ limit: 5, windowMs: 60_000 }),

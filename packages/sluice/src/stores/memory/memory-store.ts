@@ -218,7 +218,7 @@ export class MemoryStore implements SyncStore {
   #giveBack(charge: Charge, open: OpenReceipt, kept: number): void {
     const isPermit = charge.counter.limit.algorithm === "concurrency";
     const at = isPermit ? this.#locator.locatePermit(charge) : this.#locator.locate(charge);
-    // Locating it may have shown that the receipt tells of other numbers.
+    // Locating it may have shown that the receipt refers to other numbers.
     if (at === undefined || at.slot < 0 || open.state !== "open") return;
     const { cells } = at.placement;
     const isGiven = cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);

@@ -175,7 +175,7 @@ function alikeUpTo(youngest: OpenReceipt): OpenReceipt[] {
   return alike.reverse();
 }
 
-/** The 48 bits of a fingerprint that a slot tells. */
+/** The 48 bits of a fingerprint that a slot holds. */
 function toIndex(print: { low: number; high: number }): number {
   return (print.high >>> 0) * 2 ** 16 + (print.low & 0xffff);
 }

@@ -36,7 +36,7 @@ export const STATE_DOUBLES_MAX = 3;
 export interface SlotOwner {
   /** What it would cost to forget the slot: the share of its limit in use, 0 if nothing is. */
   share(slot: number, id: number, nowMs: number): number;
-  /** Told just before a slot is given up for another key. */
+  /** Called just before a slot is given up for another key. */
   forget(slot: number, id: number, nowMs: number): void;
 }
 
@@ -116,7 +116,7 @@ export class Table {
     return this.words[slot * this.#wordsPerSlot + 1] & ID_MASK;
   }
 
-  /** What a slot tells of its key's fingerprint: all of `high`, 16 bits of `low`. */
+  /** What a slot holds of its key's fingerprint: all of `high`, 16 bits of `low`. */
   tagOf(slot: number): { low: number; high: number } {
     const at = slot * this.#wordsPerSlot;
     return { low: this.words[at + 1] >>> ID_BITS, high: this.words[at] };

@@ -168,7 +168,7 @@ describe("requests of one turn", () => {
     expect(verdicts.filter(({ remaining }) => remaining === 9)).toHaveLength(3_000);
   });
 
-  it("fail by themselves under a clock that tells no time", async () => {
+  it("fail by themselves under a clock that returns no time", async () => {
     const clock = { now: () => Number.NaN };
     const own = redisStore(client, { clock });
     const decision = own.decide([

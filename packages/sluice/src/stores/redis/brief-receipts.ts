@@ -1,13 +1,13 @@
-// Receipts for a moment. What a verdict says of an admission is enough to tell what was charged: so
+// Receipts for a moment. What a verdict says of an admission is enough to derive what was charged: so
 // a request whose charges may have to be refunded immediately costs the server nothing more than one
-// that is final. What can't be told exactly is told so that less comes back, never more.
+// that is final. What can't be derived exactly is rounded so that less is refunded, never more.
 
 import type { Verdict } from "../../base/decision.js";
 import type { BucketLimit } from "../../limits/limits.js";
 import type { Charge, ChargeReceipt } from "../store.js";
 import type { RedisProof } from "./replies.js";
 
-/** An admission from which a proof can be told. */
+/** An admission from which a proof can be derived. */
 export class BriefProof {
   readonly verdict: Verdict;
   readonly nowMs: number;
@@ -46,7 +46,7 @@ export function briefReceipt(
   return { counter, key, cost, proof: new BriefProof(verdict, nowMs) };
 }
 
-/** What settle.lua has to be told of a receipt, brief or kept. */
+/** What settle.lua has to know about a receipt, brief or kept. */
 export function toProof({ counter, cost, proof }: ChargeReceipt): RedisProof {
   if (!(proof instanceof BriefProof)) return proof as RedisProof;
   const { verdict, nowMs } = proof;

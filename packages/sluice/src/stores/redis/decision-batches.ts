@@ -55,7 +55,7 @@ export interface DecisionsSetup {
   readonly isCluster: boolean;
   readonly idempotencyMs: number;
   readonly time: () => CallTime;
-  /** Told the server's time with each answer. */
+  /** Called with the server's time for each answer. */
   readonly onTime: (nowMs: number) => void;
 }
 
@@ -235,7 +235,7 @@ function isPlain({ charges, options: { requestId, hold } }: Request): boolean {
   return requestId === undefined && hold !== true && charges.every(isPlainCharge);
 }
 
-/** Whether there is nothing more to tell of it than its numbers. */
+/** Whether there is nothing more to send than its numbers. */
 function isPlainCharge({ counter: { limit }, shadow }: Charge): boolean {
   return shadow !== true && !isList(limit) && !isShifted(limit);
 }
@@ -251,7 +251,7 @@ function byTag(queue: readonly Asked[]): Iterable<Asked[]> {
   return batches.values();
 }
 
-/** What has to be the same when a request comes again. Keys are told by their tags: no secrets. */
+/** What has to be the same when a request comes again. Keys are identified by their tags: no secrets. */
 function printOf(
   charges: readonly Charge[],
   tags: readonly string[],

@@ -20,7 +20,7 @@ export interface RedisStoreOptions {
   idempotencyMs?: number;
   /** Instead of the server's own time, for tests. */
   clock?: Clock;
-  /** Told once what the user of a server should know. Default: a warning of the process. */
+  /** Called once with what the user of a server should know. Default: a warning of the process. */
   onWarning?: (message: string) => void;
 }
 

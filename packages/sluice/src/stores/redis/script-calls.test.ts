@@ -70,7 +70,7 @@ describe("a call", () => {
   it.each([
     "OOM command not allowed when used memory > 'maxmemory'",
     "MISCONF Redis is configured",
-  ])("tells what the server refused: %s", async (message) => {
+  ])("reports what the server refused: %s", async (message) => {
     const { calls, sent } = standOn([new Error(message)]);
     const failure = { code: "SLUICE_STORE_UNAVAILABLE", message: expect.stringContaining(message) };
     await expect(calls.run(call)).rejects.toMatchObject(failure);

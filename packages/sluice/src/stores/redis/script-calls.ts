@@ -95,7 +95,7 @@ export class Calls {
       .catch((error: unknown) => this.#sendAfter(call, error));
   }
 
-  /** After a restart or a failover the server has to be told the script. */
+  /** After a restart or a failover the server has to be sent the script. */
   #sendAfter({ script, keys, args }: Call, error: unknown): Promise<unknown> {
     if (!messageOf(error).startsWith("NOSCRIPT")) return Promise.reject(error);
     return this.#port.eval(script.source, keys, args);

@@ -15,7 +15,7 @@ describe("the look at a server", () => {
     );
   });
 
-  it("says what is needed if the server does not tell its version", () => {
+  it("says what is needed if the server does not state its version", () => {
     expect(() => checkServer("")).toThrow("saw version none");
   });
 

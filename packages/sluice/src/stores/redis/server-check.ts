@@ -3,7 +3,7 @@
 
 import { SluiceError } from "../../base/errors.js";
 
-/** Redis and Valkey both tell it as `redis_version`; Valkey starts at 7.2. */
+/** Redis and Valkey both report it as `redis_version`; Valkey starts at 7.2. */
 const REDIS_VERSION_MIN = "6.2";
 
 /** What was found. */

@@ -1,12 +1,12 @@
 // Waiting for a client's connection and knowing why there is none, alike for ioredis and node-redis.
 
-/** What tells of a connection. */
+/** A source of connection events. */
 export interface Connection {
   once(event: string, listener: () => void): void;
   off(event: string, listener: () => void): void;
 }
 
-/** What tells of errors. */
+/** A source of error events. */
 export interface Listened {
   on(event: string, listener: (error: unknown) => void): void;
   off(event: string, listener: (error: unknown) => void): void;

@@ -19,7 +19,7 @@ function setup({ failuresMax = 3, openMs = 1_000 } = {}) {
 }
 
 describe("a closed breaker", () => {
-  it("opens after failuresMax failures in a row and tells of the last", () => {
+  it("opens after failuresMax failures in a row and reports the last", () => {
     const { breaker, events, fail } = setup();
     fail(2);
     expect(breaker.state).toBe("closed");
@@ -108,7 +108,7 @@ describe("an open breaker", () => {
     expect(breaker.ask()).not.toBe(NO_TICKET);
   });
 
-  it("believes no answer to a question from before it opened", () => {
+  it("trusts no answer to a question from before it opened", () => {
     const { clock, breaker, events, fail } = setup();
     const old = breaker.ask();
     fail(3);

@@ -22,7 +22,7 @@ export interface BreakerOptions {
 /** However often trials fail, the next one is at most so far away (unless `openMs` is longer). */
 export const OPEN_MS_MAX = 10_000;
 
-/** Within so long the same error is the same failure: a store may have only one to tell. */
+/** Within so long the same error is the same failure: a store may report only one. */
 const TOGETHER_MS = 10;
 
 /** What {@link Breaker.ask} answers when the store must not be asked. */

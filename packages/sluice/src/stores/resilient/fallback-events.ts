@@ -26,11 +26,11 @@ export interface ReporterOptions {
   readonly clock: Clock;
   /** After how long in fallback the event is repeated, again and again. */
   readonly fallbackMsMax: number;
-  /** Who is told. Without it the process warns, once. */
+  /** Called with each event. Without it the process warns, once. */
   readonly onEvent: ((event: FallbackEvent) => unknown) | undefined;
 }
 
-/** Tells of a fallback. */
+/** Reports a fallback. */
 export class FallbackReporter {
   readonly #options: ReporterOptions;
   #sinceMs: number | undefined;
@@ -61,7 +61,7 @@ export class FallbackReporter {
     this.#report("left", "the store answers", sinceMs);
   }
 
-  /** Tells nothing any more. */
+  /** Reports nothing any more. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer?.();

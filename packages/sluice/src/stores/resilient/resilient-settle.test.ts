@@ -147,7 +147,7 @@ describe("an operator's call", () => {
     expect(String(seen)).toMatch(/no answer within 1000 ms$/);
   });
 
-  it("tells that it failed, whichever it is", async () => {
+  it("reports that it failed, whichever it is", async () => {
     const { store, inner } = standOn({ breaker: { failuresMax: 100 } });
     inner.mood = "failing";
     for (const call of [

@@ -324,7 +324,7 @@ describe("the breaker", () => {
     expect(store.stats).toMatchObject({ state: "closed", failures: 300 });
   });
 
-  it("opens for a store that has only one error to tell, too", async () => {
+  it("opens for a store that reports only one error, too", async () => {
     const { store, inner, clock } = standOn();
     inner.mood = "failing";
     inner.error = new Error("always the same");
@@ -379,7 +379,7 @@ describe("the breaker", () => {
     expect(store.stats.state).toBe("closed");
   });
 
-  it("tells under throw why it is open, with the failure that opened it", async () => {
+  it("says under throw why it is open, with the failure that opened it", async () => {
     const { store, breakDown, inner } = standOn({ onStoreFailure: "throw" });
     await breakDown();
     const answer = store.decideOne(counter, "k", 1, charge.nowMs);

@@ -1,4 +1,4 @@
-// Telling a store that failed from a caller that erred, and saying what was seen of it. Misuse is the
+// Distinguishing a store that failed from a caller that erred, and saying what was seen of it. Misuse is the
 // caller's to see as it is; anything else means that the store did not answer.
 
 import { errorCatalogue, SluiceError, show } from "../../base/errors.js";

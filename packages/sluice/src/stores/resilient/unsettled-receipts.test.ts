@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Settling } from "../store.js";
 import { Unsettled } from "./unsettled-receipts.js";
 
-/** Settlings that are told apart by what they keep. */
+/** Settlings that are distinguished by what they keep. */
 function settlings(from: number, to: number): Settling[] {
   return Array.from({ length: to - from }, (_, i) => ({
     receipt: {} as Settling["receipt"],

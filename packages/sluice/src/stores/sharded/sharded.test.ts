@@ -238,7 +238,7 @@ describe("verbs", () => {
     for (let n = 0; n < 4; n++) expect(take(1)).toBe(true);
   });
 
-  it("debit without a caller charges one shard and tells of all", () => {
+  it("debit without a caller charges one shard and reports all", () => {
     const { store, left } = make(4);
     for (let n = 0; n < 6; n++) store.debit([charge(3)]);
     const [standing] = store.debit([charge(0)]) as CounterStatus[];

@@ -74,7 +74,7 @@ export class ShardedStore extends ForwardingStore {
     );
   }
 
-  /** Without a caller the next shard in turn is charged, and all are told together. */
+  /** Without a caller the next shard in turn is charged, and all are reported together. */
   override debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]> {
     const parts = charges.map((charge) => {
       const shard = this.#takeTurn();
@@ -176,7 +176,7 @@ export class ShardedStore extends ForwardingStore {
 /**
  * Cuts every limit into `shards` counters that add up to it, under keys such as `key~3/8`. A charge
  * with a `caller` always meets the shard of that caller, in every process; others take turns. A
- * decision tells of its shard: `limit` and `remaining` are the part's, and a cost above the part never
+ * decision is about its shard: `limit` and `remaining` are the part's, and a cost above the part never
  * passes. Choose as many shards as the hot key needs nodes, and not many callers less.
  *
  * Verbs without a caller act on all shards: `peek` adds up what is left (`retryAfterMs` is the

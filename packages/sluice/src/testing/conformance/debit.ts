@@ -1,4 +1,4 @@
-// Claims about what decorators build on: a debit that charges without asking and tells what is in
+// Claims about what decorators build on: a debit that charges without asking and reports what is in
 // use, and charges that are held only for a moment. Both are between stores; no caller sees them.
 
 import type { Verdict } from "../../base/decision.js";
@@ -8,7 +8,7 @@ import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";
 import { type Claim, Gate, type Stand } from "./stand.js";
 
-const DEBITED = "a debit charges without asking and tells what is in use";
+const DEBITED = "a debit charges without asking and reports what is in use";
 const HELD = "a charge that is held briefly is settled for what it really cost";
 /** What is in use may be a quotient: its last digits are not promised. */
 const USED_ERROR_MAX = 1e-6;
@@ -19,10 +19,10 @@ export const debitClaims: readonly Claim[] = [
   ...forEachKind(allLimits, DEBITED, "it adds to what was taken, as peek shows", debitMore),
   ...forEachKind(allLimits, DEBITED, "beyond the limit it is debt", debitBeyond),
   ...forEachKind(rateLimits, DEBITED, "debt is refunded before there is room", refundDebt),
-  ...forEachKind(allLimits, DEBITED, "a cost of nothing only tells", debitNothing),
+  ...forEachKind(allLimits, DEBITED, "a cost of nothing only reports", debitNothing),
   { group: DEBITED, title: "use is not rounded to whole units", check: reportParts },
   { group: DEBITED, title: "refill pays debt at its rate, exactly", check: payDebt },
-  { group: DEBITED, title: "several are told in their order", check: debitSeveral },
+  { group: DEBITED, title: "several are reported in their order", check: debitSeveral },
   { group: DEBITED, title: "callers at the same time are all charged", check: debitTogether },
   ...forEachKind(allLimits, HELD, "a cancel leaves what was there", cancelHeld),
   ...forEachKind(rateLimits, HELD, "a commit of less gives the rest back", commitLess),
@@ -101,8 +101,8 @@ async function debitNothing(stand: Stand, make: LimitMaker): Promise<void> {
   await gate.take("key", 3);
   for (let n = 0; n < 3; n++) {
     const standing = await debit(stand, gate, "key", 0);
-    expectUsed(`3 taken, told ${n} times`, standing, 3);
-    await expectAsPeek(`3 taken, told ${n} times`, stand, gate, standing);
+    expectUsed(`3 taken, reported ${n} times`, standing, 3);
+    await expectAsPeek(`3 taken, reported ${n} times`, stand, gate, standing);
   }
 }
 

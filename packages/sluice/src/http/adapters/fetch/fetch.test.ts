@@ -141,7 +141,7 @@ describe("a handled request by hand", () => {
 });
 
 describe("a runtime that shows no address", () => {
-  it("is told of once, and the rule's onMissing decides", async () => {
+  it("is reported once, and the rule's onMissing decides", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     try {
       const limit = rateLimit({ limit: one() });
@@ -156,7 +156,7 @@ describe("a runtime that shows no address", () => {
     }
   });
 
-  it("is not told of where no rule counts by address", async () => {
+  it("is not reported where no rule counts by address", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     try {
       await rateLimit({ limit: one(), key: "header:x-id" })(

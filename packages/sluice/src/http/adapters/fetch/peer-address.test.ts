@@ -36,7 +36,7 @@ describe("the peer of a Request", () => {
     ["a unix socket in Deno", { remoteAddr: { transport: "unix", path: "a.sock" } }],
     ["a request whose socket is gone", { incoming: { socket: {} } }],
     ["an object that holds itself", self],
-  ])("is not known from %s, and no header is believed instead", (_name, info) => {
+  ])("is not known from %s, and no header is trusted instead", (_name, info) => {
     expect(runtimePeer(request, info)).toBeUndefined();
   });
 

@@ -9,7 +9,7 @@ function watched(response: Response, request = get): { response: Response; ends:
 }
 
 describe("whenSent", () => {
-  it("tells of the end once the last byte was taken, with the bytes, and changes nothing else", async () => {
+  it("reports the end once the last byte was taken, with the bytes, and changes nothing else", async () => {
     const headers = { "content-type": "text/plain", "x-own": "yes" };
     const { response, ends } = watched(new Response("héllo", { status: 203, headers }));
     expect(ends).toEqual([]);

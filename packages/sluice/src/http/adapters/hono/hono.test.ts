@@ -51,7 +51,7 @@ describe("Hono's own ways", () => {
   const one = fixedWindow({ limit: 1, windowMs: 60_000 });
   const node = { incoming: { socket: { remoteAddress: "203.0.113.1" } } };
 
-  it("tells handlers what was decided, with its type", async () => {
+  it("gives handlers what was decided, with its type", async () => {
     const app = new Hono()
       .use(rateLimit({ limit: fixedWindow({ limit: 5, windowMs: 1000 }) }))
       .get("/", (c) => c.json(c.get("rateLimit").remaining));

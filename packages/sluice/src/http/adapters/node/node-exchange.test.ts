@@ -41,7 +41,7 @@ describe("a response that says what its request cost", () => {
     ["setHeader", (_request, response) => response.setHeader("X-Cost", 30).end()],
     ["writeHead", (_request, response) => response.writeHead(200, { "X-Cost": "30" }).end()],
     ["both, of which the later counts", writeTwice],
-  ])("is believed, by %s", async (_how, handler) => {
+  ])("is trusted, by %s", async (_how, handler) => {
     const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
     const { url } = await serve({ limit, settle: { header: "x-cost" } }, handler);
     await (await fetch(url)).text();

@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close()));
 });
 
-/** Starts an app; returns a function that sends a request and tells the status. */
+/** Starts an app; returns a function that sends a request and returns the status. */
 async function start(
   app: Express,
 ): Promise<(path?: string, init?: RequestInit) => Promise<Response>> {
@@ -79,7 +79,7 @@ describe("rateLimit in Express", () => {
     expect((await send("/limited")).status).toBe(429);
   });
 
-  it("believes X-Forwarded-For as far as `trust proxy` says", async () => {
+  it("trusts X-Forwarded-For as far as `trust proxy` says", async () => {
     const plain = await serve({ limit: one() });
     expect((await plain("/", from("203.0.113.1"))).status).toBe(200);
     expect((await plain("/", from("203.0.113.2"))).status).toBe(429);
@@ -154,7 +154,7 @@ describe("rateLimit in Express", () => {
     expect(await (await send()).text()).toContain("broken");
   });
 
-  it("counts a response if requestWasSuccessful throws, and tells onError", async () => {
+  it("counts a response if requestWasSuccessful throws, and calls onError", async () => {
     const onError = vi.fn();
     const requestWasSuccessful = () => {
       throw new Error("broken");
@@ -199,7 +199,7 @@ describe("rateLimit in Express", () => {
     }
   });
 
-  it("tells the true Retry-After if a function answers with none", async () => {
+  it("sends the true Retry-After if a function answers with none", async () => {
     for (const seconds of [Number.NaN, 0, -1, 1.5, "7\r\nx: y", 2 ** 40]) {
       const send = await serve({ limit: one(), retryAfter: () => seconds as number });
       await send();

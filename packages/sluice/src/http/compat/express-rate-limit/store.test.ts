@@ -46,7 +46,7 @@ const kinds: [string, (clock: ManualClock) => Store][] = [
 ];
 
 describe.each(kinds)("express-rate-limit over %s", (kind, makeStore) => {
-  // Ahead of the real time, by which express-rate-limit tells whether a window is over.
+  // Ahead of the real time, by which express-rate-limit sees whether a window is over.
   const startMs = Date.UTC(2090, 0, 1) + (kind === "redis" ? 1 : 0);
   let runs = 0;
   function setUp() {

@@ -20,7 +20,7 @@ export interface ExpressRateLimitStoreOptions {
   /** Where the hits are counted. Default: a memory store of its own. */
   store?: Store;
   /**
-   * Tells the counters of several limiters apart that share a store, and is the `prefix` by which
+   * Distinguishes the counters of several limiters that share a store, and is the `prefix` by which
    * express-rate-limit notices a request that is counted twice; default `"express-rate-limit"`.
    */
   name?: string;

@@ -183,7 +183,7 @@ describe("clients see the same of @fastify/rate-limit and of ours, with", () => 
     }
   });
 
-  it("the callbacks that are told of requests", async () => {
+  it("the callbacks that see requests", async () => {
     const calls = { theirs: [] as string[], ours: [] as string[] };
     const toOptions = (list: string[]): FastifyOptions => ({
       max: 1,

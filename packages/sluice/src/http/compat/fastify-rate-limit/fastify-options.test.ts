@@ -18,7 +18,7 @@ function make(options = {}): FastifyInstance {
   return app;
 }
 
-/** Starts an app; returns a function that sends requests and tells their statuses. */
+/** Starts an app; returns a function that sends requests and returns their statuses. */
 async function start(app: FastifyInstance): Promise<(...paths: string[]) => Promise<number[]>> {
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   return async (...paths) => {
@@ -154,7 +154,7 @@ describe("rateLimit in Fastify", () => {
     }
   });
 
-  it("believes X-Forwarded-For as far as trustProxy says", async () => {
+  it("trusts X-Forwarded-For as far as trustProxy says", async () => {
     const ask = async (app: FastifyInstance, client: string) =>
       (await app.inject({ url: "/", headers: { "x-forwarded-for": client } })).statusCode;
     for (const [trustProxy, second] of [
@@ -192,7 +192,7 @@ describe("rateLimit in Fastify", () => {
     expect(await ask("203.0.113.1:81")).toBe(429);
   });
 
-  it("goes on if a callback throws or rejects, and tells onError", async () => {
+  it("goes on if a callback throws or rejects, and calls onError", async () => {
     for (const fail of [
       () => {
         throw new Error("broken");

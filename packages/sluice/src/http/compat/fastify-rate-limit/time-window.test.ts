@@ -38,7 +38,7 @@ describe("a length of time as text", () => {
     [1_000, "1 second"],
     [86_400_000, "1 day"],
     [Number.POSITIVE_INFINITY, "never"],
-  ])("tells %d milliseconds as %s", (ms, text) => {
+  ])("writes %d milliseconds as %s", (ms, text) => {
     expect(formatTimeWindow(ms)).toBe(text);
   });
 });

@@ -252,7 +252,7 @@ describe("a body that was read ahead", () => {
     expect(await post(port, ["{oops"], withLength("{oops"))).toEqual({ body: "{oops" });
   });
 
-  it("comes after a client was told to go on", async () => {
+  it("comes after a client was asked to continue", async () => {
     const port = await listen(reading(readAll));
     const seen = await new Promise<Seen>((resolve, reject) => {
       const headers = { "content-type": "application/json", expect: "100-continue" };

@@ -82,7 +82,7 @@ function readAhead(
     let bytes = 0;
     const cancelTimer = startTimer(clock, arrivalMsMax, () => stop(false));
     // A stream that is not being read when a listener is added reads by itself a moment later. If it has
-    // ended empty by then, it would tell so before its real reader is there.
+    // ended empty by then, it would report that before its real reader is there.
     request.read(0);
     request.on("readable", onReadable);
     request.on("close", onClose);

@@ -69,19 +69,16 @@ describe("a verified token", () => {
     ["ES256", ec],
     ["EdDSA", ed],
     ["Ed25519", ed],
-  ])("is believed under %s", async (alg, pair) => {
+  ])("is trusted under %s", async (alg, pair) => {
     const token = await sign(pair.privateKey, { sub: "42" }, { alg });
     const { verifier } = publicStand({ key: toPem(pair.publicKey), algorithms: [alg] });
     expect(await verifier.verify(token)).toEqual({ sub: "42" });
   });
 
-  it.each<[JwtAlgorithm]>([["HS256"], ["HS384"], ["HS512"]])(
-    "is believed under %s",
-    async (alg) => {
-      const { verifier } = stand({ algorithms: [alg] });
-      expect(await verifier.verify(await signSecret({ sub: "42" }, alg))).toEqual({ sub: "42" });
-    },
-  );
+  it.each<[JwtAlgorithm]>([["HS256"], ["HS384"], ["HS512"]])("is trusted under %s", async (alg) => {
+    const { verifier } = stand({ algorithms: [alg] });
+    expect(await verifier.verify(await signSecret({ sub: "42" }, alg))).toEqual({ sub: "42" });
+  });
 
   it("is verified by the key of a set that it names, or by any that fits", async () => {
     const jwks = {
@@ -137,7 +134,7 @@ describe("a verified token", () => {
   });
 });
 
-describe("a token that is not believed", () => {
+describe("a token that is not trusted", () => {
   const issued = { issuer: "https://login.example.com", audience: ["api", "web"] };
   const good = { sub: "42", iss: issued.issuer, aud: "api" };
 
@@ -332,7 +329,7 @@ describe("the place of a token", () => {
     ).toBeUndefined();
   });
 
-  it("is a cookie, if the field has none that can be believed", async () => {
+  it("is a cookie, if the header has none that can be trusted", async () => {
     const inField = `Bearer ${await signSecret({ sub: "field" })}`;
     const cookie = `a=b; session=${await signSecret({ sub: "cookie" })}`;
     const options = { cookie: "session" };

@@ -1,5 +1,5 @@
 -- Token and leaky buckets, the twin of algorithms/bucket.ts. A counter has `debt` in ticks at the
--- instant `at`. It is kept as one integer where that tells everything: the instant of being full
+-- instant `at`. It is kept as one integer where that says everything: the instant of being full
 -- again and the ticks of a unit, where a tick is a millisecond. Else as doubles: debt, instant and
 -- the numbers they were written under.
 

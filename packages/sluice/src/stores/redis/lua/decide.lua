@@ -1,9 +1,9 @@
 -- Decides many requests in their order, each all or nothing.
 -- KEYS: counters, values of their limiters, open receipts, records of requests, each once.
 -- ARGV[4]: a JSON array of numbers. For each request: 8 × how many charges + what it has (1: receipts,
---   2: an id, 4: charges with more to tell). With receipts: the place of their name in ARGV, 0 if they
+--   2: an id, 4: charges with more fields). With receipts: the place of their name in ARGV, 0 if they
 --   are not kept, and how long they are. With an id: the place of its record in KEYS and of its print
---   in ARGV. For each charge: places of counter and limiter's value, its limit, cost; with more to tell: 1
+--   in ARGV. For each charge: places of counter and limiter's value, its limit, cost; with more fields: 1
 --   if shadow, shift, place of open receipts or 0.
 -- ARGV[5]: how long an id is remembered. ARGV[6...]: names and prints.
 -- Reply: the time, then for each request its verdicts. With receipts or an id there is more: first 1

@@ -34,7 +34,7 @@ local function settle(at)
   if kept > receipt.cost then
     algorithm.force(c, limit, kept - receipt.cost, now)
   elseif c.carried then
-    -- Under other numbers there is no telling what the receipt stands for: it brings nothing.
+    -- Under other numbers it is unknown what the receipt stands for: it refunds nothing.
     c.dirty = false
   elseif kept < receipt.cost then
     local per_unit, per_ms = algorithm.measure(limit)

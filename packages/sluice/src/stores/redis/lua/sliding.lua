@@ -35,7 +35,7 @@ function sliding.read(c, value, limit, now)
   local _, current, previous, ended, under_ms, under = struct.unpack(FIVE, value)
   c.current, c.previous, c.finish = current, previous, ended
   if under_ms ~= width then
-    -- Under another window there is no telling when the units were used: they count as just now.
+    -- Under another window it is unknown when the units were used: they count as just now.
     slide(c, under_ms, (floor(now / under_ms) + 1) * under_ms)
     c.current = min(weighted(c, under_ms, now) + c.current, limit.limit)
     c.previous, c.finish, c.dirty = 0, finish, true

@@ -58,7 +58,7 @@ local function unpack_value(value, number)
   return tonumber(string.sub(value, -18, -7)) + PACK_EPOCH_MS, tonumber(string.sub(value, -6))
 end
 
--- What does not fit that: a letter that tells what it is, and doubles.
+-- What does not fit that: a letter that says what it is, and doubles.
 local THREE, THREE_LENGTH, FIVE, FIVE_LENGTH = "<c1ddd", 25, "<c1ddddd", 41
 
 -- Whether a value begins with this letter.
