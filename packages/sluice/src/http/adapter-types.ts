@@ -14,7 +14,11 @@ export type {
   FactSource,
   HeaderSource,
   IdentityOptions,
+  KeyAnswer,
+  KeyResolver,
+  ResolvedKey,
   TokenVerifier,
+  UnknownKeys,
 } from "./identity/identity.js";
 export type { HeaderForm, LegacyReset } from "./response/rate-limit-headers.js";
 export type { RefusalBody, RefusalContext, WrittenBody } from "./response/refusal.js";

@@ -11,11 +11,13 @@ export interface Facts {
   /** The client's address in any notation, already found behind proxies. */
   readonly ip?: string | undefined;
   readonly user?: string | undefined;
-  /** Never the API key itself but a hash of it. */
+  /** Never the API key itself but a hash of it, or the id that a key resolver gave it. */
   readonly apiKey?: string | undefined;
   readonly tenant?: string | undefined;
   /** Which of a rule's tiers holds. */
   readonly tier?: string | undefined;
+  /** Which plan's limits apply. */
+  readonly plan?: string | undefined;
   /** By lower-case name, as `node:http` has them. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /** By name; the values are secrets and are hashed before anything is counted by them. */

@@ -6,6 +6,7 @@ import { SluiceError, show } from "../../base/errors.js";
 import { andThen, drop, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
+import { CallerRefusal } from "../../rules/policy/caller-refusal.js";
 import { refuseIfDelayed } from "../../rules/policy/decided-charge.js";
 import type { Policy } from "../../rules/policy/policy.js";
 import { PolicyDecision } from "../../rules/policy/policy-decision.js";
@@ -14,10 +15,10 @@ import { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
 import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
-import { sayMissing } from "../response/missing-identity.js";
+import { sayMissing, toChallenge } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
 import { FieldWriter } from "../response/rate-limit-headers.js";
-import { RefusalWriter, type Reply } from "../response/refusal.js";
+import { type Refusal, RefusalWriter, type Reply } from "../response/refusal.js";
 import { type Retry, toRetry } from "../response/retry-after.js";
 import { type Wait, WaitingRoom } from "./delays.js";
 import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
@@ -58,7 +59,10 @@ export class RequestHandler implements HandledRequestHost {
     const partitionKey =
       partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
     this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
-    this.#refusals = new RefusalWriter(setup.body, (error) => this.onError(error));
+    this.#refusals = new RefusalWriter(setup.body, {
+      challenge: toChallenge(setup.identity.apiKeyPlaces),
+      onError: (error) => this.onError(error),
+    });
     this.#waiting = new WaitingRoom(clock, setup.delayedMax);
     const { retryAfterJitterMs: jitterMsMax, random } = setup;
     this.#endpoint = new RateLimitEndpoint(clock, { jitterMsMax, random });
@@ -93,7 +97,7 @@ export class RequestHandler implements HandledRequestHost {
     const shown = this.#identity.read(request);
     return andThen(this.#prepare?.(request.raw, request.context), (attributes) =>
       andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) =>
-        this.policy.peek(facts),
+        facts instanceof CallerRefusal ? this.#toRefused(facts) : this.policy.peek(facts),
       ),
     );
   }
@@ -120,6 +124,7 @@ export class RequestHandler implements HandledRequestHost {
     const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
     if (refused !== undefined) return refused;
     return andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) => {
+      if (facts instanceof CallerRefusal) return this.#toRefusal(request, this.#toRefused(facts));
       const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
       return late ?? andThen(this.policy.state(facts), toStatusReply);
     });
@@ -151,7 +156,9 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   #admit(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
-    const handled = attributes === undefined ? this.#admitBySingleRule(request) : undefined;
+    const { resolvesKeys } = this.#identity;
+    const isShort = attributes === undefined && !resolvesKeys;
+    const handled = isShort ? this.#admitBySingleRule(request) : undefined;
     if (handled !== undefined) return handled;
     const shown = this.#identity.read(request);
     const options = this.#toOptions(request, shown, attributes);
@@ -192,14 +199,15 @@ export class RequestHandler implements HandledRequestHost {
     shown: RequestFacts,
     attributes: Attributes | undefined,
   ): AdmitOptions | undefined {
+    const resolvesApiKey = shown.sentKey !== undefined;
     const identify =
-      this.#isKeyed || !this.policy.needsIdentity
-        ? undefined
-        : (needs: RequestNeeds) => this.#identify(request, shown, attributes, needs);
+      resolvesApiKey || (!this.#isKeyed && this.policy.needsIdentity)
+        ? (needs: RequestNeeds) => this.#identify(request, shown, attributes, needs)
+        : undefined;
     const { requestId: idOf } = this.#setup;
     const requestId = idOf === undefined ? undefined : toRequestId(idOf(request.raw));
     if (identify === undefined && requestId === undefined) return undefined;
-    return { identify, requestId };
+    return { identify, requestId, resolvesApiKey };
   }
 
   #identify(
@@ -207,10 +215,26 @@ export class RequestHandler implements HandledRequestHost {
     shown: RequestFacts,
     attributes: Attributes | undefined,
     needs: RequestNeeds,
-  ): MaybePromise<Facts> {
-    return andThen(this.#identity.identify(request, shown, needs), (known) =>
-      withAttributes(known, attributes),
+  ): MaybePromise<Facts | CallerRefusal> {
+    const found = this.#identity.identify(request, shown, needs);
+    if (attributes === undefined) return found;
+    return andThen(found, (known) =>
+      known instanceof CallerRefusal ? known : withAttributes(known, attributes),
     );
+  }
+
+  /** A decision that nothing was charged for. */
+  #toRefused(refusal: CallerRefusal): PolicyDecision {
+    return new PolicyDecision(this.policy.version, [], undefined, undefined, refusal);
+  }
+
+  #toRefusal(request: HttpRequest, decision: PolicyDecision): Refusal {
+    return this.#refusals.write(decision, this.#toRetry(decision.waitMs), request);
+  }
+
+  #toRetry(waitMs: number | undefined): Retry {
+    const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
+    return toRetry(waitMs, { jitterMsMax, random });
   }
 
   #toHandledRequest(request: HttpRequest, decision: PolicyDecision): HandledRequest {
@@ -247,8 +271,7 @@ export class RequestHandler implements HandledRequestHost {
     waitMs: number | undefined,
   ): HandledRequest {
     const { raw } = request;
-    const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
-    const retry: Retry = toRetry(waitMs, { jitterMsMax, random });
+    const retry = this.#toRetry(waitMs);
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, request, this.#missingOf(decision));
     const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined);

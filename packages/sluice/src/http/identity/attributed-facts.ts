@@ -40,6 +40,9 @@ export class AttributedFacts implements Facts {
   get tier(): string | undefined {
     return this.#facts.tier;
   }
+  get plan(): string | undefined {
+    return this.#facts.plan;
+  }
   get headers(): Facts["headers"] {
     return this.#facts.headers;
   }

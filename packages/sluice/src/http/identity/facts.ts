@@ -2,7 +2,8 @@
 // requests are decided by their address alone. Never spread these: the fields are getters.
 
 import type { Facts } from "../../rules/facts.js";
-import { readApiKey } from "./api-key.js";
+import type { ResolvedKey } from "./api-keys/key-resolver.js";
+import { readApiKey, readSentKey } from "./api-keys/sent-key.js";
 import { parseCookies } from "./cookies.js";
 import { readHost } from "./host.js";
 import type { HttpRequest } from "./http-request.js";
@@ -14,7 +15,7 @@ interface Caller {
   user: string | undefined;
   tenant: string | undefined;
   tier: string | undefined;
-  readonly attributes: Record<string, string | undefined>;
+  readonly attributes: Record<string, string | number | undefined>;
 }
 
 /** Facts of a request, read on demand. */
@@ -25,6 +26,9 @@ export class RequestFacts implements Facts {
   #ip: string | null | undefined = undefined;
   #host: string | null | undefined = undefined;
   #apiKey: string | null | undefined = undefined;
+  #sentKey: string | null | undefined = undefined;
+  /** What the API key stands for; undefined if it is not resolved. */
+  #resolved: ResolvedKey | undefined = undefined;
   #cookies: Facts["cookies"] | null = undefined;
   #caller: Caller | undefined = undefined;
   #body: Facts["body"] = undefined;
@@ -61,7 +65,19 @@ export class RequestFacts implements Facts {
     return this.#host ?? undefined;
   }
 
+  /**
+   * The API key as it was sent, if it has to be resolved: undefined if there is none, or no resolver; an empty
+   * string if there are several.
+   */
+  get sentKey(): string | undefined {
+    if (this.#setup.keyResolver === undefined) return undefined;
+    if (this.#sentKey === undefined)
+      this.#sentKey = readSentKey(this.#setup.apiKey, this.#request) ?? null;
+    return this.#sentKey ?? undefined;
+  }
+
   get apiKey(): string | undefined {
+    if (this.#setup.keyResolver !== undefined) return this.#resolved?.id;
     if (this.#apiKey === undefined)
       this.#apiKey = readApiKey(this.#setup.apiKey, this.#request) ?? null;
     return this.#apiKey ?? undefined;
@@ -79,15 +95,21 @@ export class RequestFacts implements Facts {
   }
 
   get tenant(): string | undefined {
-    return this.#known().tenant;
+    return this.#resolved === undefined ? this.#known().tenant : this.#resolved.tenant;
   }
 
   get tier(): string | undefined {
-    return this.#known().tier;
+    return this.#resolved === undefined ? this.#known().tier : this.#resolved.tier;
+  }
+
+  get plan(): string | undefined {
+    return this.#resolved?.plan;
   }
 
   get attributes(): Facts["attributes"] {
-    return this.#known().attributes;
+    const { attributes } = this.#known();
+    const own = this.#resolved?.attributes;
+    return own === undefined ? attributes : Object.assign(attributes, own);
   }
 
   get body(): Facts["body"] {
@@ -99,6 +121,11 @@ export class RequestFacts implements Facts {
     const caller = this.#known();
     if (source.isAttribute) caller.attributes[source.name] = value;
     else caller[source.name] = value;
+  }
+
+  /** Adds what the API key stands for: from now on its tenant, tier and plan are the caller's, and no other. */
+  learnKey(resolved: ResolvedKey): void {
+    this.#resolved = resolved;
   }
 
   /** Adds the fields of the body. */

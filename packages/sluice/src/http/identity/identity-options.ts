@@ -1,7 +1,8 @@
 // The options of identity: which proxies are trusted, and where the facts about a caller come from.
 
 import type { MaybePromise } from "../../base/maybe-promise.js";
-import type { ApiKeyPlaces } from "./api-key.js";
+import type { KeyResolver, UnknownKeys } from "./api-keys/key-resolver.js";
+import type { ApiKeyPlaces } from "./api-keys/sent-key.js";
 import type { BodyBounds } from "./body/body.js";
 import type { ClientAddresses, ClientAddressSource } from "./client-address.js";
 import type { HttpRequest } from "./http-request.js";
@@ -34,6 +35,16 @@ export interface IdentityOptions<Raw = unknown> {
    * a plain hash, by which keys that can be guessed can be found out.
    */
   keySecret?: string;
+  /**
+   * Resolves API keys to tenant, tier, plan and attributes: `cachedKeyResolver(…)` of `sluice/api-keys`, or one of your own. Keys are looked
+   * for as `apiKey` says, by default in `x-api-key`. Default: none; a key is then counted by its hash.
+   */
+  keyResolver?: KeyResolver;
+  /**
+   * What happens to a request whose API key the resolver does not know: `"refuse"` (default, 401), or `"anonymous"`: it
+   * goes on as if it had no key. Requests without a key are not concerned.
+   */
+  unknownKeys?: UnknownKeys;
   /** Verifies tokens for `claim` sources: `jwtVerifier(…)` of `sluice/jwt`. */
   jwt?: TokenVerifier;
   /** The largest body that is read for a rule that counts by one of its fields; default 16,384. */
@@ -78,6 +89,8 @@ export interface IdentitySetup {
   readonly claimSources: readonly (NamedSource & { path: readonly string[] })[];
   readonly functions: readonly (NamedSource & { ask: FactFunction })[];
   readonly apiKey: ApiKeyPlaces | undefined;
+  readonly keyResolver: KeyResolver | undefined;
+  readonly unknownKeys: UnknownKeys;
   readonly jwt: TokenVerifier | undefined;
   readonly body: BodyBounds;
   readonly methodOverride: { header: string; methods: readonly string[] } | undefined;

@@ -13,7 +13,8 @@ import {
   whole,
 } from "../../base/option-checks.js";
 import { toCidrList } from "../../rules/identity-keys/cidr.js";
-import type { ApiKeyPlaces } from "./api-key.js";
+import type { KeyResolver, UnknownKeys } from "./api-keys/key-resolver.js";
+import type { ApiKeyPlaces } from "./api-keys/sent-key.js";
 import { ClientAddresses, type ClientAddressSource, type ProxyTrust } from "./client-address.js";
 import type {
   IdentityOptions,
@@ -34,6 +35,8 @@ const OPTIONS = namesOf<IdentityOptions>({
   attributes: true,
   apiKey: true,
   keySecret: true,
+  keyResolver: true,
+  unknownKeys: true,
   jwt: true,
   bodyBytesMax: true,
   bodyMsMax: true,
@@ -62,7 +65,7 @@ export function toIdentitySetup<Raw>(
     isHostForwarded: toBoolean("forwardedHost", orDefault(given.forwardedHost, false)),
     ...sources,
     jwt,
-    apiKey: toApiKey(given.apiKey, keySecret, jwt),
+    ...toKeys(given, keySecret, jwt),
     body: {
       bytesMax: whole(SITE, "bodyBytesMax", orDefault(given.bodyBytesMax, 16_384), BODY_BYTES),
       arrivalMsMax: whole(SITE, "bodyMsMax", orDefault(given.bodyMsMax, 5_000), BODY_MS),
@@ -163,6 +166,33 @@ function toVerifier(given: unknown, isNeeded: boolean): TokenVerifier | undefine
     return given as TokenVerifier;
   }
   refuse(SITE, "jwt must be made by jwtVerifier of sluice/jwt");
+}
+
+/** A resolver without places looks at the usual one. */
+function toKeys(
+  given: Partial<Record<keyof IdentityOptions, unknown>>,
+  keySecret: string | undefined,
+  jwt: TokenVerifier | undefined,
+): Pick<IdentitySetup, "apiKey" | "keyResolver" | "unknownKeys"> {
+  const { apiKey, keyResolver, unknownKeys } = given;
+  const isResolver = typeof (keyResolver as Partial<KeyResolver> | null)?.resolve === "function";
+  if (keyResolver === undefined) {
+    if (unknownKeys !== undefined) refuse(SITE, "unknownKeys goes with keyResolver");
+    return {
+      apiKey: toApiKey(apiKey, keySecret, jwt),
+      keyResolver: undefined,
+      unknownKeys: "refuse",
+    };
+  }
+  if (!isResolver) {
+    refuse(SITE, `keyResolver must have a function resolve(key), got ${show(keyResolver)}`);
+  }
+  const choices: readonly UnknownKeys[] = ["refuse", "anonymous"];
+  return {
+    apiKey: toApiKey(orDefault(apiKey, {}), keySecret, jwt),
+    keyResolver: keyResolver as KeyResolver,
+    unknownKeys: oneOf(SITE, "unknownKeys", orDefault(unknownKeys, "refuse"), choices),
+  };
 }
 
 function toApiKey(

@@ -5,13 +5,29 @@
 import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
+import type { CallerRefusal } from "../../rules/policy/caller-refusal.js";
 import type { RequestNeeds } from "../../rules/policy/policy-request.js";
+import {
+  type KeyAnswer,
+  type KeyResolver,
+  mustBeKey,
+  SENT_KEY_LENGTH_MAX,
+  UNCHECKED_KEY,
+  UNKNOWN_KEY,
+} from "./api-keys/key-resolver.js";
+import { SEVERAL_KEYS } from "./api-keys/sent-key.js";
 import { RequestFacts } from "./facts.js";
 import type { HttpRequest } from "./http-request.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
 import { toIdentitySetup } from "./identity-setup.js";
 import { askFunction, type Claims, readClaim } from "./sources.js";
 
+export type {
+  KeyAnswer,
+  KeyResolver,
+  ResolvedKey,
+  UnknownKeys,
+} from "./api-keys/key-resolver.js";
 export type { ClientAddressSource } from "./client-address.js";
 export { RequestFacts } from "./facts.js";
 export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity-options.js";
@@ -48,6 +64,11 @@ export class Identity {
     return this.#setup.apiKey;
   }
 
+  /** Whether API keys are resolved. */
+  get resolvesKeys(): boolean {
+    return this.#setup.keyResolver !== undefined;
+  }
+
   /** The address of the client alone, as `read` has it; undefined if there is none. */
   addressOf(request: HttpRequest): string | undefined {
     return this.#setup.clients.of(request);
@@ -59,13 +80,43 @@ export class Identity {
   }
 
   /**
-   * Finds out the rest about a request: claims of its token, what functions say, fields of its body.
-   * Facts that `read` gave are added to; of others only the request counts. Immediately if nothing has to
-   * be awaited. Rejects with what a function in code threw.
+   * Finds out the rest about a request: what its API key stands for, then claims of its token, what functions say,
+   * fields of its body. Facts that `read` gave are added to; of others only the request counts. Immediately if nothing
+   * has to be awaited. Rejects with what a function in code threw. A refusal if the API key may not pass: nothing else
+   * is found out then.
    */
-  identify(request: HttpRequest, known: Facts, needs: RequestNeeds): MaybePromise<Facts> {
+  identify(
+    request: HttpRequest,
+    known: Facts,
+    needs: RequestNeeds,
+  ): MaybePromise<Facts | CallerRefusal> {
     const facts = known instanceof RequestFacts ? known : this.read(request);
+    const { keyResolver } = this.#setup;
+    const { sentKey } = facts;
+    if (keyResolver === undefined || sentKey === undefined) {
+      return this.#learnRest(facts, request, needs);
+    }
+    const answer = resolveKey(keyResolver, sentKey);
+    return isThenable(answer)
+      ? Promise.resolve(answer).then((known) => this.#takeKey(known, facts, request, needs))
+      : this.#takeKey(answer, facts, request, needs);
+  }
+
+  #takeKey(
+    answer: KeyAnswer,
+    facts: RequestFacts,
+    request: HttpRequest,
+    needs: RequestNeeds,
+  ): MaybePromise<Facts | CallerRefusal> {
+    if (answer === "unchecked") return UNCHECKED_KEY;
+    if (answer === undefined && this.#setup.unknownKeys === "refuse") return UNKNOWN_KEY;
+    if (answer !== undefined && answer !== "anonymous") facts.learnKey(mustBeKey(answer));
+    return this.#learnRest(facts, request, needs);
+  }
+
+  #learnRest(facts: RequestFacts, request: HttpRequest, needs: RequestNeeds): MaybePromise<Facts> {
     const { claimSources, jwt, functions, body } = this.#setup;
+    if (functions.length === 0 && claimSources.length === 0 && !needs.body) return facts;
     const tasks: MaybePromise<void>[] = [];
     for (const source of functions) {
       const ask = () => askFunction(source.name, source.ask, request);
@@ -83,6 +134,12 @@ export class Identity {
     }
     return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;
   }
+}
+
+/** A key that no resolver has to be asked about is unknown. */
+function resolveKey(resolver: KeyResolver, sentKey: string): MaybePromise<KeyAnswer> {
+  const isOne = sentKey !== SEVERAL_KEYS && sentKey.length <= SENT_KEY_LENGTH_MAX;
+  return isOne ? resolver.resolve(sentKey) : undefined;
 }
 
 /** Turns a throw into a rejection, so that tasks that were started before it are still awaited. */

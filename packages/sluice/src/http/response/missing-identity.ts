@@ -2,7 +2,7 @@
 // saves a look into the rules. Names come from rules and options, never from a request.
 
 import type { Dimension } from "../../rules/rule.js";
-import type { ApiKeyPlaces } from "../identity/api-key.js";
+import type { ApiKeyPlaces } from "../identity/api-keys/sent-key.js";
 
 /** A sentence without its full stop: `The request has no API key (expected in the X-API-Key header)`. */
 export function sayMissing(
@@ -49,6 +49,19 @@ function sayPlaces(places: ApiKeyPlaces | undefined): string {
   ];
   return ` (expected in ${said.join(" or ")})`;
 }
+
+/** The value of WWW-Authenticate: what a caller has to send. */
+export function toChallenge(places: ApiKeyPlaces | undefined): string {
+  const { scheme, header, query } = places ?? NOWHERE;
+  if (scheme === "bearer") return 'Bearer error="invalid_token"';
+  if (scheme !== undefined) return scheme.slice(0, 1).toUpperCase() + scheme.slice(1);
+  if (header !== undefined) return `ApiKey header="${toFieldName(header)}"`;
+  return query === undefined
+    ? "ApiKey"
+    : `ApiKey query=${JSON.stringify(encodeURIComponent(query))}`;
+}
+
+const NOWHERE: Partial<ApiKeyPlaces> = {};
 
 /** As it is usually written: `X-API-Key`. */
 function toFieldName(name: string): string {

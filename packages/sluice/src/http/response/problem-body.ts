@@ -49,6 +49,20 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
     code: "IDENTITY_MISSING",
     sentence: "The request does not say by whom it is counted",
   }),
+  "unknown-api-key": toKind({
+    type: "about:blank",
+    status: 401,
+    title: "Unauthorized",
+    code: "API_KEY_UNKNOWN",
+    sentence: "The API key is unknown, has expired or was revoked",
+  }),
+  "unchecked-api-key": toKind({
+    type: "about:blank",
+    status: 401,
+    title: "Unauthorized",
+    code: "API_KEY_UNCHECKED",
+    sentence: "The API key cannot be checked at the moment",
+  }),
 };
 
 function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemKind {
@@ -82,6 +96,7 @@ export function toDetail(
   { decidedMs, seconds }: Retry,
   missing?: string,
 ): string {
+  if (kind === PROBLEMS["unknown-api-key"]) return `${kind.sentence}.`;
   if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
   if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;

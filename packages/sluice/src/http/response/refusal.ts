@@ -68,12 +68,18 @@ interface Written {
 /** Writes refusals. */
 export class RefusalWriter {
   readonly #body: RefusalBody;
+  readonly #challenge: string;
   readonly #onError: (error: unknown) => void;
   // Of a flood, those within a millisecond are alike (bench service/reject).
   #latest: Written | undefined = undefined;
 
-  constructor(body: RefusalBody, onError: (error: unknown) => void) {
+  /** @param options - `challenge`: the value of WWW-Authenticate with status 401. */
+  constructor(
+    body: RefusalBody,
+    { challenge, onError }: { challenge: string; onError: (error: unknown) => void },
+  ) {
     this.#body = body;
+    this.#challenge = challenge;
     this.#onError = onError;
   }
 
@@ -109,6 +115,7 @@ export class RefusalWriter {
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
+    if (PROBLEMS[reason].status === 401) fields.push("WWW-Authenticate", this.#challenge);
     const { decidedMs, toldMs } = retry;
     const written = { fields, body, reason, rules, decidedMs, toldMs };
     const isAny = typeof this.#body !== "function" && missing === undefined;

@@ -116,6 +116,8 @@ export class CompiledRules {
   readonly byBody: Matcher<CompiledRule>;
   readonly #enabled: readonly CompiledRule[];
   #early: Matcher<CompiledRule> | undefined;
+  #earlyWithoutKeys: Matcher<CompiledRule> | undefined;
+  #lateWithKeys: Matcher<CompiledRule> | undefined;
   #all: Matcher<CompiledRule> | undefined;
   #byCaller: Matcher<RuleOfCaller> | undefined;
 
@@ -142,6 +144,26 @@ export class CompiledRules {
   get early(): Matcher<CompiledRule> {
     this.#early ??= new Matcher(this.#enabled.filter((rule) => !rule.isLate));
     return this.#early;
+  }
+
+  /** `early` without the rules that count by API key: for requests whose key has to be resolved first. */
+  get earlyWithoutKeys(): Matcher<CompiledRule> {
+    this.#earlyWithoutKeys ??= this.#countsByApiKey
+      ? new Matcher(this.#enabled.filter((rule) => !rule.isLate && !countsByApiKey(rule)))
+      : this.early;
+    return this.#earlyWithoutKeys;
+  }
+
+  /** `late` and the rules that count by API key. */
+  get lateWithKeys(): Matcher<CompiledRule> {
+    this.#lateWithKeys ??= this.#countsByApiKey
+      ? new Matcher(this.#enabled.filter((rule) => rule.isLate || countsByApiKey(rule)))
+      : this.late;
+    return this.#lateWithKeys;
+  }
+
+  get #countsByApiKey(): boolean {
+    return this.#enabled.some((rule) => !rule.isLate && countsByApiKey(rule));
   }
 
   /** Both. */
@@ -289,6 +311,10 @@ const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
 
 function isLate({ key, tiers, match }: Rule): boolean {
   return key.some(needsIdentity) || tiers.size > 0 || match.attributes.size > 0;
+}
+
+function countsByApiKey({ definition: { key } }: CompiledRule): boolean {
+  return key.some(({ kind }) => kind === "apiKey");
 }
 
 function countsByBody({ key }: Rule): boolean {

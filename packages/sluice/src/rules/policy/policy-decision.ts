@@ -5,15 +5,16 @@ import type { Decision, DecisionSource, Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Rule } from "../rule.js";
+import type { CallerRefusal, CallerRefusalReason } from "./caller-refusal.js";
 import type { DecidedRuleCharge } from "./decided-charge.js";
 import type { HeldCharges } from "./held-charges.js";
 import { waitMsOf } from "./hold-times.js";
 
 /**
- * Why a request was refused: over a limit, a key that is blocked, no identity to count by, or no store that
- * answers.
+ * Why a request was refused: over a limit, a key that is blocked, no identity to count by, no store that
+ * answers, or an API key that is unknown or can't be checked.
  */
-export type RefusalReason = "limit" | "blocked" | "identity" | "store";
+export type RefusalReason = "limit" | "blocked" | "identity" | "store" | CallerRefusalReason;
 
 /** What one limit of a rule said. It never shows the key. */
 export interface RuleResult {
@@ -82,6 +83,8 @@ export class PolicyDecision implements Decision {
   readonly #held: HeldCharges | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   readonly #missing: string | undefined;
+  /** Why the caller may not pass, whatever the rules say. */
+  readonly #refusal: CallerRefusal | undefined;
   #bound: DecidedRuleCharge | undefined;
   #results: readonly RuleResult[] | undefined;
 
@@ -90,12 +93,14 @@ export class PolicyDecision implements Decision {
     charges: readonly DecidedRuleCharge[],
     held: HeldCharges | undefined,
     missing?: string,
+    refusal?: CallerRefusal,
   ) {
-    this.allowed = missing === undefined && areAllowed(charges);
+    this.allowed = missing === undefined && refusal === undefined && areAllowed(charges);
     this.version = version;
     this.#charges = charges;
     this.#held = held;
     this.#missing = missing;
+    this.#refusal = refusal;
     this.#bound = undefined;
     this.#results = undefined;
   }
@@ -131,7 +136,7 @@ export class PolicyDecision implements Decision {
 
   /** Undefined if allowed. */
   get reason(): RefusalReason | undefined {
-    return this.allowed ? undefined : toReason(this.#binding);
+    return this.allowed ? undefined : (this.#refusal?.reason ?? toReason(this.#binding));
   }
 
   get limit(): number {
@@ -143,6 +148,7 @@ export class PolicyDecision implements Decision {
   }
 
   get retryAfterMs(): number {
+    if (this.#refusal !== undefined) return this.#refusal.retryAfterMs;
     return this.#binding?.verdict.retryAfterMs ?? (this.allowed ? 0 : NOTHING);
   }
 
@@ -152,7 +158,9 @@ export class PolicyDecision implements Decision {
    * if no permit was released yet. `retryAfterMs` is the upper bound: the time until a permit expires.
    */
   get waitMs(): number | undefined {
-    if (this.allowed || this.#missing !== undefined) return this.retryAfterMs;
+    if (this.allowed || this.#missing !== undefined || this.#refusal !== undefined) {
+      return this.retryAfterMs;
+    }
     let longest: number | undefined;
     for (const charge of this.#charges) {
       if (charge.shadow || charge.verdict.allowed) continue;
@@ -182,7 +190,9 @@ export class PolicyDecision implements Decision {
 
   /** The limit that bound; undefined if none did. */
   get #binding(): DecidedRuleCharge | undefined {
-    if (this.#missing === undefined) this.#bound ??= toBound(this.#charges);
+    if (this.#missing === undefined && this.#refusal === undefined) {
+      this.#bound ??= toBound(this.#charges);
+    }
     return this.#bound;
   }
 

@@ -11,6 +11,7 @@ import type { Facts } from "../facts.js";
 import type { Matcher } from "../match/matcher.js";
 import { NormalizedRequest } from "../match/normalized-request.js";
 import type { Dimension } from "../rule.js";
+import { CallerRefusal } from "./caller-refusal.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
 import {
@@ -38,17 +39,23 @@ export interface RequestNeeds {
   readonly body: boolean;
 }
 
-/** Finds out the rest about a request. */
-export type Identify = (needs: RequestNeeds) => MaybePromise<Facts>;
+/** Finds out the rest about a request, or that its caller may not pass. */
+export type Identify = (needs: RequestNeeds) => MaybePromise<Facts | CallerRefusal>;
 
 /** How a request is put to a policy. */
 export interface AdmitOptions {
   /**
    * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match
    * needs it, and only after the rules that don't have admitted the request. Its facts replace those
-   * that were there. If it throws or rejects nothing is charged, and the error is the caller's.
+   * that were there. If it throws or rejects nothing is charged, and the error is the caller's. If it answers with a
+   * refusal, what the rules that need no identity have counted stays counted, and no other rule is charged.
    */
   readonly identify?: Identify | undefined;
+  /**
+   * Whether the request shows an API key that `identify` resolves: it is then called whatever the rules need, and rules
+   * that count by API key wait for it. Default false.
+   */
+  readonly resolvesApiKey?: boolean | undefined;
   /**
    * Makes the same request, sent twice, count once: at most 256 characters. Never take it from an
    * untrusted client.
@@ -103,6 +110,8 @@ export class PolicyRequest implements ChargeContext {
   #held: HeldCharges | undefined;
   /** The rule that refuses because the request lacks what it is counted by. */
   #missing: string | undefined;
+  /** Why the caller may not pass. */
+  #refusal: CallerRefusal | undefined;
 
   constructor(
     context: RequestContext,
@@ -156,27 +165,57 @@ export class PolicyRequest implements ChargeContext {
 
   #passAll(): MaybePromise<boolean> {
     const compiled = this.compiled;
-    const { identify } = this.#options;
+    const { identify, resolvesApiKey } = this.#options;
+    if (resolvesApiKey === true && identify !== undefined) return this.#passResolved(identify);
     if (!this.#isCounted()) return true;
     if (identify === undefined) return this.#pass(compiled.all, true);
     if (!compiled.late.mayMatch(this.normalized)) return this.#pass(compiled.early, true);
     const early = this.#pass(compiled.early, false);
-    if (isThenable(early)) return early.then((allowed) => allowed && this.#passLate(identify));
-    return early && this.#passLate(identify);
+    if (isThenable(early)) {
+      return early.then((allowed) => allowed && this.#passLate(identify, compiled.late));
+    }
+    return early && this.#passLate(identify, compiled.late);
   }
 
-  #passLate(identify: Identify): MaybePromise<boolean> {
-    const facts = identify({ body: this.compiled.byBody.mayMatch(this.normalized) });
-    if (isThenable(facts)) return Promise.resolve(facts).then((known) => this.#passKnown(known));
-    return this.#passKnown(facts);
+  /** A key that is unknown is refused whatever the rules say, also where none is in force or the address is exempt. */
+  #passResolved(identify: Identify): MaybePromise<boolean> {
+    if (!this.#isCounted()) return this.#passLate(identify, undefined);
+    const { earlyWithoutKeys, lateWithKeys } = this.compiled;
+    const early = this.#pass(earlyWithoutKeys, false);
+    if (isThenable(early)) {
+      return early.then((allowed) => allowed && this.#passLate(identify, lateWithKeys));
+    }
+    return early && this.#passLate(identify, lateWithKeys);
   }
 
-  #passKnown(facts: Facts): MaybePromise<boolean> {
-    this.normalized = new NormalizedRequest(facts, this.compiled.ruleSet.ipv6Prefix);
-    // Verifying a token takes its time, and what has refilled meanwhile is there.
-    this.nowMs = toWholeMs(this.context.clock.now());
-    this.#isInOrder = false;
-    return this.#pass(this.compiled.late, true);
+  /** @param late - The rules that know the caller; undefined if none is in force for it. */
+  #passLate(identify: Identify, late: Matcher<CompiledRule> | undefined): MaybePromise<boolean> {
+    const needsBody = late !== undefined && this.compiled.byBody.mayMatch(this.normalized);
+    const facts = identify(needsBody ? WITH_BODY : WITHOUT_BODY);
+    if (isThenable(facts)) {
+      return Promise.resolve(facts).then((known) => this.#passKnown(known, late, false));
+    }
+    return this.#passKnown(facts, late, this.#options.resolvesApiKey === true);
+  }
+
+  #passKnown(
+    facts: Facts | CallerRefusal,
+    late: Matcher<CompiledRule> | undefined,
+    isImmediate: boolean,
+  ): MaybePromise<boolean> {
+    if (facts instanceof CallerRefusal) {
+      this.#refusal = facts;
+      return false;
+    }
+    if (late === undefined) return true;
+    // Verifying a token takes its time, and what has refilled meanwhile is there. A known API key takes none.
+    if (!isImmediate) this.nowMs = toWholeMs(this.context.clock.now());
+    // What is derived from facts that were only added to still holds: path, host and address don't change.
+    if (facts !== this.normalized.facts) {
+      this.normalized = new NormalizedRequest(facts, this.compiled.ruleSet.ipv6Prefix);
+    }
+    if (this.#results !== NOTHING_DECIDED) this.#isInOrder = false;
+    return this.#pass(late, true);
   }
 
   /** Charges the rules that match. `isLast`: no more will come. */
@@ -290,6 +329,7 @@ export class PolicyRequest implements ChargeContext {
   }
 
   #conclude(allowed: boolean): MaybePromise<PolicyDecision> {
+    if (this.#refusal !== undefined) return this.#refuseCaller(this.#refusal);
     if (!allowed) this.#forgetTaken();
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
@@ -297,6 +337,14 @@ export class PolicyRequest implements ChargeContext {
     const given = this.#held?.cancel();
     const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
     return isThenable(given) ? given.then(() => decision) : decision;
+  }
+
+  /** What was charged so far stays: or a flood of invented keys would be free. */
+  #refuseCaller(refusal: CallerRefusal): MaybePromise<PolicyDecision> {
+    const { version } = this.compiled.ruleSet;
+    const settled = this.#held?.settle({ status: refusal.status });
+    const decision = new PolicyDecision(version, this.#results, undefined, undefined, refusal);
+    return isThenable(settled) ? settled.then(() => decision) : decision;
   }
 
   /** What was charged is given back. */
@@ -329,6 +377,8 @@ export class PolicyRequest implements ChargeContext {
   }
 }
 
+const WITH_BODY: RequestNeeds = { body: true };
+const WITHOUT_BODY: RequestNeeds = { body: false };
 const NOTHING_DECIDED: readonly DecidedRuleCharge[] = [];
 /** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
 const PLAIN: DecideOptions = { hold: false };

@@ -1,7 +1,8 @@
-// The API key of a request, hashed as it is read: what leaves this file is never the key itself.
+// The API key that a request shows. Without a resolver it is hashed as it is read, and only the hash leaves identity;
+// with one, the key goes to the resolver and nowhere else.
 
-import type { HttpRequest } from "./http-request.js";
-import { hashSecret } from "./secrets.js";
+import type { HttpRequest } from "../http-request.js";
+import { hashSecret } from "../secrets.js";
 
 /** Where keys are looked for. At least one place is given. */
 export interface ApiKeyPlaces {
@@ -12,6 +13,9 @@ export interface ApiKeyPlaces {
   readonly keySecret: string | undefined;
 }
 
+/** What {@link readSentKey} returns for a request with several different keys. */
+export const SEVERAL_KEYS = "";
+
 /**
  * The hash of the request's API key. The same key gives the same hash wherever it stands. Undefined if
  * there is none, or if the request shows two different ones: it is not known which of them
@@ -21,15 +25,31 @@ export function readApiKey(
   places: ApiKeyPlaces | undefined,
   request: HttpRequest,
 ): string | undefined {
+  const key = readSentKey(places, request);
+  if (key === undefined || key === SEVERAL_KEYS) return undefined;
+  return hashSecret(key, places?.keySecret);
+}
+
+/** The key itself, {@link SEVERAL_KEYS} if there are several different ones; undefined if there is none. */
+export function readSentKey(
+  places: ApiKeyPlaces | undefined,
+  request: HttpRequest,
+): string | undefined {
   if (places === undefined) return undefined;
+  const { header, scheme, query } = places;
+  if (header !== undefined && scheme === undefined && query === undefined) {
+    const line = request.headers[header];
+    // Most requests have one place to look at, and one key in it.
+    if (line === undefined) return undefined;
+    if (typeof line === "string" && !line.includes(",")) return line.trim() || undefined;
+  }
   const keys = new Set<string>();
-  if (places.header !== undefined) addLines(keys, request.headers[places.header]);
-  if (places.scheme !== undefined)
-    addCredentials(keys, request.headers.authorization, places.scheme);
-  if (places.query !== undefined) addQuery(keys, request.target, places.query);
-  if (keys.size !== 1) return undefined;
+  if (header !== undefined) addLines(keys, request.headers[header]);
+  if (scheme !== undefined) addCredentials(keys, request.headers.authorization, scheme);
+  if (query !== undefined) addQuery(keys, request.target, query);
+  if (keys.size > 1) return SEVERAL_KEYS;
   const [key] = keys;
-  return hashSecret(key, places.keySecret);
+  return key;
 }
 
 function addLines(keys: Set<string>, lines: string | readonly string[] | undefined): void {

@@ -1,0 +1,12 @@
+/**
+ * Resolves API keys to tenants, plans and attributes out of a database of your own.
+ *
+ * @module
+ */
+
+export {
+  type CachedKeyResolver,
+  type CachedKeyResolverOptions,
+  cachedKeyResolver,
+} from "./cached-key-resolver.js";
+export type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "./key-resolver.js";

@@ -1,0 +1,265 @@
+import { describe, expect, it } from "vitest";
+import { byName, requestHandlerOf, requestOf } from "../../../../test/handler-stand.js";
+import { fixedWindow } from "../../../limits/limits.js";
+import type { IdentityOptions, TokenVerifier } from "../identity.js";
+import { toIdentity } from "../identity.js";
+import type { KeyAnswer, KeyResolver } from "./key-resolver.js";
+
+const one = fixedWindow({ limit: 1, windowMs: 60_000 });
+const two = fixedWindow({ limit: 2, windowMs: 60_000 });
+const many = fixedWindow({ limit: 1_000, windowMs: 60_000 });
+
+const KEYS: Readonly<Record<string, KeyAnswer>> = {
+  "key-a": { id: "a", tenant: "acme", tier: "pro", plan: "gold", attributes: { region: "eu" } },
+  "key-a2": { id: "a", tenant: "acme" },
+  "key-b": { id: "b", tenant: "beta" },
+  away: "unchecked",
+  unlimited: "anonymous",
+};
+
+function resolverOf(): { keyResolver: KeyResolver; asked: string[] } {
+  const asked: string[] = [];
+  const resolve = (key: string) => {
+    asked.push(key);
+    return Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
+  };
+  return { keyResolver: { resolve }, asked };
+}
+
+function withKey(key: string, more: object = {}) {
+  return { headers: { "x-api-key": key, ...more } };
+}
+
+describe("a request with an API key that a resolver knows", () => {
+  it("is counted by tenant, tier and attributes of the key, immediately", () => {
+    const { keyResolver } = resolverOf();
+    const rules = [
+      { id: "tenants", key: "tenant", limit: one, tiers: { pro: two } },
+      { id: "regions", key: "attribute:region", limit: many, onMissing: "skip" },
+    ];
+    const { handle } = requestHandlerOf(rules, { identity: { keyResolver } });
+    const limits = () => handle(withKey("key-a")).decision.results.map(({ rule }) => rule);
+    expect(limits()).toEqual(["tenants", "regions"]);
+    expect(handle(withKey("key-a")).refusal).toBeUndefined();
+    expect(handle(withKey("key-a")).refusal?.status).toBe(429);
+    expect(handle(withKey("key-b")).refusal).toBeUndefined();
+    expect(handle(withKey("key-b")).refusal?.status).toBe(429);
+  });
+
+  it("is counted by the id of the key, so that a rotated key shares its counter", () => {
+    const { keyResolver } = resolverOf();
+    const rules = [{ id: "keys", key: "apiKey", limit: one }];
+    const { handle } = requestHandlerOf(rules, { identity: { keyResolver } });
+    expect(handle(withKey("key-a")).decision.allowed).toBe(true);
+    expect(handle(withKey("key-a2")).refusal?.reason).toBe("limit");
+    expect(handle(withKey("key-b")).decision.allowed).toBe(true);
+  });
+
+  it("has the facts of the key, whatever headers and tokens say of tenant and tier", async () => {
+    const { keyResolver } = resolverOf();
+    const jwt: TokenVerifier = {
+      header: "authorization",
+      claimsOf: async () => ({ sub: "42", tier: "enterprise", region: "us", team: "x" }),
+    };
+    const identity = toIdentity({
+      keyResolver,
+      jwt,
+      tenant: { header: "x-tenant", trust: "anyone" },
+      tier: { claim: "tier" },
+      user: { claim: "sub" },
+      attributes: { region: { claim: "region" }, team: { claim: "team" } },
+    });
+    const factsOf = async (key: string) => {
+      const request = requestOf(withKey(key, { "x-tenant": "other" }));
+      const facts = await identity.identify(request, identity.read(request), { body: false });
+      if (!("user" in facts)) throw new Error("refused");
+      const { apiKey, tenant, tier, plan, user, attributes } = facts;
+      return { apiKey, tenant, tier, plan, user, ...attributes };
+    };
+    expect(await factsOf("key-a")).toEqual({
+      apiKey: "a",
+      tenant: "acme",
+      tier: "pro",
+      plan: "gold",
+      user: "42",
+      region: "eu",
+      team: "x",
+    });
+    // A tier that somebody else's token names is not that of the key.
+    expect(await factsOf("key-b")).toMatchObject({ tenant: "beta", tier: undefined, region: "us" });
+  });
+
+  it("waits for an answer that takes time, and reads the clock after it", async () => {
+    let answer: (found: KeyAnswer) => void = () => {};
+    const resolve = () => new Promise<KeyAnswer>((found) => (answer = found));
+    const rules = [{ id: "keys", key: "apiKey", limit: one }];
+    const { requestHandler } = requestHandlerOf(rules, {
+      identity: { keyResolver: { resolve } },
+    });
+    const handled = requestHandler.handle(requestOf(withKey("key-a")));
+    answer({ id: "a" });
+    expect((await handled).decision.allowed).toBe(true);
+  });
+});
+
+describe("a request with an unknown API key", () => {
+  const rules = [
+    { id: "keys", key: "apiKey", limit: many },
+    { id: "addresses", key: "ip", limit: two },
+  ];
+
+  it("is refused with 401, a challenge and a problem body, and no caller is charged for it", () => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf(rules, { identity: { keyResolver } });
+    const { refusal, decision } = handle(withKey("wrong"));
+    expect(refusal).toMatchObject({ status: 401, reason: "unknown-api-key" });
+    expect(byName([...(refusal?.fields ?? [])])).toMatchObject({
+      "cache-control": "no-store",
+      "content-type": "application/problem+json",
+      "www-authenticate": 'ApiKey header="X-API-Key"',
+    });
+    expect(JSON.parse(refusal?.body ?? "")).toEqual({
+      type: "about:blank",
+      title: "Unauthorized",
+      status: 401,
+      code: "API_KEY_UNKNOWN",
+      detail: "The API key is unknown, has expired or was revoked.",
+      "violated-policies": [],
+      retryAfterMs: null,
+    });
+    expect(decision.results.map(({ rule }) => rule)).toEqual(["addresses"]);
+    expect(decision.toJSON()).toMatchObject({ allowed: false, reason: "unknown-api-key" });
+  });
+
+  it("is limited by address first: then no resolver is asked", () => {
+    const { keyResolver, asked } = resolverOf();
+    const { handle, clock } = requestHandlerOf(rules, { identity: { keyResolver } });
+    const statuses = () =>
+      ["x1", "x2", "x3", "x4"].map((key) => handle(withKey(key)).refusal?.status);
+    expect(statuses()).toEqual([401, 401, 429, 429]);
+    expect(asked).toEqual(["x1", "x2"]);
+    clock.advance(60_000);
+    expect(statuses()).toEqual([401, 401, 429, 429]);
+  });
+
+  it("counts under a rule for failed logins, and leaves no permit taken", () => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf(
+      [
+        { id: "failures", when: { status: [401] }, limit: two },
+        { id: "parallel", limit: { concurrency: { limit: 1, permitMs: 60_000 } } },
+      ],
+      { identity: { keyResolver } },
+    );
+    const statuses = ["x", "x", "x"].map((key) => handle(withKey(key)).refusal?.status);
+    expect(statuses).toEqual([401, 401, 429]);
+  });
+
+  it.each<[string, object[]]>([
+    ["no rule is there", []],
+    ["no rule counts by key", [{ id: "addresses", limit: many }]],
+    ["the address is exempt", [{ id: "addresses", limit: many, exempt: { ips: ["0.0.0.0/0"] } }]],
+  ])("is refused where %s", (_, some) => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf(some, { identity: { keyResolver } });
+    expect(handle(withKey("wrong")).refusal?.status).toBe(401);
+    expect(handle(withKey("key-a")).refusal).toBeUndefined();
+  });
+
+  it("is refused while every rule is switched off", () => {
+    const { keyResolver } = resolverOf();
+    const { handle, requestHandler } = requestHandlerOf(rules, { identity: { keyResolver } });
+    requestHandler.policy.disable();
+    expect(handle(withKey("wrong")).refusal?.status).toBe(401);
+  });
+
+  it("goes on as anonymous if the options say so, and is not counted as any key", () => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf(
+      [{ id: "keys", key: "apiKey", limit: one, onMissing: "ip" }],
+      { identity: { keyResolver, unknownKeys: "anonymous" } },
+    );
+    expect(handle(withKey("wrong")).refusal).toBeUndefined();
+    expect(handle(withKey("other")).refusal?.status).toBe(429);
+    expect(handle(withKey("key-a")).refusal).toBeUndefined();
+    expect(handle(withKey("unlimited")).refusal?.status).toBe(429);
+  });
+
+  it("gets the same from peek and from GET /rate_limit", async () => {
+    const { keyResolver } = resolverOf();
+    const { requestHandler } = requestHandlerOf(rules, { identity: { keyResolver } });
+    const request = requestOf(withKey("wrong"));
+    expect(await requestHandler.peek(request)).toMatchObject({ allowed: false });
+    expect(await requestHandler.status(request)).toMatchObject({ status: 401 });
+  });
+
+  it("is one that can't be checked, if the resolver says so: with a time to try again", () => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf(rules, {
+      identity: { keyResolver, unknownKeys: "anonymous" },
+    });
+    const { refusal } = handle(withKey("away"));
+    expect(refusal).toMatchObject({ status: 401, reason: "unchecked-api-key" });
+    expect(byName([...(refusal?.fields ?? [])])).toMatchObject({ "retry-after": "1" });
+    expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
+      code: "API_KEY_UNCHECKED",
+      detail: "The API key cannot be checked at the moment. Try again in 1 second.",
+    });
+  });
+});
+
+describe("a key resolver", () => {
+  it("is not asked for requests without a key, which are decided as ever", () => {
+    const { keyResolver, asked } = resolverOf();
+    const rules = [{ id: "addresses", limit: one }];
+    const { handle } = requestHandlerOf(rules, { identity: { keyResolver } });
+    expect(handle().refusal).toBeUndefined();
+    expect(handle({ headers: { "x-api-key": " " } }).refusal?.status).toBe(429);
+    expect(asked).toEqual([]);
+  });
+
+  it.each<[string, IdentityOptions["apiKey"], object, string]>([
+    ["two different keys", {}, { "x-api-key": "key-a, key-b" }, 'ApiKey header="X-API-Key"'],
+    ["two lines", {}, { "x-api-key": ["key-a", "key-b"] }, 'ApiKey header="X-API-Key"'],
+    ["a key of 5,000 characters", {}, { "x-api-key": "k".repeat(5_000) }, "ApiKey header"],
+    [
+      "an unknown bearer",
+      { scheme: "Bearer" },
+      { authorization: "Bearer x" },
+      'Bearer error="invalid_token"',
+    ],
+  ])("refuses %s", (_, apiKey = {}, headers, challenge) => {
+    const { keyResolver } = resolverOf();
+    const { handle } = requestHandlerOf([], { identity: { keyResolver, apiKey } });
+    const { refusal } = handle({ headers });
+    expect(refusal?.status).toBe(401);
+    expect(byName([...(refusal?.fields ?? [])])["www-authenticate"]).toContain(challenge);
+  });
+
+  it.each([[{}], [{ id: "" }], [42], [null], [{ id: "x".repeat(257) }]])(
+    "that answers %j fails the request, which shows no value",
+    (answer) => {
+      const keyResolver = { resolve: () => answer as unknown as KeyAnswer };
+      const { handle } = requestHandlerOf([], { identity: { keyResolver } });
+      expect(() => handle(withKey("key-a"))).toThrow(/identity.keyResolver must answer an object/);
+    },
+  );
+
+  it("that rejects fails the request, and what was counted by address is refunded", async () => {
+    const resolve = () => Promise.reject(new Error("broken"));
+    const { requestHandler, handle } = requestHandlerOf([{ id: "addresses", limit: one }], {
+      identity: { keyResolver: { resolve } },
+    });
+    await expect(requestHandler.handle(requestOf(withKey("key-a")))).rejects.toThrow("broken");
+    expect(handle().refusal).toBeUndefined();
+  });
+
+  it.each<[object, RegExp]>([
+    [{ keyResolver: {} }, /keyResolver must have a function resolve\(key\)/],
+    [{ keyResolver: null }, /keyResolver must have a function resolve\(key\)/],
+    [{ unknownKeys: "refuse" }, /unknownKeys goes with keyResolver/],
+    [{ keyResolver: { resolve: () => undefined }, unknownKeys: "allow" }, /unknownKeys must be/],
+  ])("is refused as %j", (options, message) => {
+    expect(() => toIdentity(options as IdentityOptions)).toThrow(message);
+  });
+});

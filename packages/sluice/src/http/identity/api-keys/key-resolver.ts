@@ -1,0 +1,76 @@
+// Resolving API keys: the contract between identity and whatever knows the keys, such as a database. Without a
+// resolver an API key is only a hash to count by; with one it stands for a tenant, a tier, a plan and attributes.
+
+import { SluiceError } from "../../../base/errors.js";
+import { CallerRefusal } from "../../../rules/policy/caller-refusal.js";
+
+/** What an API key stands for. */
+export interface ResolvedKey {
+  /**
+   * What the caller is counted by under `key: apiKey`: 1 to 256 characters, never the key itself. Keep it over a
+   * rotation, or the new key starts with a full limit.
+   */
+  readonly id: string;
+  readonly tenant?: string | undefined;
+  /** Which of a rule's tiers applies. */
+  readonly tier?: string | undefined;
+  /** Which plan's limits apply. */
+  readonly plan?: string | undefined;
+  /** What the key may be used for. Rules don't read it. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Anything else that rules match or count by, by name. */
+  readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;
+}
+
+/**
+ * What a resolver says of a key. Undefined: there is no such key, or it has expired or was revoked. `"unchecked"`: it
+ * can't be checked now, and the request is refused. `"anonymous"`: it can't be checked now, and the request goes on
+ * as if it had no key.
+ */
+export type KeyAnswer = ResolvedKey | "unchecked" | "anonymous" | undefined;
+
+/** Resolves API keys. `cachedKeyResolver` makes one out of a look-up in a database. */
+export interface KeyResolver {
+  /**
+   * What a key stands for: immediately where it is known, otherwise a promise. It gets every string that a client can
+   * send, up to {@link SENT_KEY_LENGTH_MAX} characters. What it throws or rejects with fails the request.
+   */
+  resolve(key: string): KeyAnswer | Promise<KeyAnswer>;
+}
+
+/** What happens to a request whose API key is unknown. */
+export type UnknownKeys = "refuse" | "anonymous";
+
+/** A longer key is unknown, and no resolver is asked. */
+export const SENT_KEY_LENGTH_MAX = 4_096;
+
+/** The most characters of an id, a tenant, a tier or a plan. */
+export const FACT_LENGTH_MAX = 256;
+
+/** When a client should try again whose key could not be checked. */
+const UNCHECKED_RETRY_MS = 1_000;
+
+/** The refusal of a key that is unknown. */
+export const UNKNOWN_KEY: CallerRefusal = new CallerRefusal(
+  "unknown-api-key",
+  Number.POSITIVE_INFINITY,
+);
+
+/** The refusal of a key that can't be checked now. */
+export const UNCHECKED_KEY: CallerRefusal = new CallerRefusal(
+  "unchecked-api-key",
+  UNCHECKED_RETRY_MS,
+);
+
+/** The key of an answer, checked: resolvers are written by users. Of another value only its type is shown. */
+export function mustBeKey(answer: unknown): ResolvedKey {
+  if (typeof answer === "object" && answer !== null) {
+    const { id } = answer as ResolvedKey;
+    if (typeof id === "string" && id !== "" && id.length <= FACT_LENGTH_MAX) {
+      return answer as ResolvedKey;
+    }
+  }
+  const wanted = "an object with an id of 1 to 256 characters, or undefined";
+  const seen = `identity.keyResolver must answer ${wanted}; got ${typeof answer}`;
+  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+}
