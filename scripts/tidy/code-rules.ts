@@ -93,6 +93,7 @@ const chanceFiles = [
   "packages/server/src/control/control-plane.ts",
   "packages/server/src/decision/random-id.ts",
   "packages/server/src/telemetry/random.ts",
+  "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",
   "src/stores/memory/memory-options.ts",
   "src/stores/redis/brief-receipts.ts",

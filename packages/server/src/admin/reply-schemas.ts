@@ -91,11 +91,21 @@ const explainedRule = open({
   blockedMs: required(amount),
 });
 
+/** Why a request is refused. */
+const REASONS = [
+  "limit",
+  "blocked",
+  "identity",
+  "store",
+  "unknown-api-key",
+  "unchecked-api-key",
+] as const;
+
 const explanation = open({
   version: required(text),
   allowed: required(flag),
   rule: required(orNull(text)),
-  reason: required(orNull(choice(["limit", "blocked", "identity", "store"]))),
+  reason: required(orNull(choice(REASONS))),
   retryAfterMs: required(amount),
   delayMs: required(finiteNumber),
   rules: required(many(explainedRule)),

@@ -72,7 +72,7 @@ export const answerSchema: JsonSchema = {
     ...numbers,
     rule: { type: "string", description: "The rule that bound." },
     reason: {
-      enum: ["limit", "blocked", "identity", "store"],
+      enum: ["limit", "blocked", "identity", "store", "unknown-api-key", "unchecked-api-key"],
       description: "Why it was refused; blocked: an operator blocked the key.",
     },
     id: { type: "string", description: "Of what is held; only if it was allowed." },

@@ -20,6 +20,8 @@ export { type JsonSchema, toJsonSchema } from "./parse/json-schema.js";
 export { nearestMethod } from "./parse/names.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
+export type { Identify, RequestNeeds } from "./policy/admit-options.js";
+export { CallerRefusal, type CallerRefusalReason } from "./policy/caller-refusal.js";
 export type { CostFunction } from "./policy/cost.js";
 export { createPolicy } from "./policy/create-policy.js";
 export type {
@@ -48,7 +50,6 @@ export type {
 } from "./policy/policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { RuleState } from "./policy/policy-peek.js";
-export type { Identify, RequestNeeds } from "./policy/policy-request.js";
 export type {
   Consistency,
   Cost,

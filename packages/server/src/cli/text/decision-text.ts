@@ -45,6 +45,8 @@ function sayRefused(decision: DecisionReply): string[] {
   if (reason === "identity") return ["the request lacks what it is counted by"];
   if (reason === "blocked") return [sayBlock(decision)];
   if (reason === "store") return ["the store does not answer"];
+  if (reason === "unknown-api-key") return ["the API key is unknown"];
+  if (reason === "unchecked-api-key") return ["the API key can't be checked"];
   const retry =
     typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs)
       ? `again in ${formatDuration(retryAfterMs)}`

@@ -35,6 +35,8 @@ export class RuleMeter {
     blocked: 0,
     identity: 0,
     store: 0,
+    "unknown-api-key": 0,
+    "unchecked-api-key": 0,
   };
   shadowAllowed = 0;
   shadowBlocked = 0;

@@ -126,7 +126,7 @@ describe("functions in code", () => {
     };
     const identity = toIdentity(options);
     const request = requestOf({ raw: { session: "s1" } });
-    const facts = await identity.identify(request, identity.read(request), ALL);
+    const facts = (await identity.identify(request, identity.read(request), ALL)) as Facts;
     expect([facts.user, facts.tenant]).toEqual(["s1", "tenant of s1"]);
     expect({ ...facts.attributes }).toEqual({ asn: "64496", none: undefined, empty: undefined });
   });

@@ -5,13 +5,13 @@ import type { Limit } from "../../limits/limits.js";
 import type { Counter, FailurePolicy } from "../../stores/store.js";
 import { compileKey, type KeyOf, needsIdentity } from "../identity-keys/key.js";
 import { Matcher } from "../match/matcher.js";
-import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../parse/problems.js";
-import { allLimitsOf, EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../rule.js";
+import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../rule.js";
 import type { CostFunctions } from "./cost.js";
 import { LongestDelays, toDelayed } from "./delay.js";
 import { KeySample, SampleBudget } from "./key-sample.js";
 import type { Lane, Lanes } from "./lanes.js";
 import type { MeterPlace } from "./policy-decision.js";
+import { mustBeUsable } from "./usable-rules.js";
 
 /** What header fields say of a limit that never changes. */
 export interface LimitTexts {
@@ -335,40 +335,4 @@ function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
  */
 function scopeOfTier(id: string, tier: string): string {
   return `${id}/${tier}`;
-}
-
-/** Refuses rules that this policy can't keep. */
-function mustBeUsable(rules: readonly Rule[], options: CompileOptions): void {
-  const problems = rules.flatMap((rule) => toProblems(rule, options));
-  if (problems.length === 0) return;
-  const more = Math.max(0, problems.length - PROBLEMS_MAX);
-  throw new RulesError(problems.slice(0, PROBLEMS_MAX), { more });
-}
-
-function toProblems(rule: Rule, { costs, seesResponses }: CompileOptions): RuleProblem[] {
-  const { id, place, cost } = rule;
-  const problems: string[] = [];
-  if (cost.kind === "function" && !costs.has(cost.name)) {
-    const known = costs.size === 0 ? "none" : [...costs.keys()].join(", ");
-    problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
-  }
-  const what = seesResponses ? undefined : needsResponse(rule);
-  if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
-  const where = place === undefined ? "" : ` (${place})`;
-  return problems.map((why) => ({
-    message: `rule ${JSON.stringify(id)}: ${why}${where}`,
-    rule: id,
-  }));
-}
-
-/** Says where the cause is: as a rule of a service this is the section of another listener. */
-const NEEDS_RESPONSES =
-  "needs to see responses, which the decision API and forward-auth don't: remove it from the rule, or the section " +
-  '"decision" from the configuration (in code: seesResponses: false)';
-
-function needsResponse(rule: Rule): string | undefined {
-  if (rule.when !== undefined) return "when";
-  if (rule.settle !== undefined) return "settle";
-  const hasPermits = allLimitsOf(rule).some(({ algorithm }) => algorithm === "concurrency");
-  return hasPermits ? "a concurrency limit" : undefined;
 }

@@ -7,6 +7,7 @@ import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.
 import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
+import type { AdmitOptions } from "./admit-options.js";
 import { type CompiledRule, CompiledRules } from "./compile.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import { Lanes, type PolicyStats } from "./lanes.js";
@@ -22,10 +23,10 @@ import {
   toRuleSet,
 } from "./policy-options.js";
 import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
-import { type AdmitOptions, PolicyRequest, type RequestContext } from "./policy-request.js";
+import { PolicyRequest, type RequestContext } from "./policy-request.js";
 import { SingleRulePath } from "./single-rule-path.js";
 
-export type { AdmitOptions } from "./policy-request.js";
+export type { AdmitOptions } from "./admit-options.js";
 
 /** The most rules that can be switched off at the same time, including rules that have since been removed. */
 const OFF_MAX = 100_000;

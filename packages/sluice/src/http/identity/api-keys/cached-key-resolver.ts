@@ -2,11 +2,10 @@
 // An unknown key costs one look-up, shared by all requests that wait for it, and what was not found is remembered for a
 // while. A flood of invented keys reaches the look-up at a bounded rate, and evicts no known key.
 
-import { randomBytes } from "node:crypto";
 import { BoundedMap } from "../../../base/bounded-map.js";
 import { type Clock, startTimer, toClock } from "../../../base/clock.js";
 import { show } from "../../../base/errors.js";
-import { isThenable, type MaybePromise, tell } from "../../../base/maybe-promise.js";
+import { isThenable, type MaybePromise, notify } from "../../../base/maybe-promise.js";
 import {
   asOptions,
   functionOf,
@@ -21,7 +20,7 @@ import { createLimiter } from "../../../limiter/limiter.js";
 import type { Limiter } from "../../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../../limits/limits.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
-import { hashSecret } from "../secrets.js";
+import { hashSecret, makeHashSecret } from "../secrets.js";
 import type { KeyAnswer, KeyResolver, ResolvedKey } from "./key-resolver.js";
 import { toResolvedKey } from "./resolved-key.js";
 
@@ -79,7 +78,6 @@ const DAY_MS = 86_400_000;
 const RETRY_MS = 1_000;
 /** Look-ups of known keys that are under way at the same time; beyond it, known answers are used further. */
 const REFRESHES_MAX = 100;
-const HASH_SECRET_BYTES = 32;
 /** Also the one key that look-ups are counted by. */
 const LOOKUPS = "lookups";
 
@@ -108,7 +106,7 @@ class KeyCache implements CachedKeyResolver {
   readonly #setup: KeyCacheSetup;
   readonly #limiter: Limiter;
   /** Keys are remembered by a hash that only this process can make. */
-  readonly #hashSecret = randomBytes(HASH_SECRET_BYTES).toString("base64");
+  readonly #hashSecret = makeHashSecret();
   readonly #known: BoundedMap<string, KnownKey>;
   /** Until when a key counts as unknown. */
   readonly #unknown: BoundedMap<string, number>;
@@ -222,7 +220,7 @@ class KeyCache implements CachedKeyResolver {
 
   /** A key that is known stays so, however long look-ups fail. */
   #fail(error: unknown, hash: string, known: KnownKey | undefined): KeyAnswer {
-    tell(() => this.#setup.onError?.(error));
+    notify(() => this.#setup.onError?.(error));
     if (known === undefined || this.#known.get(hash) !== known) return this.#unavailable;
     known.refreshAtMs = this.#setup.clock.now() + RETRY_MS;
     known.staleAtMs = Math.max(known.staleAtMs, known.refreshAtMs);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byName, requestHandlerOf, requestOf } from "../../../../test/handler-stand.js";
 import { fixedWindow } from "../../../limits/limits.js";
+import type { HttpRequest } from "../http-request.js";
 import type { IdentityOptions, TokenVerifier } from "../identity.js";
 import { toIdentity } from "../identity.js";
 import type { KeyAnswer, KeyResolver } from "./key-resolver.js";
@@ -85,7 +86,7 @@ describe("a request with an API key that a resolver knows", () => {
       region: "eu",
       team: "x",
     });
-    // A tier that somebody else's token names is not that of the key.
+    // The tier of another caller's token is not that of the key.
     expect(await factsOf("key-b")).toMatchObject({ tenant: "beta", tier: undefined, region: "us" });
   });
 
@@ -218,7 +219,7 @@ describe("a key resolver", () => {
     expect(asked).toEqual([]);
   });
 
-  it.each<[string, IdentityOptions["apiKey"], object, string]>([
+  it.each<[string, IdentityOptions["apiKey"], HttpRequest["headers"], string]>([
     ["two different keys", {}, { "x-api-key": "key-a, key-b" }, 'ApiKey header="X-API-Key"'],
     ["two lines", {}, { "x-api-key": ["key-a", "key-b"] }, 'ApiKey header="X-API-Key"'],
     ["a key of 5,000 characters", {}, { "x-api-key": "k".repeat(5_000) }, "ApiKey header"],
