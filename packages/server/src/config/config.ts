@@ -31,7 +31,41 @@ export interface Config {
     "headers" | "legacyHeaders" | "body" | "retryAfterJitterMs" | "delayedMax" | "partitionKey"
   >;
   readonly rules: RulesSource;
+  /** Undefined: everything comes from files. */
+  readonly control: ControlConfig | undefined;
   readonly telemetry: TelemetryConfig;
+}
+
+/** The control plane: from a database, or from a control node. */
+export type ControlConfig = DatabaseControlConfig | FollowControlConfig;
+
+/** What every node of a control plane has. */
+interface ControlNodeConfig {
+  /** Where the last state is kept. */
+  readonly snapshotFile: string;
+  /** How old the state may be before readiness fails; undefined: readiness does not fail for that. */
+  readonly staleMsMax: number | undefined;
+  /** The name of this node. */
+  readonly node: string;
+  /** Whether `rules` are configured too: a control node publishes them if nothing was published yet. */
+  readonly hasRules: boolean;
+}
+
+/** A control node. */
+export interface DatabaseControlConfig extends ControlNodeConfig {
+  readonly kind: "database";
+  /** `file:` with an absolute path, or `postgres://…`. Secret: it may have a password. */
+  readonly database: string;
+}
+
+/** A follower. */
+export interface FollowControlConfig extends ControlNodeConfig {
+  readonly kind: "follow";
+  /** The control node: `https://control.example.com:9090`. */
+  readonly url: string;
+  readonly token: string;
+  /** The authorities that are trusted; undefined: those that Node comes with. */
+  readonly caFile: string | undefined;
 }
 
 /** Rules: from a file that is watched, or written in the configuration. */

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { hostname } from "node:os";
 import type { HttpRequest } from "sluice/http";
 import { describe, expect, it } from "vitest";
 import { goodFile } from "../../test/config/bad-cases.js";
@@ -233,5 +234,42 @@ identity:
     const found = await identity.jwt?.claimsOf(view as unknown as HttpRequest);
     if (expected === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject(expected);
+  });
+});
+
+describe("control", () => {
+  const minimal = (control: object) => toConfig({ control }, { file: "/etc/sluice/sluice.yaml" });
+
+  it("of a control node needs no listener and no rules, and its paths are relative to the file", () => {
+    expect(minimal({ database: "file:data/sluice.db" }).control).toEqual({
+      kind: "database",
+      database: "file:/etc/sluice/data/sluice.db",
+      snapshotFile: "/etc/sluice/sluice-9090.snapshot",
+      staleMsMax: undefined,
+      node: `${hostname()}:9090`,
+      hasRules: false,
+    });
+    expect(minimal({ database: "file:///var/lib/sluice.db" }).control).toMatchObject({
+      database: "file:/var/lib/sluice.db",
+    });
+  });
+
+  it("of a follower has an origin and a token", () => {
+    const control = { follow: "https://Control.example.com:443/", token: "a-token-of-16-letters" };
+    const rest = { snapshot: "/tmp/s", staleMsMax: "5m", node: "edge-1" };
+    const config = toConfig({
+      decision: { listen: "127.0.0.1:0" },
+      control: { ...control, ...rest },
+    });
+    expect(config.control).toEqual({
+      kind: "follow",
+      url: "https://control.example.com",
+      token: "a-token-of-16-letters",
+      caFile: undefined,
+      snapshotFile: "/tmp/s",
+      staleMsMax: 300_000,
+      node: "edge-1",
+      hasRules: false,
+    });
   });
 });

@@ -1,10 +1,12 @@
 // From what a file says to what the service reads: sections become parts of the configuration, paths
 // become absolute, identity becomes what the library takes.
 
+import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { IdentityOptions } from "sluice/http";
 import type {
   Config,
+  ControlConfig,
   EnvoyTlsConfig,
   RulesSource,
   StoreConfig,
@@ -46,6 +48,7 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     identity,
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
+    control: toControl(values, at),
     telemetry: values.telemetry,
   };
 }
@@ -139,4 +142,32 @@ const NO_RULES = { version: 1, rules: [] };
 function toRules(rules: FileValues["rules"], at: ResolvePath): RulesSource {
   if (typeof rules?.file === "string") return { file: at(rules.file) };
   return { inline: rules ?? NO_RULES };
+}
+
+function toControl(values: FileValues, at: ResolvePath): ControlConfig | undefined {
+  const { control, admin, rules } = values;
+  if (control === undefined) return undefined;
+  const { port } = admin.listen;
+  const common = {
+    snapshotFile: at(control.snapshot ?? `sluice-${port}.snapshot`),
+    staleMsMax: control.staleMsMax,
+    node: control.node ?? `${hostname()}:${port === 0 ? process.pid : port}`,
+    hasRules: rules !== undefined,
+  };
+  const { database, follow: url = "", token = "", caFile } = control;
+  if (database !== undefined)
+    return { kind: "database", database: toDatabaseUrl(database, at), ...common };
+  return {
+    kind: "follow",
+    url,
+    token,
+    caFile: caFile === undefined ? undefined : at(caFile),
+    ...common,
+  };
+}
+
+const FILE_SCHEME = /^file:(?:\/\/)?/;
+
+function toDatabaseUrl(url: string, at: ResolvePath): string {
+  return FILE_SCHEME.test(url) ? `file:${at(url.replace(FILE_SCHEME, ""))}` : url;
 }

@@ -18,6 +18,36 @@ type Case = readonly [what: string, text: string, problem: string];
 
 const added: readonly Case[] = [
   [
+    "a control plane that comes from nowhere",
+    "control: { node: a }",
+    "sluice.yaml:7: control needs database (a control node: file:sluice.db, or postgres://…) or follow (the URL of a control node)",
+  ],
+  [
+    "a control plane that comes from two places",
+    'control: { database: "file:a.db", follow: "https://control:9090", token: a-token-of-16-letters }',
+    "sluice.yaml:7: control has database and follow: a node has one or the other",
+  ],
+  [
+    "a database of another kind, without showing it",
+    "control: { database: mysql://user:secret@host/a }",
+    "sluice.yaml:7: control.database must be file:PATH for an SQLite file, or postgres://… for PostgreSQL, got a string of 26 characters",
+  ],
+  [
+    "a follower without a token",
+    "control: { follow: https://control:9090 }",
+    "sluice.yaml:7: control.token is missing: follow needs an access token of the control node (sluice tokens create)",
+  ],
+  [
+    "a follower that follows a path",
+    "control: { follow: https://control:9090/v1, token: a-token-of-16-letters }",
+    'sluice.yaml:7: control.follow must be the URL of the admin port of a control node, such as https://control.example.com:9090, got "https://control:9090/v1"',
+  ],
+  [
+    "a token of a control node",
+    'control: { database: "file:a.db", token: a-token-of-16-letters }',
+    "sluice.yaml:7: control.token goes with follow, which is not set",
+  ],
+  [
     "a number that is none",
     "server: { workers: ten }",
     'sluice.yaml:7: server.workers must be a whole number from 1 to 256, got "ten"',
@@ -95,7 +125,7 @@ const added: readonly Case[] = [
   [
     "a misspelt section",
     "telemetrie: {}",
-    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, telemetry",
+    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, control, telemetry",
   ],
   [
     "a misspelt field",

@@ -14,6 +14,12 @@ export function checkFiles(sections: ConfigSections, at: ResolvePath): void {
   checkUpstreamTls(sections, at);
   checkEnvoyTls(sections, at);
   checkEnvoyFiles(sections, at);
+  checkControlCa(sections, at);
+}
+
+function checkControlCa({ values, problems }: ConfigSections, at: ResolvePath): void {
+  const { caFile } = values.control ?? {};
+  if (caFile !== undefined) checkTlsFiles(["control"], { caFile }, at, problems);
 }
 
 function checkGatewayTls({ values, problems }: ConfigSections, at: ResolvePath): void {

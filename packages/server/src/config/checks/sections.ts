@@ -7,6 +7,7 @@ import type { FileValues } from "../description/file.js";
 import type { Problems } from "../problems.js";
 import type { ConfigSections, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
+import { checkControl } from "./control.js";
 import { checkFiles } from "./files.js";
 import { checkIdentity } from "./identity.js";
 import { checkPlaces, toListenText } from "./places.js";
@@ -21,13 +22,14 @@ interface Check {
 }
 
 const checks: readonly Check[] = [
-  { needs: ["gateway", "decision", "envoy"], run: checkListeners },
-  { needs: ["gateway", "decision", "rules"], run: checkRulesAreThere },
+  { needs: ["gateway", "decision", "envoy", "control"], run: checkListeners },
+  { needs: ["gateway", "decision", "rules", "control"], run: checkRulesAreThere },
   { needs: ["gateway"], run: checkTimeouts },
-  { needs: ["admin"], run: checkAdmin },
+  { needs: ["admin", "control"], run: checkAdmin },
   { needs: ["decision"], run: checkDecision },
   { needs: ["store"], run: checkStore },
   { needs: ["identity"], run: checkIdentity },
+  { needs: ["control"], run: checkControl },
 ];
 
 /** What checks have made of sections. */
@@ -52,14 +54,18 @@ export function crossCheck(sections: ConfigSections, at: ResolvePath): Checked {
   return { identity };
 }
 
-function checkListeners({ gateway, decision, envoy }: FileValues, problems: Problems): void {
+function checkListeners(values: FileValues, problems: Problems): void {
+  const { gateway, decision, envoy, control } = values;
+  // A control node may have the admin port alone.
+  if (control?.database !== undefined) return;
   if (gateway === undefined && decision === undefined && envoy === undefined) {
     problems.add([], "opens no listener: it needs gateway, decision or envoy");
   }
 }
 
-function checkRulesAreThere({ gateway, decision, rules }: FileValues, problems: Problems): void {
-  if (rules !== undefined || (gateway ?? decision) === undefined) return;
+function checkRulesAreThere(values: FileValues, problems: Problems): void {
+  const { gateway, decision, rules, control } = values;
+  if ((rules ?? control) !== undefined || (gateway ?? decision) === undefined) return;
   const listener = gateway === undefined ? "decision" : "gateway";
   problems.add(
     ["rules"],
@@ -75,7 +81,9 @@ function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
   problems.add(["gateway", "headersTimeoutMs"], `must be at most requestTimeoutMs, ${seen}`);
 }
 
-function checkAdmin({ admin }: FileValues, problems: Problems): void {
+/** With a control plane the admin port always asks for an access token. */
+function checkAdmin({ admin, control }: FileValues, problems: Problems): void {
+  if (control !== undefined) return;
   if (admin.token !== undefined || isLoopback(admin.listen.host)) return;
   problems.add(
     ["admin", "token"],

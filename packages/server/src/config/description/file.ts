@@ -1,6 +1,7 @@
 // The description of the whole file: every section, in the order in which a reader meets them.
 
 import type { ReadFields } from "sluice/shapes";
+import { controlSection } from "./control.js";
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { identitySection } from "./identity.js";
 import {
@@ -146,7 +147,11 @@ export const fileSection = section({
   responses: withDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
   rules: optional(
     rulesShape,
-    "The rules: from a file that is watched, or written here. Needed by gateway and decision.",
+    "The rules: from a file that is watched, or written here. Needed by gateway and decision, unless there is control.",
+  ),
+  control: optional(
+    controlSection,
+    "The control plane, from which rules, plans, API keys and the rest come; without it everything comes from files.",
   ),
   telemetry: withDefault(telemetrySection, {}, "Logs, metrics and traces."),
 });
