@@ -1,18 +1,23 @@
 // Where a node with a database gets its state from: a snapshot of all entities, and the changes after it. Followers
 // get the same from a control node, over HTTP.
 
+import { ServerError } from "../base/errors.js";
 import { type AuditRow, toEntry } from "./audit.js";
-import type { Database, Unsubscribe } from "./database/database.js";
+import type { Database, Row, Unsubscribe } from "./database/database.js";
 import { ENTITY_KINDS, Entities, type Entity } from "./entities.js";
 import { statements } from "./sql/statements.js";
-import type { NodeChange, NodeEntity, Snapshot } from "./state.js";
+import type { NodeChange, NodeEntity, Position, Snapshot } from "./state.js";
 
 /** A source of state. */
 export interface ControlFeed {
   /** Everything, as of some change. */
   snapshot(): Promise<Snapshot>;
-  /** The next changes after one, in order; empty if there are none. */
-  changesAfter(sequence: number): Promise<readonly NodeChange[]>;
+  /**
+   * The next changes after one, in order; empty if there are none.
+   *
+   * @throws ServerError `SLUICE_CONTROL_GAP` if that change is not there or no longer at hand: a snapshot is needed.
+   */
+  changesAfter(position: Position): Promise<readonly NodeChange[]>;
   /** Calls back when there may be changes. */
   subscribe(onChange: () => void): Unsubscribe;
 }
@@ -32,7 +37,7 @@ export class DatabaseFeed implements ControlFeed {
    * snapshot's number says, and the changes that follow it pass over them.
    */
   async snapshot(): Promise<Snapshot> {
-    const [head] = await this.#database.query<{ sequence: number }>(statements.readHead);
+    const { sequence, hash } = await this.#head();
     const entities: NodeEntity[] = [];
     for (const kind of ENTITY_KINDS) {
       for (let after = ""; ; ) {
@@ -42,22 +47,38 @@ export class DatabaseFeed implements ControlFeed {
         after = page.at(-1)?.id ?? "";
       }
     }
-    return { sequence: head?.sequence ?? 0, entities };
+    return { sequence, hash, entities };
   }
 
-  async changesAfter(sequence: number): Promise<readonly NodeChange[]> {
-    const rows = await this.#database.query<AuditRow>(statements.listAudit, [sequence, PAGE]);
-    return rows.map(toEntry).map(({ sequence, kind, entityId, after }) => ({
-      sequence,
-      kind,
-      entityId,
-      after,
-    }));
+  async changesAfter(position: Position): Promise<readonly NodeChange[]> {
+    const values = [position.sequence, PAGE];
+    const rows = await this.#database.query<AuditRow>(statements.listAudit, values);
+    if (rows.length === 0) mustBeAt(position, await this.#head());
+    return rows.map(toNodeChange);
   }
 
   subscribe(onChange: () => void): Unsubscribe {
     return this.#database.subscribe(onChange);
   }
+
+  async #head(): Promise<Position> {
+    const [head] = await this.#database.query<Position & Row>(statements.readHead);
+    if (head === undefined) throw new ServerError("SLUICE_DATABASE_FAILED", "the head is missing");
+    return head;
+  }
+}
+
+/** A database that is restored from a backup ends before the node, or elsewhere. */
+function mustBeAt({ sequence, hash }: Position, head: Position): void {
+  const isElsewhere = head.sequence === sequence && hash !== "" && head.hash !== hash;
+  if (head.sequence >= sequence && !isElsewhere) return;
+  const seen = `the node is at change ${sequence}, which the database does not have`;
+  throw new ServerError("SLUICE_CONTROL_GAP", seen);
+}
+
+function toNodeChange(row: AuditRow): NodeChange {
+  const { sequence, kind, entityId, after, hash } = toEntry(row);
+  return { sequence, kind, entityId, after, previousHash: row.previous_hash, hash };
 }
 
 function toNodeEntity({ kind, id, sequence, body }: Entity): NodeEntity {

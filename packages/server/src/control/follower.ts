@@ -1,7 +1,7 @@
 // Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
 // the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
 
-import { after, type CancelTimer, readMs } from "../base/clock.js";
+import { after, type CancelTimer, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import type { Unsubscribe } from "./database/database.js";
 import type { ControlFeed } from "./database-feed.js";
@@ -23,6 +23,8 @@ export interface FollowerOptions {
 }
 
 const POLL_MS = 1_000;
+/** How often the file is marked as current. */
+const TOUCH_MS = 5_000;
 const ALL_KINDS: ReadonlySet<EntityKind> = new Set(ENTITY_KINDS);
 
 /** Follows a feed until it is closed. */
@@ -38,7 +40,9 @@ export class Follower {
   #isBehind = false;
   #isClosed = false;
   #needsSnapshot: boolean;
+  #hasState: boolean;
   #currentSinceMs: number | undefined;
+  #touchedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -50,9 +54,20 @@ export class Follower {
     );
     this.state = kept ?? new ControlState();
     this.#needsSnapshot = kept === undefined;
+    this.#hasState = kept !== undefined;
+    const keptAtMs = kept && this.#file?.currentAtMs;
+    if (keptAtMs !== undefined) this.#currentSinceMs = readMs() - (wallMs() - keptAtMs);
   }
 
-  /** How long ago the state was known to be current, in milliseconds; Infinity if it never was. */
+  /** Whether there is a state at all, from the file or the feed. */
+  get hasState(): boolean {
+    return this.#hasState;
+  }
+
+  /**
+   * How long ago the state was known to be current, in milliseconds, also by an earlier process that kept the same
+   * file; Infinity if it never was.
+   */
   get ageMs(): number {
     return this.#currentSinceMs === undefined
       ? Number.POSITIVE_INFINITY
@@ -100,11 +115,13 @@ export class Follower {
     if (this.#needsSnapshot) {
       this.state.replace(await this.#options.feed.snapshot());
       this.#needsSnapshot = false;
+      this.#hasState = true;
       this.#keep(() => this.#file?.write(this.state.toSnapshot()));
       this.#options.onChanged?.(ALL_KINDS);
     }
     for (;;) {
-      const changes = await this.#options.feed.changesAfter(this.state.sequence);
+      const changes = await this.#nextChanges();
+      if (changes === undefined) return this.#advance();
       if (changes.length === 0) break;
       const kinds = this.#apply(changes);
       if (kinds === undefined) return this.#advance();
@@ -112,6 +129,18 @@ export class Follower {
       if (kinds.size > 0) this.#options.onChanged?.(kinds);
     }
     this.#currentSinceMs = readMs();
+    if (this.#currentSinceMs - this.#touchedMs < TOUCH_MS) return;
+    this.#touchedMs = this.#currentSinceMs;
+    this.#keep(() => this.#file?.touch());
+  }
+
+  /** Undefined: changes are missing, and a snapshot is needed. */
+  async #nextChanges(): Promise<readonly NodeChange[] | undefined> {
+    try {
+      return await this.#options.feed.changesAfter(this.state.position);
+    } catch (error) {
+      return this.#missing(error);
+    }
   }
 
   /** Undefined: changes are missing, and a snapshot is needed. */
@@ -119,11 +148,16 @@ export class Follower {
     try {
       return this.state.apply(changes);
     } catch (error) {
-      if (!(error instanceof ServerError) || error.code !== "SLUICE_CONTROL_GAP") throw error;
-      this.#report("changes are missing, loading a snapshot", error);
-      this.#needsSnapshot = true;
-      return undefined;
+      return this.#missing(error);
     }
+  }
+
+  /** Throws what is something else. */
+  #missing(error: unknown): undefined {
+    if (!(error instanceof ServerError) || error.code !== "SLUICE_CONTROL_GAP") throw error;
+    this.#report("changes are missing, loading a snapshot", error);
+    this.#needsSnapshot = true;
+    return undefined;
   }
 
   #keep(write: () => void): void {

@@ -11,10 +11,13 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   truncateSync,
+  utimesSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { wallMs } from "../base/clock.js";
 import { ControlState, type NodeChange, type NodeEntity, type Snapshot } from "./state.js";
 
 const FORMAT = 1;
@@ -24,6 +27,7 @@ const CHANGES_MIN = 1_000;
 interface Header {
   readonly format: number;
   readonly sequence: number;
+  readonly hash: string;
   /** Lines of entities. */
   readonly entities: number;
   readonly sha256: string;
@@ -59,10 +63,10 @@ export class SnapshotFile {
   }
 
   /** Keeps a state as a whole; only its user may read it. Throws what the system says. */
-  write({ sequence, entities }: Snapshot): void {
+  write({ sequence, hash = "", entities }: Snapshot): void {
     const lines = entities.map((entity) => `${JSON.stringify(entity)}\n`).join("");
-    const sha256 = hashOf(`${sequence}\n${lines}`);
-    const header: Header = { format: FORMAT, sequence, entities: entities.length, sha256 };
+    const sha256 = hashOf(`${sequence} ${hash}\n${lines}`);
+    const header: Header = { format: FORMAT, sequence, hash, entities: entities.length, sha256 };
     const beside = `${this.#path}.${process.pid}.new`;
     // On the disk before it has the name: after a power failure an empty file would be in its place.
     writeThrough(beside, `${JSON.stringify(header)}\n${lines}`);
@@ -70,6 +74,17 @@ export class SnapshotFile {
     syncFolder(dirname(this.#path));
     this.#changes = 0;
     this.#changesMax = Math.max(CHANGES_MIN, entities.length);
+  }
+
+  /** Marks what is kept as current now, by the time of the file. */
+  touch(): void {
+    const seconds = wallMs() / 1_000;
+    utimesSync(this.#path, seconds, seconds);
+  }
+
+  /** When what is kept was last known to be current, by the wall clock; undefined if there is no file. */
+  get currentAtMs(): number | undefined {
+    return statSync(this.#path, { throwIfNoEntry: false })?.mtimeMs;
   }
 
   /** Keeps changes; the state is that after them. */
@@ -94,13 +109,14 @@ interface Parsed {
 function parse(text: string): Parsed {
   const lines = text.split("\n");
   const rest = lines.pop(); // Empty, unless the last line is cut off.
-  const { format, sequence, entities, sha256 } = JSON.parse(lines[0] ?? "") as Header;
+  const { format, sequence, hash, entities, sha256 } = JSON.parse(lines[0] ?? "") as Header;
   if (format !== FORMAT) throw new Error(`its format is ${format}, this version reads ${FORMAT}`);
   const body = lines.slice(1, entities + 1);
   const joined = body.map((line) => `${line}\n`).join("");
-  if (sha256 !== hashOf(`${sequence}\n${joined}`)) throw new Error("its checksum is wrong");
+  if (sha256 !== hashOf(`${sequence} ${hash}\n${joined}`)) throw new Error("its checksum is wrong");
   const state = new ControlState({
     sequence,
+    hash,
     entities: body.map((line) => JSON.parse(line) as NodeEntity),
   });
   const changes = lines.slice(entities + 1);

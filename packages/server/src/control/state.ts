@@ -14,14 +14,28 @@ export interface NodeEntity {
   readonly body: EntityBody;
 }
 
+/** How far a node is: the number of the last change, and its hash, which tells apart databases and their backups. */
+export interface Position {
+  readonly sequence: number;
+  /** Empty if it is not known. */
+  readonly hash: string;
+}
+
 /** Everything as of a change. */
 export interface Snapshot {
   readonly sequence: number;
+  /** Of that change, in the audit log. Default: not known. */
+  readonly hash?: string | undefined;
   readonly entities: readonly NodeEntity[];
 }
 
 /** What of a change a node needs. */
-export type NodeChange = Pick<AuditEntry, "sequence" | "kind" | "entityId" | "after">;
+export interface NodeChange extends Pick<AuditEntry, "sequence" | "kind" | "entityId" | "after"> {
+  /** Of the change before it, in the audit log. Default: not known, and not compared. */
+  readonly previousHash?: string | undefined;
+  /** Its own. */
+  readonly hash?: string | undefined;
+}
 
 /** Called with what changed, afterwards. */
 export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
@@ -30,6 +44,7 @@ export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
 export class ControlState {
   readonly #byKind = new Map<EntityKind, Map<string, NodeEntity>>();
   #sequence = 0;
+  #hash = "";
 
   constructor(snapshot: Snapshot = { sequence: 0, entities: [] }) {
     this.#load(snapshot);
@@ -38,6 +53,11 @@ export class ControlState {
   /** The last change that it knows. */
   get sequence(): number {
     return this.#sequence;
+  }
+
+  /** The last change that it knows, with its hash. */
+  get position(): Position {
+    return { sequence: this.#sequence, hash: this.#hash };
   }
 
   /** What an entity says; undefined if it is not there. */
@@ -64,7 +84,8 @@ export class ControlState {
   /**
    * Moves forward, and returns the kinds that changed. Changes that it knows already are passed over.
    *
-   * @throws ServerError `SLUICE_CONTROL_GAP` if a change between is missing; those before the gap are applied.
+   * @throws ServerError `SLUICE_CONTROL_GAP` if a change between is missing, or if they are of another history, such as
+   *   that of a restored backup; those before the gap are applied.
    */
   apply(changes: readonly NodeChange[]): ReadonlySet<EntityKind> {
     const changed = new Set<EntityKind>();
@@ -74,7 +95,9 @@ export class ControlState {
         const seen = `change ${change.sequence} came after ${this.#sequence}`;
         throw new ServerError("SLUICE_CONTROL_GAP", seen);
       }
+      checkHistory(change, this.#hash);
       this.#sequence = change.sequence;
+      this.#hash = change.hash ?? "";
       const { kind } = change;
       // What was done to counters is in the same log, and a newer control node may have kinds that this one has not.
       if (isEntityKind(kind) && this.#applyOne(kind, change)) changed.add(kind);
@@ -85,7 +108,7 @@ export class ControlState {
   /** Everything as it stands, to be kept or sent. */
   toSnapshot(): Snapshot {
     const entities = ENTITY_KINDS.flatMap((kind) => [...this.#of(kind).values()]);
-    return { sequence: this.#sequence, entities };
+    return { sequence: this.#sequence, hash: this.#hash, entities };
   }
 
   /** A snapshot may have been read while changes went on, so an entity can be newer than the change. */
@@ -97,8 +120,9 @@ export class ControlState {
     return true;
   }
 
-  #load({ sequence, entities }: Snapshot): void {
+  #load({ sequence, hash = "", entities }: Snapshot): void {
     this.#sequence = sequence;
+    this.#hash = hash;
     for (const entity of entities) this.#of(entity.kind).set(entity.id, entity);
   }
 
@@ -110,4 +134,10 @@ export class ControlState {
     }
     return entities;
   }
+}
+
+function checkHistory({ sequence, previousHash }: NodeChange, hash: string): void {
+  if (previousHash === undefined || hash === "" || previousHash === hash) return;
+  const seen = `change ${sequence} belongs to another history than the one before it`;
+  throw new ServerError("SLUICE_CONTROL_GAP", seen);
 }
