@@ -40,6 +40,7 @@ export const serverErrorCatalogue = {
   SLUICE_DATABASE_FAILED: { status: 500, summary: "the database reported an error" },
   SLUICE_MIGRATION_INVALID: { status: 500, summary: "the database can't be migrated" },
   SLUICE_CONTROL_GAP: { status: 500, summary: "a change of the control plane is missing" },
+  SLUICE_CONTROL_UNAVAILABLE: { status: 503, summary: "the control plane does not answer" },
   SLUICE_FAULT: { status: 500, summary: "the service failed" },
 } as const satisfies Record<string, CatalogueEntry>;
 

@@ -4,7 +4,7 @@
 import { ServerError } from "../base/errors.js";
 import { type AuditRow, toEntry } from "./audit.js";
 import type { Database, Row, Unsubscribe } from "./database/database.js";
-import { ENTITY_KINDS, Entities, type Entity } from "./entities.js";
+import { ENTITY_KINDS, Entities, type Entity, type EntityBody, type EntityKind } from "./entities.js";
 import { statements } from "./sql/statements.js";
 import type { NodeChange, NodeEntity, Position, Snapshot } from "./state.js";
 
@@ -78,9 +78,17 @@ function mustBeAt({ sequence, hash }: Position, head: Position): void {
 
 function toNodeChange(row: AuditRow): NodeChange {
   const { sequence, kind, entityId, after, hash } = toEntry(row);
-  return { sequence, kind, entityId, after, previousHash: row.previous_hash, hash };
+  const body = after && forNodes(kind, after);
+  return { sequence, kind, entityId, after: body, previousHash: row.previous_hash, hash };
 }
 
 function toNodeEntity({ kind, id, sequence, body }: Entity): NodeEntity {
-  return { kind, id, sequence, body };
+  return { kind, id, sequence, body: forNodes(kind, body) };
+}
+
+/** Nodes need the rules that are published, and not the text of every version before them. */
+function forNodes(kind: EntityKind, body: EntityBody): EntityBody {
+  if (kind !== "rule-set" || body.status === "published") return body;
+  const { text: _, ...rest } = body;
+  return rest;
 }

@@ -125,6 +125,25 @@ export class RuleSets {
     return this.#mustFind(number);
   }
 
+  /**
+   * Publishes rules if none were published yet.
+   *
+   * @returns The version; undefined if there is a published one.
+   */
+  async publishFirst(
+    request: ChangeRequest,
+    { text, note }: { text: string; note: string },
+  ): Promise<RuleSetVersion | undefined> {
+    mustFit(text);
+    this.#check(parseRules(text));
+    const [entry] = await this.#changes.apply(request, async (entities) => {
+      const all = await listAll(entities);
+      if (all.some(({ status }) => status === "published")) return [];
+      return this.#toPublish(entities, { number: all.length + 1, text, note, basedOn: 0 }, 0);
+    });
+    return entry === undefined ? undefined : this.#mustFind(Number(entry.entityId));
+  }
+
   /** Publishes the rules of an earlier version again, as a new one. */
   async rollback(
     request: ChangeRequest,

@@ -49,6 +49,18 @@ export function replaceAll(policies: readonly Policy[], rules: RuleSet): void {
   });
 }
 
+/** What keeps rules in force, wherever they come from. */
+export interface RulesHolder {
+  /** The rules in force, as they were written. */
+  readonly written: WrittenRules;
+  /** Reads the rules again, from another place if one is given. Throws what is wrong with them. */
+  reload(source?: RulesSource): void;
+  /** Reports what is wrong with the rules as they are now, if anything. */
+  inspect(): void;
+  /** Follows changes no more. */
+  close(): void;
+}
+
 /** What rules are kept in force with. */
 export interface RulesInForceOptions {
   readonly source: RulesSource;
@@ -63,7 +75,7 @@ export interface RulesInForceOptions {
 }
 
 /** Keeps the rules of a service in force until it is closed. */
-export class RulesInForce {
+export class RulesInForce implements RulesHolder {
   readonly #options: RulesInForceOptions;
   #source: RulesSource;
   #written: WrittenRules;

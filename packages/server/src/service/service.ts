@@ -5,10 +5,14 @@ import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
 import type { Core, Listener } from "../core/core.js";
+import { EnforcedState } from "../control/enforced-state.js";
+import { type ControlNode, openControlNode } from "../control/control-node.js";
+import { publishedRules } from "../control/published-rules.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
 import { type Readiness, readinessOf } from "../core/readiness.js";
-import { RulesInForce } from "../core/rules-in-force.js";
+import { parseWritten, type RulesHolder, RulesInForce, readWritten } from "../core/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
 import {
   announceDrain,
@@ -27,6 +31,11 @@ export interface ServiceOptions extends CoreOptions {
   readonly loadConfig?: ConfigLoader | undefined;
   /** What the telemetry that is given hashes keys with, so that workers do too. Default: a new secret. */
   readonly keySecret?: string;
+  /**
+   * Called with the first access token of a control plane, once in the life of its database. Default: none is made, and
+   * only `admin.token` opens the admin port.
+   */
+  readonly onFirstToken?: (token: string) => void;
   /** Opens these instead of the listeners that are configured. */
   readonly openers?: readonly ListenerOpener[];
   /** Called when a running service can't continue. */
@@ -37,6 +46,8 @@ export interface ServiceOptions extends CoreOptions {
 export interface Service {
   readonly core: Core & Pick<OwnedCore, "storeReach">;
   readonly listeners: readonly Listener[];
+  /** The control plane, as this service has it; undefined if it works from files. */
+  readonly control: ControlNode | undefined;
   /** Whether it takes requests: it is not draining, and has the store that readiness asks for. */
   isReady(): boolean;
   /** Why it takes none, in words; empty if it is ready. */
@@ -62,7 +73,30 @@ export interface Service {
  */
 export async function startService(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const telemetry = options.telemetry ?? createTelemetry(config.telemetry);
-  return openService(createCore(config, { ...options, telemetry }), options);
+  return openWithControl(config, { ...options, telemetry }, (rules, control) =>
+    openService(createCore(config, { ...options, telemetry, ...rules }), { ...options, control }),
+  );
+}
+
+/** Rules that a core is made with instead of those that are configured, if there are any. */
+export type RulesOption = Pick<CoreOptions, "rules">;
+
+/** Opens the control plane if one is configured, and then a service with it. It is closed if that fails. */
+export async function openWithControl(
+  config: Config,
+  options: ServiceOptions & { readonly telemetry: Telemetry },
+  open: (rules: RulesOption, control: ControlNode | undefined) => Promise<Service>,
+): Promise<Service> {
+  if (config.control === undefined) return open({}, undefined);
+  const { telemetry, onFirstToken } = options;
+  const rules = config.control.hasRules ? readWritten(config.rules) : undefined;
+  const control = await openControlNode(config.control, { telemetry, rules, onFirstToken });
+  try {
+    return await open({ rules: parseWritten(publishedRules(control.state)) }, control);
+  } catch (error) {
+    await control.close();
+    throw error;
+  }
 }
 
 /**
@@ -71,7 +105,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
  */
 export async function openService(
   core: OwnedCore,
-  options: ServiceOptions,
+  options: ServiceOptions & { readonly control: ControlNode | undefined },
   makeOthers?: OthersMaker,
 ): Promise<Service> {
   let service: RunningService | undefined;
@@ -87,9 +121,10 @@ export async function openService(
 
 class RunningService implements Service {
   readonly core: OwnedCore;
+  readonly control: ControlNode | undefined;
   readonly #others: OtherProcesses | undefined;
   readonly #readiness: Readiness;
-  readonly #rules: RulesInForce;
+  readonly #rules: RulesHolder;
   readonly #config: ConfigInForce;
   /** Of this process. */
   #listeners: readonly Listener[] = [];
@@ -107,19 +142,17 @@ class RunningService implements Service {
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(core: OwnedCore, options: ServiceOptions, makeOthers: OthersMaker | undefined) {
-    const { config, clock, telemetry } = core;
+  constructor(
+    core: OwnedCore,
+    options: ServiceOptions & { readonly control: ControlNode | undefined },
+    makeOthers: OthersMaker | undefined,
+  ) {
+    const { config, telemetry } = core;
     this.core = core;
+    this.control = options.control;
     this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
     this.#readiness = readinessOf(core);
-    this.#rules = new RulesInForce({
-      source: config.rules,
-      policies: policiesOf(core),
-      telemetry,
-      clock,
-      onReplaced: (written) => this.#others?.replaceRules(written),
-      onMended: () => this.#retry(),
-    });
+    this.#rules = this.#toRules();
     this.#others = makeOthers?.(() => ({
       rules: this.#rules.written,
       logLevel: this.#config.latest.telemetry.logLevel,
@@ -135,7 +168,11 @@ class RunningService implements Service {
   }
 
   get unreadyReasons(): readonly string[] {
-    return [...this.#readiness.reasons, ...(this.#others?.unreadyReasons ?? [])];
+    return [
+      ...this.#readiness.reasons,
+      ...(this.control?.unreadyReasons ?? []),
+      ...(this.#others?.unreadyReasons ?? []),
+    ];
   }
 
   /** Opens all listeners, or throws. Default: those that are configured. */
@@ -160,6 +197,22 @@ class RunningService implements Service {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #toRules(): RulesHolder {
+    const { config, clock, telemetry } = this.core;
+    const policies = policiesOf(this.core);
+    if (this.control !== undefined) {
+      return new EnforcedState({ source: this.control, policies, telemetry });
+    }
+    return new RulesInForce({
+      source: config.rules,
+      policies,
+      telemetry,
+      clock,
+      onReplaced: (written) => this.#others?.replaceRules(written),
+      onMended: () => this.#retry(),
+    });
   }
 
   #toOpeners(): readonly ListenerOpener[] {
@@ -209,6 +262,7 @@ class RunningService implements Service {
     this.#stopWatching();
     await this.#others?.close();
     await closeListeners(this.#listeners);
+    await this.control?.close();
     await this.core.close();
   }
 }

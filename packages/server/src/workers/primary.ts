@@ -4,7 +4,13 @@
 import { readFileSync } from "node:fs";
 import type { Config } from "../config/config.js";
 import { createCore } from "../core/create-core.js";
-import { openService, type Service, type ServiceOptions } from "../service/service.js";
+import type { OthersMaker } from "../service/other-processes.js";
+import {
+  openService,
+  openWithControl,
+  type Service,
+  type ServiceOptions,
+} from "../service/service.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import { newSecret } from "../telemetry/random.js";
 import type { Fork } from "./fork.js";
@@ -22,10 +28,13 @@ export async function startPrimary(
   const keySecret = options.keySecret ?? newSecret().toString("base64");
   const telemetry = options.telemetry ?? createTelemetry(config.telemetry, { keySecret });
   const written = config.file === undefined ? undefined : readConfig(config.file);
-  const core = createCore(config, { ...options, telemetry });
   const { fork, onFailed } = options;
   const parts = { keySecret, written, fork, onFailed };
-  return openService(core, options, (inForce) => new Workers(core, { ...parts, inForce }));
+  return openWithControl(config, { ...options, telemetry }, (rules, control) => {
+    const core = createCore(config, { ...options, telemetry, ...rules });
+    const makeOthers: OthersMaker = (inForce) => new Workers(core, { ...parts, inForce });
+    return openService(core, { ...options, control }, makeOthers);
+  });
 }
 
 /** The text as it is now, so that workers that start later start with the same. */

@@ -1,0 +1,164 @@
+// A node of the control plane: the state that this process decides with, kept up to date from a database or from a
+// control node. While those are away it goes on with what it has, and starts with what it kept on disk.
+
+import { after, type CancelTimer } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
+import type { ControlConfig, DatabaseControlConfig } from "../config/config.js";
+import { Changes } from "./changes.js";
+import type { Database, Unsubscribe } from "./database/database.js";
+import { openDatabase } from "./database/open-database.js";
+import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
+import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
+import { Follower } from "./follower.js";
+import type { ControlState, OnChanged } from "./state.js";
+
+/** How long until a database that was away at the start is tried again. */
+const PREPARE_AGAIN_MS = 2_000;
+
+/** What only a control node has. */
+export interface ControlDatabase {
+  readonly database: Database;
+  readonly changes: Changes;
+}
+
+/**
+ * Opens a node: its state is there when it resolves.
+ *
+ * @throws ServerError `SLUICE_CONTROL_UNAVAILABLE` if neither the control plane nor a snapshot gives a state; what is
+ *   wrong with the database or the configured rules.
+ */
+export async function openControlNode(
+  config: ControlConfig,
+  options: FirstStartOptions,
+): Promise<ControlNode> {
+  const node = new ControlNode(config, options);
+  try {
+    await node.start();
+    return node;
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
+}
+
+/** A node that follows the control plane until it is closed. */
+export class ControlNode {
+  /** As `GET /v1/nodes` shows it. */
+  readonly name: string;
+  /** Undefined on a follower. */
+  readonly control: ControlDatabase | undefined;
+  readonly #config: ControlConfig;
+  readonly #options: FirstStartOptions;
+  readonly #follower: Follower;
+  readonly #listeners = new Set<OnChanged>();
+  #cancelPrepare: CancelTimer = () => {};
+  #isClosed = false;
+
+  constructor(config: ControlConfig, options: FirstStartOptions) {
+    this.name = config.node;
+    this.#config = config;
+    this.#options = options;
+    this.control = config.kind === "database" ? openControl(config) : undefined;
+    this.#follower = new Follower({
+      feed: this.#toFeed(),
+      snapshotFile: config.snapshotFile,
+      onChanged: (kinds) => this.#notify(kinds),
+      onProblem: (what, error) => options.telemetry.problem(what, error),
+    });
+  }
+
+  /** What this process decides with. */
+  get state(): ControlState {
+    return this.#follower.state;
+  }
+
+  /** How long ago the state was known to be current, in milliseconds; Infinity if it never was. */
+  get ageMs(): number {
+    return this.#follower.ageMs;
+  }
+
+  /** Why readiness fails, in words; empty if it does not. */
+  get unreadyReasons(): readonly string[] {
+    const { staleMsMax } = this.#config;
+    if (staleMsMax === undefined || this.ageMs < staleMsMax) return [];
+    const seconds = Math.floor(staleMsMax / 1_000);
+    return [`the control plane has not been reached for ${seconds} seconds (control.staleMsMax)`];
+  }
+
+  /** Calls back after the state has changed, in the order of these calls. */
+  onChanged(listener: OnChanged): Unsubscribe {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Applies all changes that there are now. Never rejects. */
+  catchUp(): Promise<void> {
+    return this.#follower.catchUp();
+  }
+
+  /** Loads the state; see {@link openControlNode}. */
+  async start(): Promise<void> {
+    const away = await this.#prepare();
+    await this.#follower.start();
+    if (this.#follower.hasState) return;
+    const { kind, snapshotFile } = this.#config;
+    const [what, advice] =
+      kind === "database"
+        ? ["the database (control.database)", "start the database first"]
+        : ["the control node (control.follow)", "start the control node first"];
+    const seen = `${what} can't be reached, and there is no snapshot at ${snapshotFile} to start from; ${advice}`;
+    throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause: away });
+  }
+
+  /** Stops to follow, and closes the database. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelPrepare();
+    await this.#follower.close();
+    await this.control?.database.close();
+  }
+
+  /** Prepares the database now or, if it is away, when it is back. Returns why it is away. */
+  async #prepare(): Promise<unknown> {
+    if (this.control === undefined) return undefined;
+    const { database, changes } = this.control;
+    try {
+      await prepareDatabase(database, changes, this.#options);
+      return undefined;
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (this.#isClosed) return error;
+      this.#options.telemetry.problem("the database of the control plane can't be reached", error);
+      this.#cancelPrepare = after(PREPARE_AGAIN_MS, () => void this.#prepareLater());
+      return error;
+    }
+  }
+
+  async #prepareLater(): Promise<void> {
+    try {
+      await this.#prepare();
+    } catch (error) {
+      this.#options.telemetry.problem("the database of the control plane can't be used", error);
+    }
+  }
+
+  #toFeed(): ControlFeed {
+    if (this.control !== undefined) return new DatabaseFeed(this.control.database);
+    throw new ServerError("SLUICE_CONFIG_INVALID", "control.follow is not available");
+  }
+
+  #notify(kinds: Parameters<OnChanged>[0]): void {
+    for (const listener of this.#listeners) listener(kinds);
+  }
+}
+
+function openControl({ database: url }: DatabaseControlConfig): ControlDatabase {
+  // Paths in it are absolute.
+  const database = openDatabase(url, "/");
+  // A change that can't be made soon is better refused while the node starts or an operator waits.
+  return { database, changes: new Changes(database) };
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
+}

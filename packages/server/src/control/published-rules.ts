@@ -1,0 +1,16 @@
+// The rules that a state has in force: those of the version that is published.
+
+import type { WrittenRules } from "../core/rules-in-force.js";
+import type { ControlState } from "./state.js";
+
+const NO_RULES: WrittenRules = { inline: { version: 1, rules: [] } };
+
+/** The published rules as they were written; no rules if none are published. */
+export function publishedRules(state: ControlState): WrittenRules {
+  for (const { id, body } of state.all("rule-set")) {
+    if (body.status !== "published") continue;
+    // As errors name it, where a file would be named.
+    return { file: `rule set ${Number(id)}`, text: String(body.text) };
+  }
+  return NO_RULES;
+}
