@@ -32,7 +32,7 @@ export interface Config {
   >;
   readonly rules: RulesSource;
   /** Undefined: everything comes from files. */
-  readonly control: ControlConfig | undefined;
+  readonly control?: ControlConfig | undefined;
   readonly telemetry: TelemetryConfig;
 }
 

@@ -76,7 +76,7 @@ describe.each(all)("changes in $name", (databases) => {
     expect(await verifyAudit(database)).toEqual({ rows: 3 });
     const feed = new DatabaseFeed(database);
     const state = new ControlState();
-    expect([...state.apply(await feed.changesAfter(0))]).toEqual(["plan"]);
+    expect([...state.apply(await feed.changesAfter({ sequence: 0, hash: "" }))]).toEqual(["plan"]);
     expect([state.sequence, state.count("plan")]).toEqual([3, 2]);
     expect(state.toSnapshot()).toEqual(await feed.snapshot());
   });

@@ -52,7 +52,7 @@ export class ControlNode {
   readonly #follower: Follower;
   readonly #listeners = new Set<OnChanged>();
   #cancelPrepare: CancelTimer = () => {};
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(config: ControlConfig, options: FirstStartOptions) {
     this.name = config.node;
@@ -110,9 +110,13 @@ export class ControlNode {
     throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause: away });
   }
 
-  /** Stops to follow, and closes the database. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  /** Stops following, and closes the database. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#cancelPrepare();
     await this.#follower.close();
     await this.control?.database.close();
@@ -127,7 +131,7 @@ export class ControlNode {
       return undefined;
     } catch (error) {
       if (!isAway(error)) throw error;
-      if (this.#isClosed) return error;
+      if (this.#closing !== undefined) return error;
       this.#options.telemetry.problem("the database of the control plane can't be reached", error);
       this.#cancelPrepare = after(PREPARE_AGAIN_MS, () => void this.#prepareLater());
       return error;

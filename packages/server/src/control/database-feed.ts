@@ -4,7 +4,7 @@
 import { ServerError } from "../base/errors.js";
 import { type AuditRow, toEntry } from "./audit.js";
 import type { Database, Row, Unsubscribe } from "./database/database.js";
-import { ENTITY_KINDS, Entities, type Entity, type EntityBody, type EntityKind } from "./entities.js";
+import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "./entities.js";
 import { statements } from "./sql/statements.js";
 import type { NodeChange, NodeEntity, Position, Snapshot } from "./state.js";
 
@@ -87,7 +87,7 @@ function toNodeEntity({ kind, id, sequence, body }: Entity): NodeEntity {
 }
 
 /** Nodes need the rules that are published, and not the text of every version before them. */
-function forNodes(kind: EntityKind, body: EntityBody): EntityBody {
+function forNodes(kind: string, body: EntityBody): EntityBody {
   if (kind !== "rule-set" || body.status === "published") return body;
   const { text: _, ...rest } = body;
   return rest;

@@ -2,7 +2,12 @@
 // What can't be used changes nothing, and is reported and counted, as with a file of rules.
 
 import type { Policy, RuleSet } from "sluice/rules";
-import { parseWritten, type RulesHolder, replaceAll, type WrittenRules } from "../core/rules-in-force.js";
+import {
+  parseWritten,
+  type RulesHolder,
+  replaceAll,
+  type WrittenRules,
+} from "../core/rules-in-force.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Unsubscribe } from "./database/database.js";
 import type { EntityKind } from "./entities.js";

@@ -37,7 +37,8 @@ export async function prepareDatabase(
 ): Promise<void> {
   const applied = await migrate(database);
   if (applied.length > 0) telemetry.log.info({ migrations: applied }, "the database was migrated");
-  if (rules !== undefined) await publishConfigured(new RuleSets(database, changes), rules, telemetry);
+  if (rules !== undefined)
+    await publishConfigured(new RuleSets(database, changes), rules, telemetry);
   if (onFirstToken === undefined) return;
   const tokens = new AccessTokens(database, changes, { fillRandom: randomFillSync, now: wallMs });
   const token = await tokens.createFirst(toRequest("the first access token of a new database"));

@@ -3,14 +3,14 @@
 
 import type { Config } from "../config/config.js";
 import type { Listener } from "../core/core.js";
-import type { RulesInForce } from "../core/rules-in-force.js";
+import type { RulesHolder } from "../core/rules-in-force.js";
 import type { ConfigInForce } from "./config-in-force.js";
 import type { OtherProcesses } from "./other-processes.js";
 
 /** What a reload reaches. */
 export interface Reloaded {
   readonly config: ConfigInForce;
-  readonly rules: RulesInForce;
+  readonly rules: RulesHolder;
   /** The listeners of this process. */
   readonly listeners: readonly Listener[];
   readonly others: OtherProcesses | undefined;
@@ -30,7 +30,7 @@ export async function reloadAll({ config, rules, listeners, others }: Reloaded):
   await others?.reload(next);
 }
 
-async function readConfig(config: ConfigInForce, rules: RulesInForce): Promise<Config> {
+async function readConfig(config: ConfigInForce, rules: RulesHolder): Promise<Config> {
   try {
     return await config.read();
   } catch (error) {

@@ -4,13 +4,18 @@
 import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
-import type { Core, Listener } from "../core/core.js";
-import { EnforcedState } from "../control/enforced-state.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
+import { EnforcedState } from "../control/enforced-state.js";
 import { publishedRules } from "../control/published-rules.js";
+import type { Core, Listener } from "../core/core.js";
 import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
 import { type Readiness, readinessOf } from "../core/readiness.js";
-import { parseWritten, type RulesHolder, RulesInForce, readWritten } from "../core/rules-in-force.js";
+import {
+  parseWritten,
+  type RulesHolder,
+  RulesInForce,
+  readWritten,
+} from "../core/rules-in-force.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";

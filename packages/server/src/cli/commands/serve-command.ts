@@ -103,6 +103,7 @@ async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
     const code = await runService(config, {
       process: terminal.process,
       loadConfig: () => loadConfig(file, terminal.env),
+      onFirstToken: (token) => printFirstToken(terminal, token),
       destination: isTty ? prettyLog(terminal, { hasColour }) : undefined,
       onStarted: (service) => {
         if (isTty) for (const line of formatSummary(service, file)) writeLine(terminal, line);
@@ -115,6 +116,12 @@ async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
     if (taken !== undefined) throw new CommandError(EXIT.no, taken);
     throw toFailure(error, config, terminal);
   }
+}
+
+/** Standard output only: the log may be kept and read by others. */
+function printFirstToken(terminal: Terminal, token: string): void {
+  writeLine(terminal, "First access token of this control plane (role admin), shown only now:");
+  writeLine(terminal, `  ${token}`);
 }
 
 function load(file: string, terminal: Terminal): Config {

@@ -1,0 +1,156 @@
+// A service with a control plane: where its rules come from, at the start and later.
+
+import { existsSync } from "node:fs";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { toControlConfig, toControlService } from "../../test/control/control-config.js";
+import { testDatabases } from "../../test/control/databases.js";
+import type { Config } from "../config/config.js";
+import { AccessTokens } from "../control/access-tokens.js";
+import { verifyAudit } from "../control/audit.js";
+import type { ControlDatabase } from "../control/control-node.js";
+import { RuleSets } from "../control/rule-sets.js";
+import { type Service, type ServiceOptions, startService } from "./service.js";
+
+const all = testDatabases();
+const services: Service[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.close();
+});
+afterAll(() => Promise.all(all.map((each) => each.stop())));
+
+let ids = 0;
+const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
+const textOf = (limit: number) => `version: 1
+rules:
+  - { id: a, key: ip, limit: { fixedWindow: { limit: ${limit}, windowMs: 60000 } } }
+`;
+
+async function start(config: Config, options: ServiceOptions = {}): Promise<Service> {
+  const service = await startService(config, options);
+  services.push(service);
+  return service;
+}
+
+function controlOf(service: Service): ControlDatabase {
+  if (service.control?.control === undefined) throw new Error("it is not a control node");
+  return service.control.control;
+}
+
+function ruleSetsOf(service: Service): RuleSets {
+  const { database, changes } = controlOf(service);
+  return new RuleSets(database, changes);
+}
+
+/** Publishes rules by a node's database, as another node would. */
+async function publish(ruleSets: RuleSets, text: string): Promise<void> {
+  const draft = await ruleSets.createDraft(by(), text);
+  const expected = (await ruleSets.published())?.number ?? 0;
+  await ruleSets.publish(by(), { number: draft.number, note: "", expected });
+}
+
+async function remainingOf(service: Service): Promise<number | undefined> {
+  const facts = { method: "GET", path: "/", ip: "203.0.113.9" };
+  const { remaining } = await service.core.policy.admit(facts);
+  return remaining;
+}
+
+describe.each(all)("a control node with $name", (databases) => {
+  it("publishes the configured rules as version 1, and from then on the database decides", async () => {
+    const url = await databases.create();
+    const service = await start(toControlService(url));
+    const ruleSets = ruleSetsOf(service);
+    expect(await ruleSets.published()).toMatchObject({ number: 1, note: "from the configuration" });
+    expect(service.core.policy.rules.rules.map(({ id }) => id)).toEqual(["per-address"]);
+    await publish(ruleSets, textOf(7));
+    await vi.waitFor(() => expect(service.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    await service.close();
+    const again = await start(toControlService(url));
+    expect(again.core.policy.rules.rules.map(({ id }) => id)).toEqual(["a"]);
+    const { database } = controlOf(again);
+    expect(await verifyAudit(database)).toEqual({ rows: 4 });
+  });
+
+  it("makes the first access token once, when somebody is there to be shown it", async () => {
+    const url = await databases.create();
+    const first = vi.fn();
+    await (await start(toControlService(url))).close();
+    const service = await start(toControlService(url), { onFirstToken: first });
+    const second = vi.fn();
+    await start(toControlService(url), { onFirstToken: second });
+    expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0]);
+    const { database, changes } = controlOf(service);
+    const tokens = new AccessTokens(database, changes, { fillRandom: () => {}, now: Date.now });
+    expect(await tokens.check(first.mock.calls[0]?.[0])).toMatchObject({ role: "admin" });
+  });
+
+  it("has what another control node publishes within two seconds, and keeps what is used", async () => {
+    const url = await databases.create();
+    const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
+    await publish(ruleSetsOf(one), textOf(10));
+    await vi.waitFor(() => expect(two.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    await remainingOf(two);
+    expect(await remainingOf(two)).toBe(8);
+    await publish(ruleSetsOf(one), textOf(5));
+    await vi.waitFor(() => {
+      expect(two.core.policy.rules.rules[0]?.limits[0]).toMatchObject({ limit: 5 });
+    }, 2_000);
+    expect(await remainingOf(two)).toBe(2);
+  });
+
+  it("keeps its rules when a version is published that it can't use", async () => {
+    const url = await databases.create();
+    const service = await start(
+      toControlService(url, {
+        decision: {
+          listen: { host: "127.0.0.1", port: 0 },
+          tokens: [],
+          forwardAuth: true,
+          bodyBytesMax: 1_000,
+        },
+      }),
+    );
+    const permits =
+      "version: 1\nrules: [{ id: p, limit: { concurrency: { limit: 1, permitMs: 1000 } } }]\n";
+    await publish(ruleSetsOf(service), permits);
+    await service.control?.catchUp();
+    expect(service.core.policy.rules.rules[0]?.id).toBe("per-address");
+    expect(await service.core.telemetry.metrics()).toContain(
+      'rate_limiter_reload_failed{what="rules",region="local"} 1',
+    );
+    await publish(ruleSetsOf(service), textOf(3));
+    await service.control?.catchUp();
+    expect(service.core.policy.rules.rules[0]?.id).toBe("a");
+  });
+});
+
+describe("a control node without its database", () => {
+  const nowhere = "postgres://sluice@127.0.0.1:9/none";
+
+  it("starts from its snapshot, and reports its age in readiness if it may not be too old", async () => {
+    const [sqlite] = all;
+    const before = toControlService(await sqlite.create());
+    const first = await start(before);
+    await publish(ruleSetsOf(first), textOf(4));
+    await first.control?.catchUp();
+    await first.close();
+    const { snapshotFile = "" } = before.control ?? {};
+    expect(existsSync(snapshotFile)).toBe(true);
+    const control = toControlConfig(nowhere, { snapshotFile, staleMsMax: 600_000 });
+    const service = await start({ ...before, control });
+    expect(service.core.policy.rules.rules[0]?.id).toBe("a");
+    expect(service.unreadyReasons).toEqual([]);
+    await service.close();
+    const strict = await start({ ...before, control: { ...control, staleMsMax: 1 } });
+    expect(strict.unreadyReasons).toEqual([
+      "the control plane has not been reached for 0 seconds (control.staleMsMax)",
+    ]);
+  });
+
+  it("and without a snapshot does not start, and says what to do", async () => {
+    const control = toControlConfig(nowhere, { snapshotFile: "/nowhere/node.snapshot" });
+    await expect(start({ ...toControlService(nowhere), control })).rejects.toThrow(
+      "the control plane does not answer: the database (control.database) can't be reached, and there is no snapshot " +
+        "at /nowhere/node.snapshot to start from; start the database first",
+    );
+  });
+});
