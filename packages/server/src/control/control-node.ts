@@ -1,24 +1,29 @@
 // A node of the control plane: the state that this process decides with, kept up to date from a database or from a
 // control node. While those are away it goes on with what it has, and starts with what it kept on disk.
 
-import { after, type CancelTimer } from "../base/clock.js";
+import { after, type CancelTimer, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import type { ControlConfig, DatabaseControlConfig } from "../config/config.js";
-import { Changes } from "./changes.js";
+import type { ControlConfig } from "../config/config.js";
+import { ControlPlane } from "./control-plane.js";
 import type { Database, Unsubscribe } from "./database/database.js";
 import { openDatabase } from "./database/open-database.js";
 import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import { Follower } from "./follower.js";
+import type { CheckRules } from "./rule-sets.js";
 import type { ControlState, OnChanged } from "./state.js";
 
 /** How long until a database that was away at the start is tried again. */
 const PREPARE_AGAIN_MS = 2_000;
 
-/** What only a control node has. */
-export interface ControlDatabase {
-  readonly database: Database;
-  readonly changes: Changes;
+/** How long a change waits until this node enforces it. */
+const ENFORCE_MS_MAX = 5_000;
+const ENFORCE_PAUSE_MS = 20;
+
+/** Options of {@link openControlNode}. */
+export interface ControlNodeOptions extends FirstStartOptions {
+  /** Throws if this service can't use rules that parse. Default: it can use all. */
+  readonly checkRules?: CheckRules | undefined;
 }
 
 /**
@@ -29,7 +34,7 @@ export interface ControlDatabase {
  */
 export async function openControlNode(
   config: ControlConfig,
-  options: FirstStartOptions,
+  options: ControlNodeOptions,
 ): Promise<ControlNode> {
   const node = new ControlNode(config, options);
   try {
@@ -45,20 +50,25 @@ export async function openControlNode(
 export class ControlNode {
   /** As `GET /v1/nodes` shows it. */
   readonly name: string;
-  /** Undefined on a follower. */
-  readonly control: ControlDatabase | undefined;
+  /** All that operators read and change; undefined on a follower. */
+  readonly plane: ControlPlane | undefined;
   readonly #config: ControlConfig;
-  readonly #options: FirstStartOptions;
+  readonly #options: ControlNodeOptions;
+  readonly #database: Database | undefined;
   readonly #follower: Follower;
   readonly #listeners = new Set<OnChanged>();
+  /** Resolves when other processes of this node enforce what it has. */
+  #spread: () => Promise<void> = async () => {};
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
 
-  constructor(config: ControlConfig, options: FirstStartOptions) {
+  constructor(config: ControlConfig, options: ControlNodeOptions) {
     this.name = config.node;
     this.#config = config;
     this.#options = options;
-    this.control = config.kind === "database" ? openControl(config) : undefined;
+    // Paths in it are absolute.
+    this.#database = config.kind === "database" ? openDatabase(config.database, "/") : undefined;
+    this.plane = this.#toPlane();
     this.#follower = new Follower({
       feed: this.#toFeed(),
       snapshotFile: config.snapshotFile,
@@ -91,6 +101,11 @@ export class ControlNode {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Lets changes wait for other processes too: `spread` resolves when they enforce what this process has. */
+  spreadBy(spread: () => Promise<void>): void {
+    this.#spread = spread;
+  }
+
   /** Applies all changes that there are now. Never rejects. */
   catchUp(): Promise<void> {
     return this.#follower.catchUp();
@@ -119,15 +134,14 @@ export class ControlNode {
   async #close(): Promise<void> {
     this.#cancelPrepare();
     await this.#follower.close();
-    await this.control?.database.close();
+    await this.#database?.close();
   }
 
   /** Prepares the database now or, if it is away, when it is back. Returns why it is away. */
   async #prepare(): Promise<unknown> {
-    if (this.control === undefined) return undefined;
-    const { database, changes } = this.control;
+    if (this.#database === undefined || this.plane === undefined) return undefined;
     try {
-      await prepareDatabase(database, changes, this.#options);
+      await prepareDatabase(this.#database, this.plane, this.#options);
       return undefined;
     } catch (error) {
       if (!isAway(error)) throw error;
@@ -146,21 +160,36 @@ export class ControlNode {
     }
   }
 
+  #toPlane(): ControlPlane | undefined {
+    const database = this.#database;
+    const { checkRules = () => {} } = this.#options;
+    const enforce = (sequence: number) => this.#enforce(sequence);
+    return database && new ControlPlane({ database, enforce, checkRules });
+  }
+
+  /** Resolves when all processes of this node enforce the changes up to a number. */
+  async #enforce(sequence: number): Promise<void> {
+    const endMs = readMs() + ENFORCE_MS_MAX;
+    await this.catchUp();
+    // The database may be away for a moment after the change was committed.
+    while (this.state.sequence < sequence && readMs() < endMs && this.#closing === undefined) {
+      await pause(ENFORCE_PAUSE_MS);
+      await this.catchUp();
+    }
+    await this.#spread();
+    if (this.state.sequence >= sequence) return;
+    const seen = `change ${sequence} is committed, but not in force on this node yet; it will be when the database answers`;
+    throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen);
+  }
+
   #toFeed(): ControlFeed {
-    if (this.control !== undefined) return new DatabaseFeed(this.control.database);
+    if (this.#database !== undefined) return new DatabaseFeed(this.#database);
     throw new ServerError("SLUICE_CONFIG_INVALID", "control.follow is not available");
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): void {
     for (const listener of this.#listeners) listener(kinds);
   }
-}
-
-function openControl({ database: url }: DatabaseControlConfig): ControlDatabase {
-  // Paths in it are absolute.
-  const database = openDatabase(url, "/");
-  // A change that can't be made soon is better refused while the node starts or an operator waits.
-  return { database, changes: new Changes(database) };
 }
 
 function isAway(error: unknown): boolean {

@@ -2,15 +2,13 @@
 // rules if nothing was published yet, and makes the first access token. Each of these happens once, however many
 // nodes start together.
 
-import { randomFillSync } from "node:crypto";
-import { wallMs } from "../base/clock.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { AccessTokens } from "./access-tokens.js";
-import type { ChangeRequest, Changes } from "./changes.js";
+import type { ChangeRequest } from "./changes.js";
+import type { ControlPlane } from "./control-plane.js";
 import type { Database } from "./database/database.js";
 import { migrate } from "./database/migrate.js";
-import { RuleSets } from "./rule-sets.js";
+import type { RuleSets } from "./rule-sets.js";
 
 /** Who the control node is in the audit log. */
 const ACTOR = "local";
@@ -32,16 +30,15 @@ export interface FirstStartOptions {
  */
 export async function prepareDatabase(
   database: Database,
-  changes: Changes,
+  plane: ControlPlane,
   { telemetry, rules, onFirstToken }: FirstStartOptions,
 ): Promise<void> {
   const applied = await migrate(database);
   if (applied.length > 0) telemetry.log.info({ migrations: applied }, "the database was migrated");
-  if (rules !== undefined)
-    await publishConfigured(new RuleSets(database, changes), rules, telemetry);
+  if (rules !== undefined) await publishConfigured(plane.ruleSets, rules, telemetry);
   if (onFirstToken === undefined) return;
-  const tokens = new AccessTokens(database, changes, { fillRandom: randomFillSync, now: wallMs });
-  const token = await tokens.createFirst(toRequest("the first access token of a new database"));
+  const request = toRequest("the first access token of a new database");
+  const token = await plane.accessTokens.createFirst(request);
   if (token !== undefined) onFirstToken(token.secret);
 }
 

@@ -137,9 +137,9 @@ export class RuleSets {
     mustFit(text);
     this.#check(parseRules(text));
     const [entry] = await this.#changes.apply(request, async (entities) => {
-      const all = await listAll(entities);
-      if (all.some(({ status }) => status === "published")) return [];
-      return this.#toPublish(entities, { number: all.length + 1, text, note, basedOn: 0 }, 0);
+      if ((await findPublished(entities)) !== undefined) return [];
+      const number = await nextNumber(entities);
+      return this.#toPublish(entities, { number, text, note, basedOn: 0 }, 0);
     });
     return entry === undefined ? undefined : this.#mustFind(Number(entry.entityId));
   }

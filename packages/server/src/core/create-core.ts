@@ -1,6 +1,6 @@
 // Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
-import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
+import { type Clock, type FailurePolicy, memoryStore, type Store, systemClock } from "sluice";
 import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
@@ -94,6 +94,22 @@ function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
     throw error;
   }
 }
+
+/** Throws what is wrong with rules for the listeners of a configuration, as {@link createCore} would. */
+export function toRulesCheck(config: Config): (rules: RuleSet) => void {
+  return (rules) => {
+    const policy = createPolicy({
+      rules,
+      store: memoryStore(TINY),
+      seesResponses: !needsBlind(config),
+    });
+    // It decided nothing and leased nothing, so there is no need to wait for its end.
+    policy.close().catch(() => {});
+  };
+}
+
+/** As small as a store can be: nothing is counted in it. */
+const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
 /** Envoy's listener sees no responses either, but decides by files of its own. */
 function needsBlind({ decision }: Config): boolean {

@@ -5,10 +5,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { toControlConfig, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
 import type { Config } from "../config/config.js";
-import { AccessTokens } from "../control/access-tokens.js";
-import { verifyAudit } from "../control/audit.js";
-import type { ControlDatabase } from "../control/control-node.js";
-import { RuleSets } from "../control/rule-sets.js";
+import type { ControlPlane } from "../control/control-plane.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
 const all = testDatabases();
@@ -25,24 +22,26 @@ rules:
   - { id: a, key: ip, limit: { fixedWindow: { limit: ${limit}, windowMs: 60000 } } }
 `;
 
+const DECISION = {
+  listen: { host: "127.0.0.1", port: 0 },
+  tokens: [],
+  forwardAuth: true,
+  bodyBytesMax: 1_000,
+};
+
 async function start(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const service = await startService(config, options);
   services.push(service);
   return service;
 }
 
-function controlOf(service: Service): ControlDatabase {
-  if (service.control?.control === undefined) throw new Error("it is not a control node");
-  return service.control.control;
+function planeOf(service: Service): ControlPlane {
+  if (service.control?.plane === undefined) throw new Error("it is not a control node");
+  return service.control.plane;
 }
 
-function ruleSetsOf(service: Service): RuleSets {
-  const { database, changes } = controlOf(service);
-  return new RuleSets(database, changes);
-}
-
-/** Publishes rules by a node's database, as another node would. */
-async function publish(ruleSets: RuleSets, text: string): Promise<void> {
+/** Publishes rules by a control node. */
+async function publish({ ruleSets }: ControlPlane, text: string): Promise<void> {
   const draft = await ruleSets.createDraft(by(), text);
   const expected = (await ruleSets.published())?.number ?? 0;
   await ruleSets.publish(by(), { number: draft.number, note: "", expected });
@@ -58,16 +57,18 @@ describe.each(all)("a control node with $name", (databases) => {
   it("publishes the configured rules as version 1, and from then on the database decides", async () => {
     const url = await databases.create();
     const service = await start(toControlService(url));
-    const ruleSets = ruleSetsOf(service);
-    expect(await ruleSets.published()).toMatchObject({ number: 1, note: "from the configuration" });
+    const plane = planeOf(service);
+    expect(await plane.ruleSets.published()).toMatchObject({
+      number: 1,
+      note: "from the configuration",
+    });
     expect(service.core.policy.rules.rules.map(({ id }) => id)).toEqual(["per-address"]);
-    await publish(ruleSets, textOf(7));
-    await vi.waitFor(() => expect(service.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    await publish(plane, textOf(7));
+    expect(service.core.policy.rules.rules.map(({ id }) => id)).toEqual(["a"]);
     await service.close();
     const again = await start(toControlService(url));
     expect(again.core.policy.rules.rules.map(({ id }) => id)).toEqual(["a"]);
-    const { database } = controlOf(again);
-    expect(await verifyAudit(database)).toEqual({ rows: 4 });
+    expect(await planeOf(again).verifyAudit()).toEqual({ rows: 4 });
   });
 
   it("makes the first access token once, when somebody is there to be shown it", async () => {
@@ -78,48 +79,41 @@ describe.each(all)("a control node with $name", (databases) => {
     const second = vi.fn();
     await start(toControlService(url), { onFirstToken: second });
     expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0]);
-    const { database, changes } = controlOf(service);
-    const tokens = new AccessTokens(database, changes, { fillRandom: () => {}, now: Date.now });
+    const tokens = planeOf(service).accessTokens;
     expect(await tokens.check(first.mock.calls[0]?.[0])).toMatchObject({ role: "admin" });
   });
 
   it("has what another control node publishes within two seconds, and keeps what is used", async () => {
     const url = await databases.create();
     const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
-    await publish(ruleSetsOf(one), textOf(10));
+    await publish(planeOf(one), textOf(10));
     await vi.waitFor(() => expect(two.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
     await remainingOf(two);
     expect(await remainingOf(two)).toBe(8);
-    await publish(ruleSetsOf(one), textOf(5));
+    await publish(planeOf(one), textOf(5));
     await vi.waitFor(() => {
       expect(two.core.policy.rules.rules[0]?.limits[0]).toMatchObject({ limit: 5 });
     }, 2_000);
     expect(await remainingOf(two)).toBe(2);
   });
 
-  it("keeps its rules when a version is published that it can't use", async () => {
+  it("keeps its rules when another node publishes what it can't use, and does not publish that itself", async () => {
     const url = await databases.create();
-    const service = await start(
-      toControlService(url, {
-        decision: {
-          listen: { host: "127.0.0.1", port: 0 },
-          tokens: [],
-          forwardAuth: true,
-          bodyBytesMax: 1_000,
-        },
-      }),
-    );
-    const permits =
-      "version: 1\nrules: [{ id: p, limit: { concurrency: { limit: 1, permitMs: 1000 } } }]\n";
-    await publish(ruleSetsOf(service), permits);
-    await service.control?.catchUp();
-    expect(service.core.policy.rules.rules[0]?.id).toBe("per-address");
-    expect(await service.core.telemetry.metrics()).toContain(
+    const other = await start(toControlService(url));
+    const blind = await start(toControlService(url, { decision: DECISION }));
+    const permits = `version: 1
+rules: [{ id: p, limit: { concurrency: { limit: 1, permitMs: 1000 } } }]
+`;
+    await expect(publish(planeOf(blind), permits)).rejects.toThrow('rule "p"');
+    await publish(planeOf(other), permits);
+    await blind.control?.catchUp();
+    expect(blind.core.policy.rules.rules[0]?.id).toBe("per-address");
+    expect(await blind.core.telemetry.metrics()).toContain(
       'rate_limiter_reload_failed{what="rules",region="local"} 1',
     );
-    await publish(ruleSetsOf(service), textOf(3));
-    await service.control?.catchUp();
-    expect(service.core.policy.rules.rules[0]?.id).toBe("a");
+    await publish(planeOf(other), textOf(3));
+    await blind.control?.catchUp();
+    expect(blind.core.policy.rules.rules[0]?.id).toBe("a");
   });
 });
 
@@ -130,8 +124,7 @@ describe("a control node without its database", () => {
     const [sqlite] = all;
     const before = toControlService(await sqlite.create());
     const first = await start(before);
-    await publish(ruleSetsOf(first), textOf(4));
-    await first.control?.catchUp();
+    await publish(planeOf(first), textOf(4));
     await first.close();
     const { snapshotFile = "" } = before.control ?? {};
     expect(existsSync(snapshotFile)).toBe(true);

@@ -8,7 +8,13 @@ import { type ControlNode, openControlNode } from "../control/control-node.js";
 import { EnforcedState } from "../control/enforced-state.js";
 import { publishedRules } from "../control/published-rules.js";
 import type { Core, Listener } from "../core/core.js";
-import { type CoreOptions, createCore, type OwnedCore, policiesOf } from "../core/create-core.js";
+import {
+  type CoreOptions,
+  createCore,
+  type OwnedCore,
+  policiesOf,
+  toRulesCheck,
+} from "../core/create-core.js";
 import { type Readiness, readinessOf } from "../core/readiness.js";
 import {
   parseWritten,
@@ -95,7 +101,12 @@ export async function openWithControl(
   if (config.control === undefined) return open({}, undefined);
   const { telemetry, onFirstToken } = options;
   const rules = config.control.hasRules ? readWritten(config.rules) : undefined;
-  const control = await openControlNode(config.control, { telemetry, rules, onFirstToken });
+  const control = await openControlNode(config.control, {
+    telemetry,
+    rules,
+    onFirstToken,
+    checkRules: toRulesCheck(config),
+  });
   try {
     return await open({ rules: parseWritten(publishedRules(control.state)) }, control);
   } catch (error) {
