@@ -3,6 +3,7 @@
 // nodes start together.
 
 import type { WrittenRules } from "../core/rules-in-force.js";
+import { newSecret } from "../telemetry/random.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { ChangeRequest } from "./changes.js";
 import type { ControlPlane } from "./control-plane.js";
@@ -68,5 +69,5 @@ function toText(written: WrittenRules): string {
 }
 
 function toRequest(reason: string): ChangeRequest {
-  return { id: crypto.randomUUID(), actor: ACTOR, origin: "local", reason };
+  return { id: newSecret().toString("base64url"), actor: ACTOR, origin: "local", reason };
 }

@@ -14,7 +14,7 @@ export interface NodeEntity {
   readonly body: EntityBody;
 }
 
-/** How far a node is: the number of the last change, and its hash, which tells apart databases and their backups. */
+/** How far a node is: the number of the last change, and its hash, in which databases and their backups differ. */
 export interface Position {
   readonly sequence: number;
   /** Empty if it is not known. */

@@ -71,7 +71,7 @@ describe.each(all)("a control node with $name", (databases) => {
     expect(await planeOf(again).verifyAudit()).toEqual({ rows: 4 });
   });
 
-  it("makes the first access token once, when somebody is there to be shown it", async () => {
+  it("makes the first access token once, when an operator can be shown it", async () => {
     const url = await databases.create();
     const first = vi.fn();
     await (await start(toControlService(url))).close();
