@@ -4,7 +4,7 @@
 
 import { Agent, createServer, request as openRequest } from "node:http";
 import { type AddressInfo, createServer as createNetServer, type Server } from "node:net";
-import { type Config, startService } from "sluice-server";
+import { type Config, startService, toConfig } from "sluice-server";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 const CONNECTIONS_MAX = 256;
@@ -21,32 +21,6 @@ export const ANSWER = [
   "",
   BODY,
 ].join("\r\n");
-
-const GATEWAY: NonNullable<Config["gateway"]> = {
-  listen: LOOPBACK,
-  tls: undefined,
-  headerBytesMax: 16_384,
-  headersMax: 200,
-  bodyBytesMax: 10_485_760,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveMs: 65_000,
-  connectionsMax: 20_000,
-  rateLimitPath: "/rate_limit",
-};
-
-const UPSTREAM = {
-  name: "app",
-  balance: "round-robin",
-  connectTimeoutMs: 2_000,
-  responseTimeoutMs: 30_000,
-  idleTimeoutMs: 60_000,
-  retriesMax: 1,
-  failuresMax: 5,
-  ejectMs: 10_000,
-  connectionsMax: CONNECTIONS_MAX,
-  waitingMax: 1_024,
-} as const;
 
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
@@ -95,32 +69,30 @@ function proxyByNode(port: number): Server {
 }
 
 async function serve(port: number, limit: number, body: "problem" | "minimal"): Promise<number> {
-  const { listeners } = await startService(toConfig(port, limit, body));
+  const { listeners } = await startService(toService(port, limit, body));
   const gateway = listeners.find(({ name }) => name === "gateway");
   if (gateway === undefined) throw new Error("the service has no gateway");
   return Number(new URL(gateway.url).port);
 }
 
 /** The rule never refuses, or after the first request until it is all over. */
-function toConfig(port: number, limit: number, body: "problem" | "minimal"): Config {
+function toService(port: number, limit: number, body: "problem" | "minimal"): Config {
   const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
-  return {
-    file: undefined,
-    workers: 1,
-    drainDelayMs: 0,
-    drainMs: 1_000,
-    gateway: GATEWAY,
-    decision: undefined,
-    envoy: undefined,
-    admin: { listen: LOOPBACK, token: undefined },
-    upstreams: new Map([["app", { ...UPSTREAM, backends: [`http://${LOOPBACK.host}:${port}`] }]]),
-    routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
-    store: { kind: "memory", onStoreFailure: "local", keysMax: 1_000_000 },
-    identity: {},
+  return toConfig({
+    server: { drainMs: 1_000 },
+    gateway: { listen: `${LOOPBACK.host}:0` },
+    admin: { listen: `${LOOPBACK.host}:0` },
+    upstreams: {
+      app: {
+        backends: [`http://${LOOPBACK.host}:${port}`],
+        connectionsMax: CONNECTIONS_MAX,
+      },
+    },
+    routes: [{ path: "/*", upstream: "app" }],
     responses: { body },
-    rules: { inline: { version: 1, rules: [rule] } },
-    telemetry: { logLevel: "silent", decisionLogShare: 0.001, region: "local", topKeysMax: 20 },
-  };
+    rules: { version: 1, rules: [rule] },
+    telemetry: { logLevel: "silent" },
+  });
 }
 
 function listen(server: Server): Promise<number> {

@@ -13,7 +13,7 @@ import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/
 import type { Listener } from "../src/core/core.js";
 import { createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import { toTestConfig } from "./test-config.js";
+import { GATEWAY, ROUTES, toTestConfig, toUpstream } from "./test-config.js";
 
 /** A request as an upstream saw it, once all of it was there. */
 export interface SeenRequest {
@@ -99,38 +99,6 @@ export interface GatewayFixture {
   close(): Promise<void>;
 }
 
-const LOOPBACK = { host: "127.0.0.1", port: 0 };
-
-const GATEWAY: GatewayConfig = {
-  listen: LOOPBACK,
-  tls: undefined,
-  headerBytesMax: 16_384,
-  headersMax: 200,
-  bodyBytesMax: 10_485_760,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveMs: 65_000,
-  connectionsMax: 20_000,
-  rateLimitPath: "/rate_limit",
-};
-
-const UPSTREAM: Omit<UpstreamConfig, "backends"> = {
-  name: "main",
-  balance: "round-robin",
-  connectTimeoutMs: 2_000,
-  responseTimeoutMs: 30_000,
-  idleTimeoutMs: 60_000,
-  retriesMax: 1,
-  failuresMax: 5,
-  ejectMs: 10_000,
-  connectionsMax: 256,
-  waitingMax: 1_024,
-};
-
-const ROUTES: readonly RouteConfig[] = [
-  { path: "/*", host: undefined, upstream: "main", preserveHost: true },
-];
-
 /** Starts both. Close the stand when done. */
 export async function startFixture(options: FixtureOptions = {}): Promise<GatewayFixture> {
   const upstream = new FakeUpstream(options.answer, options.upstreamServer);
@@ -139,7 +107,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Gatewa
   const core = createCore(
     toTestConfig({
       gateway: { ...GATEWAY, ...options.gateway },
-      upstreams: new Map([["main", { ...UPSTREAM, backends: [backend], ...options.upstream }]]),
+      upstreams: new Map([["app", toUpstream([backend], options.upstream)]]),
       routes: options.routes ?? ROUTES,
       rules: { inline: rules as never },
       ...options.config,

@@ -8,7 +8,7 @@ import type { Config, GatewayConfig, UpstreamConfig } from "../src/config/config
 import type { Listener } from "../src/core/core.js";
 import { type CoreOptions, createCore, type OwnedCore } from "../src/core/create-core.js";
 import { openGateway } from "../src/gateway/gateway.js";
-import { toTestConfig } from "./test-config.js";
+import { GATEWAY, ROUTES, toTestConfig, toUpstream } from "./test-config.js";
 
 const HOST = "127.0.0.1";
 
@@ -30,27 +30,6 @@ export interface GatewayFixture {
   readonly core: OwnedCore;
 }
 
-/** The upstream of {@link startGateway}, as a file without further values has it. */
-export function toUpstream(
-  backends: readonly string[],
-  changes: Partial<UpstreamConfig> = {},
-): UpstreamConfig {
-  return {
-    name: "app",
-    backends,
-    balance: "round-robin",
-    connectTimeoutMs: 2_000,
-    responseTimeoutMs: 30_000,
-    idleTimeoutMs: 60_000,
-    retriesMax: 1,
-    failuresMax: 5,
-    ejectMs: 10_000,
-    connectionsMax: 256,
-    waitingMax: 1_024,
-    ...changes,
-  };
-}
-
 /** Starts a gateway in front of backends; without rules nothing is limited. */
 export async function startGateway(
   backends: string | readonly string[],
@@ -61,7 +40,7 @@ export async function startGateway(
     toTestConfig({
       gateway: { ...GATEWAY, ...gateway },
       upstreams: new Map([["app", app]]),
-      routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }],
+      routes: ROUTES,
       rules: { inline: { version: 1, rules } as never },
       ...config,
     }),
@@ -74,19 +53,6 @@ export async function startGateway(
   });
   return { url: listener.url, listener, core };
 }
-
-const GATEWAY: GatewayConfig = {
-  listen: { host: HOST, port: 0 },
-  tls: undefined,
-  headerBytesMax: 16_384,
-  headersMax: 200,
-  bodyBytesMax: 10_485_760,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 60_000,
-  keepAliveMs: 65_000,
-  connectionsMax: 20_000,
-  rateLimitPath: "/rate_limit",
-};
 
 /** Starts an upstream of node:http; its URL. */
 export async function startUpstream(listener: RequestListener): Promise<string> {

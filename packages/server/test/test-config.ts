@@ -1,6 +1,7 @@
 // A whole configuration for tests, with nothing open but the admin port: each test says what it adds.
 
-import type { Config } from "../src/config/config.js";
+import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
+import { toConfig } from "../src/config/load.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -31,3 +32,25 @@ const TEN_A_MINUTE = {
   key: "ip",
   limit: { fixedWindow: { limit: 10, windowMs: 60_000 } },
 };
+
+/** A configuration with a gateway, its upstream and one route, and all defaults. */
+const WITH_GATEWAY = toConfig({
+  gateway: { listen: "127.0.0.1:0" },
+  upstreams: { app: { backends: ["http://127.0.0.1:3000"] } },
+  routes: [{ path: "/*", upstream: "app" }],
+  rules: { version: 1, rules: [] },
+});
+
+/** A gateway on loopback, with all defaults. */
+export const GATEWAY = WITH_GATEWAY.gateway as GatewayConfig;
+
+/** Leads all requests to the upstream `app`. */
+export const ROUTES: readonly RouteConfig[] = WITH_GATEWAY.routes;
+
+/** The upstream `app`, with defaults for all that is not given. */
+export function toUpstream(
+  backends: readonly string[],
+  changes: Partial<UpstreamConfig> = {},
+): UpstreamConfig {
+  return { ...(WITH_GATEWAY.upstreams.get("app") as UpstreamConfig), backends, ...changes };
+}

@@ -16,7 +16,7 @@ beforeEach(async () => {
   };
   fixture = await startFixture({
     rules: [admin],
-    config: { routes: [{ path: "/*", host: undefined, upstream: "main", preserveHost: true }] },
+    config: { routes: [{ path: "/*", host: undefined, upstream: "app", preserveHost: true }] },
   });
   // The one place there is.
   await rawExchange(fixture.url, toGet("/admin/first"));
@@ -125,7 +125,7 @@ describe("a route", () => {
   it("is chosen by the path that is forwarded", async () => {
     await fixture.close();
     fixture = await startFixture({
-      routes: [{ path: "/public/*", host: undefined, upstream: "main", preserveHost: true }],
+      routes: [{ path: "/public/*", host: undefined, upstream: "app", preserveHost: true }],
     });
     for (const target of [
       "/public/../private",

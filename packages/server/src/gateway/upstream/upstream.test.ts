@@ -1,13 +1,7 @@
 import type { ResponseHead } from "sluice-http1";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  closedUrl,
-  eventually,
-  onStop,
-  startRaw,
-  stopAll,
-  toUpstream,
-} from "../../../test/proxy-fixture.js";
+import { closedUrl, eventually, onStop, startRaw, stopAll } from "../../../test/proxy-fixture.js";
+import { toUpstream } from "../../../test/test-config.js";
 import type { UpstreamConfig } from "../../config/config.js";
 import type { Connection } from "./connection.js";
 import { TICK_MS } from "./connection-pool.js";
