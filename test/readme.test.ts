@@ -1,5 +1,9 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { parseConfig, startService } from "sluice-server";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
@@ -39,6 +43,39 @@ describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
       expect(run(process.execPath, [join(folder, "example.mjs")], root)).not.toBe("");
     },
   );
+});
+
+describe("the configuration in README.md", () => {
+  it("runs a gateway in front of the upstream, and a decision API that counts with it", async () => {
+    const upstream = createServer((request, response) => response.end(`upstream ${request.url}`));
+    await once(upstream.listen(0, "127.0.0.1"), "listening");
+    const { port } = upstream.address() as AddressInfo;
+    const [, yaml = ""] = blocksOf(readText("README.md"), "yaml").join().split("# sluice.yaml\n");
+    const text = yaml.replace(/listen: 127\.0\.0\.1:\d+/g, "listen: 127.0.0.1:0");
+    const quiet = { SLUICE_TELEMETRY_LOG_LEVEL: "silent", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
+    const service = await startService(
+      parseConfig(text.replace("127.0.0.1:3000", `127.0.0.1:${port}`), { env: quiet }),
+    );
+    try {
+      const urlOf = (name: string) =>
+        service.listeners.find((listener) => listener.name === name)?.url ?? "";
+      const page = await fetch(`${urlOf("gateway")}/page`);
+      expect([page.status, await page.text()]).toEqual([200, "upstream /page"]);
+      const [, body = ""] = /\/v1\/check .*\\\n +-d '(.*)'/.exec(readText("README.md")) ?? [];
+      const check = async () => {
+        const headers = { "Content-Type": "application/json" };
+        const url = `${urlOf("decision")}/v1/check`;
+        return (await fetch(url, { method: "POST", headers, body })).json();
+      };
+      for (let left = 4; left >= 0; left--) {
+        expect(await check()).toMatchObject({ allowed: true, rule: "login", remaining: left });
+      }
+      expect(await check()).toMatchObject({ allowed: false, rule: "login" });
+    } finally {
+      await service.close();
+      upstream.close();
+    }
+  });
 });
 
 describe(".ci/run", () => {

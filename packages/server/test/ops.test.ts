@@ -58,6 +58,31 @@ describe("ops/Dockerfile", () => {
     expect(copied).toEqual(expect.arrayContaining(manifests));
   });
 
+  it("builds as npm run build does, with scripts that were copied before", () => {
+    const { scripts } = JSON.parse(readText("package.json")) as { scripts: Record<string, string> };
+    const build = valuesOf("RUN").find((text) => text.includes("tsc")) ?? "";
+    expect(build).toBe(`${scripts.lua} && npx tsc -b packages/server`);
+    const needed = [...build.matchAll(/node (\S+\.mjs)/g)].map(([, path]) => path);
+    expect(copied).toEqual(expect.arrayContaining(needed));
+  });
+
+  it("takes out of the build what the packages publish", () => {
+    const taken = valuesOf("COPY")
+      .filter((text) => text.startsWith("--from=build "))
+      .map((text) => text.split(" ")[1]);
+    for (const name of ["sluice", "http1", "server"]) {
+      const { files, bin } = JSON.parse(readText(`packages/${name}/package.json`)) as {
+        files: string[];
+        bin?: object;
+      };
+      const folders = ["package.json", "dist", ...(bin === undefined ? [] : ["bin"])];
+      expect(files.join()).toContain("dist/");
+      expect(taken).toEqual(
+        expect.arrayContaining(folders.map((part) => `/app/packages/${name}/${part}`)),
+      );
+    }
+  });
+
   it("starts the bin of the package, as a user that is not root, under a healthcheck", () => {
     const { bin } = JSON.parse(readText("packages/server/package.json")) as {
       bin: { sluice: string };

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { createTelemetry } from "./create-telemetry.js";
@@ -171,6 +171,55 @@ describe("the alerts", () => {
         expect([alert, kept]).toEqual([alert, expect.arrayContaining([label])]);
       }
     }
+  });
+});
+
+describe("the documentation", () => {
+  const names = readdirSync(new URL("../../../../docs/", import.meta.url), { recursive: true });
+  const pages = [
+    "README.md",
+    ...names.filter((name) => String(name).endsWith(".md")).map((name) => `docs/${name}`),
+  ].map((path) => ({ path, text: read(path) }));
+
+  it("names only metrics that exist", async () => {
+    const known = await knownSeries();
+    const metrics = new Set([...known.keys(), ...Object.values(METRICS).map(({ name }) => name)]);
+    const named = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/\brate_limiter_\w+/g)].map(([name]) => ({ path, name })),
+    );
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter(({ name }) => !metrics.has(name))).toEqual([]);
+  });
+
+  it("has queries and samples whose metrics and labels exist", async () => {
+    const known = await knownSeries();
+    const blocks = pages.flatMap(({ text }) =>
+      [...text.matchAll(/^```promql\n([\s\S]*?)^```/gm)].map(([, block]) => block),
+    );
+    const samples = pages.flatMap(
+      ({ text }) => text.match(/^rate_limiter_\w+\{.*\}(?= \d)/gm) ?? [],
+    );
+    expect([blocks.length, samples.length]).toEqual([1, 2]);
+    for (const expr of [...blocks, ...samples]) {
+      expect([expr, strangersIn(expr, known)]).toEqual([expr, []]);
+      for (const pair of ["()", "{}", "[]"]) {
+        expect(expr.split(pair[0]).length).toBe(expr.split(pair[1]).length);
+      }
+    }
+  });
+
+  it("has Prometheus scrape the admin port, with a token, and load the alerts", () => {
+    const [, block = ""] = /^```yaml\n(scrape_configs:[\s\S]*?)^```/m.exec(guide) ?? [];
+    expect(parse(block)).toMatchObject({
+      scrape_configs: [
+        {
+          job_name: "sluice",
+          authorization: { credentials_file: expect.any(String) },
+          static_configs: [{ targets: [expect.stringMatching(/:9090$/)] }],
+        },
+      ],
+      rule_files: ["alerts.yaml"],
+    });
   });
 });
 
