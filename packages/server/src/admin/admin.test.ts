@@ -274,22 +274,27 @@ describe("the listener of the admin port", () => {
   });
 });
 
-describe("the guide of operations", () => {
-  it("lists every path of the port, and no other", () => {
-    const url = new URL("../../../../docs/guides/operations.md", import.meta.url);
-    const rows = [...readFileSync(url, "utf8").matchAll(/^\| `(GET|POST) .*$/gm)];
-    const listed = rows.flatMap(([row, method]) => {
-      const [first, ...others] = [...row.split(" | ")[0].matchAll(/`(?:GET |POST )?([^`]+)`/g)].map(
-        ([, path]) => path,
-      );
-      // The others of a row differ in their last part.
-      return [first, ...others.map((last) => first.replace(/\/[^/]*$/, last))].map(
-        (path) => `${method} ${path}`,
-      );
+describe("the guides", () => {
+  it("list every path of the port, and no other", () => {
+    const listed = ["operations", "control-plane"].flatMap((name) => {
+      const url = new URL(`../../../../docs/guides/${name}.md`, import.meta.url);
+      return toListed(readFileSync(url, "utf8"));
     });
     expect(listed.sort()).toEqual(["GET /livez", "GET /readyz", ...ROUTE_NAMES].sort());
   });
 });
+
+function toListed(guide: string): string[] {
+  const rows = [...guide.matchAll(/^\| `(GET|POST|PUT|DELETE) .*$/gm)];
+  return rows.flatMap(([row, method]) => {
+    const cell = row.split(" | ")[0];
+    const [first, ...others] = [...cell.matchAll(/`(?:[A-Z]+ )?([^`]+)`/g)].map(([, path]) => path);
+    // The others of a row differ in their last part.
+    return [first, ...others.map((last) => first.replace(/\/[^/]*$/, last))].map(
+      (path) => `${method} ${path}`,
+    );
+  });
+}
 
 describe("what operators see", () => {
   it("is the rule set in force, its version, and which rules are off", async () => {

@@ -7,11 +7,18 @@ import { Server as NetServer } from "node:net";
 import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
+import { TrustedProxies } from "../base/http/trusted-proxies.js";
 import type { Core, Listener } from "../core/core.js";
 import { type AdminReply, json, problem, send } from "./admin-reply.js";
-import { ClearKeys } from "./clear-keys.js";
-import { Guard } from "./guard.js";
-import { type AdminContext, route } from "./routes.js";
+import { ClearKeys } from "./auth/clear-keys.js";
+import { Guard } from "./auth/guard.js";
+import { knownTokensOf } from "./auth/known-tokens.js";
+import { Logins } from "./auth/logins.js";
+import { randomSecret } from "./auth/random.js";
+import { Sessions } from "./auth/sessions.js";
+import type { AdminContext } from "./route.js";
+import { Router } from "./router.js";
+import { ROUTES } from "./routes.js";
 import type { AdminControl } from "./service-control.js";
 
 export type { AdminControl, Ready } from "./service-control.js";
@@ -29,9 +36,8 @@ const KEEP_ALIVE_MS = 5_000;
  * @throws ServerError if it would be open to other machines without a token, or can't listen.
  */
 export async function openAdmin(core: Core, control: AdminControl): Promise<Listener> {
-  const guard = new Guard(core.config.admin);
-  const clearKeys = new ClearKeys(guard.needsToken, core.telemetry.log);
-  const context = { core, control, version: readVersion(), clearKeys };
+  const { guard, context } = toContext(core, control);
+  const router = new Router(ROUTES, guard);
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -42,7 +48,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
     (message, response) => inTurn(message, response, () => void respond(message, response)),
   );
   const respond = async (message: IncomingMessage, response: ServerResponse) => {
-    const answered = await answerSafely(context, guard, message);
+    const answered = await answerSafely({ context, guard, router }, message);
     // Once it drains, nothing waits for a connection that is kept for later.
     if (!server.listening) response.setHeader("Connection", "close");
     send(response, answered, context.version);
@@ -60,43 +66,53 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
   };
 }
 
-async function answerSafely(
-  context: AdminContext,
-  guard: Guard,
-  message: IncomingMessage,
-): Promise<AdminReply> {
+interface Parts {
+  readonly context: AdminContext;
+  readonly guard: Guard;
+  readonly router: Router;
+}
+
+function toContext(core: Core, control: AdminControl): Omit<Parts, "router"> {
+  const { clock, config, telemetry } = core;
+  const { controlState: state } = control;
+  const nowMs = () => clock.wall?.() ?? clock.now();
+  const sessions = new Sessions({ nowMs: () => clock.now(), newSecret: randomSecret });
+  const trusted = new TrustedProxies(config.identity.trustedProxies ?? []);
+  const tokens = state === undefined ? undefined : knownTokensOf(state, nowMs);
+  const guard = new Guard({ admin: config.admin, tokens, sessions, trusted });
+  const clearKeys = new ClearKeys(guard.needsToken, telemetry.log);
+  const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
+  return { guard, context: { core, control, version: readVersion(), clearKeys, logins } };
+}
+
+async function answerSafely(parts: Parts, message: IncomingMessage): Promise<AdminReply> {
   try {
-    return await answer(context, guard, message);
+    return await answer(parts, message);
   } catch (error) {
-    const answer = problem(error);
-    if (answer.status >= 500)
-      context.core.telemetry.log.error({ err: error }, "admin request failed");
-    return answer;
+    const failure = problem(error);
+    if (failure.status >= 500)
+      parts.context.core.telemetry.log.error({ err: error }, "admin request failed");
+    return failure;
   }
 }
 
 async function answer(
-  { control, ...context }: AdminContext,
-  guard: Guard,
+  { context, guard, router }: Parts,
   message: IncomingMessage,
 ): Promise<AdminReply> {
   const url = toUrl(message);
   const isGet = message.method === "GET" || message.method === "HEAD";
   // Probes come with whatever address they have, and have no token.
   if (isGet && url.pathname === "/livez") return json({ live: true });
-  if (isGet && url.pathname === "/readyz") return toReadiness(control, guard, message);
-  guard.admit(message.headers);
-  return route({ control, ...context }, message, url);
+  if (isGet && url.pathname === "/readyz") return toReadiness(context.control, guard, message);
+  return router.answer(context, message, url);
 }
 
 /** Why it is not ready is for operators only. */
-function toReadiness(
-  control: AdminControl,
-  guard: Guard,
-  { headers }: IncomingMessage,
-): AdminReply {
+function toReadiness(control: AdminControl, guard: Guard, message: IncomingMessage): AdminReply {
   const { ready, reasons } = control.isReady();
-  return json(guard.isKnown(headers) ? { ready, reasons } : { ready }, ready ? 200 : 503);
+  const isKnown = guard.find(message) !== undefined;
+  return json(isKnown ? { ready, reasons } : { ready }, ready ? 200 : 503);
 }
 
 function toUrl({ url = "/" }: IncomingMessage): URL {

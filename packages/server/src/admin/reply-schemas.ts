@@ -3,42 +3,21 @@
 
 import {
   anyName,
-  anyString,
   choice,
   constant,
-  type Fields,
-  type FieldsInPlace,
   finiteNumber,
   flag,
-  listOf,
-  objectInPlace,
   optional,
   orNull,
   type ReadAs,
   recordOf,
   required,
-  type Shape,
 } from "sluice/shapes";
+import { controlAnswers } from "./control-replies.js";
+import { ANY_COUNT, amount, many, open, text } from "./reply-shapes.js";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
 export const ADMIN_HEADER = "sluice-admin";
-
-/** More than any answer has: the client bounds the bytes of one. */
-const COUNT_MAX = 16_777_216;
-const ANY = { countMin: 0, countMax: COUNT_MAX };
-
-const text = anyString(COUNT_MAX, 0);
-/** JSON has no Infinity: it is null. */
-const amount = orNull(finiteNumber);
-
-/** An object that may have other fields too. */
-function open<F extends Fields>(fields: F): Shape<FieldsInPlace<F>> {
-  return objectInPlace(fields, { isOpen: true });
-}
-
-function many<T>(item: Shape<T>): Shape<readonly T[]> {
-  return listOf(item, ANY);
-}
 
 const decision = open({
   allowed: required(flag),
@@ -129,7 +108,7 @@ const rules = open({
         keyType: required(text),
         match: required(open({ paths: required(many(text)), methods: required(many(text)) })),
         limits: required(many(limit)),
-        tiers: required(recordOf(anyName, many(limit), ANY)),
+        tiers: required(recordOf(anyName, many(limit), ANY_COUNT)),
         onExceed: required(text),
         isOn: required(flag),
       }),
@@ -178,6 +157,7 @@ export const answers = {
   reload: open({ reloaded: required(constant(true)), version: required(text) }),
   rules,
   top,
+  ...controlAnswers,
 } as const;
 
 /** The name of a question. */

@@ -1,6 +1,8 @@
 // What the admin port needs from the service. In a service of several processes it answers for
 // all of them.
 
+import type { ControlPlane } from "../control/control-plane.js";
+import type { ControlState } from "../control/state.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
 /** Whether the service takes requests, and what is wrong. */
@@ -24,4 +26,11 @@ export interface AdminControl {
   switchRule?(ruleId: string | undefined, isOn: boolean): void | Promise<void>;
   /** Default: that of this process. */
   top?(options: TopOptions): TopReport | Promise<TopReport>;
+  /**
+   * The control plane: its collections on a control node, and the control node's address on a follower. Undefined
+   * without `control` in the configuration.
+   */
+  readonly controlPlane?: ControlPlane | { readonly follow: string } | undefined;
+  /** What this node knows of the control plane; access tokens are checked against it. Undefined without `control`. */
+  readonly controlState?: ControlState | undefined;
 }

@@ -24,6 +24,7 @@ export const serverErrorCatalogue = {
   SLUICE_NOT_FOUND: { status: 404, summary: "there is nothing at that path" },
   SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not answer that method" },
   SLUICE_FORBIDDEN: { status: 403, summary: "the request is not taken from there" },
+  SLUICE_ROLE_INSUFFICIENT: { status: 403, summary: "the caller's role does not allow it" },
   SLUICE_HOLD_UNKNOWN: { status: 404, summary: "nothing is held under that id" },
   SLUICE_IN_FLIGHT: {
     status: 409,
@@ -36,6 +37,9 @@ export const serverErrorCatalogue = {
   },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
   SLUICE_CONFLICT: { status: 409, summary: "the change conflicts with another" },
+  SLUICE_NOT_CONTROL_NODE: { status: 409, summary: "this node can't change the control plane" },
+  SLUICE_PRECONDITION_REQUIRED: { status: 428, summary: "the request must say what it replaces" },
+  SLUICE_LOGIN_LIMITED: { status: 429, summary: "too many failed logins" },
   SLUICE_DATABASE_UNAVAILABLE: { status: 503, summary: "the database does not answer" },
   SLUICE_DATABASE_FAILED: { status: 500, summary: "the database reported an error" },
   SLUICE_MIGRATION_INVALID: { status: 500, summary: "the database can't be migrated" },

@@ -150,6 +150,8 @@ export interface AdminConfig {
   readonly listen: ListenAddress;
   /** Needed if `listen` is not a loopback address. */
   readonly token: string | undefined;
+  /** Names under which browsers may use it, besides addresses and localhost. Default: none. */
+  readonly hosts?: readonly string[] | undefined;
 }
 
 /** TLS to the `https` backends of an upstream. */

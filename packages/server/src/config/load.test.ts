@@ -32,7 +32,7 @@ describe("toConfig", () => {
       },
       decision: undefined,
       envoy: undefined,
-      admin: { listen: { host: "127.0.0.1", port: 9090 }, token: undefined },
+      admin: { listen: { host: "127.0.0.1", port: 9090 }, token: undefined, hosts: [] },
       upstreams: new Map([
         [
           "app",

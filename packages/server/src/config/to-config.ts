@@ -41,7 +41,7 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     gateway: toGateway(values.gateway, at),
     decision: values.decision,
     envoy: toEnvoy(values.envoy, at),
-    admin: { listen: values.admin.listen, token: values.admin.token },
+    admin: values.admin,
     upstreams: toUpstreams(values.upstreams, at),
     routes: values.routes.map((route) => ({ ...route, host: route.host })),
     store: toStore(values.store, values.identity.keySecret),

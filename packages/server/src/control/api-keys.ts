@@ -159,6 +159,11 @@ export class ApiKeys {
     });
   }
 
+  /** A key. @throws ServerError `SLUICE_NOT_FOUND` if there is none of that id. */
+  async get(id: string): Promise<ApiKey> {
+    return toKey(await mustFind(this.#entities, id));
+  }
+
   /** Keys of a tenant, or of all, in the order of ids, after one. */
   async list(page: { tenant?: string; after?: string; limit?: number } = {}): Promise<ApiKey[]> {
     const { tenant: parent, after, limit } = page;

@@ -107,13 +107,14 @@ export class Collection<T extends EntityBody> {
     const { kind, shape, noun, parentOf, check } = this.#kind;
     const id = readInput(this.#kind.id ?? entityName, edit.id, `the id of a ${noun}`);
     const body = withoutUndefined(readInput(shape, edit.input));
-    await this.#changes.apply(request, async (entities) => {
+    const [written] = await this.#changes.apply(request, async (entities) => {
       await check?.({ id, body }, entities);
       const action = (await entities.find(kind, id)) === undefined ? "create" : "edit";
       const parent = parentOf?.(body) ?? null;
       return [{ action, kind, id, parent, body, revision: edit.revision }];
     });
-    return this.get(id);
+    // A creation that is sent again was made under another id.
+    return this.get(written?.entityId ?? id);
   }
 
   /** Removes an entity. @throws ServerError `SLUICE_NOT_FOUND`, or ConflictError if it is at another revision. */

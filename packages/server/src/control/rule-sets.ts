@@ -54,6 +54,14 @@ export class RuleSets {
     this.#check = check;
   }
 
+  /** Parses rules. @throws RulesError, or what else keeps this service from using them. */
+  parse(text: string): RuleSet {
+    mustFit(text);
+    const rules = parseRules(text);
+    this.#check(rules);
+    return rules;
+  }
+
   /** The published version; undefined before the first is. */
   published(): Promise<RuleSetVersion | undefined> {
     return findPublished(this.#entities);
@@ -119,7 +127,7 @@ export class RuleSets {
   ): Promise<RuleSetVersion> {
     await this.#changes.apply(request, async (entities) => {
       const draft = await mustBeDraft(entities, number);
-      this.#check(parseRules(draft.text));
+      this.parse(draft.text);
       return this.#toPublish(entities, { ...draft, note }, expected);
     });
     return this.#mustFind(number);
@@ -153,7 +161,7 @@ export class RuleSets {
       const earlier = await entities.find(KIND, toId(to));
       const version = earlier === undefined ? undefined : toVersion(earlier);
       if (version?.status !== "superseded") throw notFound(`rule set ${to} was never superseded`);
-      this.#check(parseRules(version.text));
+      this.parse(version.text);
       const number = await nextNumber(entities);
       return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
     });

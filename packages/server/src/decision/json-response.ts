@@ -2,7 +2,6 @@
 // they are about; faults of the service are logged, and the caller does not see their details.
 
 import { SluiceError } from "sluice";
-import type { JsonSchema } from "sluice/shapes";
 import type { Exchange } from "sluice-http1";
 import { ServerError } from "../base/errors.js";
 import { PROBLEM_LINES, type Problem } from "../base/http/problem.js";
@@ -47,19 +46,3 @@ const FAULT: Problem = { status: 500, code: "SLUICE_FAULT", detail: "the service
 export function toPublicProblem(error: unknown): Problem {
   return toProblem(error) ?? FAULT;
 }
-
-/** The schema of a problem. */
-export const problemSchema: JsonSchema = {
-  type: "object",
-  description: "RFC 9457, with a stable code and, where it is about one, the field.",
-  properties: {
-    type: { const: "about:blank" },
-    title: { type: "string" },
-    status: { type: "integer" },
-    code: { type: "string" },
-    detail: { type: "string" },
-    field: { type: "string" },
-  },
-  required: ["type", "title", "status", "code", "detail"],
-  additionalProperties: false,
-};

@@ -1,10 +1,10 @@
 // The OpenAPI 3.1 document, made of the same list of endpoints and the same shapes that the server works with.
 
 import type { JsonSchema } from "sluice/shapes";
+import { problemSchema } from "../base/http/problem.js";
 import { answerErrorSchema, answersSchema } from "./batch.js";
 import { answerSchema } from "./decision-json.js";
 import type { Endpoint } from "./endpoints.js";
-import { problemSchema } from "./json-response.js";
 import { limitsSchema } from "./limits-list.js";
 import { toLimitSchemas } from "./verb-inputs.js";
 

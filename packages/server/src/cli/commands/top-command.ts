@@ -1,7 +1,7 @@
 // `sluice top`: a live view of a running service, drawn again every second until the user ends it.
 
 import type { Command } from "commander";
-import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../admin/clear-keys.js";
+import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../admin/auth/clear-keys.js";
 import type { ReplyOf } from "../../admin/reply-schemas.js";
 import { pause } from "../../base/clock.js";
 import type { AdminClient } from "../admin-client/admin-client.js";

@@ -2,7 +2,7 @@
 
 import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
-import { bearerToken, filePath, listen, token, urlPathOrFalse } from "./strings.js";
+import { bearerToken, filePath, listen, serverName, token, urlPathOrFalse } from "./strings.js";
 
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;
@@ -161,5 +161,10 @@ export const adminSection = section({
   token: optional(
     bearerToken(),
     "The bearer token that opens it. Needed unless it listens on a loopback address.",
+  ),
+  hosts: withDefault(
+    listOf(serverName(), { min: 0, max: 50 }),
+    [],
+    "Names under which browsers may use it, besides addresses and localhost.",
   ),
 });

@@ -3,10 +3,10 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Logger } from "pino";
-import { readMs } from "../base/clock.js";
-import { ServerError } from "../base/errors.js";
-import { isLoopback } from "../base/http/loopback.js";
-import { isOfPage } from "../base/http/web-page.js";
+import { readMs } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import { isLoopback } from "../../base/http/loopback.js";
+import { isOfPage } from "../../base/http/web-page.js";
 
 /** The header field by which a caller without a token confirms, with the value `clear-keys`. */
 export const CONFIRM_HEADER = "sluice-confirm";

@@ -3,7 +3,7 @@
 
 import type { Limit } from "sluice";
 import { describeKey, type Policy, type Rule } from "sluice/rules";
-import { numbersOf } from "../base/limit-numbers.js";
+import { numbersOf } from "../../base/limit-numbers.js";
 
 /** The rule set in force, as JSON. */
 export function toRulesView({ rules: set, switchedOff, version }: Policy): Record<string, unknown> {

@@ -1,12 +1,15 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
-import { ServerError, show } from "../base/errors.js";
-import type { Core } from "../core/core.js";
-import type { Input } from "./admin-inputs.js";
-import { mustHaveHashes, toFacts } from "./api-keys.js";
+import { ServerError, show } from "../../base/errors.js";
+import type { ChangeRequest } from "../../control/changes.js";
+import type { Collection } from "../../control/collection.js";
+import { ALL_RULES, type Switch } from "../../control/kinds.js";
+import type { Core } from "../../core/core.js";
+import type { AdminControl } from "../service-control.js";
+import { mustHaveHashes, toFacts } from "./api-key-facts.js";
+import type { Input } from "./counter-inputs.js";
 import { toRulesView } from "./rules-view.js";
-import type { AdminControl } from "./service-control.js";
 
 /** Decides a request described by its facts, and charges it; what a request would hold is given back. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
@@ -34,29 +37,36 @@ export async function explain(core: Core, input: Input<"explain">): Promise<obje
   return decidingPolicy(core).explain(factsOf(core, facts), options);
 }
 
+/** What a verb did, to which key of which rule. */
+export interface Acted {
+  readonly rule: string;
+  readonly key: string;
+  readonly [result: string]: unknown;
+}
+
 /** Forgets what a key used. */
-export async function reset(core: Core, input: Input<"reset">): Promise<object> {
+export async function reset(core: Core, input: Input<"reset">): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
   await core.policy.reset(rule, key);
   return { rule, key, reset: true };
 }
 
 /** Refuses every request of a key. */
-export async function block(core: Core, input: Input<"block">): Promise<object> {
+export async function block(core: Core, input: Input<"block">): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
   await core.policy.block(rule, key, input.forMs ?? Number.POSITIVE_INFINITY);
   return { rule, key, blocked: true, forMs: input.forMs };
 }
 
 /** Ends a block. */
-export async function unblock(core: Core, input: Input<"unblock">): Promise<object> {
+export async function unblock(core: Core, input: Input<"unblock">): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
   const wasBlocked = await core.policy.unblock(rule, key);
   return { rule, key, blocked: false, wasBlocked };
 }
 
 /** Grants a key units. */
-export async function refund(core: Core, input: Input<"refund">): Promise<object> {
+export async function refund(core: Core, input: Input<"refund">): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
   return { rule, key, refunded: await core.policy.refund(rule, key, input.cost) };
 }
@@ -95,8 +105,24 @@ export async function switchRule(
   return toRulesView(core.policy);
 }
 
-/** A rule in force, or one that is gone and still switched off. */
-function mustExist({ policy }: Core, ruleId: string): void {
+/** Switches a rule off or on, or all of them, on every node. */
+export async function switchEverywhere(
+  switches: Collection<Switch>,
+  change: ChangeRequest,
+  ruleId: string | undefined,
+  isOn: boolean,
+): Promise<void> {
+  const id = ruleId ?? ALL_RULES;
+  if (isOn) {
+    if ((await switches.find(id)) !== undefined) await switches.remove(change, id);
+    return;
+  }
+  const reason = change.reason === "" ? "switched off by an operator" : change.reason;
+  await switches.put(change, { id, input: { state: "off", reason } });
+}
+
+/** A rule in force, or one that is gone and still switched off. @throws ServerError `SLUICE_NOT_FOUND`. */
+export function mustExist({ policy }: Core, ruleId: string): void {
   const isKnown =
     policy.rules.rules.some(({ id }) => id === ruleId) || policy.switchedOff.rules.includes(ruleId);
   if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);

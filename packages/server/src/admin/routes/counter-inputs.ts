@@ -1,6 +1,5 @@
-// The bodies that the admin port takes, and the words for what is wrong with one.
+// The bodies of the verbs that decide and that act on counters.
 
-import type { IncomingMessage } from "node:http";
 import {
   anyName,
   anyString,
@@ -19,13 +18,7 @@ import {
   type Shape,
   wholeNumber,
 } from "sluice/shapes";
-import { ServerError } from "../base/errors.js";
-import { GrowingBuffer } from "../base/http/growing-buffer.js";
-import { mustBeJson, parseJson } from "../base/http/json.js";
-import { readInput as readValue } from "../base/read-input.js";
-
-/** Bytes of a body. */
-export const BODY_BYTES_MAX = 65_536;
+import { BODY_BYTES_MAX } from "../request-input.js";
 
 const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 const ENTRIES = { countMin: 0, countMax: BODY_BYTES_MAX };
@@ -72,7 +65,12 @@ const key = optional(anyString(16_384), "The key as the rule counts it: `user:42
 const someFacts = optional(facts, "A request whose key is meant, instead of the key.");
 
 /** A key of a rule: as it is counted, or as the facts of a request make it. */
-const target = { rule: ruleId, key, facts: someFacts };
+const target = {
+  rule: ruleId,
+  key,
+  facts: someFacts,
+  reason: optional(anyString(1_000), "Why, for the audit log."),
+};
 
 /** The same body, which says the key in exactly one of its two ways. */
 function withOneKey<T extends { readonly key?: unknown; readonly facts?: unknown }>(
@@ -107,38 +105,9 @@ export const inputs = {
     }),
   ),
   refund: withOneKey(objectInPlace({ ...target, cost: required(units, "Units.") })),
-  none: objectInPlace({}),
 } as const;
 
 /** A verb with a body. */
 export type Verb = keyof typeof inputs;
 /** What a verb is given. */
 export type Input<V extends Verb> = ReadAs<(typeof inputs)[V]>;
-
-/**
- * The body of a request, read and checked. An empty one is an empty object.
- *
- * @throws ServerError that says where something is wrong and what was seen.
- */
-export async function readInput<V extends Verb>(
-  verb: V,
-  request: IncomingMessage,
-): Promise<Input<V>> {
-  const body = await readBody(request);
-  const value = body.length === 0 ? {} : parseJson(body);
-  return readValue(inputs[verb] as Shape<Input<V>>, value);
-}
-
-/** Not by `for await`: leaving that early would destroy the socket before the answer is sent. */
-function readBody(request: IncomingMessage): Promise<Buffer> {
-  mustBeJson(request.headers["content-type"]);
-  return new Promise((resolve, reject) => {
-    const body = new GrowingBuffer();
-    request.on("data", (piece: Buffer) => {
-      if (body.length + piece.length <= BODY_BYTES_MAX) body.add(piece);
-      else reject(new ServerError("SLUICE_BODY_TOO_LARGE", `at most ${BODY_BYTES_MAX} bytes`));
-    });
-    request.on("end", () => resolve(body.bytes));
-    request.on("error", reject);
-  });
-}

@@ -1,0 +1,160 @@
+// Who may ask the admin port: callers that send `admin.token`, an access token of the control plane, or the cookie of a
+// session. With neither a token nor a control plane, programs on this machine may. Web pages of other origins never
+// may, whatever they send.
+
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { ServerError, show } from "../../base/errors.js";
+import { Auth } from "../../base/http/auth.js";
+import { isLoopback } from "../../base/http/loopback.js";
+import type { TrustedProxies } from "../../base/http/trusted-proxies.js";
+import type { AdminConfig } from "../../config/config.js";
+import { type Caller, originOf } from "./caller.js";
+import { AllowedHosts } from "./hosts.js";
+import type { KnownTokens } from "./known-tokens.js";
+import { readSessionCookie } from "./session-cookie.js";
+import { isCsrfToken, type Sessions } from "./sessions.js";
+
+/** What a guard is made with. */
+export interface GuardOptions {
+  readonly admin: AdminConfig;
+  /** The access tokens of the control plane; undefined without one. */
+  readonly tokens: KnownTokens | undefined;
+  readonly sessions: Sessions;
+  readonly trusted: TrustedProxies;
+}
+
+/** The header that a page sends its CSRF token in. */
+export const CSRF_HEADER = "x-csrf-token";
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+const SCHEME = /^bearer +/i;
+
+/** Finds out who asks. */
+export class Guard {
+  readonly #options: GuardOptions;
+  readonly #hosts: AllowedHosts;
+  /** Compares with `admin.token`; without a token it admits programs of this machine. */
+  readonly #auth: Auth;
+  readonly #hasToken: boolean;
+
+  /** @throws ServerError if the port would be open to other machines without any token. */
+  constructor(options: GuardOptions) {
+    const { token, listen, hosts = [] } = options.admin;
+    if (token === undefined && options.tokens === undefined && !isLoopback(listen.host)) {
+      const seen = `admin.listen is ${show(listen.host)}, which is not a loopback address, and admin.token is not set`;
+      throw new ServerError("SLUICE_CONFIG_INVALID", seen);
+    }
+    this.#options = options;
+    this.#hosts = new AllowedHosts(hosts);
+    this.#hasToken = token !== undefined;
+    this.#auth = new Auth(token === undefined ? [] : [token], "admin.token");
+  }
+
+  /** Whether callers have to show a token. */
+  get needsToken(): boolean {
+    return this.#hasToken || this.#options.tokens !== undefined;
+  }
+
+  /** @throws ServerError `SLUICE_FORBIDDEN` for what a web page of another origin sent. */
+  checkOrigin({ origin, host }: IncomingHttpHeaders): void {
+    if (origin === undefined || this.#hosts.isOrigin(origin, host)) return;
+    const seen = `Origin is ${show(origin)}, which is not this port`;
+    throw new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+
+  /**
+   * A page is served from a host that can't be made to lead here from elsewhere.
+   *
+   * @throws ServerError `SLUICE_FORBIDDEN`.
+   */
+  checkHost({ host }: IncomingHttpHeaders): void {
+    if (this.#hosts.has(host)) return;
+    const seen = `Host is ${show(host)}; a session needs an address, localhost or a name in admin.hosts`;
+    throw new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+
+  /** Who asks; undefined if that is not known. */
+  find(message: IncomingMessage): Caller | undefined {
+    const { authorization, cookie } = message.headers;
+    if (authorization !== undefined && this.needsToken)
+      return this.findByToken(
+        authorization.replace(SCHEME, ""),
+        message,
+        SCHEME.test(authorization),
+      );
+    const secret = readSessionCookie(cookie);
+    const fromSession = secret === undefined ? undefined : this.#findBySession(secret, message);
+    if (fromSession !== undefined || this.needsToken) return fromSession;
+    if (!this.#auth.isAdmitted(message.headers)) return undefined;
+    return { name: "local", role: "admin", origin: this.originOf(message) };
+  }
+
+  /** Whose token that is; undefined if it is not known. */
+  findByToken(token: string, message: IncomingMessage, isBearer = true): Caller | undefined {
+    const origin = this.originOf(message);
+    const authorization = `Bearer ${token}`;
+    if (!isBearer || token === "") return undefined;
+    if (this.#hasToken && this.#auth.isAdmitted({ authorization }))
+      return { name: "admin.token", role: "admin", origin };
+    const found = this.#options.tokens?.check(token.trim());
+    return found && { name: found.name, role: found.role, tokenId: found.id, origin };
+  }
+
+  /**
+   * Who asks.
+   *
+   * @throws ServerError `SLUICE_UNAUTHORIZED`, or `SLUICE_FORBIDDEN` if a page did not prove that it is ours.
+   */
+  admit(message: IncomingMessage): Caller {
+    const caller = this.find(message);
+    if (caller === undefined) throw this.#toRefusal(message.headers);
+    if (caller.session !== undefined) this.#checkPage(message, caller.session);
+    return caller;
+  }
+
+  /** The address that a request came from. */
+  originOf(message: IncomingMessage): string {
+    return originOf(message, this.#options.trusted);
+  }
+
+  #findBySession(secret: string, message: IncomingMessage): Caller | undefined {
+    const { sessions, tokens } = this.#options;
+    const session = sessions.find(secret);
+    if (session === undefined) return undefined;
+    const origin = this.originOf(message);
+    const { tokenId } = session;
+    if (tokenId === undefined)
+      return { name: "admin.token", role: "admin", origin, session: secret };
+    const token = tokens?.find(tokenId);
+    if (token !== undefined)
+      return { name: token.name, role: token.role, tokenId, origin, session: secret };
+    sessions.end(secret);
+    return undefined;
+  }
+
+  #checkPage({ method = "", headers }: IncomingMessage, secret: string): void {
+    this.checkHost(headers);
+    const site = headers["sec-fetch-site"];
+    if (site !== undefined && site !== "same-origin" && site !== "none") {
+      throw new ServerError("SLUICE_FORBIDDEN", `Sec-Fetch-Site is ${show(site)}`);
+    }
+    if (SAFE_METHODS.has(method) || isCsrfToken(headers[CSRF_HEADER], secret)) return;
+    const seen = "a change in a session needs its csrfToken in the header X-CSRF-Token";
+    throw new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+
+  #toRefusal(headers: IncomingHttpHeaders): ServerError {
+    if (this.needsToken) {
+      const { authorization, cookie } = headers;
+      if (authorization !== undefined) return unauthorized("got one that is not known");
+      const hadSession = readSessionCookie(cookie) !== undefined;
+      return unauthorized(hadSession ? "the session has ended; log in again" : "got none");
+    }
+    const seen = `without tokens the Host must be an address or localhost, got ${show(headers.host)}`;
+    return new ServerError("SLUICE_FORBIDDEN", seen);
+  }
+}
+
+function unauthorized(seen: string): ServerError {
+  return new ServerError("SLUICE_UNAUTHORIZED", seen);
+}

@@ -1,0 +1,148 @@
+// The shapes of what the control plane answers.
+
+import {
+  anyName,
+  anything,
+  choice,
+  constant,
+  finiteNumber,
+  flag,
+  optional,
+  orNull,
+  recordOf,
+  required,
+} from "sluice/shapes";
+import { ROLES } from "../control/access-tokens.js";
+import {
+  blockShape,
+  overrideShape,
+  planShape,
+  switchShape,
+  tenantShape,
+} from "../control/kinds.js";
+import { ANY_COUNT, many, open, pageOf, text } from "./reply-shapes.js";
+
+const identified = {
+  id: required(text),
+  revision: required(finiteNumber, "The ETag is this number in quotes."),
+};
+
+const plan = open({ ...identified, ...planShape.fields });
+const tenant = open({ ...identified, ...tenantShape.fields });
+const override = open({ ...identified, ...overrideShape.fields });
+const block = open({ ...identified, ...blockShape.fields });
+const ruleSwitch = open({ ...identified, ...switchShape.fields });
+
+const ruleSetHead = open({
+  number: required(finiteNumber),
+  status: required(choice(["draft", "published", "superseded"])),
+  note: required(text, "What was said when it was published."),
+  basedOn: required(finiteNumber, "The version that was published when it was made; 0 for none."),
+  revision: required(finiteNumber, "The ETag is this number in quotes."),
+});
+
+const ruleSet = open({
+  ...ruleSetHead.fields,
+  text: required(text, "The rules as they were written: YAML or JSON."),
+});
+
+const validation = open({
+  valid: required(flag),
+  version: required(orNull(text), "Of the rules; null if they are not valid."),
+  problems: required(
+    many(
+      open({
+        message: required(text),
+        rule: optional(text),
+        line: optional(finiteNumber),
+        column: optional(finiteNumber),
+      }),
+    ),
+  ),
+});
+
+const ruleSetDiff = open({
+  fromVersion: required(text),
+  toVersion: required(text),
+  fields: required(many(text), "Fields of the whole set that changed."),
+  added: required(many(text)),
+  removed: required(many(text)),
+  changed: required(many(open({ id: required(text) }))),
+});
+
+const apiKey = open({
+  id: required(text),
+  tenant: required(text),
+  name: required(text),
+  scopes: required(many(text)),
+  createdAtMs: required(finiteNumber),
+  expiresAtMs: optional(finiteNumber),
+  replacedBy: optional(text, "The key that replaces it."),
+});
+
+const accessToken = open({
+  id: required(text),
+  name: required(text),
+  role: required(choice(ROLES)),
+  createdAtMs: required(finiteNumber),
+  expiresAtMs: optional(finiteNumber),
+});
+
+const secret = required(text, "Shown here and nowhere else: only a hash of it is kept.");
+const body = optional(recordOf(anyName, anything(), ANY_COUNT));
+
+const auditEntry = open({
+  sequence: required(finiteNumber),
+  changeId: required(text),
+  atMs: required(finiteNumber),
+  actor: required(text),
+  origin: required(text),
+  action: required(text),
+  kind: required(text),
+  entityId: required(text),
+  reason: required(text),
+  before: body,
+  after: body,
+  hash: required(text),
+});
+
+const session = open({
+  name: required(text),
+  role: required(choice(ROLES)),
+  csrfToken: required(
+    orNull(text),
+    "To be sent in X-CSRF-Token with every change; null without a session.",
+  ),
+});
+
+/** The shapes, by what is answered. */
+export const controlAnswers = {
+  plan,
+  plans: pageOf(plan),
+  tenant,
+  tenants: pageOf(tenant),
+  override,
+  overrides: pageOf(override),
+  blockEntry: block,
+  blocks: pageOf(block),
+  switch: ruleSwitch,
+  switches: pageOf(ruleSwitch),
+  ruleSet,
+  ruleSets: pageOf(ruleSetHead),
+  validation,
+  ruleSetDiff,
+  apiKey,
+  apiKeys: pageOf(apiKey),
+  newApiKey: open({ ...apiKey.fields, secret }),
+  accessToken,
+  accessTokens: pageOf(accessToken),
+  newAccessToken: open({ ...accessToken.fields, secret }),
+  audit: pageOf(auditEntry),
+  auditReport: open({
+    rows: required(finiteNumber, "Entries that were read."),
+    valid: required(flag),
+    problem: required(orNull(text), "The first thing that is wrong."),
+  }),
+  session,
+  removed: open({ id: required(text), removed: required(constant(true)) }),
+} as const;

@@ -1,0 +1,16 @@
+// Plans: what tenants pay for.
+
+import { planShape } from "../../control/kinds.js";
+import { controlAnswers } from "../control-replies.js";
+import { collectionRoutes } from "./collection-routes.js";
+
+/** The routes of plans. */
+export const planRoutes = collectionRoutes({
+  path: "/v1/plans",
+  noun: "plan",
+  of: ({ plans }) => plans,
+  shape: planShape,
+  one: controlAnswers.plan,
+  page: controlAnswers.plans,
+  writer: "admin",
+});

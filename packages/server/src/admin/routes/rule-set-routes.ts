@@ -1,0 +1,205 @@
+// Rule sets: drafts, the published version and those before it.
+
+import { parseRules, RulesError } from "sluice/rules";
+import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";
+import { ServerError, show } from "../../base/errors.js";
+import type { RuleSets, RuleSetVersion } from "../../control/rule-sets.js";
+import { type AdminReply, json, PreconditionError, toETag, versioned } from "../admin-reply.js";
+import { toChange } from "../change-request.js";
+import { conditionOf } from "../conditions.js";
+import { controlAnswers } from "../control-replies.js";
+import { paging, queryNumber, toPage } from "../paging.js";
+import { controlRoute, type Route, route } from "../route.js";
+
+/** JSON may need six bytes for a character of the rules. */
+const BODY_BYTES_MAX = 24 << 20;
+const TEXT_LENGTH_MAX = 4 << 20;
+const NUMBER_MAX = 9_999_999_999;
+
+const path = "/v1/rule-sets";
+const text = required(anyString(TEXT_LENGTH_MAX), "The rules: YAML or JSON.");
+const reason = optional(anyString(1_000), "Why, for the audit log.");
+const draftInput = object({ text, reason });
+const publishInput = object({
+  note: optional(anyString(1_000, 0), "What is new, for people."),
+  expected: optional(
+    wholeNumber({ min: 0, max: NUMBER_MAX }),
+    "The version that you believe to be published; 0 for none. If it is another one, the answer is 409.",
+  ),
+  reason,
+});
+
+const list = controlRoute({
+  method: "GET",
+  path,
+  role: "viewer",
+  summary: "The versions of the rules, without their text.",
+  query: object({
+    ...paging,
+    status: optional(choice(["draft", "published", "superseded"]), "Only those."),
+  }),
+  reply: controlAnswers.ruleSets,
+  handle: async ({ ruleSets }, { query: { after, limit, status } }) => {
+    const page = { status, after: toNumber(after ?? "0"), limit: limit + 1 };
+    const heads = (await ruleSets.list(page)).map(({ text: _, ...head }) => head);
+    return json(toPage(heads, limit, ({ number }) => number));
+  },
+});
+
+const create = controlRoute({
+  method: "POST",
+  path,
+  role: "operator",
+  summary: "Makes a draft. Rules that can't be used may be kept as one, but not published.",
+  input: draftInput,
+  bodyBytesMax: BODY_BYTES_MAX,
+  reply: controlAnswers.ruleSet,
+  status: 201,
+  handle: async ({ ruleSets }, request) => {
+    const version = await ruleSets.createDraft(toChange(request), request.input.text);
+    const headers = { ETag: toETag(version.revision), Location: `${path}/${version.number}` };
+    return json(version, 201, headers);
+  },
+});
+
+const validate = route({
+  method: "POST",
+  path: `${path}/validate`,
+  role: "viewer",
+  isRead: true,
+  summary: "Whether rules can be used, and all that is wrong with them. Keeps nothing.",
+  input: object({ text }),
+  bodyBytesMax: BODY_BYTES_MAX,
+  reply: controlAnswers.validation,
+  handle: ({ control: { controlPlane } }, { input }) => {
+    const plane = controlPlane === undefined || "follow" in controlPlane ? undefined : controlPlane;
+    return toValidation(() => plane?.ruleSets.parse(input.text) ?? parseRules(input.text));
+  },
+});
+
+const published = controlRoute({
+  method: "GET",
+  path: `${path}/published`,
+  role: "viewer",
+  summary: "The version that is published.",
+  reply: controlAnswers.ruleSet,
+  handle: async ({ ruleSets }) => {
+    const version = await ruleSets.published();
+    if (version === undefined) throw new ServerError("SLUICE_NOT_FOUND", "no rules are published");
+    return versioned(version);
+  },
+});
+
+const get = controlRoute({
+  method: "GET",
+  path: `${path}/{number}`,
+  role: "viewer",
+  summary: "A version of the rules.",
+  reply: controlAnswers.ruleSet,
+  handle: async ({ ruleSets }, { params }) => versioned(await mustFind(ruleSets, params.number)),
+});
+
+const edit = controlRoute({
+  method: "PUT",
+  path: `${path}/{number}`,
+  role: "operator",
+  summary: "Replaces the rules of a draft. Needs If-Match.",
+  input: draftInput,
+  bodyBytesMax: BODY_BYTES_MAX,
+  reply: controlAnswers.ruleSet,
+  handle: async ({ ruleSets }, request) => {
+    const { number, revision: current } = await mustFind(ruleSets, request.params.number);
+    const { revision = current, isSaid } = conditionOf(request.message.headers);
+    if (!isSaid) throw new PreconditionError(current);
+    const { text } = request.input;
+    return versioned(await ruleSets.editDraft(toChange(request), { number, text, revision }));
+  },
+});
+
+const publish = controlRoute({
+  method: "POST",
+  path: `${path}/{number}/publish`,
+  role: "admin",
+  summary:
+    "Publishes a draft: every node enforces it. Without `expected`, the version that the draft was based on has to be published.",
+  input: publishInput,
+  reply: controlAnswers.ruleSet,
+  handle: async ({ ruleSets }, request) => {
+    const { note = "" } = request.input;
+    const { number, basedOn } = await mustFind(ruleSets, request.params.number);
+    const { expected = basedOn } = request.input;
+    return versioned(await ruleSets.publish(toChange(request), { number, note, expected }));
+  },
+});
+
+const rollback = controlRoute({
+  method: "POST",
+  path: `${path}/{number}/rollback`,
+  role: "admin",
+  summary: "Publishes the rules of an earlier version again, as a new version.",
+  input: publishInput,
+  reply: controlAnswers.ruleSet,
+  handle: async ({ ruleSets }, request) => {
+    const { note = "" } = request.input;
+    const expected = request.input.expected ?? (await ruleSets.published())?.number ?? 0;
+    const to = toNumber(request.params.number);
+    return versioned(await ruleSets.rollback(toChange(request), { to, note, expected }));
+  },
+});
+
+const diff = controlRoute({
+  method: "GET",
+  path: `${path}/{number}/diff`,
+  role: "viewer",
+  summary: "What publishing a version would change, or what it changed compared with another one.",
+  query: object({
+    from: optional(
+      queryNumber({ min: 1, max: NUMBER_MAX }),
+      "The version to compare with. Default: the one that is published.",
+    ),
+  }),
+  reply: controlAnswers.ruleSetDiff,
+  handle: async ({ ruleSets }, { params, query }) => {
+    const from = query.from ?? (await ruleSets.published())?.number;
+    if (from === undefined)
+      throw new ServerError("SLUICE_NOT_FOUND", "no rules are published; say from");
+    return json(await ruleSets.diff(from, toNumber(params.number)));
+  },
+});
+
+/** The routes of rule sets. `published` and `validate` stand before `{number}`. */
+export const ruleSetRoutes: readonly Route[] = [
+  list,
+  create,
+  validate,
+  published,
+  get,
+  edit,
+  publish,
+  rollback,
+  diff,
+];
+
+async function mustFind(ruleSets: RuleSets, given: string): Promise<RuleSetVersion> {
+  const number = toNumber(given);
+  const version = await ruleSets.find(number);
+  if (version === undefined) throw new ServerError("SLUICE_NOT_FOUND", `rule set ${number}`);
+  return version;
+}
+
+function toNumber(given: string): number {
+  if (/^\d{1,10}$/.test(given)) return Number(given);
+  throw new ServerError("SLUICE_REQUEST_INVALID", `a rule set has a number, got ${show(given)}`);
+}
+
+function toValidation(parse: () => { readonly version: string }): AdminReply {
+  try {
+    return json({ valid: true, version: parse().version, problems: [] });
+  } catch (error) {
+    if (error instanceof RulesError)
+      return json({ valid: false, version: null, problems: error.problems });
+    if (error instanceof ServerError && error.status < 500)
+      return json({ valid: false, version: null, problems: [{ message: error.message }] });
+    throw error;
+  }
+}
