@@ -1,6 +1,6 @@
 // Joins the Lua of the Redis store into scripts that a server can load: each `-- @include name` is
-// replaced by that file, once in each script, and comments are left out. Runs before every build;
-// plain JavaScript, because it runs before anything is compiled.
+// replaced by that file, once in each script, comments are left out, and constants are replaced by what they are.
+// Runs before every build; plain JavaScript, because it runs before anything is compiled.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,6 +8,9 @@ import { join } from "node:path";
 
 const folder = join(import.meta.dirname, "../packages/sluice/src/stores/redis/lua");
 const target = join(folder, "scripts.ts");
+
+/** A number that is not negative (`--1` would be a comment), or a string. */
+const IS_LITERAL = /^(\d[\d.e]*|"[^"]*")$/;
 
 /** The operations, one script each. Every other file is a part of them. */
 const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block"];
@@ -27,10 +30,30 @@ function inline(name, seen) {
   }).join("\n");
 }
 
+/**
+ * Replaces constants (`local NAME = 1`, at the top level) by their numbers and strings. A constant is a variable to
+ * Lua: it is set at every call of the script, and each function that uses it has to capture it first.
+ *
+ * @param {string} source
+ * @returns {string}
+ */
+function inlineConstants(source) {
+  /** @type {Map<string, string>} */
+  const constants = new Map();
+  const rest = source.replace(/^local ([A-Z][A-Z_, ]*) = (.+)\n/gm, (line, names, values) => {
+    const literals = values.split(", ");
+    if (!literals.every((/** @type {string} */ literal) => IS_LITERAL.test(literal))) return line;
+    for (const [i, name] of names.split(", ").entries()) constants.set(name, literals[i]);
+    return "";
+  });
+  // Strings first, so that a name inside one stays.
+  return rest.replace(/"[^"\n]*"|\b[A-Z][A-Z_]*\b/g, (word) => constants.get(word) ?? word);
+}
+
 const used = new Set();
 const scripts = operations.map((name) => {
   const seen = new Set();
-  const source = inline(name, seen);
+  const source = inlineConstants(inline(name, seen));
   for (const part of seen) used.add(part);
   const sha1 = createHash("sha1").update(source).digest("hex");
   return `  ${name}: {\n    sha1: "${sha1}",\n    source: ${JSON.stringify(source)},\n  },`;

@@ -25,6 +25,9 @@ export interface HeldAs {
   readonly record: string;
 }
 
+/** A second number of at most this marks a short verdict; this minus the number is the time of the reset. */
+const SHORT_FORM = -2;
+
 /** Walks a reply. */
 export class ReplyReader {
   readonly nowMs: number;
@@ -45,8 +48,11 @@ export class ReplyReader {
   /** The next verdict, on a charge under this limit. */
   verdict(limit: Limit): Verdict {
     const value = this.#next();
-    const retryAfterMs = toMs(this.#next());
-    const resetMs = toMs(this.#next());
+    const second = this.#next();
+    // The short form of check.lua: admitted, with the reset in place of the wait.
+    const isShort = second <= SHORT_FORM;
+    const retryAfterMs = isShort ? 0 : toMs(second);
+    const resetMs = isShort ? SHORT_FORM - second : toMs(this.#next());
     const verdict: Verdict = {
       allowed: retryAfterMs === 0,
       limit: limit.limit,

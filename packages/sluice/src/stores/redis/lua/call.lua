@@ -35,26 +35,29 @@ local TTL_STEP_MS = 128
 
 local function write_values()
   local call, keys, texts = redis.call, KEYS, {}
-  -- Many numbers are the same: nearly every count of a window changes by one.
-  local function remember(number)
-    local written = text(number)
-    texts[number] = written
-    return written
-  end
-  for place, ttl in pairs(ttls) do
-    local value = values[place]
-    if type(value) == "number" then value = text(value) end
-    if ttl < 0 then
-      call("SET", keys[place], value, "KEEPTTL")
+  for place = 1, #keys do
+    local ttl, step = ttls[place], steps[place]
+    if not ttl then
+      if step then
+        -- Those of windows are below zero, and nearly all the same; those of buckets differ.
+        local written = texts[step]
+        if not written then
+          written = format("%d", step)
+          if step < 0 then texts[step] = written end
+        end
+        call("INCRBY", keys[place], written)
+      end
+    elseif ttl < 0 then
+      -- The same as SET with KEEPTTL for a value of the same length, and cheaper: the server looks the key up once.
+      call("SETRANGE", keys[place], "0", values[place])
     elseif ttl > 0 then
-      local ms = ttl + SLACK_MS + (-ttl) % TTL_STEP_MS
-      call("SET", keys[place], value, "PX", texts[ms] or remember(ms))
+      local value, ms = values[place], ttl + SLACK_MS + (-ttl) % TTL_STEP_MS
+      local written = texts[ms]
+      if not written then written = format("%d", ms) texts[ms] = written end
+      call("SET", keys[place], type(value) == "number" and format("%d", value) or value, "PX", written)
     else
       call("DEL", keys[place])
     end
-  end
-  for place, step in pairs(steps) do
-    if not ttls[place] then call("INCRBY", keys[place], texts[step] or remember(step)) end
   end
   for key, needed_ms in pairs(changes) do write_list(key, needed_ms) end
 end

@@ -2,7 +2,8 @@
 -- that are final and whose counters are single values. Nearly all requests go this way.
 -- KEYS: the keys of counters, each once. The marks of blocks are in them too.
 -- ARGV[4]: the requests, see requests.
--- Reply: the time, then a verdict for each charge.
+-- Reply: the time, then a verdict for each charge: see verdicts. Of a charge that was decided in one step, which is
+--   admitted, two numbers: what remains, and -2 minus when all of it is back.
 
 -- @include call
 
@@ -16,7 +17,8 @@ if not has_more then
   return reply
 end
 
--- The long way, from the first request that needs it.
+-- The long way, from the first request that needs it. From here on any key may have a list.
+has_lists = true
 -- @include counters
 -- @include verdicts
 

@@ -1,55 +1,28 @@
 -- Decides requests whose charges all pass in one step.
 
--- @include requests
+-- @include quick-lists
 
-local reply = { now }
--- By the number of the charge: what to keep, and for how long or by how much an integer changes.
-local kept, kept_ms, kept_steps = {}, {}, {}
-
-local function keep_part(list, key, part, value, ttl)
-  for i = #list + 1, part + 2 do list[i] = false end
-  list[part + 2] = value
-  local needed_ms = ttl and ttl > 0 and now + ttl or 0
-  if needed_ms > (changes[key] or -1) then changes[key] = needed_ms end
-end
-
--- Takes back the verdicts behind the first `n` numbers of the reply.
-local function go_long_way(n)
-  for at = #reply, n + 1, -1 do reply[at] = nil end
-  return false
-end
-
--- Decides the current request; false if one of its charges has to go the long way: its key is blocked, its value is
--- nothing that a quick charge can read, or its key holds a single value and gets another part.
+-- Decides the current request; false if one of its charges has to go the long way. While no key has a list, a
+-- value that is packed or blocked is nothing that a quick charge can read.
 local function is_quick()
+  if has_lists then return is_quick_in_lists() end
   local n = #reply
   local at = n
   for i = 1, count do
-    local distance, cost, value = distances[i], costs[i], nil
-    local key, limit = first_key + distance, charged[i]
-    local charge, list = quick_charges[i], lists[key]
-    if not list and is_shared[distance] then
-      list = list_of(key)
-      if not list then return go_long_way(n) end
-    end
-    if not charge or marks[key] then return go_long_way(n) end
-    if list then value = list[parts[i] + 2] else value = values[key] end
-    local remaining, reset
-    remaining, reset, kept[i], kept_ms[i], kept_steps[i] = charge(value, limit, cost, now)
+    local charge, remaining, reset = quick_charges[i], nil, nil
+    if not charge then return go_long_way(n) end
+    remaining, reset, kept[i], kept_ms[i], kept_steps[i] = charge(values[first_key + distances[i]])
     if not remaining then return go_long_way(n) end
-    reply[at + 1], reply[at + 2], reply[at + 3] = remaining, 0, reset
-    at = at + 3
+    reply[at + 1], reply[at + 2] = remaining, -2 - reset
+    at = at + 2
   end
   for i = 1, count do
-    local key = first_key + distances[i]
-    local list, step = lists[key], kept_steps[i]
-    if list then
-      keep_part(list, key, parts[i], kept[i], kept_ms[i])
-    elseif step then
-      values[key], steps[key] = kept[i], (steps[key] or 0) + step
+    local key, step = first_key + distances[i], kept_steps[i]
+    values[key] = kept[i]
+    if step then
+      steps[key] = (steps[key] or 0) + step
     else
       local ttl = kept_ms[i]
-      values[key] = kept[i]
       if ttl > 0 or not ttls[key] then ttls[key] = ttl end
     end
   end
