@@ -91,8 +91,7 @@ export function toOnlyCharge(
 
 /** The charge of a rule with one limit that everybody with a key is charged alike. */
 export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
-  const times = { nowMs, wallMs: nowMs };
-  const context = { ...times, costs: NO_COSTS, cost: undefined, isReserved: false, isLast: true };
+  const context = toContext(nowMs, false, true);
   return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, undefined);
 }
 
@@ -102,9 +101,13 @@ const NO_COSTS: CostFunctions = new Map();
 export function toRevocable(charge: RuleCharge): RuleCharge {
   if (!charge.isFinal) return charge;
   const { rule, ruleLimit, key, units, nowMs, isReserved, caller } = charge;
-  const times = { nowMs, wallMs: nowMs };
-  const context = { ...times, costs: NO_COSTS, cost: undefined, isReserved, isLast: false };
+  const context = toContext(nowMs, isReserved, false);
   return new ChargeOfRule(rule, ruleLimit, key, units, context, undefined, caller);
+}
+
+/** The context of a charge whose time and cost are known. No spread: it took a tenth of a refusal. */
+function toContext(nowMs: number, isReserved: boolean, isLast: boolean): ChargeContext {
+  return { nowMs, wallMs: nowMs, costs: NO_COSTS, cost: undefined, isReserved, isLast };
 }
 
 function push(
