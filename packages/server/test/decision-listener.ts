@@ -2,6 +2,7 @@
 
 import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
 import { ManualClock } from "sluice/testing";
+import { onStop } from "sluice-test-servers";
 import type { Config, DecisionConfig } from "../src/config/config.js";
 import type { Listener } from "../src/core/core.js";
 import { createCore, type OwnedCore } from "../src/core/create-core.js";
@@ -78,6 +79,13 @@ export async function openTestListener(options: RequestHandlerOptions = {}): Pro
       await core.close();
     },
   };
+}
+
+/** The same, closed by `stopAll`. */
+export async function openUntilStop(options?: RequestHandlerOptions): Promise<TestListener> {
+  const test = await openTestListener(options);
+  onStop(() => test.close());
+  return test;
 }
 
 /** A store that fails until it is mended. */

@@ -1,20 +1,15 @@
 // What proxies get when they ask whether a request may pass, and for whom they are trusted to ask.
 
 import type { RuleState } from "sluice/rules";
-import { connectTo, rawExchange } from "sluice-test-servers";
+import { connectTo, rawExchange, stopAll } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
-  openTestListener,
+  openUntilStop,
   type RequestHandlerOptions,
-  type TestListener,
 } from "../../test/decision-listener.js";
 
-let test: TestListener | undefined;
-afterEach(async () => {
-  await test?.close();
-  test = undefined;
-});
+afterEach(stopAll);
 
 const trusting = { identity: { trustedProxies: ["loopback"] } };
 const twoAMinute = {
@@ -24,10 +19,8 @@ const twoAMinute = {
   limit: { fixedWindow: { limit: 2, windowMs: 60_000 } },
 };
 
-async function open(options: RequestHandlerOptions = {}): Promise<TestListener> {
-  test = await openTestListener({ rules: [twoAMinute], config: trusting, ...options });
-  return test;
-}
+const open = (options: RequestHandlerOptions = {}) =>
+  openUntilStop({ rules: [twoAMinute], config: trusting, ...options });
 
 const asked = {
   "x-forwarded-method": "GET",

@@ -1,25 +1,12 @@
 // Idempotency-Key: the same request, sent twice, is answered and counted once.
 
 import { ForwardingStore, memoryStore, type Store } from "sluice";
+import { stopAll } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  BrokenStore,
-  openTestListener,
-  type RequestHandlerOptions,
-  type TestListener,
-} from "../../test/decision-listener.js";
+import { BrokenStore, openUntilStop as open } from "../../test/decision-listener.js";
 import { Idempotency } from "./idempotency.js";
 
-let test: TestListener | undefined;
-afterEach(async () => {
-  await test?.close();
-  test = undefined;
-});
-
-async function open(options?: RequestHandlerOptions): Promise<TestListener> {
-  test = await openTestListener(options);
-  return test;
-}
+afterEach(stopAll);
 
 const own = { limit: "5/minute", key: "user:42" };
 const key = { "idempotency-key": '"8e03978e-40d5"' };

@@ -1,25 +1,15 @@
 // Who may ask, and how: tokens, hosts, paths, methods, sizes and media types.
 
 import { request } from "node:http";
-import { connectTo } from "sluice-test-servers";
+import { connectTo, stopAll } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   BrokenStore,
+  openUntilStop as open,
   openTestListener,
-  type RequestHandlerOptions,
-  type TestListener,
 } from "../../test/decision-listener.js";
 
-let test: TestListener | undefined;
-afterEach(async () => {
-  await test?.close();
-  test = undefined;
-});
-
-async function open(options?: RequestHandlerOptions): Promise<TestListener> {
-  test = await openTestListener(options);
-  return test;
-}
+afterEach(stopAll);
 
 const own = { limit: "5/minute", key: "user:42" };
 
@@ -70,27 +60,23 @@ describe("401", () => {
 
 describe("403", () => {
   /** fetch writes the Host itself. */
-  function statusFor(host: string): Promise<number | undefined> {
+  function statusFor(url: string, host: string): Promise<number | undefined> {
     const headers = { host, "content-type": "application/json" };
     return new Promise((resolve, reject) => {
-      const asked = request(
-        `${test?.listener.url}/v1/check`,
-        { method: "POST", headers },
-        (answer) => {
-          answer.resume();
-          resolve(answer.statusCode);
-        },
-      );
+      const asked = request(`${url}/v1/check`, { method: "POST", headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
       asked.once("error", reject);
       asked.end(JSON.stringify(own));
     });
   }
 
   it("without tokens, a page that a browser took for this machine can't ask", async () => {
-    await open();
-    expect(await statusFor("rebound.example.com")).toBe(403);
+    const { listener } = await open();
+    expect(await statusFor(listener.url, "rebound.example.com")).toBe(403);
     for (const host of ["localhost:1", "127.0.0.1", "[::1]:8082"]) {
-      expect(await statusFor(host)).toBe(200);
+      expect(await statusFor(listener.url, host)).toBe(200);
     }
   });
 });
