@@ -77,13 +77,13 @@ export type RulesSource =
 export interface GatewayConfig {
   readonly listen: ListenAddress;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Bytes of a request's head; beyond it 431. Default 16,384. */
+  /** The most bytes of a request's head; beyond it 431. Default 16,384. */
   readonly headerBytesMax: number;
-  /** Fields of a request; beyond it 431. Default 200. */
+  /** The most headers of a request; beyond it 431. Default 200. */
   readonly headersMax: number;
-  /** Bytes of a request's body; beyond it 413. Default 10,485,760; 0 is no bound. */
+  /** The most bytes of a request's body; beyond it 413. Default 10,485,760; 0 is no bound. */
   readonly bodyBytesMax: number;
-  /** Until a request's head has to be there. Default 10,000. */
+  /** How long a request's head may take to arrive. Default 10,000. */
   readonly headersTimeoutMs: number;
   /** Until a whole request has to be there; 0 is no bound. Default 60,000. */
   readonly requestTimeoutMs: number;
@@ -177,7 +177,7 @@ export interface UpstreamConfig {
   readonly balance: "round-robin" | "least-connections";
   /** Default 2,000. */
   readonly connectTimeoutMs: number;
-  /** Until the head of the response has to be there. Default 30,000. */
+  /** How long the head of the response may take to arrive. Default 30,000. */
   readonly responseTimeoutMs: number;
   /** Between two pieces of a body, either way; 0 is no bound. Default 60,000. */
   readonly idleTimeoutMs: number;

@@ -10,7 +10,7 @@ export class InputError extends Error {
   readonly #problem: string;
   #path = "";
 
-  /** @param problem - What a value has to be and what was seen: `must be a text, got 7`. */
+  /** @param problem - What a value has to be and what was seen: `must be a string, got 7`. */
   constructor(problem: string) {
     super(problem);
     this.#problem = problem;

@@ -57,7 +57,7 @@ export type Cost =
   /** A function in code, by the name under which the policy was given it. */
   | { readonly kind: "function"; readonly name: string };
 
-/** Where the real cost comes from, once the response is there. */
+/** Where the real cost comes from, once the response is known. */
 export type SettleBy =
   | { readonly kind: "code" }
   | { readonly kind: "bytes" }
@@ -107,7 +107,7 @@ export interface Rule {
   readonly consistency: Consistency;
   readonly onStoreFailure: FailurePolicy | undefined;
   readonly timeoutMs: number | undefined;
-  /** Rules with a higher one are listed first, and bind first where two refuse alike. */
+  /** Rules with a higher priority come first, and win where two refuse alike. */
   readonly priority: number;
   /** Whether responses show it. */
   readonly isExposed: boolean;
@@ -127,7 +127,7 @@ export function allLimitsOf({ limits, tiers, overrides }: Rule): readonly Limit[
 export interface RuleSet {
   /** A hash of what the rules say: the same on every node, and after a reload that changes nothing. */
   readonly version: string;
-  /** False: every request passes, and nothing is counted. */
+  /** The kill switch: false lets every request pass and counts nothing. */
   readonly isEnabled: boolean;
   /** How many bits of an IPv6 address are one client; default 64. */
   readonly ipv6Prefix: number;

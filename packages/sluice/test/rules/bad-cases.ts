@@ -307,7 +307,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "a path without its slash",
     rule("limit: 1/second\nmatch: { path: login }"),
-    'rule "login": match.path must be a text that starts with /, got "login" (sluice.yaml:5)',
+    'rule "login": match.path must be a string that starts with /, got "login" (sluice.yaml:5)',
   ),
   structural(
     "a path with a query",

@@ -25,7 +25,7 @@ const storeSection = section({
   ),
   keysMax: optional(
     whole({ min: 1_024, max: 16_777_216 }),
-    "Counters of the memory store; 1,000,000 if it is not said. Only with kind memory.",
+    "Counters of the memory store; default 1,000,000. Only with kind memory.",
   ),
   url: optional(
     text({
@@ -37,20 +37,20 @@ const storeSection = section({
   ),
   keyPrefix: optional(
     text({ what: "1 to 100 letters, digits or _ - . :", pattern: /^[\w.:-]{1,100}$/ }),
-    "What all keys start with; sluice if it is not said. Only with kind redis.",
+    "What all keys start with; default sluice. Only with kind redis.",
   ),
   timeoutMs: optional(
     duration({ min: 1, max: 60_000 }),
-    "How long Redis may take for a decision; 50 if it is not said. Only with kind redis.",
+    "How long Redis may take for a decision; default 50. Only with kind redis.",
   ),
   onStoreFailure: withDefault(
     oneOf(["local", "open", "closed", "throw"]),
     "local",
-    "What answers when the store does not, for limits that don't say it: a share of the limit in each process, yes, no, or 503.",
+    "What answers when the store does not, unless a limit sets it: a share of the limit in each process, yes, no, or 503.",
   ),
   failReadiness: optional(
     flag(),
-    "Whether readiness fails once Redis has been away for five minutes; false if it is not said. Only with kind redis.",
+    "Whether readiness fails once Redis has been away for five minutes; default false. Only with kind redis.",
   ),
 });
 
@@ -58,7 +58,7 @@ const responsesSection = section({
   headers: withDefault(
     oneOf(["draft-11", "draft-8", "draft-7", "draft-6", "none"]),
     "draft-11",
-    "The form of the RateLimit fields.",
+    "The form of the RateLimit headers.",
   ),
   legacyHeaders: withDefault(
     flagOr(["epoch", "delta"]),
@@ -90,12 +90,12 @@ const telemetrySection = section({
   logLevel: withDefault(
     oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"]),
     "info",
-    "What is logged at least.",
+    "The lowest level that is logged.",
   ),
   decisionLogShare: withDefault(
     fraction({ min: 0, max: 1 }),
     0.001,
-    "The share of decisions that are logged. Refusals always count fully.",
+    "The share of admitted requests that are logged. Refusals are always logged.",
   ),
   region: withDefault(
     text({ what: "1 to 64 letters, digits or _ - .", pattern: /^[\w.-]{1,64}$/ }),
@@ -126,7 +126,7 @@ const rulesShape = shape<Readonly<Record<string, unknown>>>({
 
 /** The whole file. */
 export const fileSection = section({
-  $schema: optional(anyText("a text"), "For editors of JSON."),
+  $schema: optional(anyText("a string"), "For editors of JSON."),
   version: withDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
   server: withDefault(serverSection, {}, "The process."),
   gateway: optional(gatewaySection, "The reverse proxy; without it that listener is closed."),

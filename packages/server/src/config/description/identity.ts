@@ -23,20 +23,20 @@ const sourceSection = section({
 });
 
 const apiKeySection = section({
-  header: optional(fieldName(), "The field that has it; x-api-key if no place is named."),
+  header: optional(fieldName(), "The header that has it; x-api-key if no place is named."),
   query: optional(anyText("the name of a parameter"), "The parameter of the query that has it."),
   scheme: optional(
     fieldName("a scheme such as Bearer"),
-    "The scheme of the Authorization field that has it.",
+    "The scheme of the Authorization header that has it.",
   ),
 });
 
 const overrideSection = section({
-  header: required(fieldName(), "The field by which a POST becomes another method."),
+  header: required(fieldName(), "The header by which a POST becomes another method."),
   methods: withDefault(
     listOf(token("a method such as PUT"), { min: 1, max: 32 }),
     ["PUT", "PATCH", "DELETE"],
-    "The methods that the application lets it become.",
+    "The methods that it may stand for.",
   ),
 });
 
@@ -84,12 +84,12 @@ const jwtSection = section({
     "The algorithms that may be used: HS… with a secret, the others with keys.",
   ),
   issuer: optional(
-    listOf(anyText("a text"), { min: 1, max: 100 }),
+    listOf(anyText("a string"), { min: 1, max: 100 }),
     "The issuers whose tokens are accepted; by default any issuer with the key.",
   ),
   audience: optional(
-    listOf(anyText("a text"), { min: 1, max: 100 }),
-    "For whom it has to be, one of them; without it not asked.",
+    listOf(anyText("a string"), { min: 1, max: 100 }),
+    "The audiences, one of which a token must have; without it the audience is not checked.",
   ),
   clockToleranceSeconds: withDefault(
     whole({ min: 0, max: 300 }),
@@ -99,7 +99,7 @@ const jwtSection = section({
   header: withDefault(
     fieldNameOrFalse("the name of a header such as authorization"),
     "authorization",
-    "The field that has it; false: none.",
+    "The header that has it; false: none.",
   ),
   cookie: optional(
     token("the name of a cookie"),
@@ -121,7 +121,7 @@ export const identitySection = section({
   clientAddress: withDefault(
     fieldName(),
     "x-forwarded-for",
-    "Where they write the client's address: x-forwarded-for, forwarded, or a field with one address.",
+    "Where they write the client's address: x-forwarded-for, forwarded, or a header with one address.",
   ),
   forwardedHost: withDefault(
     flag(),
@@ -130,7 +130,7 @@ export const identitySection = section({
   ),
   user: optional(sourceSection, "Who the user is; without it not known."),
   tenant: optional(sourceSection, "Which tenant it belongs to; without it not known."),
-  tier: optional(sourceSection, "Which of a rule's tiers holds; without it none."),
+  tier: optional(sourceSection, "Which of a rule's tiers applies; without it none."),
   attributes: withDefault(
     mapOf(sourceSection),
     {},
@@ -139,7 +139,7 @@ export const identitySection = section({
   apiKey: optional(apiKeySection, "Where an API key is looked for; without it nowhere."),
   keySecret: optional(
     secret(SECRET_LENGTH_MIN),
-    "Hashes API keys, the same on all servers that share limits; without it by a plain hash, which finds out keys that can be guessed. With Redis, inline keys of the decision API that are secrets need it.",
+    "The secret with which API keys are hashed, the same on all servers that share limits; without it a plain hash is used, from which guessable keys can be found. With Redis, inline keys of the decision API that are secrets need it.",
   ),
   jwt: optional(jwtSection, "Verifies tokens for claims."),
   bodyBytesMax: withDefault(
@@ -152,5 +152,8 @@ export const identitySection = section({
     5_000,
     "How long such a body may take to arrive.",
   ),
-  methodOverride: optional(overrideSection, "Lets a POST be another method; without it never."),
+  methodOverride: optional(
+    overrideSection,
+    "Lets a POST request stand for another method; without it never.",
+  ),
 });

@@ -50,32 +50,32 @@ export const gatewaySection = section({
   headerBytesMax: withDefault(
     whole({ min: 1_024, max: 1_048_576 }),
     16_384,
-    "Bytes of a request's head; beyond it 431.",
+    "The most bytes of a request's head; beyond it 431.",
   ),
   headersMax: withDefault(
     whole({ min: 1, max: 10_000 }),
     200,
-    "Fields of a request; beyond it 431.",
+    "The most headers of a request; beyond it 431.",
   ),
   bodyBytesMax: withDefault(
     whole({ min: 0, max: 1_024 * GIB_BYTES }),
     10_485_760,
-    "Bytes of a request's body; beyond it 413. 0 is no bound.",
+    "The most bytes of a request's body; beyond it 413. 0 means no limit.",
   ),
   headersTimeoutMs: withDefault(
     duration({ min: 100, max: HOUR_MS }),
     10_000,
-    "Until a request's head has to be there.",
+    "How long a request's head may take to arrive.",
   ),
   requestTimeoutMs: withDefault(
     duration({ min: 0, max: 24 * HOUR_MS }),
     60_000,
-    "Until a whole request has to be there. 0 is no bound.",
+    "How long a whole request may take to arrive. 0 means no limit.",
   ),
   keepAliveMs: withDefault(
     duration({ min: 0, max: HOUR_MS }),
     65_000,
-    "How long an idle connection stays open. Longer than the load balancer in front holds its own. 0 is no bound.",
+    "How long an idle connection stays open. Set it longer than the load balancer in front keeps its own. 0 means no limit.",
   ),
   connectionsMax: withDefault(
     whole({ min: 1, max: 1_000_000 }),
@@ -101,7 +101,7 @@ export const decisionSection = section({
   bodyBytesMax: withDefault(
     whole({ min: 1_024, max: 67_108_864 }),
     1_048_576,
-    "Bytes of a request's body; beyond it 413.",
+    "The most bytes of a request's body; beyond it 413.",
   ),
 });
 

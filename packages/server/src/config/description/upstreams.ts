@@ -43,17 +43,17 @@ export const upstreamSection = section(
     connectTimeoutMs: withDefault(
       duration({ min: 1, max: HOUR_MS }),
       2_000,
-      "Until a connection has to be there.",
+      "How long a connection may take to open.",
     ),
     responseTimeoutMs: withDefault(
       duration({ min: 1, max: 24 * HOUR_MS }),
       30_000,
-      "Until the head of the response has to be there.",
+      "How long the head of the response may take to arrive.",
     ),
     idleTimeoutMs: withDefault(
       duration({ min: 0, max: 24 * HOUR_MS }),
       60_000,
-      "Between two pieces of a body, either way. 0 is no bound.",
+      "The longest pause between two pieces of a body, in either direction. 0 means no limit.",
     ),
     retriesMax: withDefault(
       whole({ min: 0, max: 10 }),

@@ -138,7 +138,7 @@ describe("what can't be used is reported with its line", () => {
   it.each([
     ["", "ratelimit.yaml:1: domain is missing or empty"],
     ["descriptors: []", "ratelimit.yaml:1: domain is missing or empty"],
-    ["domain: [a]", "ratelimit.yaml:1: domain must be a text, got a list"],
+    ["domain: [a]", "ratelimit.yaml:1: domain must be a string, got a list"],
     ["- a", "ratelimit.yaml:1: the file must be a map, got a list"],
     [
       "domain: a\nother: 1",

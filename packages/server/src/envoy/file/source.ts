@@ -118,7 +118,7 @@ export class YamlSource {
   text(node: Value, what: string): string {
     if (isNothing(node)) return "";
     if (!isScalar(node))
-      return this.say(node, `${what} must be a text, got ${describe(node)}`) ?? "";
+      return this.say(node, `${what} must be a string, got ${describe(node)}`) ?? "";
     return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
   }
 

@@ -77,7 +77,7 @@ it.each([
     { descriptors: [{ entry: [] }] },
     'descriptors[0] has the unknown field "entry"',
   ],
-  ["a wrong type", { domain: 5 }, "domain must be a text, got 5"],
+  ["a wrong type", { domain: 5 }, "domain must be a string, got 5"],
   [
     "a value that is no text",
     { descriptors: [{ entries: [{ key: 1 }] }] },

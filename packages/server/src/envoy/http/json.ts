@@ -113,7 +113,7 @@ function isMissing(value: unknown): value is undefined | null {
 function toText(value: unknown, at: string): string {
   if (isMissing(value)) return "";
   if (typeof value === "string") return value;
-  throw new RequestError(`${at} must be a text, got ${show(value)}`);
+  throw new RequestError(`${at} must be a string, got ${show(value)}`);
 }
 
 function toList(value: unknown, at: string): readonly unknown[] {

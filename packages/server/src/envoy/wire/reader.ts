@@ -75,7 +75,7 @@ export class WireReader {
     const text = this.#bytes.toString("utf8", start, this.#at);
     // Bytes that are no text would all be read alike, and so share a counter.
     if (text.includes(REPLACEMENT) && !isUtf8(this.#bytes.subarray(start, this.#at))) {
-      throw new MalformedError("a text is not UTF-8");
+      throw new MalformedError("a string is not UTF-8");
     }
     return text;
   }

@@ -14,22 +14,22 @@ export const METRICS = {
   ),
   blocked: counter(
     "rate_limiter_blocked_total",
-    "Requests that a rule refused, by why: limit, identity or store.",
+    "Requests that a rule refused, by reason: limit, identity or store.",
     RULE,
   ),
   shadow: counter(
     "rate_limiter_shadow_total",
-    "Requests that a rule in shadow mode looked at, by what it would have done.",
+    "Requests that a rule in shadow mode counted, by what it would have done.",
     RULE,
   ),
   decisions: counter(
     "rate_limiter_decisions_total",
-    "Decisions, each once however many rules it has; unmatched if no rule counted the request.",
+    "Decisions, each counted once however many rules match; unmatched if no rule counted the request.",
     ["listener", "outcome"],
   ),
   sources: counter(
     "rate_limiter_decision_source_total",
-    "Decisions under at least one rule, by what made the one that bound.",
+    "Decisions under at least one rule, by the source of the verdict that bound.",
     ["source"],
   ),
   decisionSeconds: histogram("rate_limiter_decision_seconds", "How long decisions took.", [
@@ -38,22 +38,22 @@ export const METRICS = {
   http429: counter("http_429_total", "Responses with status 429 that Sluice wrote.", ["listener"]),
   refusals: counter(
     "rate_limiter_http_refusals_total",
-    "Responses that Sluice wrote instead of going on, by status.",
+    "Responses that Sluice wrote instead of forwarding the request, by status.",
     ["listener", "status"],
   ),
   redisSeconds: histogram(
     "rate_limiter_redis_latency_seconds",
-    "How long calls of the shared store took, those that failed included.",
+    "How long calls to the shared store took, failed ones included.",
     ["operation"],
   ),
   redisErrors: counter(
     "rate_limiter_redis_errors_total",
-    "Calls of the shared store that failed.",
+    "Calls to the shared store that failed.",
     ["operation"],
   ),
   fallbackEntered: counter(
     "rate_limiter_fallback_mode_total",
-    "How often the circuit breaker of the shared store opened and policies of failure took over.",
+    "How often the circuit breaker of the shared store opened, so that onStoreFailure decided.",
   ),
   fallbackActive: gauge(
     "rate_limiter_fallback_active",
@@ -74,37 +74,37 @@ export const METRICS = {
   ),
   trackedKeys: gauge(
     "rate_limiter_tracked_keys",
-    "Different keys that came in the last five to ten minutes, estimated.",
+    "Distinct keys seen in the last five to ten minutes, estimated.",
     ["key_type"],
     "max",
   ),
   storeKeys: gauge("rate_limiter_store_keys", "Keys in the memory store."),
-  storeBytes: gauge("rate_limiter_store_bytes", "Bytes that the memory store has set aside."),
+  storeBytes: gauge("rate_limiter_store_bytes", "Bytes that the memory store has allocated."),
   storeBlocks: gauge(
     "rate_limiter_store_blocks",
     "Keys that operators blocked in the memory store.",
   ),
   evictions: counter(
     "rate_limiter_store_evictions_total",
-    "Live keys that the memory store gave up because it was full.",
+    "Live keys that the memory store evicted because it was full.",
   ),
   debtGivenUp: counter(
     "rate_limiter_store_debt_given_up_total",
-    "Shares of limits that evicted keys had in use, added up: 1 is one full limit.",
+    "The used shares of limits that were lost with evicted keys: 1 is one full limit.",
   ),
   arenaRefusals: counter(
     "rate_limiter_store_arena_refusals_total",
-    "Charges that were refused because the room for logs and permits was full.",
+    "Charges that were refused because the memory for sliding logs and permits was full.",
   ),
   unsettled: counter(
     "rate_limiter_store_unsettled_total",
-    "Receipts that were given up because the shared store did not take them back.",
+    "Receipts that were dropped because the shared store could not settle them.",
   ),
   lateGivenBack: counter(
     "rate_limiter_store_late_given_back_total",
-    "Decisions that the shared store admitted too late and that were given back.",
+    "Decisions that the shared store admitted too late and that were refunded.",
   ),
-  leases: counter("rate_limiter_leases_total", "Blocks of budget that were leased."),
+  leases: counter("rate_limiter_leases_total", "Leases that were taken."),
   leaseUnits: counter(
     "rate_limiter_lease_units_total",
     "Units of leases, by what became of them: leased, spent, returned or expired.",
@@ -122,7 +122,7 @@ export const METRICS = {
   ),
   syncs: counter(
     "rate_limiter_syncs_total",
-    "Syncs of counts under eventual consistency, by whether they worked.",
+    "Syncs of counts under eventual consistency, by whether they succeeded.",
     ["outcome"],
   ),
   denyCacheHits: counter(
@@ -135,11 +135,12 @@ export const METRICS = {
     ["version"],
     "max",
   ),
-  rules: gauge("rate_limiter_rules", "Rules in force, those that are off included.", [], "max"),
-  reloads: counter("rate_limiter_reloads_total", "Reloads, by what and whether they worked.", [
-    "what",
-    "outcome",
-  ]),
+  rules: gauge("rate_limiter_rules", "Rules in force, disabled ones included.", [], "max"),
+  reloads: counter(
+    "rate_limiter_reloads_total",
+    "Reloads, by what was reloaded and whether it succeeded.",
+    ["what", "outcome"],
+  ),
   reloadFailed: gauge(
     "rate_limiter_reload_failed",
     "1 if the latest reload failed and the previous rules or settings stay in force, else 0.",
@@ -148,7 +149,7 @@ export const METRICS = {
   ),
   upstream: counter(
     "rate_limiter_upstream_requests_total",
-    "Requests that the gateway sent on, by how they went, and what became of backends.",
+    "Requests that the gateway forwarded, by outcome, and changes in the state of backends.",
     ["upstream", "outcome"],
   ),
   jwksFetchFailures: counter(
@@ -157,11 +158,11 @@ export const METRICS = {
   ),
   workersEnded: counter(
     "rate_limiter_workers_ended_total",
-    "Worker processes that ended without being asked to; another one is started.",
+    "Worker processes that exited unexpectedly; each is replaced.",
   ),
   logLeftOut: counter(
     "rate_limiter_decision_log_left_out_total",
-    "Lines of the decision log that were left out since there were too many in a second.",
+    "Lines of the decision log that were left out because there were too many in a second.",
   ),
 } as const satisfies Record<string, MetricDefinition>;
 

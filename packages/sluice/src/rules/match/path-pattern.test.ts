@@ -30,9 +30,9 @@ describe("a path pattern", () => {
   });
 
   it.each([
-    ["users", "must be a text that starts with /"],
-    ["", "must be a text that starts with /"],
-    [42, "must be a text that starts with /"],
+    ["users", "must be a string that starts with /"],
+    ["", "must be a string that starts with /"],
+    [42, "must be a string that starts with /"],
     ["/users?x", "can't hold ? # ; or \\"],
     ["/a\\b", "can't hold ? # ; or \\"],
     ["/users/a*", 'has "a*"'],

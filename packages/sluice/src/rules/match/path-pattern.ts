@@ -23,7 +23,7 @@ export interface PathPattern {
 /** Reads a pattern. Throws an error that says what was seen if it is none. */
 export function toPattern(written: string): PathPattern {
   if (typeof written !== "string" || !written.startsWith("/")) {
-    refusePattern(written, "must be a text that starts with /");
+    refusePattern(written, "must be a string that starts with /");
   }
   if (/[?#;\\]/.test(written)) refusePattern(written, "can't hold ? # ; or \\");
   const parts = written.split("/").filter((part) => part !== "");

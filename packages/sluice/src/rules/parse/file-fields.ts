@@ -31,15 +31,19 @@ const schemaVersion: Shape<number> = {
 export const fileFields = object({
   $schema: optional(anyString(1_024), "For editors of JSON: where this schema is."),
   version: required(schemaVersion, "The version of this format: 1."),
-  enabled: withDefault(flag, true, "False: every request passes, and nothing is counted."),
+  enabled: withDefault(
+    flag,
+    true,
+    "The kill switch: false lets every request pass and counts nothing.",
+  ),
   ipv6Prefix: withDefault(
     wholeNumber(IPV6_PREFIX),
     64,
-    "How many bits of an IPv6 address are one client.",
+    "How many bits of an IPv6 address identify one client.",
   ),
-  exempt: optional(exemptFields, "Who is not counted by any rule."),
+  exempt: optional(exemptFields, "Callers that no rule counts."),
   rules: required(
     listOf(rule, { countMin: 0, countMax: RULES_MAX }),
-    "The rules, in the order in which they are listed and bind.",
+    "The rules; on a tie, the first one listed binds.",
   ),
 });

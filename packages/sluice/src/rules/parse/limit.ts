@@ -60,18 +60,18 @@ const OPTIONS = {
           amount: required(units, "So many tokens come back …"),
           everyMs: required(windowMs, "… in so much time."),
         }),
-        "The same as a whole amount in a time: exact for any rate.",
+        "The same as a whole amount in a time, which is exact for any rate.",
       ),
     },
     { schema: { oneOf: [{ required: ["refillPerSecond"] }, { required: ["refill"] }] } },
   ),
   leakyBucket: object({
-    ratePerSecond: required(positiveNumber, "How many leave in a second."),
-    queueSize: required(wholeNumber({ min: 0, max: UNITS_MAX - 1 }), "How many may wait."),
+    ratePerSecond: required(positiveNumber, "How many requests leave in a second."),
+    queueSize: required(wholeNumber({ min: 0, max: UNITS_MAX - 1 }), "How many requests may wait."),
     mode: withDefault(
       choice(["shape", "meter"]),
       "shape",
-      "Whether those that wait are delayed, or pass immediately.",
+      "Whether waiting requests are delayed, or pass immediately.",
     ),
   }),
   fixedWindow: object({
@@ -93,7 +93,7 @@ const OPTIONS = {
   }),
   concurrency: object({
     limit: required(units, "The most concurrent requests."),
-    permitMs: required(windowMs, "When a request that did not end counts no more."),
+    permitMs: required(windowMs, "How long a permit lasts if it is not released."),
   }),
   quota: object({
     limit: limitUnits,
@@ -128,11 +128,11 @@ const ALGORITHMS = Object.keys(OPTIONS) as Algorithm[];
 const ABOUT: Readonly<Record<Algorithm, string>> = {
   tokenBucket: "A burst, and a rate at which it comes back.",
   leakyBucket: "A queue that leaves at a constant rate.",
-  fixedWindow: "So many in each window.",
-  slidingWindowCounter: "So many in any window, by two counters.",
-  slidingWindowLog: "So many in any window, exactly.",
+  fixedWindow: "At most this many in each window.",
+  slidingWindowCounter: "At most this many in any window, estimated from two counters.",
+  slidingWindowLog: "At most this many in any window, exactly.",
   concurrency: "The most concurrent requests.",
-  quota: "So many in a day, week or month.",
+  quota: "At most this many in a day, week or month.",
 };
 
 /** A limit by the name of its algorithm: exactly one of these fields. */

@@ -70,7 +70,7 @@ export const matchFields = object({
   host: optional(oneOrMany(host, list), "One or several: `api.example.com`, `*.example.com`."),
   headers: optional(
     mapOf(headerName, wanted, { countMax: NAMES_MAX }),
-    "By name: a value, several of which one fits, or `true` if being there is enough.",
+    "By name: a value, a list of which one must match, or `true` if the header only has to be present.",
   ),
   attributes: optional(
     mapOf(ownName, wanted, { countMax: NAMES_MAX }),
@@ -179,11 +179,11 @@ const when: Shape<ResponseCondition> = as(whenFields, ({ status: only, statusNot
 export const ruleFields = object({
   id: required(ruleId, "Its name, unique: it names counters, headers and metrics."),
   enabled: withDefault(flag, true, "Whether it is in force."),
-  match: withDefault(matchFields, {}, "Which requests it is about; left out: all."),
+  match: withDefault(matchFields, {}, "Which requests it applies to; by default all."),
   key: withDefault(
     oneOrMany(dimension, { countMax: DIMENSIONS_MAX }),
     "ip",
-    "By what it counts: one dimension or several together.",
+    "What it counts by: one dimension, or several together.",
   ),
   onMissing: withDefault(
     choice(["ip", "skip", "refuse"]),
@@ -200,8 +200,8 @@ export const ruleFields = object({
     "Instead of both, by key as it is counted: `user:42`.",
   ),
   cost: withDefault(cost, 1, "What a request costs."),
-  settle: optional(settle, "Where the real cost comes from, once the response is there."),
-  when: optional(when, "Which responses count; left out: all."),
+  settle: optional(settle, "Where the real cost comes from, once the response is known."),
+  when: optional(when, "Which responses count; by default all."),
   onExceed: withDefault(
     choice(["reject", "delay", "shadow"]),
     "reject",
@@ -209,35 +209,35 @@ export const ruleFields = object({
   ),
   delayMsMax: optional(
     duration({ min: 1, max: DELAY_MS_MAX }),
-    "The longest wait under `onExceed: delay`, which needs it.",
+    "The longest wait. Required with `onExceed: delay`.",
   ),
   rollout: withDefault(
     anyNumber({ min: 0, max: 100 }),
     100,
-    "The share of keys that it is about, in percent: always the same ones.",
+    "The percentage of keys that it applies to, always the same ones.",
   ),
   consistency: withDefault(
     choice(["strict", "leased", "eventual", "local"]),
     "strict",
     "Where it is decided: in the shared store, out of leases, or in this process.",
   ),
-  onStoreFailure: optional(choice(POLICIES), "What answers when the store does not."),
+  onStoreFailure: optional(choice(POLICIES), "What decides when the store does not answer."),
   timeoutMs: optional(duration(TIMEOUT_BOUNDS), "How long the store may take for a decision."),
   priority: withDefault(
     wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),
     0,
-    "Rules with a higher one are listed first, and bind first where two refuse alike.",
+    "Rules with a higher priority come first, and win where two refuse alike.",
   ),
   expose: withDefault(flag, true, "Whether responses show it."),
   shards: withDefault(
     wholeNumber({ min: 1, max: SHARDS_MAX }),
     1,
-    "Into how many counters a limit that many callers share is cut.",
+    "How many counters share a limit that many callers use.",
   ),
-  exempt: optional(exemptFields, "Who is not counted by this rule."),
+  exempt: optional(exemptFields, "Callers that this rule does not count."),
   windowJitter: withDefault(
     flag,
     false,
-    "Whether fixed windows begin at a time of each key's own.",
+    "Whether fixed windows start at a different time for each key.",
   ),
 });

@@ -106,7 +106,7 @@ export interface CompileOptions {
 /** A set of rules, ready to decide. */
 export class CompiledRules {
   readonly ruleSet: RuleSet;
-  /** False: every request passes, and nothing is counted. */
+  /** The kill switch: false lets every request pass and counts nothing. */
   readonly isOn: boolean;
   /** By id, those that are switched off included. */
   readonly byId: ReadonlyMap<string, CompiledRule>;
