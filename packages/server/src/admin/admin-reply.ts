@@ -10,6 +10,12 @@ import type { Entity, EntityBody } from "../control/entities.js";
 import { LoginLimitedError } from "./auth/logins.js";
 import { ADMIN_HEADER } from "./reply-schemas.js";
 
+/** A reply that is written as it comes, by what makes it. */
+export interface StreamedReply {
+  /** Writes it, and may go on after it has resolved. Rejects only before it has written anything. */
+  stream(response: ServerResponse): void | Promise<void>;
+}
+
 /** The reply of a route. */
 export interface AdminReply {
   readonly status: number;

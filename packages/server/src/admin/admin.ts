@@ -9,13 +9,14 @@ import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
 import { TrustedProxies } from "../base/http/trusted-proxies.js";
 import type { Core, Listener } from "../core/core.js";
-import { type AdminReply, json, problem, send } from "./admin-reply.js";
+import { type AdminReply, json, problem, type StreamedReply, send } from "./admin-reply.js";
 import { ClearKeys } from "./auth/clear-keys.js";
 import { Guard } from "./auth/guard.js";
 import { knownTokensOf } from "./auth/known-tokens.js";
 import { Logins } from "./auth/logins.js";
 import { randomSecret } from "./auth/random.js";
 import { Sessions } from "./auth/sessions.js";
+import { ADMIN_HEADER } from "./reply-schemas.js";
 import type { AdminContext } from "./route.js";
 import { Router } from "./router.js";
 import { ROUTES } from "./routes.js";
@@ -25,6 +26,8 @@ export type { AdminControl, Ready } from "./service-control.js";
 
 /** Operators and scrapers are few. */
 const CONNECTIONS_MAX = 256;
+/** A control node has a stream open for each follower, and more while they load snapshots. */
+const CONTROL_CONNECTIONS_MAX = 10_000;
 const HEADER_BYTES_MAX = 16_384;
 /** Until a request has to be there, head and body. */
 const REQUEST_MS_MAX = 10_000;
@@ -47,15 +50,17 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
     },
     (message, response) => inTurn(message, response, () => void respond(message, response)),
   );
+  const parts = { context, guard, router };
   const respond = async (message: IncomingMessage, response: ServerResponse) => {
-    const answered = await answerSafely({ context, guard, router }, message);
     // Once it drains, nothing waits for a connection that is kept for later.
     if (!server.listening) response.setHeader("Connection", "close");
-    send(response, answered, context.version);
+    const reply = await answerSafely(parts, message, response);
+    if (reply !== undefined) send(response, reply, context.version);
     // An unread rest of a body would block the connection.
     if (!message.complete) message.resume();
   };
-  server.maxConnections = CONNECTIONS_MAX;
+  const isControlNode = control.controlPlane !== undefined && !("follow" in control.controlPlane);
+  server.maxConnections = isControlNode ? CONTROL_CONNECTIONS_MAX : CONNECTIONS_MAX;
   const url = `http://${await listenAt(server, core.config.admin.listen, "admin")}`;
   return {
     name: "admin",
@@ -85,21 +90,33 @@ function toContext(core: Core, control: AdminControl): Omit<Parts, "router"> {
   return { guard, context: { core, control, version: readVersion(), clearKeys, logins } };
 }
 
-async function answerSafely(parts: Parts, message: IncomingMessage): Promise<AdminReply> {
+/** The reply that is to be sent; undefined if it has been. */
+async function answerSafely(
+  parts: Parts,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<AdminReply | undefined> {
+  const { context } = parts;
   try {
-    return await answer(parts, message);
+    const reply = await answer(parts, message);
+    if (!("stream" in reply)) return reply;
+    response.setHeader(ADMIN_HEADER, context.version);
+    await reply.stream(response);
+    return undefined;
   } catch (error) {
     const failure = problem(error);
     if (failure.status >= 500)
-      parts.context.core.telemetry.log.error({ err: error }, "admin request failed");
-    return failure;
+      context.core.telemetry.log.error({ err: error }, "admin request failed");
+    if (!response.headersSent) return failure;
+    response.destroy();
+    return undefined;
   }
 }
 
 async function answer(
   { context, guard, router }: Parts,
   message: IncomingMessage,
-): Promise<AdminReply> {
+): Promise<AdminReply | StreamedReply> {
   const url = toUrl(message);
   const isGet = message.method === "GET" || message.method === "HEAD";
   // Probes come with whatever address they have, and have no token.

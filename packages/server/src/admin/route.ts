@@ -7,7 +7,7 @@ import { object, type Shape } from "sluice/shapes";
 import type { Role } from "../control/access-tokens.js";
 import type { ControlPlane } from "../control/control-plane.js";
 import type { Core } from "../core/core.js";
-import type { AdminReply } from "./admin-reply.js";
+import type { AdminReply, StreamedReply } from "./admin-reply.js";
 import type { Caller } from "./auth/caller.js";
 import type { ClearKeys } from "./auth/clear-keys.js";
 import type { Logins } from "./auth/logins.js";
@@ -65,14 +65,20 @@ interface Declaration<Query, Input> {
 
 /** What a route is declared with. */
 export interface RouteOptions<Query, Input> extends Declaration<Query, Input> {
-  handle(context: AdminContext, request: AdminRequest<Query, Input>): MaybePromise<AdminReply>;
+  handle(
+    context: AdminContext,
+    request: AdminRequest<Query, Input>,
+  ): MaybePromise<AdminReply | StreamedReply>;
 }
 
 /** A route. */
 export interface Route extends Declaration<unknown, unknown> {
   /** Whether it is answered only by a control node. */
   readonly needsControl: boolean;
-  readonly handle: (context: AdminContext, request: AdminRequest) => MaybePromise<AdminReply>;
+  readonly handle: (
+    context: AdminContext,
+    request: AdminRequest,
+  ) => MaybePromise<AdminReply | StreamedReply>;
 }
 
 /** What a route of the control plane is declared with. */
@@ -81,7 +87,7 @@ export interface ControlRouteOptions<Query, Input> extends Declaration<Query, In
     plane: ControlPlane,
     request: AdminRequest<Query, Input>,
     context: AdminContext,
-  ): MaybePromise<AdminReply>;
+  ): MaybePromise<AdminReply | StreamedReply>;
 }
 
 /** Declares a route. */

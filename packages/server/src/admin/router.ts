@@ -6,7 +6,13 @@ import { RulesError } from "sluice/rules";
 import { ServerError, show } from "../base/errors.js";
 import { mayActAs } from "../control/access-tokens.js";
 import { ConflictError } from "../control/changes.js";
-import { type AdminReply, conflict, MethodError, unusableRules } from "./admin-reply.js";
+import {
+  type AdminReply,
+  conflict,
+  MethodError,
+  type StreamedReply,
+  unusableRules,
+} from "./admin-reply.js";
 import { ANONYMOUS, type Caller } from "./auth/caller.js";
 import type { Guard } from "./auth/guard.js";
 import { readBody, readQuery } from "./request-input.js";
@@ -35,7 +41,11 @@ export class Router {
    *
    * @throws ServerError if the caller is not known or may not do that, there is no such path, or the request is wrong.
    */
-  async answer(context: AdminContext, message: IncomingMessage, url: URL): Promise<AdminReply> {
+  async answer(
+    context: AdminContext,
+    message: IncomingMessage,
+    url: URL,
+  ): Promise<AdminReply | StreamedReply> {
     this.#guard.checkOrigin(message.headers);
     const fitting = this.#patterns.filter(({ path }) => path.test(url.pathname));
     const method = message.method === "HEAD" ? "GET" : message.method;
@@ -60,7 +70,11 @@ export class Router {
     });
   }
 
-  async #run(context: AdminContext, route: Route, request: AdminRequest): Promise<AdminReply> {
+  async #run(
+    context: AdminContext,
+    route: Route,
+    request: AdminRequest,
+  ): Promise<AdminReply | StreamedReply> {
     try {
       return await route.handle(context, request);
     } catch (error) {

@@ -83,6 +83,25 @@ describe.each(all)("a control node with $name", (databases) => {
     expect(await tokens.check(first.mock.calls[0]?.[0])).toMatchObject({ role: "admin" });
   });
 
+  it("takes changes over its admin port from the first access token, and enforces them before it answers", async () => {
+    const onFirstToken = vi.fn();
+    const admin = { listen: { host: "127.0.0.1", port: 0 }, token: undefined };
+    const config = toControlService(await databases.create(), { admin });
+    const service = await start(config, { onFirstToken });
+    const url = service.listeners.find(({ name }) => name === "admin")?.url;
+    const ask = (path: string, body: object, token: string) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    expect((await fetch(`${url}/v1/rules`)).status).toBe(401);
+    const token = onFirstToken.mock.calls[0]?.[0];
+    expect((await ask("/v1/rule-sets", { text: textOf(7) }, token)).status).toBe(201);
+    expect((await ask("/v1/rule-sets/2/publish", { note: "seven" }, token)).status).toBe(200);
+    expect(service.core.policy.rules.rules.map(({ id }) => id)).toEqual(["a"]);
+  });
+
   it("has what another control node publishes within two seconds, and keeps what is used", async () => {
     const url = await databases.create();
     const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];

@@ -246,6 +246,7 @@ class RunningService implements Service {
       reload: () => this.reload(),
       metrics: () => this.core.telemetry.metrics(),
       ...this.#others?.control,
+      ...(this.control && toAdminControl(this.control, this.core.config)),
     };
   }
 
@@ -281,4 +282,13 @@ class RunningService implements Service {
     await this.control?.close();
     await this.core.close();
   }
+}
+
+/** The control plane, as the admin port uses it: on a follower only the address of the control node. */
+function toAdminControl(
+  { plane, state }: ControlNode,
+  { control }: Config,
+): Pick<AdminControl, "controlPlane" | "controlState"> {
+  const follow = control?.kind === "follow" ? control.url : "";
+  return { controlPlane: plane ?? { follow }, controlState: state };
 }
