@@ -1,7 +1,7 @@
 // What the tests of a request handler stand on: requests that come from nowhere, and their fields by name.
 
 import type { MaybePromise } from "../src/base/maybe-promise.js";
-import type { OptionSite } from "../src/base/option-checks.js";
+import type { OptionSite } from "../src/base/shapes/code-options.js";
 import type { HandledRequest } from "../src/http/handler/handled-request.js";
 import type { RequestHandler } from "../src/http/handler/handler.js";
 import { type HttpOptions, toRequestHandler } from "../src/http/handler/http-options.js";

@@ -3,7 +3,7 @@
 
 import { TIME_MS_MAX } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { type OptionSite, refuse } from "../base/option-checks.js";
+import { type OptionSite, refuse } from "../base/shapes/code-options.js";
 import { gcd, toFraction } from "./whole-numbers.js";
 
 /** The longest window, permit or refill interval: a leap year, in milliseconds. */

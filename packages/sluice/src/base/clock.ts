@@ -2,7 +2,7 @@
 // else in the library, reads a clock.
 
 import { SluiceError, show } from "./errors.js";
-import { asGiven, type OptionSite, refuse } from "./option-checks.js";
+import { asGiven, type OptionSite, refuse } from "./shapes/code-options.js";
 
 /** A source of time. `ManualClock` in `sluice/testing` is one that only tests move. */
 export interface Clock {

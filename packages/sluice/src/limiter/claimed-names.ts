@@ -1,7 +1,7 @@
 // Names of limiters over one store. Two of the same name count under the same keys there; if their numbers
 // differ, each clips what the other has counted, and nothing would show why. So the second one is an error.
 
-import { type OptionSite, refuse } from "../base/option-checks.js";
+import { type OptionSite, refuse } from "../base/shapes/code-options.js";
 
 /** Limits as JSON, and how many limiters have them now. */
 interface Claim {

@@ -2,7 +2,7 @@
 
 import { type Clock, toClock } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../base/option-checks.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../base/shapes/code-options.js";
 import { isLimit, type Limit } from "../limits/limits.js";
 import { type LimitOrRate, toLimit } from "../limits/rate.js";
 import { toGuarded } from "../stores/guarded.js";

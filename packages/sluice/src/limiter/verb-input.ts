@@ -4,7 +4,7 @@
 import type { TimeOptions } from "../base/clock.js";
 import { SluiceError, show } from "../base/errors.js";
 import { nameHint } from "../base/nearest-name.js";
-import { asGiven } from "../base/option-checks.js";
+import { asGiven } from "../base/shapes/code-options.js";
 
 /** Keys are hashed, not kept; the bound keeps hashing a hostile one cheap. */
 const KEY_LENGTH_MAX = 65_536;

@@ -6,7 +6,7 @@ import type { Decision } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
 import { LinkedList } from "../base/linked-list.js";
 import { andThen, type MaybePromise, notify } from "../base/maybe-promise.js";
-import { asOptions, orDefault, refuse } from "../base/option-checks.js";
+import { asOptions, orDefault, refuse } from "../base/shapes/code-options.js";
 import { isShaper, type Limit } from "../limits/limits.js";
 import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
 import type { Reservation } from "./reservation.js";

@@ -29,7 +29,7 @@ import {
   orDefault,
   refuse,
   whole,
-} from "../base/option-checks.js";
+} from "../base/shapes/code-options.js";
 
 export type {
   BucketLimit,

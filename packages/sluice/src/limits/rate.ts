@@ -3,7 +3,7 @@
 import { UNITS_MAX, WINDOW_MS_MAX } from "../algorithms/numbers.js";
 import { type DurationUnit, parseDuration, toMeantUnit, UNITS_MS } from "../base/durations.js";
 import { show } from "../base/errors.js";
-import { type OptionSite, refuse } from "../base/option-checks.js";
+import { type OptionSite, refuse } from "../base/shapes/code-options.js";
 import { isLimit, type Limit, slidingWindowCounter, slidingWindowLog } from "./limits.js";
 
 /** So many units in a second, minute, hour or day, or in any duration: `"100/minute"`, `"100/5m"`. */

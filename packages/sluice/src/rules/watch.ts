@@ -5,7 +5,7 @@
 import { type CancelTimer, type Clock, startTimer, toClock } from "../base/clock.js";
 import { SluiceError, show, warn } from "../base/errors.js";
 import { notify } from "../base/maybe-promise.js";
-import { asOptions, orDefault, refuse, whole } from "../base/option-checks.js";
+import { asOptions, orDefault, refuse, whole } from "../base/shapes/code-options.js";
 import { parseRules } from "./parse/parse.js";
 import type { Policy } from "./policy/policy.js";
 

@@ -4,7 +4,7 @@
 
 import type { Clock } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { asOptions, type OptionSite, refuse, whole } from "../base/option-checks.js";
+import { asOptions, type OptionSite, refuse, whole } from "../base/shapes/code-options.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";

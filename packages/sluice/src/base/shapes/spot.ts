@@ -32,6 +32,11 @@ export abstract class Reading {
     this.report(path, `must be ${what}, got ${this.show(seen, path)}${hint}`);
   }
 
+  /** Reports a field that is not known; `hint` lists those that are. */
+  reportUnknown(path: Path, hint: string): void {
+    this.report(path, `is unknown${hint}`);
+  }
+
   /** Renders a value that was refused. Overridden where values may be secret. */
   show(value: unknown, _path: Path): string {
     return show(glimpse(value));
@@ -112,7 +117,7 @@ export class Spot {
    * @param meant - The field that was meant. Default: the nearest of the known names, if one is near.
    */
   sayUnknown(name: string, known: readonly string[], meant?: string): undefined {
-    this.reading.report([...this.path, name], `is unknown${nameHint(name, known, meant)}`);
+    this.reading.reportUnknown([...this.path, name], nameHint(name, known, meant));
   }
 
   /** Reports that this value lacks a field, and what that must be. */

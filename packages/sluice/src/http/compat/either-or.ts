@@ -1,6 +1,6 @@
 // Options of other limiters beside ours: where two names mean one thing only one may be given, and some can't be kept.
 
-import { type OptionSite, refuse } from "../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 
 /** Pairs of names, and the names whose `false` is the same as leaving them out. */
 export interface EitherOr<K extends string> {

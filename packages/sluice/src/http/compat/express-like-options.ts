@@ -2,7 +2,7 @@
 // form the RateLimit fields are, and what can't be given together.
 
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { type OptionSite, oneOf } from "../../base/option-checks.js";
+import { type OptionSite, oneOf } from "../../base/shapes/code-options.js";
 import type { HeaderForm } from "../response/rate-limit-headers.js";
 
 /** Options of which only one of a pair may be given. */

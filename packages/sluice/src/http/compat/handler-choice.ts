@@ -3,7 +3,7 @@
 
 import { SluiceError, show } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { type OptionSite, refuse } from "../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { isLimit } from "../../limits/limits.js";
 import { type LimitOrRate, parseRate, rateHint } from "../../limits/rate.js";
 import type { Policy } from "../../rules/policy/policy.js";

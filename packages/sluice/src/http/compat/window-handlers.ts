@@ -5,7 +5,7 @@
 import { UNITS_MAX } from "../../algorithms/numbers.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { show } from "../../base/errors.js";
-import { type OptionSite, refuse } from "../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import type { RequestHandler } from "../handler/handler.js";

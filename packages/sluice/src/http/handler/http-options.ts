@@ -13,7 +13,7 @@ import {
   refuse,
   secretOf,
   whole,
-} from "../../base/option-checks.js";
+} from "../../base/shapes/code-options.js";
 import { Policy } from "../../rules/policy/policy.js";
 import { type Identity, type IdentityOptions, toIdentity } from "../identity/identity.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rate-limit-headers.js";

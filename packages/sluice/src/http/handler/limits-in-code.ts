@@ -5,7 +5,7 @@
 import type { Clock } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { functionOf, namesOf, type OptionSite, refuse } from "../../base/option-checks.js";
+import { functionOf, namesOf, type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { claimName } from "../../limiter/claimed-names.js";
 import type { Limit } from "../../limits/limits.js";
 import { type LimitOrRate, toLimit } from "../../limits/rate.js";

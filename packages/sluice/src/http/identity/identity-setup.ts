@@ -11,7 +11,7 @@ import {
   refuse,
   secretOf,
   whole,
-} from "../../base/option-checks.js";
+} from "../../base/shapes/code-options.js";
 import { toCidrList } from "../../rules/identity-keys/cidr.js";
 import type { KeyResolver, UnknownKeys } from "./api-keys/key-resolver.js";
 import type { ApiKeyPlaces } from "./api-keys/sent-key.js";

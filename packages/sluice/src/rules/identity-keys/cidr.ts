@@ -2,7 +2,7 @@
 // however long the list is. An address that is mapped into IPv6 is looked up as the IPv4 that it is.
 
 import { show } from "../../base/errors.js";
-import { type OptionSite, refuse } from "../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { type Family, maskWords, readAddress, toAddressText } from "./address.js";
 
 /** Ranges of addresses, IPv4 and IPv6. */

@@ -2,7 +2,7 @@
 // what comes out has every default filled in and needs no further checks.
 
 import { show } from "../../base/errors.js";
-import { asOptions, refuse } from "../../base/option-checks.js";
+import { asOptions, refuse } from "../../base/shapes/code-options.js";
 import type { RuleSet } from "../rule.js";
 import { Problems, type RulesDocument } from "./problems.js";
 import { readRuleSet, readRulesObject } from "./rule-set.js";

@@ -2,7 +2,7 @@
 
 import { type Clock, toClock } from "../../base/clock.js";
 import { show } from "../../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
 import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";

@@ -6,7 +6,7 @@
 import { type Clock, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, orDefault, whole } from "../../base/option-checks.js";
+import { asOptions, orDefault, whole } from "../../base/shapes/code-options.js";
 import type { Limit } from "../../limits/limits.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";

@@ -6,7 +6,13 @@ import { type CancelTimer, type Clock, startTimer, toClock } from "../../base/cl
 import type { Verdict } from "../../base/decision.js";
 import { show } from "../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../base/option-checks.js";
+import {
+  asOptions,
+  type OptionSite,
+  orDefault,
+  refuse,
+  whole,
+} from "../../base/shapes/code-options.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
 import { isLeasable } from "../leased/leasable.js";

@@ -1,7 +1,13 @@
 // The options of leases, checked once and filled in.
 
 import { type Clock, toClock } from "../../base/clock.js";
-import { asOptions, type OptionSite, oneOf, orDefault, whole } from "../../base/option-checks.js";
+import {
+  asOptions,
+  type OptionSite,
+  oneOf,
+  orDefault,
+  whole,
+} from "../../base/shapes/code-options.js";
 
 /** Options of `leased`. */
 export interface LeasedOptions {

@@ -1,6 +1,6 @@
 // The options of a memory store, with their defaults and bounds.
 
-import { asOptions, orDefault, whole } from "../../base/option-checks.js";
+import { asOptions, orDefault, whole } from "../../base/shapes/code-options.js";
 
 /** Options of `memoryStore`. Everything is bounded; memory is set aside for the limits in use. */
 export interface MemoryStoreOptions {

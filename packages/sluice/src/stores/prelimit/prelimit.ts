@@ -5,7 +5,7 @@
 import { type Clock, countedMsOf, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
 import { isShaper, type Limit } from "../../limits/limits.js";
 import { type LimitOrRate, toLimit } from "../../limits/rate.js";
 import { ForwardingStore } from "../forwarding-store.js";

@@ -4,7 +4,7 @@
 // twice, so of such an ioredis client the store uses a duplicate that does not.
 
 import { show } from "../../base/errors.js";
-import { type OptionSite, refuse } from "../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { ioredisPort } from "./ioredis.js";
 import { nodeRedisPort } from "./node-redis.js";
 

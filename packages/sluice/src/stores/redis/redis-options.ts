@@ -2,7 +2,13 @@
 
 import { type Clock, toClock } from "../../base/clock.js";
 import { show, warn } from "../../base/errors.js";
-import { asOptions, type OptionSite, orDefault, refuse, whole } from "../../base/option-checks.js";
+import {
+  asOptions,
+  type OptionSite,
+  orDefault,
+  refuse,
+  whole,
+} from "../../base/shapes/code-options.js";
 import { type KeyNaming, looksSecret } from "./keys.js";
 
 /** Options of `redisStore`. */

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock, toClock } from "../../base/clock.js";
 import { show } from "../../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/option-checks.js";
+import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
 import type { FailurePolicy } from "../store.js";
 import type { FallbackEvent } from "./fallback-events.js";
 

@@ -4,7 +4,7 @@
 
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, whole } from "../../base/option-checks.js";
+import { asOptions, whole } from "../../base/shapes/code-options.js";
 import { spreadHash } from "../../base/spread-hash.js";
 import type { Limit } from "../../limits/limits.js";
 import { ForwardingStore } from "../forwarding-store.js";

@@ -6,7 +6,7 @@
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { ExpressOptions } from "../../compat/express-rate-limit/express-options.js";
 import {

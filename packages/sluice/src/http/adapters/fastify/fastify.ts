@@ -13,7 +13,7 @@ import type {
   preHandlerHookHandler,
 } from "fastify";
 import { isThenable } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { decorate } from "../../compat/fastify-rate-limit/app-decorators.js";
 import type {

@@ -1,7 +1,7 @@
 // The one option that fetch handlers have besides those of every framework, split from them.
 
 import { show } from "../../../base/errors.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import {
   type HttpOptions,

@@ -6,7 +6,7 @@
  */
 
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
 import {

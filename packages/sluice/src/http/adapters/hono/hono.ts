@@ -6,7 +6,7 @@
 
 import type { Context, MiddlewareHandler, Next } from "hono";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { toFixedChoice } from "../../compat/handler-choice.js";
 import type { HonoOptions } from "../../compat/hono-rate-limiter/hono-options.js";

@@ -6,7 +6,7 @@
 
 import type { Context, Middleware, Next } from "koa";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { KoaOptions } from "../../compat/koa-ratelimit/koa-options.js";
 import { type KoaSetup, toKoaSetup } from "../../compat/koa-ratelimit/koa-setup.js";

@@ -2,7 +2,7 @@
 // reads it when a request comes.
 
 import { SetMetadata } from "@nestjs/common";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import { LimitScope } from "./limit-scope.js";

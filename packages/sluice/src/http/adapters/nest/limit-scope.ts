@@ -11,7 +11,7 @@ import {
   type OptionSite,
   refuse,
   stringOf,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import { RATE_LIMIT_OPTIONS, toNamedHandler } from "../../handler/http-options.js";
 import {

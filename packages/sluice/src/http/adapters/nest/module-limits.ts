@@ -2,7 +2,7 @@
 // handler that has limits of its own.
 
 import { show } from "../../../base/errors.js";
-import { asOptions, type OptionSite, refuse } from "../../../base/option-checks.js";
+import { asOptions, type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";

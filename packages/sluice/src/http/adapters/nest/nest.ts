@@ -22,7 +22,7 @@ import {
 import { APP_FILTER, HttpAdapterHost } from "@nestjs/core";
 import { show } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, refuse, stringOf } from "../../../base/option-checks.js";
+import { type OptionSite, refuse, stringOf } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { SkipRateLimit } from "./decorators.js";

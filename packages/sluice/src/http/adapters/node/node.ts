@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import type { OptionSite } from "../../../base/option-checks.js";
+import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";

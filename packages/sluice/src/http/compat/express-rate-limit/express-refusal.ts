@@ -3,7 +3,7 @@
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, whole } from "../../../base/option-checks.js";
+import { type OptionSite, whole } from "../../../base/shapes/code-options.js";
 import { sendNodeReply, setFields } from "../../adapters/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";

@@ -12,7 +12,7 @@ import {
   refuse,
   stringOf,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import { toClientAddress } from "../../../rules/identity-keys/address.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { InfoProperty } from "../../adapters/express/rate-limit-info.js";

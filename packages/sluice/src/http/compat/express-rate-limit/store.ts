@@ -9,7 +9,7 @@ import type { ClientRateLimitInfo, Store as HitStore, Options } from "express-ra
 import { type Clock, toClock, toWholeMs, wallMsOf } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import { asOptions, orDefault, refuse } from "../../../base/option-checks.js";
+import { asOptions, orDefault, refuse } from "../../../base/shapes/code-options.js";
 import { type FixedWindowLimit, fixedWindow } from "../../../limits/limits.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";

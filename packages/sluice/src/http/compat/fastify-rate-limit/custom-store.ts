@@ -2,7 +2,7 @@
 // lasts, so nothing of ours decides here: hits are compared with `max`, and answered as the original does.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { normalizeIP } from "../../adapters/fastify/client-address.js";
 import type { CheckedState } from "./create-rate-limit.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";

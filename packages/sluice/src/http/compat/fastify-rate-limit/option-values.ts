@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import { show } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import type { ValueByKey } from "./fastify-options.js";
 
 const MAX_DEFAULT = 1_000;

@@ -12,7 +12,7 @@ import {
   type OptionSite,
   oneOf,
   refuse,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { addressOf } from "../../adapters/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";

@@ -9,7 +9,7 @@ import {
   refuse,
   stringOf,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";

@@ -1,7 +1,7 @@
 // Lengths of time as @fastify/rate-limit reads and writes them: "1 minute", "30s", "1.5 hours".
 
 import { show } from "../../../base/errors.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 
 const DAY_MS = 86_400_000;
 

@@ -10,7 +10,7 @@ import {
   type OptionSite,
   stringOf,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import { RATE_LIMIT_OPTIONS, type RateLimitOptions } from "../../handler/http-options.js";
 import { BODY_FIELDS } from "../../response/response-headers.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";

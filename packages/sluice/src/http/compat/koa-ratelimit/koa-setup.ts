@@ -12,7 +12,7 @@ import {
   type OptionSite,
   refuse,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import {

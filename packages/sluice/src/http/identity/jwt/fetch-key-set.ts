@@ -2,7 +2,7 @@
 
 import { formatDuration } from "../../../base/durations.js";
 import { show } from "../../../base/errors.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 
 /** How long a fetch may take, from connecting to the last byte. */
 const FETCH_MS_MAX = 5_000;

@@ -11,7 +11,7 @@ import {
   orDefault,
   refuse,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import {
   type JwtAlgorithm,
   type JwtKeyOptions,

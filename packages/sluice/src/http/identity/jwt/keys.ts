@@ -6,7 +6,7 @@ import { createPublicKey } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createLocalJWKSet, type JWTVerifyGetKey, type KeyObject } from "jose";
 import { show } from "../../../base/errors.js";
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { fetchKeySet, toKeySetUrl } from "./fetch-key-set.js";
 
 /** Algorithms of signatures by a public key, and of codes by a shared secret. */
