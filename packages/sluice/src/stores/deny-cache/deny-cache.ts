@@ -6,7 +6,8 @@
 import { type Clock, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, orDefault, whole } from "../../base/shapes/code-options.js";
+import { readOptions } from "../../base/shapes/code-options.js";
+import { anything, object, optional, wholeNumber, withDefault } from "../../base/shapes/shapes.js";
 import type { Limit } from "../../limits/limits.js";
 import { isSameCounter, mergeEqual, spreadVerdicts } from "../charges.js";
 import { ForwardingStore } from "../forwarding-store.js";
@@ -49,6 +50,11 @@ const SITE = { name: "denyCache", code: "SLUICE_OPTION_INVALID" } as const;
 const KEYS_MAX = 10_000_000;
 /** Longer would save one call a second and key, and make operators wait. */
 const LIFE_MS_MAX = 1_000;
+const OPTIONS = object({
+  keysMax: withDefault(wholeNumber({ min: 1, max: KEYS_MAX }), 10_000),
+  denyCacheMsMax: withDefault(wholeNumber({ min: 1, max: LIFE_MS_MAX }), LIFE_MS_MAX),
+  clock: optional(anything()),
+} satisfies Record<keyof DenyCacheOptions, unknown>);
 
 /** A store whose refusals are remembered in process. Made by {@link denyCache}. */
 export class DenyCacheStore extends ForwardingStore {
@@ -60,13 +66,9 @@ export class DenyCacheStore extends ForwardingStore {
 
   constructor(store: Store, options: DenyCacheOptions = {}) {
     super(store);
-    const given = asOptions(SITE, options, ["keysMax", "denyCacheMsMax", "clock"]);
-    const count = (field: "keysMax" | "denyCacheMsMax", byDefault: number, max: number) =>
-      whole(SITE, field, orDefault(given[field], byDefault), { min: 1, max });
-    const keysMax = count("keysMax", 10_000, KEYS_MAX);
-    const lifeMsMax = count("denyCacheMsMax", LIFE_MS_MAX, LIFE_MS_MAX);
-    this.#denials = new Denials({ keysMax, lifeMsMax });
-    this.#clock = toClock(SITE, given.clock);
+    const { keysMax, denyCacheMsMax, clock } = readOptions(SITE, OPTIONS, options);
+    this.#denials = new Denials({ keysMax, lifeMsMax: denyCacheMsMax });
+    this.#clock = toClock(SITE, clock);
   }
 
   get stats(): DenyCacheStats {

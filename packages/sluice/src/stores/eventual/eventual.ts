@@ -6,7 +6,8 @@
 import { type Clock, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, orDefault, whole } from "../../base/shapes/code-options.js";
+import { readOptions } from "../../base/shapes/code-options.js";
+import { anything, object, optional, wholeNumber, withDefault } from "../../base/shapes/shapes.js";
 import type { Limit } from "../../limits/limits.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
@@ -64,6 +65,12 @@ const SITE = { name: "eventual", code: "SLUICE_OPTION_INVALID" } as const;
 /** Keys are kept in Maps, which end at some 16 million. */
 const KEYS_MAX = 10_000_000;
 const NODES_MAX = 1_000_000;
+const OPTIONS = object({
+  syncMs: withDefault(wholeNumber({ min: 10, max: 60_000 }), 100),
+  nodes: withDefault(wholeNumber({ min: 1, max: NODES_MAX }), 4),
+  keysMax: withDefault(wholeNumber({ min: 1, max: KEYS_MAX }), 100_000),
+  clock: optional(anything()),
+} satisfies Record<keyof EventualOptions, unknown>);
 
 /** A store that decides in process and syncs what was admitted. Made by {@link eventual}. */
 export class EventualStore extends ForwardingStore {
@@ -77,16 +84,10 @@ export class EventualStore extends ForwardingStore {
 
   constructor(store: Store, options: EventualOptions = {}) {
     super(store);
-    const given = asOptions(SITE, options, ["syncMs", "nodes", "keysMax", "clock"]);
-    const number = (
-      field: "syncMs" | "nodes" | "keysMax",
-      byDefault: number,
-      bounds: { min: number; max: number },
-    ) => whole(SITE, field, orDefault(given[field], byDefault), bounds);
-    const keysMax = number("keysMax", 100_000, { min: 1, max: KEYS_MAX });
+    const { keysMax, syncMs, nodes, ...given } = readOptions(SITE, OPTIONS, options);
     const clock = toClock(SITE, given.clock);
-    this.#syncMs = number("syncMs", 100, { min: 10, max: 60_000 });
-    this.#nodes = number("nodes", 4, { min: 1, max: NODES_MAX });
+    this.#syncMs = syncMs;
+    this.#nodes = nodes;
     this.#local = memoryStore({ keysMax });
     this.#localCounters = new LocalCounters(keysMax);
     this.#setup = { local: this.#local, syncMs: this.#syncMs };

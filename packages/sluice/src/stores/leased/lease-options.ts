@@ -1,13 +1,15 @@
 // The options of leases, checked once and filled in.
 
 import { type Clock, toClock } from "../../base/clock.js";
+import { type OptionSite, readOptions } from "../../base/shapes/code-options.js";
 import {
-  asOptions,
-  type OptionSite,
-  oneOf,
-  orDefault,
-  whole,
-} from "../../base/shapes/code-options.js";
+  anything,
+  choice,
+  object,
+  optional,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 
 /** Options of `leased`. */
 export interface LeasedOptions {
@@ -38,21 +40,17 @@ export interface LeasedOptions {
 /** Options, validated and filled in. */
 export type LeasedSettings = Readonly<Required<LeasedOptions>>;
 
-const LEASE_MS = { min: 1, max: 1000 };
-const HOLDERS = { min: 1, max: 1_000_000 };
-const WARM_AFTER = { min: 1, max: 10_000 };
-const KEYS = { min: 1, max: 10_000_000 };
+const OPTIONS = object({
+  leaseMs: withDefault(wholeNumber({ min: 1, max: 1_000 }), 1_000),
+  holders: withDefault(wholeNumber({ min: 1, max: 1_000_000 }), 4),
+  warmAfter: withDefault(wholeNumber({ min: 1, max: 10_000 }), 8),
+  keysMax: withDefault(wholeNumber({ min: 1, max: 10_000_000 }), 10_000),
+  logs: withDefault(choice(["leased", "strict"]), "leased"),
+  clock: optional(anything()),
+} satisfies Record<keyof LeasedOptions, unknown>);
 
 /** Validates options; `site` is the function that they were given to. */
 export function toLeasedSettings(site: OptionSite, options: unknown): LeasedSettings {
-  const known = ["leaseMs", "holders", "warmAfter", "keysMax", "logs", "clock"] as const;
-  const given = asOptions(site, options, known);
-  return {
-    leaseMs: whole(site, "leaseMs", orDefault(given.leaseMs, 1000), LEASE_MS),
-    holders: whole(site, "holders", orDefault(given.holders, 4), HOLDERS),
-    warmAfter: whole(site, "warmAfter", orDefault(given.warmAfter, 8), WARM_AFTER),
-    keysMax: whole(site, "keysMax", orDefault(given.keysMax, 10_000), KEYS),
-    logs: oneOf(site, "logs", orDefault(given.logs, "leased"), ["leased", "strict"]),
-    clock: toClock(site, given.clock),
-  };
+  const { leaseMs, holders, warmAfter, keysMax, logs, clock } = readOptions(site, OPTIONS, options);
+  return { leaseMs, holders, warmAfter, keysMax, logs, clock: toClock(site, clock) };
 }

@@ -1,6 +1,7 @@
 // The options of a memory store, with their defaults and bounds.
 
-import { asOptions, orDefault, whole } from "../../base/shapes/code-options.js";
+import { readOptions } from "../../base/shapes/code-options.js";
+import { object, optional, required, wholeNumber, withDefault } from "../../base/shapes/shapes.js";
 
 /** Options of `memoryStore`. Everything is bounded; memory is set aside for the limits in use. */
 export interface MemoryStoreOptions {
@@ -36,45 +37,38 @@ const KEYS_MAX = 100_000_000;
 /** Receipts and request ids are kept in Maps, which end at some 16 million. */
 const OBJECTS_MAX = 10_000_000;
 const IDEMPOTENCY_MS_MAX = 86_400_000;
-const KNOWN = [
-  "keysMax",
-  "logEntriesMax",
-  "permitsMax",
-  "blocksMax",
-  "receiptsMax",
-  "requestsMax",
-  "idempotencyMs",
-  "seed",
-] as const satisfies readonly (keyof MemoryStoreOptions)[];
+const KEYS = wholeNumber({ min: 1, max: KEYS_MAX });
+const ENTRIES = wholeNumber({ min: 1, max: 2 * KEYS_MAX });
+const OBJECTS = wholeNumber({ min: 1, max: OBJECTS_MAX });
+const SEED = wholeNumber({ min: -(2 ** 31), max: 2 ** 32 - 1 });
+const OPTIONS = object({
+  keysMax: withDefault(KEYS, 1_000_000),
+  logEntriesMax: optional(ENTRIES),
+  permitsMax: optional(ENTRIES),
+  blocksMax: withDefault(KEYS, 100_000),
+  receiptsMax: withDefault(OBJECTS, 100_000),
+  requestsMax: withDefault(OBJECTS, 10_000),
+  idempotencyMs: withDefault(wholeNumber({ min: 1, max: IDEMPOTENCY_MS_MAX }), 60_000),
+  seed: optional(object({ low: required(SEED), high: required(SEED) })),
+} satisfies Record<keyof MemoryStoreOptions, unknown>);
 
 /** Validates options and fills in defaults. */
 export function toBounds(options: MemoryStoreOptions): MemoryStoreBounds {
-  const given = asOptions(SITE, options, KNOWN);
-  const count = (field: (typeof KNOWN)[number], byDefault: number, max: number) =>
-    whole(SITE, field, orDefault(given[field], byDefault), { min: 1, max });
-  const keysMax = count("keysMax", 1_000_000, KEYS_MAX);
+  const given = readOptions(SITE, OPTIONS, options);
+  const { keysMax } = given;
   return {
     keysMax,
-    logEntriesMax: count("logEntriesMax", 2 * keysMax, 2 * KEYS_MAX),
-    permitsMax: count("permitsMax", keysMax, 2 * KEYS_MAX),
-    blocksMax: count("blocksMax", 100_000, KEYS_MAX),
-    receiptsMax: count("receiptsMax", 100_000, OBJECTS_MAX),
-    requestsMax: count("requestsMax", 10_000, OBJECTS_MAX),
-    idempotencyMs: count("idempotencyMs", 60_000, IDEMPOTENCY_MS_MAX),
-    seed: given.seed === undefined ? randomSeed() : toSeed(given.seed),
+    logEntriesMax: given.logEntriesMax ?? 2 * keysMax,
+    permitsMax: given.permitsMax ?? keysMax,
+    blocksMax: given.blocksMax,
+    receiptsMax: given.receiptsMax,
+    requestsMax: given.requestsMax,
+    idempotencyMs: given.idempotencyMs,
+    seed: given.seed ?? randomSeed(),
   };
 }
 
 function randomSeed(): { low: number; high: number } {
   const [low, high] = crypto.getRandomValues(new Int32Array(2));
   return { low, high };
-}
-
-function toSeed(seed: unknown): { low: number; high: number } {
-  const given = asOptions({ ...SITE, name: "memoryStore.seed" }, seed, ["low", "high"]);
-  const bounds = { min: -(2 ** 31), max: 2 ** 32 - 1 };
-  return {
-    low: whole(SITE, "seed.low", given.low, bounds),
-    high: whole(SITE, "seed.high", given.high, bounds),
-  };
 }

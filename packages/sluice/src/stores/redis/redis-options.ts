@@ -1,14 +1,21 @@
 // The options of a Redis store.
 
 import { type Clock, toClock } from "../../base/clock.js";
-import { show, warn } from "../../base/errors.js";
+import { warn } from "../../base/errors.js";
 import {
-  asOptions,
+  anyFunction,
   type OptionSite,
-  orDefault,
-  refuse,
-  whole,
+  readOptions,
+  secretString,
 } from "../../base/shapes/code-options.js";
+import {
+  anything,
+  object,
+  optional,
+  stringFor,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 import { type KeyNaming, looksSecret } from "./keys.js";
 
 /** Options of `redisStore`. */
@@ -43,57 +50,31 @@ export interface RedisStoreSetup {
 const SITE: OptionSite = { name: "redisStore", code: "SLUICE_OPTION_INVALID" };
 const IDEMPOTENCY_MS = 60_000;
 const DAY_MS = 86_400_000;
-const KEY_SECRET_LENGTH_MIN = 16;
 const INJECTED_SLACK_MS = DAY_MS;
+const PREFIX = stringFor({
+  what: "1 to 100 letters, digits or _ - . : without braces",
+  lengthMax: 100,
+  toValue: (given) => (/^[\w.:-]+$/.test(given) ? given : undefined),
+});
+const OPTIONS = object({
+  prefix: withDefault(PREFIX, "sluice"),
+  keySecret: optional(secretString),
+  isSecret: optional(anyFunction),
+  idempotencyMs: withDefault(wholeNumber({ min: 1, max: DAY_MS }), IDEMPOTENCY_MS),
+  clock: optional(anything()),
+  onWarning: optional(anyFunction),
+} satisfies Record<keyof RedisStoreOptions, unknown>);
 
 /** Validates options and fills in defaults. */
 export function toSetup(options: RedisStoreOptions): RedisStoreSetup {
-  const given = asOptions(SITE, options, [
-    "prefix",
-    "keySecret",
-    "isSecret",
-    "idempotencyMs",
-    "clock",
-    "onWarning",
-  ]);
-  const keySecret = toSecret(given.keySecret);
-  const isSecret = toFunction("isSecret", given.isSecret, looksSecret);
-  const idempotencyMs = orDefault(given.idempotencyMs, IDEMPOTENCY_MS);
+  const { prefix, keySecret, isSecret, ...given } = readOptions(SITE, OPTIONS, options);
   return {
-    naming: { prefix: toPrefix(orDefault(given.prefix, "sluice")), keySecret, isSecret },
-    idempotencyMs: whole(SITE, "idempotencyMs", idempotencyMs, { min: 1, max: DAY_MS }),
+    naming: { prefix, keySecret, isSecret: isSecret ?? looksSecret },
+    idempotencyMs: given.idempotencyMs,
     clock: given.clock === undefined ? undefined : toClock(SITE, given.clock),
     slackMs: given.clock === undefined ? 0 : INJECTED_SLACK_MS,
-    onWarning: toFunction("onWarning", given.onWarning, warnOf),
+    onWarning: given.onWarning ?? warnOf,
   };
-}
-
-function toPrefix(prefix: unknown): string {
-  if (typeof prefix === "string" && /^[\w.:-]{1,100}$/.test(prefix)) return prefix;
-  refuse(
-    SITE,
-    `prefix must be 1 to 100 letters, digits or _ - . : without braces, got ${show(prefix)}`,
-  );
-}
-
-function toSecret(secret: unknown): string | undefined {
-  if (
-    secret === undefined ||
-    (typeof secret === "string" && secret.length >= KEY_SECRET_LENGTH_MIN)
-  )
-    return secret;
-  // Shown by its type only: it is a secret.
-  const seen = typeof secret === "string" ? `${secret.length} characters` : typeof secret;
-  refuse(
-    SITE,
-    `keySecret must be a string of at least ${KEY_SECRET_LENGTH_MIN} characters, got ${seen}`,
-  );
-}
-
-function toFunction<F>(field: string, value: unknown, byDefault: F): F {
-  if (value === undefined) return byDefault;
-  if (typeof value === "function") return value as F;
-  refuse(SITE, `${field} must be a function, got ${show(value)}`);
 }
 
 function warnOf(message: string): void {

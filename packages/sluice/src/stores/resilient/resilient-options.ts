@@ -1,8 +1,16 @@
 // The options of the resilient decorator, with their defaults and bounds.
 
 import { type Clock, systemClock, toClock } from "../../base/clock.js";
-import { show } from "../../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
+import { anyFunction, readOptions } from "../../base/shapes/code-options.js";
+import {
+  anything,
+  choice,
+  object,
+  optional,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 import type { FailurePolicy } from "../store.js";
 import type { FallbackEvent } from "./fallback-events.js";
 
@@ -61,59 +69,45 @@ export const POLICIES = ["open", "closed", "local", "throw"] as const satisfies 
 export const TIMEOUT_BOUNDS = { min: 1, max: 60_000 };
 
 const SITE = { name: "resilient", code: "SLUICE_OPTION_INVALID" } as const;
-const BREAKER_SITE = { ...SITE, name: "resilient.breaker" } as const;
 const DAY_MS = 86_400_000;
-const KNOWN = [
-  "timeoutMs",
-  "onStoreFailure",
-  "localShare",
-  "keysMax",
-  "breaker",
-  "fallbackMsMax",
-  "settlingsMax",
-  "onEvent",
-  "clock",
-] as const satisfies readonly (keyof ResilientOptions)[];
+const share: Shape<number> = {
+  what: "a number above 0 and at most 1",
+  schema: { type: "number", exclusiveMinimum: 0, maximum: 1 },
+  read: (value, spot) =>
+    typeof value === "number" && value > 0 && value <= 1 ? value : spot.refuse(share.what, value),
+};
+const upTo = (max: number) => wholeNumber({ min: 1, max });
+const BREAKER = object({
+  failuresMax: withDefault(upTo(1_000_000), 5),
+  openMs: withDefault(upTo(DAY_MS), 1_000),
+});
+const OPTIONS = object({
+  timeoutMs: withDefault(wholeNumber(TIMEOUT_BOUNDS), TIMEOUT_MS),
+  onStoreFailure: withDefault(choice(POLICIES), "local"),
+  localShare: withDefault(share, 0.5),
+  keysMax: withDefault(upTo(100_000_000), 100_000),
+  breaker: withDefault(BREAKER, {}),
+  fallbackMsMax: withDefault(upTo(DAY_MS), 300_000),
+  settlingsMax: withDefault(upTo(100_000), 1_000),
+  onEvent: optional(anyFunction),
+  clock: optional(anything()),
+} satisfies Record<keyof ResilientOptions, unknown>);
 
 /** Validates options and fills in defaults. */
 export function toSettings(options: ResilientOptions): ResilientSettings {
-  const given = asOptions(SITE, options, KNOWN);
-  const count = (field: (typeof KNOWN)[number], byDefault: number, max: number) =>
-    whole(SITE, field, orDefault(given[field], byDefault), { min: 1, max });
-  const policy = orDefault(given.onStoreFailure, "local");
+  const given = readOptions(SITE, OPTIONS, options);
   return {
-    timeoutMs: count("timeoutMs", TIMEOUT_MS, TIMEOUT_BOUNDS.max),
-    onStoreFailure: oneOf(SITE, "onStoreFailure", policy, POLICIES),
-    localShare: toShare(orDefault(given.localShare, 0.5)),
-    keysMax: count("keysMax", 100_000, 100_000_000),
-    ...toBreaker(orDefault(given.breaker, {})),
-    fallbackMsMax: count("fallbackMsMax", 300_000, DAY_MS),
-    settlingsMax: count("settlingsMax", 1_000, 100_000),
-    onEvent: toListener(given.onEvent),
+    timeoutMs: given.timeoutMs,
+    onStoreFailure: given.onStoreFailure,
+    localShare: given.localShare,
+    keysMax: given.keysMax,
+    failuresMax: given.breaker.failuresMax,
+    openMs: given.breaker.openMs,
+    fallbackMsMax: given.fallbackMsMax,
+    settlingsMax: given.settlingsMax,
+    onEvent: given.onEvent,
     clock: withTimers(toClock(SITE, given.clock)),
   };
-}
-
-function toBreaker(breaker: unknown): { failuresMax: number; openMs: number } {
-  const given = asOptions(BREAKER_SITE, breaker, ["failuresMax", "openMs"]);
-  const failuresMax = orDefault(given.failuresMax, 5);
-  const openMs = orDefault(given.openMs, 1_000);
-  return {
-    failuresMax: whole(BREAKER_SITE, "failuresMax", failuresMax, { min: 1, max: 1_000_000 }),
-    openMs: whole(BREAKER_SITE, "openMs", openMs, { min: 1, max: DAY_MS }),
-  };
-}
-
-function toShare(share: unknown): number {
-  if (typeof share === "number" && share > 0 && share <= 1) return share;
-  refuse(SITE, `localShare must be a number above 0 and at most 1, got ${show(share)}`);
-}
-
-function toListener(onEvent: unknown): ResilientSettings["onEvent"] {
-  if (onEvent === undefined || typeof onEvent === "function") {
-    return onEvent as ResilientSettings["onEvent"];
-  }
-  refuse(SITE, `onEvent must be a function, got ${show(onEvent)}`);
 }
 
 /** Time and timers have to be of one make: a deadline by one clock never comes by the other. */

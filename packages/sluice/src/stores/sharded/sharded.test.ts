@@ -283,7 +283,7 @@ it.each([
   [{ shards: 0 }, "shards must be a whole number from 1 to 1024, got 0"],
   [{ shards: 1_025 }, "got 1025"],
   [{ shards: "4" }, 'got "4"'],
-  [{}, "got undefined"],
+  [{}, "shards is missing; it must be a whole number from 1 to 1024"],
   [undefined, "needs an object of options, got undefined"],
   [{ shards: 2, nodes: 2 }, 'unknown option "nodes"'],
 ])("refuses the options %j", (options, seen) => {

@@ -4,7 +4,8 @@
 
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, whole } from "../../base/shapes/code-options.js";
+import { readOptions } from "../../base/shapes/code-options.js";
+import { object, required, wholeNumber } from "../../base/shapes/shapes.js";
 import { spreadHash } from "../../base/spread-hash.js";
 import type { Limit } from "../../limits/limits.js";
 import { ForwardingStore } from "../forwarding-store.js";
@@ -28,6 +29,7 @@ export interface ShardedOptions {
 
 const SITE = { name: "sharded", code: "SLUICE_OPTION_INVALID" } as const;
 const SHARDS_MAX = 1_024;
+const OPTIONS = object({ shards: required(wholeNumber({ min: 1, max: SHARDS_MAX })) });
 
 /** A store that cuts each limit into shards. Made by {@link sharded}. */
 export class ShardedStore extends ForwardingStore {
@@ -39,8 +41,7 @@ export class ShardedStore extends ForwardingStore {
 
   constructor(store: Store, options: ShardedOptions) {
     super(store);
-    const given = asOptions(SITE, options, ["shards"]);
-    this.#shards = whole(SITE, "shards", given.shards, { min: 1, max: SHARDS_MAX });
+    this.#shards = readOptions(SITE, OPTIONS, options).shards;
   }
 
   override decideOne(
