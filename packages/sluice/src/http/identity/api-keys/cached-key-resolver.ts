@@ -15,7 +15,7 @@ import {
   orDefault,
   refuse,
   whole,
-} from "../../../base/option-checks.js";
+} from "../../../base/shapes/code-options.js";
 import { createLimiter } from "../../../limiter/limiter.js";
 import type { Limiter } from "../../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../../limits/limits.js";

@@ -1,6 +1,6 @@
 // What a look-up answered, checked and copied: it may be a row of a database with more in it than is meant to be kept.
 
-import { type OptionSite, refuse } from "../../../base/option-checks.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { FACT_LENGTH_MAX, type ResolvedKey } from "./key-resolver.js";
 
 const SCOPES_MAX = 100;
