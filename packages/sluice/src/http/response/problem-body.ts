@@ -100,5 +100,17 @@ export function toDetail(
   if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
   if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
-  return `${kind.sentence}. Try again in ${formatDuration(seconds * 1_000)}.`;
+  return `${kind.sentence}. Try again in ${inWords(seconds)}.`;
+}
+
+// The refusals of a flood mostly state the same wait, so the latest one is kept in words.
+let latestSeconds = 1;
+let latestWords = formatDuration(1_000);
+
+function inWords(seconds: number): string {
+  if (seconds !== latestSeconds) {
+    latestWords = formatDuration(seconds * 1_000);
+    latestSeconds = seconds;
+  }
+  return latestWords;
 }
