@@ -109,7 +109,7 @@ function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
     const { step, oracle, nowMs, limit } = seen;
     const { remaining } = step;
     const isWhole = Number.isInteger(remaining) && remaining >= 0 && remaining <= limit.limit;
-    must(isWhole, explain(seen, "remaining is no number of units"));
+    must(isWhole, explain(seen, "remaining is not a number of units"));
     must(
       remaining === 0 || oracle.admits(remaining, nowMs),
       explain(seen, "remaining is too much"),

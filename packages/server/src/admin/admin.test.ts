@@ -467,7 +467,7 @@ describe("what operators do", () => {
     ]);
   });
 
-  it("reloads, and says what is wrong if that fails; what is no error of ours stays in the log", async () => {
+  it("reloads, and says what is wrong if that fails; what is not an error of ours stays in the log", async () => {
     const fine = await setUp();
     expect((await fine.post("/v1/reload")).body).toMatchObject({ reloaded: true });
     expect(fine.calls).toEqual(["reload"]);

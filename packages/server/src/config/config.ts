@@ -81,11 +81,11 @@ export interface GatewayConfig {
   readonly headerBytesMax: number;
   /** The most headers of a request; beyond it 431. Default 200. */
   readonly headersMax: number;
-  /** The most bytes of a request's body; beyond it 413. Default 10,485,760; 0 is no bound. */
+  /** The most bytes of a request's body; beyond it 413. Default 10,485,760; 0 means no limit. */
   readonly bodyBytesMax: number;
   /** How long a request's head may take to arrive. Default 10,000. */
   readonly headersTimeoutMs: number;
-  /** Until a whole request has to be there; 0 is no bound. Default 60,000. */
+  /** How long a whole request may take to arrive; 0 means no limit. Default 60,000. */
   readonly requestTimeoutMs: number;
   /** How long an idle connection stays open. Default 65,000, longer than most load balancers hold theirs. */
   readonly keepAliveMs: number;
@@ -179,7 +179,7 @@ export interface UpstreamConfig {
   readonly connectTimeoutMs: number;
   /** How long the head of the response may take to arrive. Default 30,000. */
   readonly responseTimeoutMs: number;
-  /** Between two pieces of a body, either way; 0 is no bound. Default 60,000. */
+  /** The longest pause between two pieces of a body, in either direction; 0 means no limit. Default 60,000. */
   readonly idleTimeoutMs: number;
   /** Other backends tried for an idempotent request whose response has not begun. Default 1. */
   readonly retriesMax: number;

@@ -65,7 +65,7 @@ export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): Conf
 function asSections(value: unknown, problems: Problems): Record<string, unknown> {
   if (value === null || value === undefined) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
-  // Not shown: a file that is no configuration may be anything.
+  // Not shown: a file that is not a configuration may be anything.
   problems.add([], "must be a map of sections");
   problems.throwIfAny();
   return {};

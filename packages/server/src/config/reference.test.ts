@@ -24,7 +24,7 @@ describe("docs/reference/configuration.md", () => {
     expect(withRows.map((section) => section.split("\n", 1)[0])).toEqual([...tables.keys()]);
   });
 
-  it("names the variables that are no values", () => {
+  it("names the variables that are not values", () => {
     for (const name of RESERVED_VARIABLES) expect(page).toContain(`\`${name}\``);
   });
 

@@ -8,7 +8,7 @@ import type { Path } from "./problems.js";
 
 const PREFIX = "SLUICE_";
 
-/** Variables of the same prefix that are no values of the file, and who reads them. */
+/** Variables of the same prefix that are not values of the file, and who reads them. */
 export const RESERVED_VARIABLES: readonly string[] = [
   // Which file `sluice serve` reads.
   "SLUICE_CONFIG",
@@ -114,7 +114,7 @@ function listPaths(shape: Shape<unknown>, path: Path, given: unknown): Path[] {
   ];
 }
 
-/** What a map has under a name of its own; undefined for what is no map. */
+/** What a map has under a name of its own; undefined for what is not a map. */
 export function childOf(given: unknown, name: string): unknown {
   return isRecord(given) && Object.hasOwn(given, name) ? given[name] : undefined;
 }

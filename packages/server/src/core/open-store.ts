@@ -29,7 +29,7 @@ export interface OpenStoreOptions {
   readonly clock: Clock;
 }
 
-/** Opens the store that is configured. A Redis that is not there yet is no error: the guard answers. */
+/** Opens the store that is configured. A Redis that is not there yet is not an error: the guard answers. */
 export function openStore(config: StoreConfig, options: OpenStoreOptions): OpenStore {
   return config.kind === "memory" ? openMemory(config, options) : openRedis(config, options);
 }

@@ -139,7 +139,7 @@ describe("a request with", () => {
     expect(problem.field).toBe(field);
   });
 
-  it("text that is no UTF-8 is refused: two keys must never become one", async () => {
+  it("text that is not UTF-8 is refused: two keys must never become one", async () => {
     const body = Buffer.from('{"limit":"5/minute","key":"\xff"}', "latin1");
     const headers = { "content-type": "application/json" };
     const { status, body: problem } = await test.get("/v1/check", {

@@ -35,7 +35,7 @@ const askedByNginx = {
 };
 
 describe("/check", () => {
-  it("lets a request pass with 204 and the RateLimit fields", async () => {
+  it("lets a request pass with 204 and the RateLimit headers", async () => {
     const { get } = await open();
     const { status, headers, body } = await get("/check", { headers: asked });
     expect(status).toBe(204);

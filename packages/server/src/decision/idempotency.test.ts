@@ -90,7 +90,7 @@ describe("a request with the same key", () => {
 });
 
 it.each(["8e03978e", '"', '""', '"a"b"', '"\u00fc"', `"${"x".repeat(256)}"`])(
-  "%s is no key: it needs quotes and 1 to 255 characters",
+  "%s is not a key: it needs quotes and 1 to 255 characters",
   async (field) => {
     const { post } = await open();
     const { status, body } = await post("/v1/check", own, { "idempotency-key": field });

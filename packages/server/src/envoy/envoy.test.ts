@@ -44,7 +44,7 @@ it.each([
   await expect(client.ask(request)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
 });
 
-it("refuses bytes that are no message with INVALID_ARGUMENT, and goes on", async () => {
+it("refuses bytes that are not a message with INVALID_ARGUMENT, and goes on", async () => {
   const { client } = await openWith(FILE);
   const sent = client.send(SHOULD_RATE_LIMIT, Buffer.from([0x0a, 0x7f, 1]));
   await expect(sent).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });

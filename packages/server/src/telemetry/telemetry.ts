@@ -18,7 +18,7 @@ export const INLINE_KEY_TYPE = "key";
 /** The part of a verdict that is counted. */
 export type CountedVerdict = Pick<Verdict, "allowed" | "delayMs" | "source">;
 
-/** What one limit said that is no rule of a policy: a descriptor of Envoy. */
+/** What one limit said that is not a rule of a policy: a descriptor of Envoy. */
 export interface LimitVerdict {
   /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
   readonly rule: string;

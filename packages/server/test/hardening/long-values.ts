@@ -57,7 +57,7 @@ export const PATHS: Readonly<Record<string, Make>> = {
   fragments: repeat("#"),
   questions: repeat("?a=b&"),
   "broken escapes": repeat("%"),
-  "escapes that are no UTF-8": repeat("%C3"),
+  "escapes that are not UTF-8": repeat("%C3"),
 };
 
 /** Header fields, and contents of cookies. */

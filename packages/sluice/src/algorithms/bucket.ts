@@ -73,7 +73,7 @@ function charge(
       remaining: divideDown(fullTicks - debtAfter, ticksPerUnit),
       retryAfterMs: 0,
       resetMs: divideUp(debtAfter, ticksPerMs),
-      // Exact, not rounded: departures are 1/rate apart even where that is no whole millisecond.
+      // Exact, not rounded: departures are 1/rate apart even where that is not a whole millisecond.
       delayMs: cost > 0 && delays(limit) ? debt / ticksPerMs : 0,
       state: cost > 0 ? { debtTicks: debtAfter, atMs: nowMs } : countFromNow(state, debt, nowMs),
       mark: 0,

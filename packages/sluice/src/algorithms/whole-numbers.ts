@@ -71,7 +71,7 @@ export function multiplyDivideUp(a: number, b: number, divisor: number): number 
 }
 
 /**
- * Divides two whole numbers below 2^53 and rounds up. Exact: a quotient that is no whole number is
+ * Divides two whole numbers below 2^53 and rounds up. Exact: a quotient that is not a whole number is
  * at least 1/b away from one, and with a below 2^53 that survives the rounding of the double.
  */
 export function divideUp(a: number, b: number): number {

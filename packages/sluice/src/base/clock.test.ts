@@ -76,7 +76,7 @@ describe("systemClock", () => {
 });
 
 describe("toWholeMs", () => {
-  it("rounds down and refuses what is no time", () => {
+  it("rounds down and refuses what is not a time", () => {
     expect(toWholeMs(1.9)).toBe(1);
     expect(toWholeMs(TIME_MS_MAX)).toBe(TIME_MS_MAX);
     for (const bad of [-1, Number.NaN, TIME_MS_MAX + 1, Number.POSITIVE_INFINITY, "1", undefined]) {

@@ -31,7 +31,7 @@ export function toGuarded(store: Store, care: StoreCare): Store {
 /** The store that a decorator with these options asks: guarded by its clock if it is remote. */
 export function guardedFor(store: Store, options: { clock?: Clock } | undefined): Store {
   const clock = options?.clock ?? systemClock;
-  // What is no clock is refused by who was given it, in their own name.
+  // What is not a clock is refused by who was given it, in their own name.
   return typeof clock.now === "function" ? toGuarded(store, { clock }) : store;
 }
 

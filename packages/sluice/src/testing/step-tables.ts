@@ -371,7 +371,7 @@ const leakyBucketCases: readonly StepCase[] = [
     ],
   },
   {
-    name: "a meter of 3 per second is exact where 1/rate is no whole millisecond",
+    name: "a meter of 3 per second is exact where 1/rate is not a whole millisecond",
     limit: leakyBucket({ ratePerSecond: 3, queueSize: 1, mode: "meter" }),
     steps: [
       // atMs  cost  allowed  remaining  retryAfterMs  resetMs  delayMs   (3 per second, 1 may wait)

@@ -102,7 +102,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   [
     "writes keys as UTF-8",
     group.keys,
-    "keys that are no Unicode",
+    "keys that are not valid Unicode",
     onCharges({ key: toWellFormed }),
   ],
   ["blocks folded keys", group.keys, "blocks of hostile keys", blocksFolded],

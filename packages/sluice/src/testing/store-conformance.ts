@@ -61,7 +61,7 @@ const claims: readonly Claim[] = [
 ];
 
 /**
- * Returns the cases that a store has to pass. A name in `skip` that is no case and no group is an
+ * Returns the cases that a store has to pass. A name in `skip` that is neither a case nor a group is an
  * error, so that skips don't outlive what they were about.
  *
  * @example

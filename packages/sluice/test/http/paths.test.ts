@@ -82,7 +82,7 @@ const startNode = (toPath: (target: string) => string) => () => {
   return listen(createServer(handle));
 };
 
-/** The path by the URL standard; what is no URL has none. */
+/** The path by the URL standard; what is not a URL has none. */
 function toPathname(target: string): string {
   return URL.canParse(target, "http://base") ? new URL(target, "http://base").pathname : "";
 }

@@ -69,7 +69,7 @@ export const badRules: readonly BadRules[] = [
     "rules is missing; it must be a list of 0 to 20000 items (sluice.yaml:1)",
   ),
   structural(
-    "rules that are no list",
+    "rules that are not a list",
     "version: 1\nrules: { a: 1 }\n",
     'rules must be a list of 0 to 20000 items, got {"a":1} (sluice.yaml:2)',
   ),

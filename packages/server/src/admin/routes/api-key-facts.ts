@@ -43,7 +43,7 @@ export function toFacts(
   };
 }
 
-/** @throws ServerError if a part of a key stands for an API key and is no hash. */
+/** @throws ServerError if a part of a key stands for an API key and is not a hash. */
 export function mustHaveHashes(key: string): void {
   for (const part of key.split("|").map((written) => written.trim())) {
     if (part.startsWith(HASH_PREFIX)) mustBeHash(part.slice(HASH_PREFIX.length).trim(), "key");

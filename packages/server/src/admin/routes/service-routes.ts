@@ -101,7 +101,7 @@ export const serviceRoutes: readonly Route[] = [
   ),
 ];
 
-/** A file that can't be used is no failure of the service: what was in force stays. */
+/** A file that can't be used is not a failure of the service: what was in force stays. */
 async function answerReload({ core, control }: AdminContext): Promise<AdminReply> {
   try {
     await control.reload();

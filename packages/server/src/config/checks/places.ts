@@ -46,7 +46,7 @@ export function toListenText({ host, port }: ListenAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Undefined if that listener is closed, or if what is written is no address. */
+/** Undefined if that listener is closed, or if what is written is not an address. */
 function listenOf(
   { path, field }: Place,
   { raw, problems }: ConfigSections,

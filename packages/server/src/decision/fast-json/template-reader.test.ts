@@ -149,7 +149,7 @@ describe("whatever comes", () => {
   const written = fc
     .tuple(asked, fc.constantFrom(0, 1))
     .map(([value, indent]) => JSON.stringify(value, undefined, indent));
-  /** Some bytes are struck by others, so that much of it is no JSON at all. */
+  /** Some bytes are struck by others, so that much of it is not JSON at all. */
   const struck = fc
     .tuple(written, fc.nat(), fc.constantFrom('"', "\\", ",", "}", "]", "x", " "), fc.boolean())
     .map(([body, at, by, isStruck]) => {

@@ -53,7 +53,7 @@ export function fail(stream: ServerHttp2Stream, status: Status, details: string)
   stream.respond({ ...HEAD, ...said }, { endStream: true });
 }
 
-/** Answers what is no call of gRPC. */
+/** Answers what is not a gRPC call. */
 export function refuse(stream: ServerHttp2Stream, httpStatus: number): void {
   if (!isAnswered(stream)) stream.respond({ ":status": httpStatus }, { endStream: true });
 }

@@ -69,7 +69,7 @@ it("reads names in camelCase and as in the .proto, units by name and number, num
 });
 
 it.each([
-  ["no JSON", "{", "the body is no JSON"],
+  ["no JSON", "{", "the body is not JSON"],
   ["a list", [], "the request must be an object, got an empty list"],
   ["an unknown field", { domain: "web", hits: 1 }, 'the request has the unknown field "hits"'],
   [

@@ -76,7 +76,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new RequestError("the body is no JSON");
+    throw new RequestError("the body is not JSON");
   }
 }
 

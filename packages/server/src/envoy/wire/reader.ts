@@ -3,7 +3,7 @@
 
 import { isUtf8 } from "node:buffer";
 
-/** The bytes are no message. */
+/** The bytes are not a message. */
 export class MalformedError extends Error {
   override readonly name = "MalformedError";
 }
@@ -73,7 +73,7 @@ export class WireReader {
   text(): string {
     const start = this.#at + this.#skipLength();
     const text = this.#bytes.toString("utf8", start, this.#at);
-    // Bytes that are no text would all be read alike, and so share a counter.
+    // Bytes that are not UTF-8 would all be read alike, and so share a counter.
     if (text.includes(REPLACEMENT) && !isUtf8(this.#bytes.subarray(start, this.#at))) {
       throw new MalformedError("a string is not UTF-8");
     }

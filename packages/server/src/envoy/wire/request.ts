@@ -22,7 +22,7 @@ const WRAPPED = { value: (1 << 3) | varint };
  * Reads a request. Fields that are not known are skipped; of a field that comes twice the last one counts,
  * and messages are joined.
  *
- * @throws MalformedError if the bytes are no message.
+ * @throws MalformedError if the bytes are not a message.
  */
 export function decodeRequest(message: Buffer): RateLimitRequest {
   const reader = new WireReader(message);

@@ -94,7 +94,7 @@ const HEADER = { key: (1 << 3) | bytes, value: (2 << 3) | bytes };
 /**
  * Reads a response.
  *
- * @throws MalformedError if the bytes are no message.
+ * @throws MalformedError if the bytes are not a message.
  */
 export function decodeResponse(message: Buffer): RateLimitResponse {
   const reader = new WireReader(message);

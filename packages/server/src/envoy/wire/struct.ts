@@ -54,7 +54,7 @@ const LIST = { value: (1 << 3) | bytes };
 /**
  * Reads an object, of an answer that can be trusted to be nested no deeper than it was written.
  *
- * @throws MalformedError if the bytes are no message.
+ * @throws MalformedError if the bytes are not a message.
  */
 export function readStruct(reader: WireReader): JsonObject {
   const outer = reader.enter();

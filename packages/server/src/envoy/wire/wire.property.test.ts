@@ -152,7 +152,7 @@ describe("malformed bytes", () => {
     ["the end of a group that did not begin", [0x0c]],
     ["a group that does not end", [0x0b, 0x08, 0x01]],
     ["groups without end", Array(1_000).fill(0x0b)],
-    ["a text that is no UTF-8", [0x0a, 0x02, 0xc3, 0x28]],
+    ["a text that is not UTF-8", [0x0a, 0x02, 0xc3, 0x28]],
   ])("%s is refused", (_, bytes) => {
     expect(() => decodeRequest(Buffer.from(bytes as number[]))).toThrow(MalformedError);
   });

@@ -236,7 +236,7 @@ describe("a refusal", () => {
   });
 });
 
-describe("RateLimit fields", () => {
+describe("RateLimit headers", () => {
   it("of the gateway replace those of the upstream", async () => {
     const upstream = await startUpstream((_request, response) => {
       response.setHeader("RateLimit", "theirs");

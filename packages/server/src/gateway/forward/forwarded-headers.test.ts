@@ -206,7 +206,7 @@ describe("the fields of a response", () => {
     "2",
   ];
 
-  it("leave room for our RateLimit fields, and carry the upstream's where no rule of ours matched", () => {
+  it("leave room for our RateLimit headers, and carry the upstream's where no rule of ours matched", () => {
     const text = `HTTP/1.1 200 OK\r\n${toLines([...limits, "ETag", "e"])}`;
     const { lines, linesBesideOurs } = clientHeadOf(readResponseHead(text));
     expect(linesBesideOurs).toBe("ETag: e\r\n");

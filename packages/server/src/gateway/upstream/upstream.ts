@@ -19,7 +19,7 @@ export class Upstream {
   readonly retriesMax: number;
   readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
-  /** Between two pieces of a body; 0 is no bound. */
+  /** Between two pieces of a body; 0 means no limit. */
   readonly idleTimeoutMs: number;
   readonly backends: readonly Backend[];
   /** Undefined if no backend is `https`. */

@@ -17,7 +17,7 @@ export class Latency {
   readonly #counts = new Float64Array(BOUNDS_MS.length + 1);
   #sumMs = 0;
 
-  /** Counts one. A span that is no number, or negative by a clock's rounding, counts as 0. */
+  /** Counts one. A span that is not a number, or negative by a clock's rounding, counts as 0. */
   observeMs(ms: number): void {
     const spanMs = ms > 0 ? ms : 0;
     let at = 0;

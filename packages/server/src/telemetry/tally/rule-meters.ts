@@ -112,7 +112,7 @@ export class RuleMeter {
 export class RuleMeters {
   readonly #watch: HeavyKeysOptions;
   readonly #byId = new Map<string, RuleMeter>();
-  /** Of limits that are no rules, with the listener that has them. */
+  /** Of limits that are not rules, with the listener that has them. */
   readonly #byName = new Map<
     string,
     { readonly meter: RuleMeter; readonly listener: ListenerName }
@@ -151,7 +151,7 @@ export class RuleMeters {
     return rule === undefined ? this.#others : this.#make(rule);
   }
 
-  /** The meter of a limit of a listener that is no rule: its names say what it is. */
+  /** The meter of a limit of a listener that is not a rule: its names say what it is. */
   named(listener: ListenerName, rule: string, keyType: string): RuleMeter {
     if (rule !== this.#latestName) {
       this.#latest = this.#findNamed(listener, rule, keyType);
@@ -169,7 +169,7 @@ export class RuleMeters {
     return meter;
   }
 
-  /** Forgets all limits of a listener that are no rules. */
+  /** Forgets all limits of a listener that are not rules. */
   removeNamed(listener: ListenerName): void {
     this.#latestName = undefined;
     for (const [name, named] of this.#byName) {

@@ -1,5 +1,5 @@
 // Options that hono-rate-limiter took over from express-rate-limit, translated into ours: which responses count, in which
-// form the RateLimit fields are, and what can't be given together.
+// form the RateLimit headers are, and what can't be given together.
 
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { type OptionSite, oneOf } from "../../base/shapes/code-options.js";

@@ -70,7 +70,7 @@ export class HandledRequest implements RateLimitInfo {
     return decision;
   }
 
-  /** The RateLimit fields one by one. */
+  /** The RateLimit headers one by one. */
   get fields(): Fields {
     return toFields(this.lines);
   }

@@ -34,7 +34,7 @@ import {
 export interface HttpOptions<Raw = unknown> {
   /** Who the caller is: trusted proxies, users, tenants, API keys, tokens. */
   identity?: IdentityOptions<Raw>;
-  /** The form of the RateLimit fields; default `"draft-11"`. */
+  /** The form of the RateLimit headers; default `"draft-11"`. */
   headers?: HeaderForm;
   /**
    * X-RateLimit-Limit, -Remaining and -Reset: `true` (default) or `"epoch"` with the reset in seconds

@@ -8,7 +8,7 @@ const COOKIES_LENGTH_MAX = 16_384;
 
 /**
  * The cookies by name. A name with several different values is left out, since parsers differ in which
- * they use: the first in Node, the last in other languages. Quotes around a value are no part of
+ * they use: the first in Node, the last in other languages. Quotes around a value are not part of
  * it, and percent-escapes are decoded, or a value written in another way would be another one (what
  * can't be decoded stays as it is). No name is special, `__proto__` neither.
  */

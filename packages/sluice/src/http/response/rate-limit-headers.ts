@@ -11,7 +11,7 @@ import { INTEGER_MAX, textsOf } from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";
 import type { Retry } from "./retry-after.js";
 
-/** The forms of the RateLimit fields. `draft-8` and `draft-11` are written alike. */
+/** The forms of the RateLimit headers. `draft-8` and `draft-11` are written alike. */
 export const HEADER_FORMS = ["draft-11", "draft-8", "draft-7", "draft-6", "none"] as const;
 
 /** One of {@link HEADER_FORMS}. */

@@ -9,7 +9,7 @@ import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
 import type { Fields } from "./response-headers.js";
 import type { Retry } from "./retry-after.js";
 
-/** A whole response, apart from the RateLimit fields. */
+/** A whole response, apart from the RateLimit headers. */
 export interface Reply {
   readonly status: number;
   readonly fields: Fields;
@@ -27,7 +27,7 @@ export interface Refusal extends Reply {
 export interface RefusalContext<Raw = unknown> {
   readonly status: number;
   readonly reason: RefusalReason;
-  /** The limits that refused, by the names that the RateLimit fields use; hidden rules left out. */
+  /** The limits that refused, by the names that the RateLimit headers use; hidden rules left out. */
   readonly rules: readonly string[];
   /** Jitter included; Infinity if waiting does not help, or no time is known. */
   readonly retryAfterMs: number;

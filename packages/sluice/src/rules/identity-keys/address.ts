@@ -1,6 +1,6 @@
 // Addresses, normalised once, so that one client has one key however its address is written: IPv4 that
 // comes mapped into IPv6 is IPv4, IPv6 is counted by a prefix and written as RFC 5952 has it. Strict, and
-// on its own: what is no address is none, and `node:net` is not everywhere where this runs.
+// on its own: what is not an address is none, and `node:net` is not everywhere where this runs.
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
@@ -23,7 +23,7 @@ const scratch = new Uint16Array(WORDS);
 /**
  * The address as it is counted: IPv4 whole, also where it came mapped into IPv6, and IPv6 by its
  * prefix: `203.0.113.10`, `2001:db8:1:2::/64`. A prefix of 128 leaves the address whole, without `/128`.
- * A zone (`%eth0`) is dropped, NAT64 stays IPv6. Undefined if it is no address.
+ * A zone (`%eth0`) is dropped, NAT64 stays IPv6. Undefined if it is not an address.
  */
 export function toClientAddress(
   address: string,
@@ -79,7 +79,7 @@ export function isAddress(text: string): boolean {
 
 /**
  * Reads an address into eight words of 16 bits. IPv4, mapped or not, is in the last two; the first six
- * are then those of a mapped address, `::ffff:0:0`. Returns its family, or 0 if it is no address.
+ * are then those of a mapped address, `::ffff:0:0`. Returns its family, or 0 if it is not an address.
  */
 export function readAddress(text: string, words: Uint16Array): Family {
   if (text.length > ADDRESS_LENGTH_MAX) return 0;

@@ -105,7 +105,7 @@ describe("a list of ranges", () => {
     expect(outside.filter((a) => local.has(a))).toEqual([]);
   });
 
-  it("is empty without ranges, and has nothing that is no address", () => {
+  it("is empty without ranges, and has nothing that is not an address", () => {
     expect(toCidrList([]).has("10.0.0.1")).toBe(false);
     const all = toCidrList(["0.0.0.0/0", "::/0"]);
     for (const text of ["", "x", "10.0.0", "10.0.0.1/32", "[::1]", "010.0.0.1"])

@@ -7,11 +7,11 @@ import { type Family, maskWords, readAddress, toAddressText } from "./address.js
 
 /** Ranges of addresses, IPv4 and IPv6. */
 export interface CidrList {
-  /** Whether the address, in any notation, lies in one of the ranges. What is no address does not. */
+  /** Whether the address, in any notation, lies in one of the ranges. What is not an address does not. */
   has(address: string): boolean;
 }
 
-/** More is no list that a person keeps. */
+/** More is not a list that a person keeps. */
 const RANGES_MAX = 100_000;
 const SITE = { name: "address ranges", code: "SLUICE_OPTION_INVALID" } as const;
 

@@ -36,7 +36,7 @@ export function escapeInPath(segment: string): string {
   return IS_SAFE_IN_PATH.test(segment) ? segment : escapeUnsafe(segment, SAFE_IN_PATH);
 }
 
-/** The value that was escaped. What is no escape stays as it is. */
+/** The value that was escaped. What is not an escape stays as it is. */
 export function unescapeValue(text: string): string {
   return decodeOnce(
     text.replace(LONE_SURROGATE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),

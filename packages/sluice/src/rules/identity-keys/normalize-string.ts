@@ -38,7 +38,7 @@ export function toValue(value: unknown): string | undefined {
   return normalise(text.trim(), "NFC") || undefined;
 }
 
-/** Numbers of JSON bodies and of code; all else is no value to count by. */
+/** Numbers of JSON bodies and of code; all else is not a value to count by. */
 function toText(value: unknown): string | undefined {
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
   return typeof value === "bigint" ? String(value) : undefined;

@@ -46,7 +46,7 @@ export class NormalizedRequest {
     return this.#wildcards;
   }
 
-  /** The client's address as it is counted, undefined if there is none or it is no address. */
+  /** The client's address as it is counted, undefined if there is none or it is not an address. */
   get address(): string | undefined {
     if (this.#address === undefined) {
       const { ip } = this.facts;

@@ -51,7 +51,7 @@ function sequenceLength(byte: number): number {
 /** By length: what a shorter sequence spells already is not spelt by a longer one. */
 const LEAST = [0, 0, 0x80, 0x800, 0x10000];
 
-/** The code point of a sequence of escapes; -1 if it is no UTF-8. */
+/** The code point of a sequence of escapes; -1 if it is not UTF-8. */
 function codePointAt(text: string, at: number, length: number): number {
   const first = byteAt(text, at);
   if (length === 1) return first;

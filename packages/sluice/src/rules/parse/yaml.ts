@@ -1,5 +1,5 @@
 // Text as YAML, of which JSON is a part, into a plain value that remembers its lines. Whatever YAML allows and
-// settings have no use for (several documents, tags, keys that are no text, a key twice) is a problem here, and
+// settings have no use for (several documents, tags, keys that are not strings, a key twice) is a problem here, and
 // so is a text that would take long to read. Rules are read by it, and so is the configuration of the service.
 
 import {

@@ -192,7 +192,7 @@ function toKept(charge: RuleCharge, end: RequestEnd): number {
   // Without a response a guess stays counted: hanging up must not be a way around the limit.
   if (when !== undefined && end.status !== undefined && !isCounted(when, end.status)) return 0;
   const said = toSaid(charge, end);
-  // What is no number of units says nothing of the cost: what was reserved stays.
+  // What is not a number of units says nothing of the cost: what was reserved stays.
   return Number.isSafeInteger(said) && (said as number) >= 0 ? (said as number) : charge.cost;
 }
 

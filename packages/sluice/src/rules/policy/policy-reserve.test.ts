@@ -41,7 +41,7 @@ describe("a cost that the request says", () => {
     expect(rules.map(({ limits }) => limits[0].cost)).toEqual([51, 51]);
   });
 
-  it("is refused if it is no whole number of units, and nothing is charged", async () => {
+  it("is refused if it is not a whole number of units, and nothing is charged", async () => {
     const policy = policyOf(false);
     for (const cost of [-1, 0.5, Number.NaN]) {
       expect(() => policy.admit(facts, { cost })).toThrow("cost must be a whole number");

@@ -757,7 +757,7 @@ describe("store conformance", () => {
       `${stepping}: ${title}`,
     ]),
     `${tables}: a token bucket counts to the millisecond in the year 2100`,
-    `${tables}: a meter of 3 per second is exact where 1/rate is no whole millisecond`,
+    `${tables}: a meter of 3 per second is exact where 1/rate is not a whole millisecond`,
     `${tables}: a sliding counter rounds the weighted part up: nine tenths of a unit is none`,
     `${tables}: a sliding counter waits for this window, for the next, or for the one after`,
     `${tables}: a sliding log waits for as many old entries as a cost needs`,

@@ -141,7 +141,7 @@ export class Decisions {
         .then(read)
         .catch(fail);
     } catch (error) {
-      // A clock that was passed in may say what is no time.
+      // A clock that was passed in may say what is not a time.
       fail(error);
     }
   }

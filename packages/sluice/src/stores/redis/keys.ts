@@ -54,7 +54,7 @@ export class KeyNames {
   tag(key: string): string {
     const { prefix, isSecret } = this.#naming;
     if (isSecret(key)) return `${prefix}:{${this.#hashSecret(key)}}`;
-    // `%h` is no escape, so a hash is never the name of another key.
+    // `%h` is not an escape, so a hash is never the name of another key.
     if (key.length > KEY_LENGTH_MAX) return `${prefix}:{%h${digest(key)}}`;
     return `${prefix}:{${IS_SAFE.test(key) ? key : key.replace(UNSAFE_IN_TAG, toEscape)}}`;
   }

@@ -31,7 +31,7 @@ const PERIOD_TRIES_MAX = 3;
 const SETTLE_FIXED_ARGS = 4;
 /** The most items of one call: a script holds the server, and Lua can't unpack any number of keys. */
 const ITEMS_MAX = 128;
-/** How grant.lua and block.lua read what is no number of units or milliseconds. */
+/** How grant.lua and block.lua read what is not a number of units or milliseconds. */
 const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
 
 /** A store in Redis or Valkey. Made by {@link redisStore}. */

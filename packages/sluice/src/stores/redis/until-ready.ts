@@ -31,7 +31,7 @@ export function untilReady(client: Connection): Promise<void> {
 export class ConnectionFailure {
   reason: string | undefined;
 
-  /** Takes note of an error event. A connection that was cut is no failed attempt. */
+  /** Takes note of an error event. A connection that was cut is not a failed attempt. */
   note(error: unknown): void {
     const { message, syscall } = error as { message?: unknown; syscall?: unknown };
     const isRefused = typeof message === "string" && /^[A-Z][A-Z0-9]+ /.test(message);

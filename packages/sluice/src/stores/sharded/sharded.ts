@@ -235,7 +235,7 @@ function grantByUse(parts: readonly Charge[], used: readonly number[]): readonly
   let left = parts[0].cost;
   const byUse = [...parts.keys()].sort((a, b) => used[b] - used[a]);
   return byUse.flatMap((i) => {
-    // Use may be a quotient: its last digits are no unit.
+    // Use may be a quotient: its last digits are not a unit.
     const cost = Math.min(left, Math.ceil(used[i] - 1e-6));
     left -= cost;
     return cost > 0 ? [{ ...parts[i], cost }] : [];

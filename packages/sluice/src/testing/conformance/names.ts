@@ -14,7 +14,11 @@ const CHANGES = "changed numbers carry over the units used";
 /** All claims of this file. */
 export const nameClaims: readonly Claim[] = [
   { group: KEYS, title: "hostile keys", check: (stand) => countApart(stand, hostileKeys) },
-  { group: KEYS, title: "keys that are no Unicode", check: (s) => countApart(s, illFormedKeys) },
+  {
+    group: KEYS,
+    title: "keys that are not valid Unicode",
+    check: (s) => countApart(s, illFormedKeys),
+  },
   { group: KEYS, title: "blocks of hostile keys", check: blockApart },
   { group: NAMES, title: "other names share nothing", check: nameApart },
   { group: NAMES, title: "the same name shares all", check: nameAlike },

@@ -19,7 +19,7 @@ export interface HandledFetchRequest {
   /** Whether `response` is a refusal, and not that of a client that is gone. */
   readonly isRefused: boolean;
   /**
-   * The handler's response with the RateLimit fields. What the request holds is settled when its body
+   * The handler's response with the RateLimit headers. What the request holds is settled when its body
    * is out. The same object, unless its headers can't be written or something is held.
    */
   finish(response: Response): Response;

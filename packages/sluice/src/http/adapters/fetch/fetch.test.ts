@@ -184,7 +184,7 @@ describe("options of fetch handlers", () => {
   const policy = () => createPolicy({ rules: parseRules({ version: 1, rules: [] }) });
   it.each<[string, () => unknown, RegExp]>([
     [
-      "a peer that is no function",
+      "a peer that is not a function",
       () => rateLimit({ limit: one(), peer: "x" as never }),
       /peer must be a function, got "x"/,
     ],

@@ -15,7 +15,7 @@ import { eachField } from "../../response/response-headers.js";
 
 /**
  * Thrown by the guard for a request that is refused. Its status and, as `getResponse()`, its problem are
- * those of the refusal; the RateLimit fields, Retry-After and Cache-Control are on the response already.
+ * those of the refusal; the RateLimit headers, Retry-After and Cache-Control are on the response already.
  */
 export class RateLimitException extends HttpException {
   /** What was decided. */

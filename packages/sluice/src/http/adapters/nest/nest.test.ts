@@ -298,7 +298,7 @@ describe.each([
     expect(seen[0].info.limit).toBe(1);
   });
 
-  it("sends a body that is no JSON as it is", async () => {
+  it("sends a body that is not JSON as it is", async () => {
     await start({
       imports: [
         RateLimitModule.forRoot({

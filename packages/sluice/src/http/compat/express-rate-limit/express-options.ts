@@ -21,7 +21,7 @@ export type RefusalHandler = (
 /** Options of the Express middleware without a policy. */
 export interface ExpressOptions
   extends Omit<RateLimitOptions<Request>, "limit" | "skip" | "headers"> {
-  /** The form of the RateLimit fields; default `"draft-11"`. As a boolean: `legacyHeaders`. */
+  /** The form of the RateLimit headers; default `"draft-11"`. As a boolean: `legacyHeaders`. */
   headers?: HeaderForm | boolean;
   /**
    * A limit such as `tokenBucket(…)` or `"100/minute"`, or several; or the number of requests in each `windowMs`, or a
@@ -60,7 +60,7 @@ export interface ExpressOptions
   requestWasSuccessful?: ValueOf<boolean>;
   /** Where handlers find what is left; default `"rateLimit"`: `req.rateLimit.remaining`. */
   requestPropertyName?: string;
-  /** The name in the RateLimit fields: `name`, under another name. */
+  /** The name in the RateLimit headers: `name`, under another name. */
   identifier?: string;
   /** How many bits of an IPv6 address are one client, 1 to 128 (or false); default 64. */
   ipv6Subnet?: number | false | ValueOf<number | false>;

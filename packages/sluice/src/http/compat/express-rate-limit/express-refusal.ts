@@ -1,5 +1,5 @@
 // Refusals that are answered in the way of express-rate-limit: by a handler, with a message, under another
-// status. The RateLimit fields are set by then, and an answer never becomes a cache's.
+// status. The RateLimit headers are set by then, and an answer never becomes a cache's.
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
@@ -93,7 +93,7 @@ function isOurs({ limit, max, body }: ExpressOptions): boolean {
   return typeof (limit ?? max) === "object";
 }
 
-/** Whether any RateLimit fields are on. Without them express-rate-limit sends no Retry-After either. */
+/** Whether any RateLimit headers are on. Without them express-rate-limit sends no Retry-After either. */
 function hasFields({ headers, standardHeaders, legacyHeaders }: ExpressOptions): boolean {
   const isStandard = standardHeaders !== false && headers !== "none";
   return isStandard || (legacyHeaders ?? headers) !== false;

@@ -108,7 +108,7 @@ const RESET = /^((?:X-)?RateLimit-Reset: )\d+|;t=\d+/gim;
 /**
  * Shows another wait than the refusal's own, in every field that has one.
  *
- * @param lines - The RateLimit fields of the response.
+ * @param lines - The RateLimit headers of the response.
  * @param hidden - Fields that the response goes without.
  */
 export function showWait(

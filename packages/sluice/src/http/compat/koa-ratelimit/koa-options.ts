@@ -38,7 +38,7 @@ export interface KoaOptions extends Omit<RateLimitOptions<Context>, "limit" | "h
   status?: number;
   /** Throws refusals with `ctx.throw`, so that the application's error handling answers them. Default false. */
   throw?: boolean;
-  /** The form of the RateLimit fields, or names in place of `X-RateLimit-*`. */
+  /** The form of the RateLimit headers, or names in place of `X-RateLimit-*`. */
   headers?: RateLimitOptions["headers"] | KoaFieldNames;
   /** Sends no fields but Retry-After. Default false. */
   disableHeader?: boolean;

@@ -53,7 +53,7 @@ function isUtf8(parameter: string): boolean {
  */
 export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undefined {
   try {
-    // Bytes that are no UTF-8 are read as applications read them: they go on with a substitute.
+    // Bytes that are not UTF-8 are read as applications read them: they go on with a substitute.
     const text = new TextDecoder("utf-8").decode(bytes);
     return form === "json" ? toFields(JSON.parse(text)) : parseForm(text);
   } catch {
