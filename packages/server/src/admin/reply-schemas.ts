@@ -44,6 +44,8 @@ const explainedLimit = open({
   delayMs: required(finiteNumber),
 });
 
+const switchState = choice(["on", "off", "deny"]);
+
 const explainedRule = open({
   rule: required(text),
   place: required(orNull(text)),
@@ -65,7 +67,17 @@ const explainedRule = open({
   onExceed: required(choice(["reject", "delay", "shadow"])),
   keyType: required(text),
   key: required(orNull(text)),
-  from: required(orNull(choice(["rule", "tier", "override"]))),
+  from: required(orNull(choice(["rule", "override", "exception", "tier"]))),
+  exception: required(
+    orNull(
+      open({
+        by: required(choice(["apiKey", "user", "tenant", "plan"])),
+        value: required(text),
+        endsAtMs: required(amount),
+      }),
+    ),
+  ),
+  switch: required(switchState),
   limits: required(many(explainedLimit)),
   blockedMs: required(amount),
 });
@@ -76,6 +88,7 @@ const REASONS = [
   "blocked",
   "identity",
   "store",
+  "denied",
   "unknown-api-key",
   "unchecked-api-key",
 ] as const;
@@ -87,6 +100,16 @@ const explanation = open({
   reason: required(orNull(choice(REASONS))),
   retryAfterMs: required(amount),
   delayMs: required(finiteNumber),
+  block: required(
+    orNull(
+      open({
+        subject: required(orNull(text)),
+        reason: required(text),
+        untilMs: required(amount),
+      }),
+    ),
+  ),
+  switch: required(switchState),
   rules: required(many(explainedRule)),
 });
 

@@ -72,8 +72,17 @@ export const answerSchema: JsonSchema = {
     ...numbers,
     rule: { type: "string", description: "The rule that bound." },
     reason: {
-      enum: ["limit", "blocked", "identity", "store", "unknown-api-key", "unchecked-api-key"],
-      description: "Why it was refused; blocked: an operator blocked the key.",
+      enum: [
+        "limit",
+        "blocked",
+        "identity",
+        "store",
+        "denied",
+        "unknown-api-key",
+        "unchecked-api-key",
+      ],
+      description:
+        "Why it was refused; blocked: an operator blocked the key or the caller; denied: an operator's switch denies it.",
     },
     id: { type: "string", description: "Of what is held; only if it was allowed." },
     results: { type: "array", items: result, description: "What each rule said, if asked for." },

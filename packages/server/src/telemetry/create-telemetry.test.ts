@@ -53,6 +53,9 @@ describe("metrics of decisions", () => {
       [ofLogin("blocked")]: 0,
       [ofLogin("identity")]: 0,
       [ofLogin("store")]: 0,
+      [ofLogin("denied")]: 0,
+      [ofLogin("unknown-api-key")]: 0,
+      [ofLogin("unchecked-api-key")]: 0,
     });
     expect(await linesOf(telemetry, "http_429_total")).toEqual({ 'listener="gateway"': 1 });
     expect(await linesOf(telemetry, "rate_limiter_http_refusals_total")).toEqual({

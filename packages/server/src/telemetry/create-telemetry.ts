@@ -166,6 +166,7 @@ class ServiceTelemetry implements Telemetry {
         break;
       case "disabled":
       case "enabled":
+      case "denied":
         this.log.warn(
           { rule: event.rule ?? null },
           `${event.rule ?? "every rule"} was ${event.kind}`,

@@ -16,7 +16,7 @@ export interface Facts {
   readonly tenant?: string | undefined;
   /** Which of a rule's tiers holds. */
   readonly tier?: string | undefined;
-  /** Which plan's limits apply. */
+  /** The plan of the caller's tenant, by which a rule can have exceptions. */
   readonly plan?: string | undefined;
   /** By lower-case name, as `node:http` has them. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;

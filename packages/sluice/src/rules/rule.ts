@@ -79,6 +79,29 @@ export interface Exempt {
   readonly keys: ReadonlySet<string>;
 }
 
+/** Whom an exception is for, in the order in which they are looked for: the first that is found holds. */
+export const EXCEPTION_SUBJECTS = ["apiKey", "user", "tenant", "plan"] as const;
+
+/** Whom an exception is for. */
+export type ExceptionSubject = (typeof EXCEPTION_SUBJECTS)[number];
+
+/** The limits of an exception. */
+export interface ExceptionLimits {
+  /** An empty list is no limit. */
+  readonly limits: readonly Limit[];
+  /** When it ends, by the wall clock; Infinity if it does not. */
+  readonly endsAtMs: number;
+}
+
+/**
+ * The exceptions of a rule, by whom they are for and then by value. Of several for one value the first that has
+ * not ended holds, and each ends later than the one before it.
+ */
+export type RuleExceptions = ReadonlyMap<
+  ExceptionSubject,
+  ReadonlyMap<string, readonly ExceptionLimits[]>
+>;
+
 /** One rule. */
 export interface Rule {
   /** Letters, digits, `_`, `-` and `.`: it names counters, headers and metrics. */
@@ -94,6 +117,8 @@ export interface Rule {
   readonly tiers: ReadonlyMap<string, readonly Limit[]>;
   /** Instead of both, by key. */
   readonly overrides: ReadonlyMap<string, readonly Limit[]>;
+  /** Before the tiers, after the overrides. Absent if there are none; `withExceptions` adds them. */
+  readonly exceptions?: RuleExceptions;
   readonly cost: Cost;
   /** Present: the cost is reserved, and settled when the response is there. */
   readonly settle: SettleBy | undefined;
@@ -118,15 +143,29 @@ export interface Rule {
   readonly place: string | undefined;
 }
 
-/** Every limit of a rule: its own, those of its tiers and of single keys. */
-export function allLimitsOf({ limits, tiers, overrides }: Rule): readonly Limit[] {
-  return [limits, ...tiers.values(), ...overrides.values()].flat();
+/** Every limit of a rule: its own, those of its tiers, of single keys and of exceptions. */
+export function allLimitsOf({ limits, tiers, overrides, exceptions }: Rule): readonly Limit[] {
+  const all = [limits, ...tiers.values(), ...overrides.values()].flat();
+  return exceptions === undefined ? all : [...all, ...exceptionLimitsOf(exceptions)];
+}
+
+/** Each limit object of exceptions once: many share theirs. */
+function exceptionLimitsOf(exceptions: RuleExceptions): ReadonlySet<Limit> {
+  const limits = new Set<Limit>();
+  for (const byValue of exceptions.values()) {
+    for (const list of byValue.values()) {
+      for (const each of list) for (const limit of each.limits) limits.add(limit);
+    }
+  }
+  return limits;
 }
 
 /** A file of rules, parsed. */
 export interface RuleSet {
   /** A hash of what the rules say: the same on every node, and after a reload that changes nothing. */
   readonly version: string;
+  /** The version without exceptions. Absent if there are none. */
+  readonly versionOfRules?: string;
   /** The kill switch: false lets every request pass and counts nothing. */
   readonly isEnabled: boolean;
   /** How many bits of an IPv6 address are one client; default 64. */

@@ -13,6 +13,7 @@ export {
   type RuleDiff,
   type RulesDiff,
 } from "./diff.js";
+export { type ExceptionsOptions, type RuleException, withExceptions } from "./exceptions.js";
 export type { Facts } from "./facts.js";
 export { type CidrList, toCidrList } from "./identity-keys/cidr.js";
 export { describeKey } from "./identity-keys/key.js";
@@ -25,13 +26,16 @@ export { CallerRefusal, type CallerRefusalReason } from "./policy/caller-refusal
 export type { CostFunction } from "./policy/cost.js";
 export { createPolicy } from "./policy/create-policy.js";
 export type {
+  ExplainedBlock,
   ExplainedCondition,
+  ExplainedException,
   ExplainedLimit,
   ExplainedRule,
   ExplainOptions,
   Explanation,
 } from "./policy/explain.js";
 export type { PolicyStats } from "./policy/lanes.js";
+export type { CallerBlock, CallerBlocks } from "./policy/operator-refusals.js";
 export type { AdmitOptions, Policy } from "./policy/policy.js";
 export type {
   DecidedCharge,
@@ -50,14 +54,18 @@ export type {
 } from "./policy/policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { RuleState } from "./policy/policy-peek.js";
+export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/switches.js";
 export type {
   Consistency,
   Cost,
   Dimension,
+  ExceptionLimits,
+  ExceptionSubject,
   Exempt,
   Match,
   ResponseCondition,
   Rule,
+  RuleExceptions,
   RuleSet,
   SettleBy,
 } from "./rule.js";

@@ -140,6 +140,7 @@ function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
 async function toAnswer(policy: Policy, facts: Facts, decision: PolicyDecision): Promise<object> {
   const answer = { ...decision.toJSON(), results: decision.results };
   if (decision.reason !== "blocked") return answer;
+  if (decision.block !== undefined) return { ...answer, key: decision.block.subject };
   // Decisions don't show keys, but an operator needs the one that is blocked to unblock it.
   const { rules } = await policy.explain(facts);
   return { ...answer, key: rules.find(({ rule }) => rule === decision.rule)?.key ?? undefined };

@@ -26,9 +26,16 @@ export interface DecisionReply {
 export function formatDecision(decision: DecisionReply, colours: Colours): string {
   const { allowed, rule } = decision;
   const word = allowed ? colours.good("allowed") : colours.bad("refused");
-  if (rule === undefined || rule === null) return `${word}  no rule counts it`;
+  if (rule === undefined || rule === null) return `${word}  ${sayWithoutRule(decision)}`;
   const parts = allowed ? sayAllowed(decision) : sayRefused(decision);
   return `${word}  ${safe(rule)}: ${parts.join(", ")}`;
+}
+
+function sayWithoutRule(decision: DecisionReply): string {
+  if (decision.reason === "blocked") return sayBlock(decision, "the caller");
+  return decision.reason === "denied"
+    ? "an operator switched everything to deny"
+    : "no rule counts it";
 }
 
 function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionReply): string[] {
@@ -44,6 +51,7 @@ function sayRefused(decision: DecisionReply): string[] {
   const { reason, limit, remaining, retryAfterMs, source } = decision;
   if (reason === "identity") return ["the request lacks what it is counted by"];
   if (reason === "blocked") return [sayBlock(decision)];
+  if (reason === "denied") return ["an operator switched the rule to deny"];
   if (reason === "store") return ["the store does not answer"];
   if (reason === "unknown-api-key") return ["the API key is unknown"];
   if (reason === "unchecked-api-key") return ["the API key can't be checked"];
@@ -54,8 +62,8 @@ function sayRefused(decision: DecisionReply): string[] {
   return [...sayLeft(remaining, limit), retry, ...saySource(source)];
 }
 
-function sayBlock({ key, blockedMs = null }: DecisionReply): string {
-  return `${key === undefined ? "the key" : safe(key, KEY_LENGTH_MAX)} is blocked ${formatBlocked(blockedMs)}`;
+function sayBlock({ key, blockedMs = null }: DecisionReply, who = "the key"): string {
+  return `${key === undefined ? who : safe(key, KEY_LENGTH_MAX)} is blocked ${formatBlocked(blockedMs)}`;
 }
 
 function sayLeft(remaining: number | null | undefined, limit: number | null | undefined): string[] {

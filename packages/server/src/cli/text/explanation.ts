@@ -1,7 +1,13 @@
 // An explanation in words: which rules a request meets and why, by what it is counted, and how each
 // counter stands. What `sluice explain` prints.
 
-import type { ExplainedCondition, ExplainedLimit, ExplainedRule, Explanation } from "sluice/rules";
+import type {
+  ExplainedBlock,
+  ExplainedCondition,
+  ExplainedLimit,
+  ExplainedRule,
+  Explanation,
+} from "sluice/rules";
 import { formatDuration } from "sluice/shapes";
 import { type Colours, safe } from "./colours.js";
 import { formatBlocked } from "./duration.js";
@@ -19,7 +25,7 @@ export function formatExplanation(explanation: Explanation, colours: Colours): s
 }
 
 function sayOutcome(
-  { allowed, rule, reason, retryAfterMs, delayMs, rules }: Explanation,
+  { allowed, rule, reason, retryAfterMs, delayMs, rules, block }: Explanation,
   colours: Colours,
 ): string {
   const blocked = reason === "blocked" ? rules.find((each) => each.rule === rule) : undefined;
@@ -28,6 +34,11 @@ function sayOutcome(
     const who = safe(blocked.key ?? "the key", KEY_LENGTH_MAX);
     return `${colours.bad("refused")} by ${safe(rule ?? "?")}: ${who} is blocked ${until}`;
   }
+  if (block !== null) return `${colours.bad("refused")}: ${sayBlock(block)}`;
+  if (reason === "denied") {
+    const by = rule === null ? "the switch of everything" : `the switch of ${safe(rule)}`;
+    return `${colours.bad("refused")} by ${by}, which is deny`;
+  }
   if (!allowed) {
     const retry = retryAfterMs === null ? "" : `, again in ${formatDuration(retryAfterMs)}`;
     return `${colours.bad("refused")} by ${safe(rule ?? "?")} (${REASONS[reason ?? "limit"]}${retry})`;
@@ -35,6 +46,12 @@ function sayOutcome(
   const by = rule === null ? "no rule counts it" : `closest to its limit is ${safe(rule)}`;
   const wait = delayMs > 0 ? `, waits ${formatDuration(delayMs)}` : "";
   return `${colours.good("allowed")}, ${by}${wait}`;
+}
+
+function sayBlock({ subject, reason, untilMs }: ExplainedBlock): string {
+  const who = safe(subject ?? "the caller", KEY_LENGTH_MAX);
+  const until = untilMs === null ? "" : ` until ${new Date(untilMs).toISOString()}`;
+  return `${who} is blocked${until} (${safe(reason, KEY_LENGTH_MAX)})`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -50,11 +67,20 @@ function sayRule(rule: ExplainedRule, colours: Colours): string[] {
     "",
     `${colours.strong(safe(rule.rule))}${mode}${place}`,
     ...(rule.isMatch ? [] : ["  does not match"]),
+    ...(rule.switch === "deny" ? [colours.bad("  switched to deny")] : []),
     ...rule.conditions.map((condition) => sayCondition(condition, colours)),
     ...sayKey(rule),
     ...(rule.blockedMs === 0 ? [] : [colours.bad(`  blocked ${formatBlocked(rule.blockedMs)}`)]),
+    ...sayException(rule),
     ...rule.limits.map((limit) => formatLimit(limit, rule.from, colours)),
   ];
+}
+
+function sayException({ exception }: ExplainedRule): string[] {
+  if (exception === null) return [];
+  const { by, value, endsAtMs } = exception;
+  const until = endsAtMs === null ? "" : ` until ${new Date(endsAtMs).toISOString()}`;
+  return [`  exception for ${by} ${safe(value, KEY_LENGTH_MAX)}${until}`];
 }
 
 function sayCondition({ on, wanted, isMet }: ExplainedCondition, colours: Colours): string {

@@ -105,6 +105,8 @@ describe("explanations", () => {
         reason: "limit",
         retryAfterMs: 12_000,
         delayMs: 0,
+        block: null,
+        switch: "on",
         rules: [
           {
             rule: "login",
@@ -116,6 +118,8 @@ describe("explanations", () => {
             keyType: "ip",
             key: "ip:203.0.113.10",
             from: "tier",
+            exception: null,
+            switch: "on",
             limits: [
               {
                 algorithm: "fixedWindow",
@@ -140,6 +144,8 @@ describe("explanations", () => {
             keyType: "user",
             key: "user:42",
             from: null,
+            exception: null,
+            switch: "on",
             limits: [],
             blockedMs: 0,
           },

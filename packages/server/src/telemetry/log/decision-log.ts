@@ -29,6 +29,7 @@ export const REASON_CODES: Readonly<Record<RefusalReason, string>> = {
   blocked: "RATE_LIMIT_EXCEEDED",
   identity: "IDENTITY_MISSING",
   store: "RATE_LIMIT_UNAVAILABLE",
+  denied: "REQUESTS_DENIED",
   "unknown-api-key": "API_KEY_UNKNOWN",
   "unchecked-api-key": "API_KEY_UNCHECKED",
 };

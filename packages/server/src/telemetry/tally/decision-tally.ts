@@ -84,7 +84,9 @@ export class DecisionTally {
     decision.eachCharge(this.#see);
     const isMatched = this.#rule !== undefined;
     this.#endRule();
-    if (!decision.allowed && this.#reason === "identity") this.#countMissing(decision.rule);
+    if (!decision.allowed && isBeforeCharges(this.#reason)) {
+      this.#countRefusing(decision.rule, this.#reason);
+    }
     this.#countListener(listener, isMatched || !decision.allowed);
     if (isMatched) this.sources[decision.source]++;
   }
@@ -195,12 +197,12 @@ export class DecisionTally {
     } else if (isKnown) meter.shadowAllowed++;
   }
 
-  /** A request that lacks what a rule counts by has no charge under it. */
-  #countMissing(ruleId: string | undefined): void {
+  /** A request that a rule refuses before it is charged has no charge under it. */
+  #countRefusing(ruleId: string | undefined, reason: RefusalReason): void {
     if (ruleId === undefined) return;
     const meter = this.#options.meters.ofId(ruleId, this.#options.toRule);
     meter.rollTo(this.#period);
-    meter.blocked.identity++;
+    meter.blocked[reason]++;
   }
 
   #countListener(listener: ListenerName, isMatched: boolean): void {
@@ -233,6 +235,11 @@ export class DecisionTally {
     this.#keyPeriod = period;
     for (const keys of this.#keyTypes.values()) keys.roll(periods);
   }
+}
+
+/** The request lacks what a rule counts by, or an operator switched the rule to deny. */
+function isBeforeCharges(reason: RefusalReason): boolean {
+  return reason === "identity" || reason === "denied";
 }
 
 function newListenerCounts(): ListenerCounts {

@@ -35,6 +35,7 @@ export class RuleMeter {
     blocked: 0,
     identity: 0,
     store: 0,
+    denied: 0,
     "unknown-api-key": 0,
     "unchecked-api-key": 0,
   };
@@ -66,10 +67,10 @@ export class RuleMeter {
   }
 
   get totals(): Totals {
-    const { limit, blocked, identity, store } = this.blocked;
+    const { limit, blocked, identity, store, denied } = this.blocked;
     return {
       allowed: this.allowed + this.delayed,
-      blocked: limit + blocked + identity + store,
+      blocked: limit + blocked + identity + store + denied,
       shadowBlocked: this.shadowBlocked,
     };
   }

@@ -225,7 +225,7 @@ export class RequestHandler implements HandledRequestHost {
 
   /** A decision that nothing was charged for. */
   #toRefused(refusal: CallerRefusal): PolicyDecision {
-    return new PolicyDecision(this.policy.version, [], undefined, undefined, refusal);
+    return new PolicyDecision(this.policy.version, [], undefined, refusal);
   }
 
   #toRefusal(request: HttpRequest, decision: PolicyDecision): Refusal {

@@ -63,6 +63,13 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
     code: "API_KEY_UNCHECKED",
     sentence: "The API key cannot be checked at the moment",
   }),
+  denied: toKind({
+    type: "about:blank",
+    status: 503,
+    title: "Service Unavailable",
+    code: "REQUESTS_DENIED",
+    sentence: "Requests of this kind are not accepted at the moment",
+  }),
 };
 
 function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemKind {
@@ -98,6 +105,7 @@ export function toDetail(
 ): string {
   if (kind === PROBLEMS["unknown-api-key"]) return `${kind.sentence}.`;
   if (kind === PROBLEMS.identity) return `${missing ?? kind.sentence}.`;
+  if (kind === PROBLEMS.denied) return `${kind.sentence}.`;
   if (decidedMs === undefined) return `${kind.sentence}. Try again when a request has ended.`;
   if (seconds === undefined) return `${kind.sentence}, and waiting does not help.`;
   return `${kind.sentence}. Try again in ${inWords(seconds)}.`;

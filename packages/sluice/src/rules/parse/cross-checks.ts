@@ -23,6 +23,17 @@ export function checkRule(rule: Rule, given: Given, spot: Spot): void {
   checkJitter(given, all, spot);
 }
 
+/** Reports limits that would not go together with the rest of a rule that they are added to. */
+export function checkAddedLimits(rule: Rule, limits: readonly Limit[], spot: Spot): void {
+  const all = toPlaced(limits, spot);
+  checkRepeated(limits, spot);
+  checkCost(rule, all, spot);
+  const delayMsMax = rule.onExceed === "delay" ? rule.delayMsMax : undefined;
+  checkDelay(rule, { delayMsMax, windowJitter: false }, all, spot);
+  checkLeases(rule, all);
+  checkShards(rule, all, spot);
+}
+
 /** A limit, and where it stands. */
 interface PlacedLimit {
   readonly limit: Limit;
@@ -30,15 +41,17 @@ interface PlacedLimit {
 }
 
 function allLimits({ limits, tiers, overrides }: Rule, spot: Spot): readonly PlacedLimit[] {
-  const place = (list: readonly Limit[], at: Spot) =>
-    list.map((limit, i) => ({ limit, spot: list.length === 1 ? at : at.in(i) }));
   const each = (lists: ReadonlyMap<string, readonly Limit[]>, at: Spot) =>
-    [...lists].flatMap(([name, list]) => place(list, at.in(name)));
+    [...lists].flatMap(([name, list]) => toPlaced(list, at.in(name)));
   return [
-    ...place(limits, spot.in("limit")),
+    ...toPlaced(limits, spot.in("limit")),
     ...each(tiers, spot.in("tiers")),
     ...each(overrides, spot.in("overrides")),
   ];
+}
+
+function toPlaced(limits: readonly Limit[], spot: Spot): readonly PlacedLimit[] {
+  return limits.map((limit, i) => ({ limit, spot: limits.length === 1 ? spot : spot.in(i) }));
 }
 
 function checkKey({ key }: Rule, spot: Spot): void {
@@ -53,13 +66,15 @@ function checkLimits(
 ): void {
   if (all.length === 0)
     spot.in("limit").say("is unlimited, and no tier or override limits anything");
-  const checkList = (list: readonly Limit[], at: Spot) => {
-    const repeated = findRepeated(list.map((limit) => JSON.stringify(limit)));
-    if (repeated !== undefined) at.say("holds the same limit twice");
-  };
-  checkList(limits, spot.in("limit"));
-  for (const [name, list] of tiers) checkList(list, spot.in("tiers").in(name));
-  for (const [name, list] of overrides) checkList(list, spot.in("overrides").in(name));
+  checkRepeated(limits, spot.in("limit"));
+  for (const [name, list] of tiers) checkRepeated(list, spot.in("tiers").in(name));
+  for (const [name, list] of overrides) checkRepeated(list, spot.in("overrides").in(name));
+}
+
+function checkRepeated(limits: readonly Limit[], spot: Spot): void {
+  if (limits.length < 2) return;
+  const repeated = findRepeated(limits.map((limit) => JSON.stringify(limit)));
+  if (repeated !== undefined) spot.say("holds the same limit twice");
 }
 
 /** A constant cost has to count, and has to fit. */

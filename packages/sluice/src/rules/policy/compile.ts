@@ -2,54 +2,26 @@
 // request only looks them up.
 
 import type { Limit } from "../../limits/limits.js";
-import type { Counter, FailurePolicy } from "../../stores/store.js";
+import type { FailurePolicy } from "../../stores/store.js";
 import { compileKey, type KeyOf, needsIdentity } from "../identity-keys/key.js";
 import { Matcher } from "../match/matcher.js";
 import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../rule.js";
 import type { CostFunctions } from "./cost.js";
-import { LongestDelays, toDelayed } from "./delay.js";
+import { LongestDelays } from "./delay.js";
+import { ExceptionsInForce } from "./exceptions-in-force.js";
 import { KeySample, SampleBudget } from "./key-sample.js";
 import type { Lane, Lanes } from "./lanes.js";
 import type { MeterPlace } from "./policy-decision.js";
+import {
+  type KnownCounters,
+  type LimitsContext,
+  NO_COUNTERS,
+  type RuleLimit,
+  scopeOfTier,
+  toRuleLimits,
+} from "./rule-limits.js";
+import type { Switches, SwitchState } from "./switches.js";
 import { mustBeUsable } from "./usable-rules.js";
-
-/** What header fields say of a limit that never changes. */
-export interface LimitTexts {
-  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
-  readonly name: string;
-  /** `"login";q=100;w=60`. */
-  readonly namedPolicy: string;
-  /** `"login";r=`. */
-  readonly namedState: string;
-  /** Both of them as fields: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
-  readonly namedLines: string;
-  /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
-  readonly legacyLines: string;
-  /** `100;w=60`, as older drafts have it. */
-  readonly policy: string;
-  readonly limit: string;
-  /** The window in whole seconds from 1; Infinity if there is none. */
-  readonly windowSeconds: number;
-}
-
-/** One limit of a rule, as it is charged. */
-export interface RuleLimit {
-  readonly counter: Counter;
-  readonly isQuota: boolean;
-  readonly isPermit: boolean;
-  /** Whether a request may have to wait for it. */
-  readonly mayDelay: boolean;
-  /** Whether a larger bucket is counted than the rule has. */
-  readonly isEnlarged: boolean;
-  /** Whether what is charged is settled when the request has ended. */
-  readonly isHeld: boolean;
-  /** Undefined until a response shows it. */
-  texts: LimitTexts | undefined;
-  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
-  readonly limit: Limit;
-  /** Whether it is the rule's own, that of a tier, or that of a single key. */
-  readonly from: "rule" | "tier" | "override";
-}
 
 /**
  * A rule, ready to be charged. What every request reads comes first: with ten thousand rules each part of the
@@ -80,6 +52,10 @@ export interface CompiledRule extends MeterPlace {
   readonly isLate: boolean;
   /** False if the file or an operator switched it off. */
   readonly isOn: boolean;
+  /** Undefined if there are none. */
+  readonly exceptions: ExceptionsInForce | undefined;
+  /** What an operator switched it to. */
+  readonly switchedTo: SwitchState;
 }
 
 /** A rule without its conditions on path, method, host and headers. */
@@ -95,10 +71,8 @@ export interface CompileOptions {
   readonly timeoutMs: number | undefined;
   readonly costs: CostFunctions;
   readonly seesResponses: boolean;
-  /** Rules that are switched off, whatever the set says. */
-  readonly off: ReadonlySet<string>;
-  /** Whether everything is. */
-  readonly isAllOff: boolean;
+  /** What operators switched off, whatever the set says. */
+  readonly switches: Switches;
   /** The rules in force so far: counters that say the same stay the same objects. */
   readonly before: CompiledRules | undefined;
 }
@@ -108,6 +82,8 @@ export class CompiledRules {
   readonly ruleSet: RuleSet;
   /** The kill switch: false lets every request pass and counts nothing. */
   readonly isOn: boolean;
+  /** What an operator switched everything to. */
+  readonly switchedTo: SwitchState;
   /** By id, those that are switched off included. */
   readonly byId: ReadonlyMap<string, CompiledRule>;
   /** Rules that need to know who the caller is, or what its body says. */
@@ -133,7 +109,8 @@ export class CompiledRules {
     this.ruleSet = ruleSet;
     this.byId = new Map(compiled.map((rule) => [rule.definition.id, rule]));
     this.#enabled = compiled.filter(({ isOn }) => isOn);
-    this.isOn = ruleSet.isEnabled && !options.isAllOff && this.#enabled.length > 0;
+    this.switchedTo = options.switches.all;
+    this.isOn = ruleSet.isEnabled && this.switchedTo !== "off" && this.#enabled.length > 0;
     this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
     this.byBody = new Matcher(this.#enabled.filter(({ definition: rule }) => countsByBody(rule)));
   }
@@ -186,7 +163,11 @@ export class CompiledRules {
 
   #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
     const { options, ruleSet } = context;
-    const before = countersOf(options.before?.byId.get(rule.id));
+    const known = options.before?.byId.get(rule.id);
+    const before = countersOf(known);
+    const limits = toLimitsContext(rule, context);
+    const toLimits = (list: readonly Limit[], from: RuleLimit["from"], scope: string) =>
+      toRuleLimits(list, limits, { from, scope, before });
     const each = (
       lists: ReadonlyMap<string, readonly Limit[]>,
       from: RuleLimit["from"],
@@ -194,20 +175,17 @@ export class CompiledRules {
     ) =>
       lists.size === 0
         ? NO_LISTS
-        : new Map(
-            [...lists].map(([name, limits]) => [
-              name,
-              this.#limits(limits, { rule, from, scope: toScope(name), before, ...context }),
-            ]),
-          );
+        : new Map([...lists].map(([name, list]) => [name, toLimits(list, from, toScope(name))]));
     const shadow = rule.onExceed === "shadow";
+    const keyOf = toKeyOf(rule, context.keys);
+    const switchedTo = options.switches.of(rule.id);
     return {
       isPlain: isPlain(rule, ruleSet),
-      keyOf: toKeyOf(rule, context.keys),
+      keyOf,
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
-      limits: this.#limits(rule.limits, { rule, from: "rule", scope: rule.id, before, ...context }),
+      limits: toLimits(rule.limits, "rule", rule.id),
       shadow,
-      lane: options.lanes.of(rule),
+      lane: limits.lane,
       sample: KeySample.of(rule, context.samples),
       isShown: rule.isExposed && !shadow,
       meter: undefined,
@@ -218,31 +196,13 @@ export class CompiledRules {
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
       isLate: isLate(rule),
-      isOn: rule.isEnabled && !options.off.has(rule.id),
+      isOn: rule.isEnabled && switchedTo !== "off",
+      exceptions:
+        rule.exceptions === undefined
+          ? undefined
+          : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
+      switchedTo,
     };
-  }
-
-  #limits(
-    limits: readonly Limit[],
-    { rule, from, scope, before, delays, options }: CompileContext & LimitContext,
-  ): readonly RuleLimit[] {
-    const extraPermitMs = delays.before(rule);
-    return limits.map((limit, part): RuleLimit => {
-      const counted = toDelayed(limit, rule, extraPermitMs);
-      const isPermit = limit.algorithm === "concurrency";
-      const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
-      return {
-        counter: toCounter({ scope, part, limit: counted }, rule, before, options),
-        isQuota: limit.algorithm === "quota",
-        isPermit,
-        mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
-        isEnlarged,
-        isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
-        texts: undefined,
-        limit,
-        from,
-      };
-    });
   }
 }
 
@@ -255,19 +215,6 @@ interface CompileContext {
   readonly keys: Map<string, KeyOf>;
 }
 
-interface LimitContext {
-  readonly rule: Rule;
-  readonly from: RuleLimit["from"];
-  readonly scope: string;
-  /** The counters of the rule so far. */
-  readonly before: KnownCounters;
-}
-
-/** Counters by their JSON. */
-type KnownCounters = ReadonlyMap<string, Counter>;
-
-const NO_COUNTERS: KnownCounters = new Map();
-
 /** The counters of a rule. Made only when rules are replaced, so that no memory is kept for it. */
 function countersOf(rule: CompiledRule | undefined): KnownCounters {
   if (rule === undefined) return NO_COUNTERS;
@@ -275,22 +222,14 @@ function countersOf(rule: CompiledRule | undefined): KnownCounters {
   return new Map(limits.map(({ counter }) => [JSON.stringify(counter), counter]));
 }
 
-/** A counter with these numbers: the one in use so far, if the rule has an equal one. */
-function toCounter(
-  { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
-  rule: Rule,
-  before: KnownCounters,
-  options: CompileOptions,
-): Counter {
-  const onStoreFailure = rule.onStoreFailure ?? options.onStoreFailure;
-  const timeoutMs = rule.timeoutMs ?? options.timeoutMs;
-  const counter: Counter =
-    timeoutMs === undefined
-      ? { scope, part, limit, onStoreFailure }
-      : { scope, part, limit, onStoreFailure, timeoutMs };
-  const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
-  if (known === undefined) options.lanes.of(rule).store.prepare?.(limit);
-  return known ?? counter;
+function toLimitsContext(rule: Rule, { delays, options }: CompileContext): LimitsContext {
+  return {
+    rule,
+    lane: options.lanes.of(rule),
+    extraPermitMs: delays.before(rule),
+    onStoreFailure: rule.onStoreFailure ?? options.onStoreFailure,
+    timeoutMs: rule.timeoutMs ?? options.timeoutMs,
+  };
 }
 
 /** The function that makes the keys of a rule. It is shared, unless it depends on the rule's own paths. */
@@ -309,8 +248,9 @@ function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
 
 const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
 
-function isLate({ key, tiers, match }: Rule): boolean {
-  return key.some(needsIdentity) || tiers.size > 0 || match.attributes.size > 0;
+function isLate({ key, tiers, match, exceptions }: Rule): boolean {
+  const isByCaller = tiers.size > 0 || match.attributes.size > 0 || exceptions !== undefined;
+  return isByCaller || key.some(needsIdentity);
 }
 
 function countsByApiKey({ definition: { key } }: CompiledRule): boolean {
@@ -324,15 +264,9 @@ function countsByBody({ key }: Rule): boolean {
 function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
   const { ips, keys } = rule.exempt;
   const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
-  const isOneLimit = rule.tiers.size === 0 && rule.overrides.size === 0 && rule.limits.length > 0;
+  const isAlike =
+    rule.tiers.size === 0 && rule.overrides.size === 0 && rule.exceptions === undefined;
+  const isOneLimit = isAlike && rule.limits.length > 0;
   const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
   return isNobodyExempt && isOneLimit && isForAll;
-}
-
-/**
- * Where a tier is counted: each apart. Callers of several tiers may share a key, as users of a tenant or
- * behind an address do; in one counter the smaller tier would clip what was used of the larger one.
- */
-function scopeOfTier(id: string, tier: string): string {
-  return `${id}/${tier}`;
 }

@@ -3,10 +3,11 @@
 
 import type { Verdict } from "../../base/decision.js";
 import type { Counter } from "../../stores/store.js";
-import type { CompiledRule, RuleLimit } from "./compile.js";
+import type { CompiledRule } from "./compile.js";
 import { withDelay } from "./delay.js";
 import type { DecidedCharge } from "./policy-decision.js";
 import type { RuleCharge } from "./request-charges.js";
+import type { RuleLimit } from "./rule-limits.js";
 
 /** A charge of a rule, and what was answered to it under the rule's own numbers. */
 export class DecidedRuleCharge implements DecidedCharge {
@@ -78,8 +79,16 @@ export function refuseIfDelayed(decided: DecidedRuleCharge): DecidedRuleCharge {
   return new DecidedRuleCharge(charge, { ...refused, delayMs: 0, source }, isKnown);
 }
 
-/** What was charged and is given back: how the limit stands now is not what its verdict says. */
-export function forgetTaken(decided: DecidedRuleCharge): DecidedRuleCharge {
+/** The first `taken` of them were charged and are given back: how their limits stand now their verdicts don't say. */
+export function forgetTaken(
+  results: readonly DecidedRuleCharge[],
+  taken: number,
+): readonly DecidedRuleCharge[] {
+  if (taken === 0) return results;
+  return results.map((decided, i) => (i < taken ? toUnknown(decided) : decided));
+}
+
+function toUnknown(decided: DecidedRuleCharge): DecidedRuleCharge {
   const { charge, verdict, isKnown } = decided;
   return isKnown && verdict.allowed ? new DecidedRuleCharge(charge, verdict, false) : decided;
 }

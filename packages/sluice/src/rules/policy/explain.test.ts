@@ -54,6 +54,8 @@ describe("explain", () => {
       keyType: "ip",
       key: "ip:203.0.113.10",
       from: "rule",
+      exception: null,
+      switch: "on",
       limits: [
         {
           algorithm: "fixedWindow",

@@ -6,10 +6,11 @@ import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import { Matcher } from "../match/matcher.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
-import { EMPTY_MATCH, type Match } from "../rule.js";
+import { EMPTY_MATCH, type ExceptionSubject, type Match } from "../rule.js";
 import type { CompiledRule } from "./compile.js";
 import type { DecidedRuleCharge } from "./decided-charge.js";
-import { PolicyDecision, type RefusalReason } from "./policy-decision.js";
+import type { CallerBlock } from "./operator-refusals.js";
+import { PolicyDecision, type RefusalReason, toMissing } from "./policy-decision.js";
 import { peekCharges } from "./policy-peek.js";
 import type { PolicyRequest } from "./policy-request.js";
 import {
@@ -19,6 +20,8 @@ import {
   type NotCharged,
   type RuleCharge,
 } from "./request-charges.js";
+import type { RuleLimit } from "./rule-limits.js";
+import type { SwitchState } from "./switches.js";
 
 /** How much is explained. */
 export interface ExplainOptions {
@@ -38,8 +41,29 @@ export interface Explanation {
   readonly reason: RefusalReason | null;
   readonly retryAfterMs: number | null;
   readonly delayMs: number;
+  /** The operator's block of the caller, if there is one. */
+  readonly block: ExplainedBlock | null;
+  /** What an operator switched everything to. */
+  readonly switch: SwitchState;
   /** In the order of the rules. */
   readonly rules: readonly ExplainedRule[];
+}
+
+/** An operator's block of a caller. */
+export interface ExplainedBlock {
+  /** Who is blocked: `ip:203.0.113.0/24`. Null if that is not known. */
+  readonly subject: string | null;
+  readonly reason: string;
+  /** By the wall clock; null if it does not end. */
+  readonly untilMs: number | null;
+}
+
+/** The exception of a rule that holds for the caller. */
+export interface ExplainedException {
+  readonly by: ExceptionSubject;
+  readonly value: string;
+  /** By the wall clock; null if it does not end. */
+  readonly endsAtMs: number | null;
 }
 
 /** One rule, as it looks at the request. */
@@ -60,8 +84,12 @@ export interface ExplainedRule {
   readonly keyType: string;
   /** Null if the request lacks a part of it, or the rule does not match. */
   readonly key: string | null;
-  /** Whose numbers hold: the rule's own, those of the caller's tier or of its key. Null if none do. */
-  readonly from: "rule" | "tier" | "override" | null;
+  /** Whose numbers hold: the rule's own, those of the caller's key, exception or tier. Null if none do. */
+  readonly from: RuleLimit["from"] | null;
+  /** The exception that holds for the caller, also one without a limit; null if none does. */
+  readonly exception: ExplainedException | null;
+  /** What an operator switched it to. `deny`: the request is refused if it matches. */
+  readonly switch: SwitchState;
   readonly limits: readonly ExplainedLimit[];
   /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
   readonly blockedMs: number | null;
@@ -94,6 +122,7 @@ export function explainRequest(
   { all = false }: ExplainOptions,
 ): MaybePromise<Explanation> {
   const { compiled, normalized } = request;
+  const cause = request.toRefusalCause();
   const charges: RuleCharge[] = [];
   const matches = new Set(compiled.all.match(normalized));
   const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
@@ -105,8 +134,8 @@ export function explainRequest(
   const refusing = looks.find(({ notApplied }) => notApplied === "refused");
   return andThen(peekCharges(charges, request), (answers) => {
     const { version } = compiled.ruleSet;
-    const missing = refusing?.rule.definition.id;
-    const decision = new PolicyDecision(version, answers, undefined, missing);
+    const missing = refusing === undefined ? undefined : toMissing(refusing.rule.definition.id);
+    const decision = new PolicyDecision(version, answers, undefined, cause ?? missing);
     return {
       version,
       allowed: decision.allowed,
@@ -114,7 +143,9 @@ export function explainRequest(
       reason: decision.reason ?? null,
       retryAfterMs: orNull(decision.retryAfterMs),
       delayMs: decision.delayMs,
-      rules: looks.map((look) => toExplained(look, normalized, answers)),
+      block: decision.block === undefined ? null : toExplainedBlock(decision.block),
+      switch: compiled.switchedTo,
+      rules: looks.map((look) => toExplained(look, request, answers)),
     };
   });
 }
@@ -136,11 +167,29 @@ function toNotApplied(
   return addCharges(rule, normalized, request, charges) ?? null;
 }
 
+function toExplainedBlock({ subject, reason, untilMs }: CallerBlock): ExplainedBlock {
+  return { subject: subject ?? null, reason, untilMs: orNull(untilMs) };
+}
+
+/** The exception whose limits hold: an override of the key comes first. */
+function toException(
+  { exceptions, overrides }: CompiledRule,
+  key: string | null,
+  { normalized, wallMs }: PolicyRequest,
+): ExplainedException | null {
+  if (exceptions === undefined || key === null || overrides.has(key)) return null;
+  const found = exceptions.find(normalized.facts, { wallMs });
+  if (found === undefined) return null;
+  return { by: found.by, value: found.value, endsAtMs: orNull(found.endsAtMs) };
+}
+
 function toExplained(
   { rule, isMatch, notApplied }: Look,
-  normalized: NormalizedRequest,
+  request: PolicyRequest,
   charges: readonly DecidedRuleCharge[],
 ): ExplainedRule {
+  const { normalized } = request;
+  const counted = isMatch ? (keyFor(rule, normalized) ?? null) : null;
   const own = charges.filter((charge) => charge.rule === rule);
   const { id, place, match, onExceed, key } = rule.definition;
   return {
@@ -151,8 +200,10 @@ function toExplained(
     notApplied,
     onExceed,
     keyType: describeKey(key),
-    key: isMatch ? (keyFor(rule, normalized) ?? null) : null,
+    key: counted,
     from: own[0]?.ruleLimit.from ?? null,
+    exception: toException(rule, counted, request),
+    switch: rule.switchedTo,
     limits: own.map(toExplainedLimit),
     blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
   };

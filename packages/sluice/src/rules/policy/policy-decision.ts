@@ -5,16 +5,34 @@ import type { Decision, DecisionSource, Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Rule } from "../rule.js";
-import type { CallerRefusal, CallerRefusalReason } from "./caller-refusal.js";
+import type { CallerRefusalReason } from "./caller-refusal.js";
 import type { DecidedRuleCharge } from "./decided-charge.js";
 import type { HeldCharges } from "./held-charges.js";
 import { waitMsOf } from "./hold-times.js";
+import type { CallerBlock } from "./operator-refusals.js";
 
 /**
- * Why a request was refused: over a limit, a key that is blocked, no identity to count by, no store that
- * answers, or an API key that is unknown or can't be checked.
+ * Why a request was refused: over a limit, a key or caller that is blocked, no identity to count by, no store that
+ * answers, an operator's switch that denies it, or an API key that is unknown or can't be checked.
  */
-export type RefusalReason = "limit" | "blocked" | "identity" | "store" | CallerRefusalReason;
+export type RefusalReason =
+  | "limit"
+  | "blocked"
+  | "identity"
+  | "store"
+  | "denied"
+  | CallerRefusalReason;
+
+/** Why a request is refused whatever the limits say. */
+export interface RefusalCause {
+  readonly reason: "identity" | "blocked" | "denied" | CallerRefusalReason;
+  /** The rule, if it is one. */
+  readonly rule?: string | undefined;
+  /** Infinity if waiting does not help, or no time is known. */
+  readonly retryAfterMs: number;
+  /** The block of the caller, if that is why. */
+  readonly block?: CallerBlock | undefined;
+}
 
 /** What one limit of a rule said. It never shows the key. */
 export interface RuleResult {
@@ -81,10 +99,8 @@ export class PolicyDecision implements Decision {
   readonly #charges: readonly DecidedRuleCharge[];
   /** What is settled when the request ends; undefined if nothing is. */
   readonly #held: HeldCharges | undefined;
-  /** The rule that refuses because the request lacks what it is counted by. */
-  readonly #missing: string | undefined;
-  /** Why the caller may not pass, whatever the rules say. */
-  readonly #refusal: CallerRefusal | undefined;
+  /** Why it is refused, if no limit is why. */
+  readonly #cause: RefusalCause | undefined;
   #bound: DecidedRuleCharge | undefined;
   #results: readonly RuleResult[] | undefined;
 
@@ -92,15 +108,13 @@ export class PolicyDecision implements Decision {
     version: string,
     charges: readonly DecidedRuleCharge[],
     held: HeldCharges | undefined,
-    missing?: string,
-    refusal?: CallerRefusal,
+    cause?: RefusalCause,
   ) {
-    this.allowed = missing === undefined && refusal === undefined && areAllowed(charges);
+    this.allowed = cause === undefined && areAllowed(charges);
     this.version = version;
     this.#charges = charges;
     this.#held = held;
-    this.#missing = missing;
-    this.#refusal = refusal;
+    this.#cause = cause;
     this.#bound = undefined;
     this.#results = undefined;
   }
@@ -129,14 +143,19 @@ export class PolicyDecision implements Decision {
     for (let i = 0; i < charges.length; i++) see(charges[i].rule.definition, charges[i]);
   }
 
-  /** The rule that bound: that refused, or that has the smallest share left. */
+  /**
+   * The rule that bound: that refused, or that has the smallest share left. Undefined if none did: also where the caller
+   * is blocked, or everything is denied.
+   */
   get rule(): string | undefined {
-    return this.#missing ?? this.#binding?.rule.definition.id;
+    if (this.#cause !== undefined) return this.#cause.rule;
+    return this.#binding?.rule.definition.id;
   }
 
   /** Undefined if allowed. */
   get reason(): RefusalReason | undefined {
-    return this.allowed ? undefined : (this.#refusal?.reason ?? toReason(this.#binding));
+    if (this.allowed) return undefined;
+    return this.#cause?.reason ?? toReason(this.#binding);
   }
 
   get limit(): number {
@@ -148,7 +167,7 @@ export class PolicyDecision implements Decision {
   }
 
   get retryAfterMs(): number {
-    if (this.#refusal !== undefined) return this.#refusal.retryAfterMs;
+    if (this.#cause !== undefined) return this.#cause.retryAfterMs;
     return this.#binding?.verdict.retryAfterMs ?? (this.allowed ? 0 : NOTHING);
   }
 
@@ -158,9 +177,7 @@ export class PolicyDecision implements Decision {
    * if no permit was released yet. `retryAfterMs` is the upper bound: the time until a permit expires.
    */
   get waitMs(): number | undefined {
-    if (this.allowed || this.#missing !== undefined || this.#refusal !== undefined) {
-      return this.retryAfterMs;
-    }
+    if (this.allowed || this.#cause !== undefined) return this.retryAfterMs;
     let longest: number | undefined;
     for (const charge of this.#charges) {
       if (charge.shadow || charge.verdict.allowed) continue;
@@ -179,9 +196,18 @@ export class PolicyDecision implements Decision {
     return this.allowed ? longestDelay(this.#charges) : 0;
   }
 
-  /** How long the key under the rule that bound is still blocked; undefined if that is not why it was refused. */
+  /**
+   * How long the caller, or the key under the rule that bound, is still blocked; undefined if that is not why it was
+   * refused.
+   */
   get blockedMs(): number | undefined {
+    if (this.#cause?.block !== undefined) return this.#cause.retryAfterMs;
     return this.#binding?.verdict.blockedMs;
+  }
+
+  /** The operator's block of the caller, if that is why it was refused: for logs of operators, not for clients. */
+  get block(): CallerBlock | undefined {
+    return this.#cause?.block;
   }
 
   get source(): DecisionSource {
@@ -190,9 +216,7 @@ export class PolicyDecision implements Decision {
 
   /** The limit that bound; undefined if none did. */
   get #binding(): DecidedRuleCharge | undefined {
-    if (this.#missing === undefined && this.#refusal === undefined) {
-      this.#bound ??= toBound(this.#charges);
-    }
+    if (this.#cause === undefined) this.#bound ??= toBound(this.#charges);
     return this.#bound;
   }
 
@@ -291,8 +315,14 @@ function longestDelay(charges: readonly DecidedRuleCharge[]): number {
   return longest;
 }
 
+/** A rule refuses a request that lacks what it is counted by. */
+export function toMissing(ruleId: string): RefusalCause {
+  const retryAfterMs = NOTHING;
+  return { reason: "identity", rule: ruleId, retryAfterMs, block: undefined };
+}
+
 function toReason(bound: DecidedRuleCharge | undefined): RefusalReason {
-  if (bound === undefined) return "identity";
+  if (bound === undefined) return "limit";
   if (bound.verdict.blockedMs !== undefined) return "blocked";
   const isClosed = bound.counter.onStoreFailure === "closed";
   return isClosed && bound.verdict.source === "fallback" ? "store" : "limit";

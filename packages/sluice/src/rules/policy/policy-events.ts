@@ -17,9 +17,9 @@ export interface RulesReplaced {
   readonly diff: () => RulesDiff;
 }
 
-/** An operator switched a rule off or on, or everything if `rule` is undefined. */
+/** An operator switched a rule off, on or to `deny`, or everything if `rule` is undefined. */
 export interface RuleSwitched {
-  readonly kind: "disabled" | "enabled";
+  readonly kind: "disabled" | "enabled" | "denied";
   readonly rule: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 // What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
 // places, one for each tier: an operator, who names a rule and a key, means them all.
 
-import { type Clock, countedMsOf, toWholeMs } from "../../base/clock.js";
+import { type Clock, countedMsOf, toWholeMs, wallMsOf } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { refundCharges, unblockCharges } from "../../limiter/operator.js";
@@ -10,7 +10,8 @@ import type { Charge } from "../../stores/store.js";
 import { describeKey, toPrefix } from "../identity-keys/key.js";
 import { toDimensions, toKeyText } from "../identity-keys/written-key.js";
 import type { Dimension } from "../rule.js";
-import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
+import type { CompiledRule, CompiledRules } from "./compile.js";
+import type { RuleLimit } from "./rule-limits.js";
 
 /** One key of one rule. */
 export class RuleKey {
@@ -71,11 +72,33 @@ export class RuleKey {
       });
   }
 
-  /** The limits under which the key may be counted: its own, else those of the rule and each tier. */
+  /** The limits under which the key may be counted: its own, else those of the rule, each tier and each exception. */
   #limits(): readonly RuleLimit[] {
-    const { limits, tiers, overrides } = this.#rule;
-    return overrides.get(this.#key) ?? [...limits, ...[...tiers.values()].flat()];
+    const { limits, tiers, overrides, exceptions } = this.#rule;
+    const own = overrides.get(this.#key);
+    if (own !== undefined) return own;
+    const lists = [limits, ...tiers.values()];
+    if (exceptions === undefined) return lists.flat();
+    const places = exceptions.placesOf(this.#key, { wallMs: wallMsOf(this.#clock) });
+    const { instead, perhaps, apart } = places;
+    return [...toLargest(instead ?? [...lists, ...perhaps]), ...apart.flat()];
   }
+}
+
+/**
+ * One limit for each place in which a key may be counted. Where several may hold in one place the largest is taken:
+ * under a smaller one what was used would be cut.
+ */
+function toLargest(lists: readonly (readonly RuleLimit[])[]): Iterable<RuleLimit> {
+  const byPlace = new Map<string, RuleLimit>();
+  for (const ruleLimit of lists.flat()) {
+    const { scope, part, limit } = ruleLimit.counter;
+    const place = JSON.stringify([scope, part, limit.algorithm]);
+    const known = byPlace.get(place);
+    if (known === undefined || known.counter.limit.limit < limit.limit)
+      byPlace.set(place, ruleLimit);
+  }
+  return byPlace.values();
 }
 
 /** The rule of that id, switched off or not. */

@@ -4,11 +4,13 @@
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { describeKey } from "../identity-keys/key.js";
+import type { Dimension } from "../rule.js";
+import type { CompiledRule } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
 import { type DecidedRuleCharge, refuseIfDelayed, toDecided } from "./decided-charge.js";
 import { waitMsOf } from "./hold-times.js";
 import { toLanes } from "./lanes.js";
-import { PolicyDecision } from "./policy-decision.js";
+import { PolicyDecision, toMissing } from "./policy-decision.js";
 import type { PolicyRequest } from "./policy-request.js";
 import { addCharges, type ChargeContext, type RuleCharge } from "./request-charges.js";
 
@@ -36,10 +38,12 @@ const STATES_MAX = 256;
 /** What the request would be answered. */
 export function peekRequest(request: PolicyRequest): MaybePromise<PolicyDecision> {
   const { version } = request.compiled.ruleSet;
+  const cause = request.toRefusalCause();
+  if (cause !== undefined) return new PolicyDecision(version, [], undefined, cause);
   const charges: RuleCharge[] = [];
   for (const rule of request.matching()) {
     if (addCharges(rule, request.normalized, request, charges) === "refused") {
-      return new PolicyDecision(version, [], undefined, rule.definition.id);
+      return new PolicyDecision(version, [], undefined, toMissing(rule.definition.id));
     }
   }
   return andThen(
@@ -89,12 +93,26 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
     isReserved: false,
     isLast: true,
   };
-  for (const rule of request.standing()) {
+  for (const rule of standing(request)) {
     if (charges.length >= STATES_MAX) break;
     if (rule.definition.isExposed && !rule.shadow) addCharges(rule, normalized, context, charges);
   }
   const shown = charges.slice(0, STATES_MAX);
   return andThen(peekCharges(shown, request), (answers) => answers.map(toState));
+}
+
+/** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
+function standing(request: PolicyRequest): readonly CompiledRule[] {
+  const { compiled, normalized } = request;
+  const found = request.isCounted() ? compiled.byCaller.match(normalized) : [];
+  const matching = new Set(request.matching());
+  return found
+    .map(({ rule }) => rule)
+    .filter((rule) => matching.has(rule) || !rule.definition.key.some(isEndpoint));
+}
+
+function isEndpoint({ kind }: Dimension): boolean {
+  return kind === "endpoint";
 }
 
 /** Who asks how it stands asks nothing that a cost function knows: it is not called. */

@@ -6,15 +6,15 @@ import { toWholeMs, wallMsOf } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
-import type { DecideOptions, Outcome } from "../../stores/store.js";
+import type { Outcome } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
 import type { Matcher } from "../match/matcher.js";
 import { NormalizedRequest } from "../match/normalized-request.js";
-import type { Dimension } from "../rule.js";
 import type { AdmitOptions, Identify, RequestNeeds } from "./admit-options.js";
 import { CallerRefusal } from "./caller-refusal.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
+import { toDecideOptions } from "./decide-options.js";
 import {
   type DecidedRuleCharge,
   forgetTaken,
@@ -24,7 +24,8 @@ import {
 import { HeldCharges, type SettleContext } from "./held-charges.js";
 import { type SampleFinding, watchKey } from "./key-sample.js";
 import { isOneLane, toLanes } from "./lanes.js";
-import { PolicyDecision } from "./policy-decision.js";
+import type { OperatorRefusals } from "./operator-refusals.js";
+import { PolicyDecision, type RefusalCause, toMissing } from "./policy-decision.js";
 import {
   addCharges,
   type ChargeContext,
@@ -56,6 +57,8 @@ export class PolicyRequest implements ChargeContext {
   isLast = true;
   readonly context: RequestContext;
   readonly compiled: CompiledRules;
+  /** Undefined if operators refuse nothing. */
+  readonly #refusals: OperatorRefusals | undefined;
   readonly #options: AdmitOptions;
   /** What was decided so far. */
   #results: readonly DecidedRuleCharge[] = NOTHING_DECIDED;
@@ -64,22 +67,22 @@ export class PolicyRequest implements ChargeContext {
   #takenResults = 0;
   /** What can be given back; undefined if nothing can. */
   #held: HeldCharges | undefined;
-  /** The rule that refuses because the request lacks what it is counted by. */
-  #missing: string | undefined;
-  /** Why the caller may not pass. */
-  #refusal: CallerRefusal | undefined;
+  /** Why it is refused, if no limit is why. */
+  #cause: RefusalCause | undefined;
 
   constructor(
     context: RequestContext,
     compiled: CompiledRules,
     facts: Facts,
     options: AdmitOptions,
+    refusals: OperatorRefusals | undefined,
   ) {
     this.normalized = new NormalizedRequest(facts, compiled.ruleSet.ipv6Prefix);
     this.nowMs = toWholeMs(options.nowMs ?? context.clock.now());
     this.costs = context.costs;
     this.context = context;
     this.compiled = compiled;
+    this.#refusals = refusals;
     this.#options = options;
     this.cost = options.cost === undefined ? undefined : toCost(options.cost);
     this.isReserved = options.hold === true;
@@ -91,19 +94,11 @@ export class PolicyRequest implements ChargeContext {
 
   /** The rules that the request falls under by the facts so far, exempt addresses under none. */
   matching(): readonly CompiledRule[] {
-    return this.#isCounted() ? this.compiled.all.match(this.normalized) : [];
+    return this.isCounted() ? this.compiled.all.match(this.normalized) : [];
   }
 
-  /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
-  standing(): readonly CompiledRule[] {
-    const found = this.#isCounted() ? this.compiled.byCaller.match(this.normalized) : [];
-    const matching = new Set(this.matching());
-    return found
-      .map(({ rule }) => rule)
-      .filter((rule) => matching.has(rule) || !rule.definition.key.some(isEndpoint));
-  }
-
-  #isCounted(): boolean {
+  /** Whether rules are in force for the request: not where all are off, or its address is exempt. */
+  isCounted(): boolean {
     const { isOn, ruleSet } = this.compiled;
     return isOn && !isExemptIp(ruleSet.exempt, this.normalized);
   }
@@ -119,29 +114,56 @@ export class PolicyRequest implements ChargeContext {
     }
   }
 
+  /** Why an operator refuses the request, by all facts that it has; undefined if none does. */
+  toRefusalCause(): RefusalCause | undefined {
+    return this.#refusals?.find(this.normalized, this.wallMs, true);
+  }
+
   #passAll(): MaybePromise<boolean> {
     const compiled = this.compiled;
     const { identify, resolvesApiKey } = this.#options;
+    if (this.#refusals !== undefined) return this.#passOperators(this.#refusals);
     if (resolvesApiKey === true && identify !== undefined) return this.#passResolved(identify);
-    if (!this.#isCounted()) return true;
+    if (!this.isCounted()) return true;
     if (identify === undefined) return this.#pass(compiled.all, true);
     if (!compiled.late.mayMatch(this.normalized)) return this.#pass(compiled.early, true);
-    const early = this.#pass(compiled.early, false);
-    if (isThenable(early)) {
-      return early.then((allowed) => allowed && this.#passLate(identify, compiled.late));
+    return this.#passBoth(identify, compiled.early, compiled.late);
+  }
+
+  /** The same where operators may refuse: by what the request shows first, then by who its caller is. */
+  #passOperators(refusals: OperatorRefusals): MaybePromise<boolean> {
+    const { normalized, compiled } = this;
+    const { identify, resolvesApiKey } = this.#options;
+    this.#cause = refusals.find(normalized, this.wallMs, identify === undefined);
+    if (this.#cause !== undefined) return false;
+    if (resolvesApiKey === true && identify !== undefined) return this.#passResolved(identify);
+    const isCounted = this.isCounted();
+    if (identify === undefined) return !isCounted || this.#pass(compiled.all, true);
+    const isLate = isCounted && compiled.late.mayMatch(normalized);
+    if (!isLate && !refusals.needsIdentityOf(normalized)) {
+      return !isCounted || this.#pass(compiled.early, true);
     }
-    return early && this.#passLate(identify, compiled.late);
+    if (!isCounted) return this.#passLate(identify, undefined);
+    return this.#passBoth(identify, compiled.early, compiled.late);
+  }
+
+  /** The rules that need no identity, then who the caller is, then the other rules. */
+  #passBoth(
+    identify: Identify,
+    early: Matcher<CompiledRule>,
+    late: Matcher<CompiledRule>,
+  ): MaybePromise<boolean> {
+    const passed = this.#pass(early, false);
+    if (isThenable(passed))
+      return passed.then((allowed) => allowed && this.#passLate(identify, late));
+    return passed && this.#passLate(identify, late);
   }
 
   /** A key that is unknown is refused whatever the rules say, also where none is in force or the address is exempt. */
   #passResolved(identify: Identify): MaybePromise<boolean> {
-    if (!this.#isCounted()) return this.#passLate(identify, undefined);
+    if (!this.isCounted()) return this.#passLate(identify, undefined);
     const { earlyWithoutKeys, lateWithKeys } = this.compiled;
-    const early = this.#pass(earlyWithoutKeys, false);
-    if (isThenable(early)) {
-      return early.then((allowed) => allowed && this.#passLate(identify, lateWithKeys));
-    }
-    return early && this.#passLate(identify, lateWithKeys);
+    return this.#passBoth(identify, earlyWithoutKeys, lateWithKeys);
   }
 
   /** @param late - The rules that know the caller; undefined if none is in force for it. */
@@ -160,10 +182,9 @@ export class PolicyRequest implements ChargeContext {
     isImmediate: boolean,
   ): MaybePromise<boolean> {
     if (facts instanceof CallerRefusal) {
-      this.#refusal = facts;
+      this.#cause = facts;
       return false;
     }
-    if (late === undefined) return true;
     // Verifying a token takes its time, and what has refilled meanwhile is there. A known API key takes none.
     if (!isImmediate) this.nowMs = toWholeMs(this.context.clock.now());
     // What is derived from facts that were only added to still holds: path, host and address don't change.
@@ -171,7 +192,11 @@ export class PolicyRequest implements ChargeContext {
       this.normalized = new NormalizedRequest(facts, this.compiled.ruleSet.ipv6Prefix);
     }
     if (this.#results !== NOTHING_DECIDED) this.#isInOrder = false;
-    return this.#pass(late, true);
+    if (this.#refusals !== undefined) {
+      this.#cause = this.#refusals.find(this.normalized, this.wallMs, true);
+      if (this.#cause !== undefined) return false;
+    }
+    return late === undefined || this.#pass(late, true);
   }
 
   /** Charges the rules that match. `isLast`: no more will come. */
@@ -184,7 +209,7 @@ export class PolicyRequest implements ChargeContext {
     const charges: RuleCharge[] = [];
     for (let i = 0; i < rules.length; i++) {
       if (addCharges(rules[i], this.normalized, this, charges) === "refused") {
-        this.#missing = rules[i].definition.id;
+        this.#cause = toMissing(rules[i].definition.id);
         return false;
       }
     }
@@ -244,24 +269,13 @@ export class PolicyRequest implements ChargeContext {
   /** Charges one lane. `isLast`: nothing after it can refuse. */
   #passLane(charges: readonly RuleCharge[], isLast: boolean): MaybePromise<boolean> {
     const { store } = charges[0].rule.lane;
-    const outcome = store.decide(charges, this.#toOptions(charges, isLast));
+    const outcome = store.decide(
+      charges,
+      toDecideOptions(charges, isLast, this.nowMs, this.#options),
+    );
     return isThenable(outcome)
       ? Promise.resolve(outcome).then((answer) => this.#take(charges, answer))
       : this.#take(charges, outcome);
-  }
-
-  #toOptions(charges: readonly RuleCharge[], isLast: boolean): DecideOptions {
-    let hold: boolean | "briefly" = isLast ? false : "briefly";
-    let hasQuota = false;
-    for (let i = 0; i < charges.length; i++) {
-      const charge = charges[i];
-      if (charge.isHeld) hold = true;
-      else if (!charge.isFinal && hold === false) hold = "briefly";
-      hasQuota ||= charge.ruleLimit.isQuota;
-    }
-    const { requestId } = this.#options;
-    if (requestId !== undefined) return { hold, blockNowMs: this.nowMs, requestId };
-    return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: this.nowMs };
   }
 
   /** Notes what a lane said. Returns whether the request may go on. */
@@ -285,13 +299,13 @@ export class PolicyRequest implements ChargeContext {
   }
 
   #conclude(allowed: boolean): MaybePromise<PolicyDecision> {
-    if (this.#refusal !== undefined) return this.#refuseCaller(this.#refusal);
-    if (!allowed) this.#forgetTaken();
+    if (this.#cause instanceof CallerRefusal) return this.#refuseCaller(this.#cause);
+    if (!allowed) this.#results = forgetTaken(this.#results, this.#takenResults);
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
     if (allowed) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
     const given = this.#held?.cancel();
-    const decision = new PolicyDecision(version, this.#results, undefined, this.#missing);
+    const decision = new PolicyDecision(version, this.#results, undefined, this.#cause);
     return isThenable(given) ? given.then(() => decision) : decision;
   }
 
@@ -299,15 +313,8 @@ export class PolicyRequest implements ChargeContext {
   #refuseCaller(refusal: CallerRefusal): MaybePromise<PolicyDecision> {
     const { version } = this.compiled.ruleSet;
     const settled = this.#held?.settle({ status: refusal.status });
-    const decision = new PolicyDecision(version, this.#results, undefined, undefined, refusal);
+    const decision = new PolicyDecision(version, this.#results, undefined, refusal);
     return isThenable(settled) ? settled.then(() => decision) : decision;
-  }
-
-  /** What was charged is given back. */
-  #forgetTaken(): void {
-    const taken = this.#takenResults;
-    if (taken === 0) return;
-    this.#results = this.#results.map((each, i) => (i < taken ? forgetTaken(each) : each));
   }
 
   #note(results: readonly DecidedRuleCharge[]): void {
@@ -336,13 +343,6 @@ export class PolicyRequest implements ChargeContext {
 const WITH_BODY: RequestNeeds = { body: true };
 const WITHOUT_BODY: RequestNeeds = { body: false };
 const NOTHING_DECIDED: readonly DecidedRuleCharge[] = [];
-/** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
-const PLAIN: DecideOptions = { hold: false };
-
 function byOrder(a: DecidedRuleCharge, b: DecidedRuleCharge): number {
   return a.rule.order - b.rule.order;
-}
-
-function isEndpoint({ kind }: Dimension): boolean {
-  return kind === "endpoint";
 }

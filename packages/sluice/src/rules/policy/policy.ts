@@ -2,15 +2,16 @@
 // verbs; what each does to a request is in policy-request.ts, policy-peek.ts and explain.ts.
 
 import type { Clock } from "../../base/clock.js";
-import { SluiceError, show } from "../../base/errors.js";
+import { SluiceError } from "../../base/errors.js";
 import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
 import type { AdmitOptions } from "./admit-options.js";
-import { type CompiledRule, CompiledRules } from "./compile.js";
+import { CompiledRules } from "./compile.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import { Lanes, type PolicyStats } from "./lanes.js";
+import { type CallerBlocks, OperatorRefusals } from "./operator-refusals.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
@@ -25,11 +26,9 @@ import {
 import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
 import { PolicyRequest, type RequestContext } from "./policy-request.js";
 import { SingleRulePath } from "./single-rule-path.js";
+import { Switches, type SwitchState, type SwitchStates } from "./switches.js";
 
 export type { AdmitOptions } from "./admit-options.js";
-
-/** The most rules that can be switched off at the same time, including rules that have since been removed. */
-const OFF_MAX = 100_000;
 
 /** A policy over rules. Made by `createPolicy`, or by middleware for limits in code. */
 export class Policy {
@@ -37,11 +36,12 @@ export class Policy {
   readonly #parse: RulesParser;
   readonly #lanes: Lanes;
   readonly #context: RequestContext;
-  /** Rules that an operator switched off. */
-  readonly #off = new Set<string>();
-  #isAllOff = false;
+  readonly #switches = new Switches();
+  #blocks: CallerBlocks | undefined;
   #compiled: CompiledRules;
-  /** Undefined if the rules in force need more, or `onDecision` wants every decision with its facts. */
+  /** Undefined if operators refuse nothing. */
+  #refusals: OperatorRefusals | undefined;
+  /** Undefined if the rules in force or operators need more, or `onDecision` wants every decision with its facts. */
   #singleRulePath: SingleRulePath | undefined;
   #isClosed = false;
 
@@ -97,9 +97,16 @@ export class Policy {
     return this.#compiled.byId.get(ruleId)?.definition;
   }
 
-  /** What operators switched off: everything, and single rules, those that are gone meanwhile included. */
+  /** What operators switched off or to `deny`, rules that have since been removed included. */
+  get switches(): SwitchStates {
+    return this.#switches.states;
+  }
+
+  /** What operators switched off: everything, and single rules, those that have since been removed included. */
   get switchedOff(): { readonly all: boolean; readonly rules: readonly string[] } {
-    return { all: this.#isAllOff, rules: [...this.#off] };
+    const { all, rules } = this.#switches.states;
+    const off = rules.filter(({ state }) => state === "off");
+    return { all: all === "off", rules: off.map(({ rule }) => rule) };
   }
 
   /**
@@ -111,11 +118,11 @@ export class Policy {
   }
 
   /**
-   * Whether a rule in force has to know more of a request than it shows: who the caller is, or what its
+   * Whether a rule in force, or a block, has to know more of a request than it shows: who the caller is, or what its
    * body says. If none has, `identify` is never called.
    */
   get needsIdentity(): boolean {
-    return !this.#compiled.late.isEmpty;
+    return !this.#compiled.late.isEmpty || this.#refusals?.needsIdentity === true;
   }
 
   /**
@@ -178,31 +185,50 @@ export class Policy {
   }
 
   /**
-   * Switches a rule off immediately, or all of them: requests pass it and nothing is counted. It stays off
-   * over a replacement of the rules, also one that leaves it out and one that brings it back.
+   * Switches a rule, or everything if `ruleId` is undefined. `off`: requests pass and nothing is counted. `deny`: every
+   * request that the rule matches is refused and charged nowhere, exempt callers included; with `undefined` every
+   * request is. `deny` wins over `off`, whichever of them is about everything. Takes effect immediately, and stays over a
+   * replacement of the rules, also one that leaves the rule out and one that brings it back.
    *
-   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule.
+   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule, and none of that name is switched.
    */
-  disable(ruleId?: string): void {
+  switch(ruleId: string | undefined, state: SwitchState): void {
     this.#mustBeOpen();
-    if (ruleId === undefined) this.#isAllOff = true;
-    else this.#switchOff(ruleOf(this.#compiled, ruleId));
+    const isKnown = ruleId === undefined || this.#switches.of(ruleId) !== "on";
+    if (!isKnown) ruleOf(this.#compiled, ruleId);
+    this.#switches.set(ruleId, state);
     this.#putInForce(this.#compiled.ruleSet);
-    this.#emit({ kind: "disabled", rule: ruleId });
+    this.#emit({ kind: EVENT_OF[state], rule: ruleId });
+  }
+
+  /** Puts all switches to these states, also of rules that are not in force yet. Rules that are not listed are on. */
+  setSwitches(states: SwitchStates): void {
+    this.#mustBeOpen();
+    this.#switches.setAll(states);
+    this.#putInForce(this.#compiled.ruleSet);
+  }
+
+  /** `switch(ruleId, "off")`. */
+  disable(ruleId?: string): void {
+    this.switch(ruleId, "off");
   }
 
   /**
-   * Switches on again what `disable` switched off: a rule, or all of them, which leaves those off
-   * that were switched off one by one. What the rules themselves disable stays off.
-   *
-   * @throws SluiceError `SLUICE_RULE_UNKNOWN` if there is no such rule and none of that name is off.
+   * `switch(ruleId, "on")`. Without a rule it leaves those off that were switched off one by one. What the rules
+   * themselves disable stays off.
    */
   enable(ruleId?: string): void {
+    this.switch(ruleId, "on");
+  }
+
+  /**
+   * Refuses requests of these callers from now on, before any rule is asked: also where everything is switched off, and
+   * of exempt addresses. They are charged nowhere. Undefined ends all such blocks. `callerBlocks` makes one from a list.
+   */
+  blockCallers(blocks: CallerBlocks | undefined): void {
     this.#mustBeOpen();
-    if (ruleId === undefined) this.#isAllOff = false;
-    else if (!this.#off.delete(ruleId)) ruleOf(this.#compiled, ruleId);
-    this.#putInForce(this.#compiled.ruleSet);
-    this.#emit({ kind: "enabled", rule: ruleId });
+    this.#blocks = blocks;
+    this.#updatePaths();
   }
 
   /**
@@ -247,11 +273,11 @@ export class Policy {
 
   #request(facts: Facts, options: AdmitOptions = NO_OPTIONS): PolicyRequest {
     this.#mustBeOpen();
-    return new PolicyRequest(this.#context, this.#compiled, facts, options);
+    return new PolicyRequest(this.#context, this.#compiled, facts, options, this.#refusals);
   }
 
   #toSingleRulePath(): SingleRulePath | undefined {
-    if (this.#setup.onDecision !== undefined) return undefined;
+    if (this.#setup.onDecision !== undefined || this.#refusals !== undefined) return undefined;
     return SingleRulePath.of(this.#compiled, this.#context);
   }
 
@@ -262,6 +288,12 @@ export class Policy {
 
   #putInForce(ruleSet: RuleSet): void {
     this.#compiled = this.#compile(ruleSet);
+    this.#updatePaths();
+  }
+
+  /** To be called when the rules in force, a switch or the blocks have changed. */
+  #updatePaths(): void {
+    this.#refusals = OperatorRefusals.of(this.#compiled, this.#blocks);
     this.#singleRulePath = this.#toSingleRulePath();
   }
 
@@ -273,18 +305,9 @@ export class Policy {
       timeoutMs,
       costs,
       seesResponses,
-      off: this.#off,
-      isAllOff: this.#isAllOff,
+      switches: this.#switches,
       before: this.#compiled,
     });
-  }
-
-  #switchOff({ definition: rule }: CompiledRule): void {
-    if (this.#off.size >= OFF_MAX && !this.#off.has(rule.id)) {
-      const seen = `rule ${show(rule.id)}: ${OFF_MAX} rules are switched off already`;
-      throw new SluiceError("SLUICE_OPTION_INVALID", seen);
-    }
-    this.#off.add(rule.id);
   }
 
   #report(decision: PolicyDecision, { normalized }: PolicyRequest): PolicyDecision {
@@ -302,3 +325,4 @@ export class Policy {
 }
 
 const NO_OPTIONS: AdmitOptions = {};
+const EVENT_OF = { on: "enabled", off: "disabled", deny: "denied" } as const;

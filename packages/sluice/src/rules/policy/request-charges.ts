@@ -5,9 +5,10 @@ import { spreadHash } from "../../base/spread-hash.js";
 import type { Charge, Counter } from "../../stores/store.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { Exempt } from "../rule.js";
-import type { CompiledRule, RuleLimit } from "./compile.js";
+import type { CompiledRule } from "./compile.js";
 import { type CostFunctions, toUnits } from "./cost.js";
 import { toDelayedCost } from "./delay.js";
+import type { RuleLimit } from "./rule-limits.js";
 
 /** One charge, with the rule that it comes from. What is answered to it is a {@link DecidedRuleCharge}. */
 export interface RuleCharge extends Charge {
@@ -70,7 +71,7 @@ export function addCharges(
   if (key === undefined) return refusesMissing(rule) ? "refused" : "missing";
   if (isExemptKey(rule, key)) return "exempt-key";
   if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
-  const limits = limitsOf(rule, key, normalized);
+  const limits = limitsOf(rule, key, normalized, context);
   if (limits.length === 0) return "unlimited";
   const cost = context.cost ?? toUnits(said.cost, normalized.facts, context.costs);
   return push(rule, limits, key, cost, normalized, context, charges);
@@ -161,16 +162,22 @@ function isInRollout({ id, rolloutPercent }: CompiledRule["definition"], key: st
   return step < (rolloutPercent / 100) * ROLLOUT_STEPS;
 }
 
-/** The limits that hold for a key: its own, else those of its tier, else the rule's. */
-export function limitsOf(
+/** The limits that hold for a key: its own, else those of an exception, else those of its tier, else the rule's. */
+function limitsOf(
   rule: CompiledRule,
   key: string,
-  { facts }: NormalizedRequest,
+  normalized: NormalizedRequest,
+  times: { readonly wallMs: number },
 ): readonly RuleLimit[] {
   if (rule.overrides.size > 0) {
     const own = rule.overrides.get(key);
     if (own !== undefined) return own;
   }
+  if (rule.exceptions !== undefined) {
+    const excepted = rule.exceptions.limitsOf(normalized, times);
+    if (excepted !== undefined) return excepted;
+  }
+  const { facts } = normalized;
   if (rule.tiers.size === 0 || facts.tier === undefined) return rule.limits;
   return rule.tiers.get(facts.tier) ?? rule.limits;
 }

@@ -8,12 +8,13 @@ import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Counter, Store } from "../../stores/store.js";
 import { toClientAddress } from "../identity-keys/address.js";
 import type { Match } from "../rule.js";
-import type { CompiledRule, CompiledRules, RuleLimit } from "./compile.js";
+import type { CompiledRule, CompiledRules } from "./compile.js";
 import { toDecided } from "./decided-charge.js";
 import { watchKey } from "./key-sample.js";
 import { PolicyDecision } from "./policy-decision.js";
 import type { RequestContext } from "./policy-request.js";
 import { toPlainCharge } from "./request-charges.js";
+import type { RuleLimit } from "./rule-limits.js";
 
 /** A store that decides one charge without a list. */
 type OneByOne = Store & Required<Pick<Store, "decideOne">>;

@@ -1,0 +1,214 @@
+// Exceptions: other limits of a rule for some callers, by API key, user, tenant or plan. They come from outside the
+// file of rules, such as a database of plans and overrides, and are added to the rules before these are put in force.
+
+import { createHash } from "node:crypto";
+import { TIME_MS_MAX } from "../base/clock.js";
+import { show } from "../base/errors.js";
+import { nearestName } from "../base/nearest-name.js";
+import { Spot, TooManyValues } from "../base/shapes/shapes.js";
+import type { Limit } from "../limits/limits.js";
+import { toValue } from "./identity-keys/normalize-string.js";
+import { checkAddedLimits } from "./parse/cross-checks.js";
+import { limits as limitsShape } from "./parse/limit.js";
+import { Problems } from "./parse/problems.js";
+import { RuleReading } from "./parse/rule-reading.js";
+import { toMeaning } from "./parse/version.js";
+import {
+  EXCEPTION_SUBJECTS,
+  type ExceptionLimits,
+  type ExceptionSubject,
+  type Rule,
+  type RuleExceptions,
+  type RuleSet,
+} from "./rule.js";
+
+/** Other limits of a rule for some callers. */
+export interface RuleException {
+  /** The rule that it is an exception of. */
+  readonly ruleId: string;
+  /** Which fact of a request says whom it is for. */
+  readonly by: ExceptionSubject;
+  /** The value of that fact: the id of a user, the name of a plan. */
+  readonly value: string;
+  /**
+   * What a rule takes as its `limit`: a limit that a constructor made, `"100/minute"`, an object such as
+   * `{ tokenBucket: { … } }`, a list of these, or `"unlimited"`.
+   */
+  readonly limits: string | object;
+  /** When it ends, in milliseconds since 1970 by the wall clock. Default: it does not end. */
+  readonly endsAtMs?: number | undefined;
+}
+
+/** How exceptions are added. */
+export interface ExceptionsOptions {
+  /** What an exception of a rule that is not in the set is: an error, or left out. Default `"refuse"`. */
+  readonly unknownRules?: "refuse" | "ignore";
+}
+
+/** The most exceptions that a set of rules may have. */
+const EXCEPTIONS_MAX = 100_000;
+
+/** Longer values are not ids that a person or program gave. */
+const VALUE_LENGTH_MAX = 256;
+
+/**
+ * The rules with these exceptions, in place of any that they had. A request under a rule gets the limits of the first
+ * that is found: an override of its key, an exception by its API key, its user, its tenant, its plan, the tier, the
+ * rule itself. Of several exceptions for the same caller the first in the list that has not ended holds.
+ *
+ * What a caller has used stays counted if the rule's key has the value in it (for a plan: the tenant). Otherwise
+ * callers with and without the exception share keys, and the exception counts separately.
+ *
+ * @throws RulesError (`SLUICE_RULES_INVALID`) that reports every exception that can't be used.
+ */
+export function withExceptions(
+  ruleSet: RuleSet,
+  exceptions: readonly RuleException[],
+  { unknownRules = "refuse" }: ExceptionsOptions = {},
+): RuleSet {
+  const bare = withoutExceptions(ruleSet);
+  const problems = new Problems({ value: bare, file: undefined, locate: () => undefined });
+  const byRule = readAll(bare, exceptions, { problems, isLenient: unknownRules === "ignore" });
+  problems.throwIfAny();
+  if (byRule.size === 0) return bare;
+  const rules = bare.rules.map((rule) => {
+    const own = byRule.get(rule.id);
+    return own === undefined ? rule : { ...rule, exceptions: own };
+  });
+  const { version } = bare;
+  return { ...bare, rules, version: toVersion(version, byRule), versionOfRules: version };
+}
+
+function withoutExceptions(ruleSet: RuleSet): RuleSet {
+  const { versionOfRules, ...bare } = ruleSet;
+  if (versionOfRules === undefined) return ruleSet;
+  const rules = bare.rules.map(({ exceptions, ...rule }): Rule => rule);
+  return { ...bare, rules, version: versionOfRules };
+}
+
+/** As long as the version of the rules that it extends. */
+function toVersion(version: string, byRule: ReadonlyMap<string, RuleExceptions>): string {
+  const hash = createHash("sha256").update(`${version}${toMeaning(byRule)}`);
+  return hash.digest("hex").slice(0, version.length);
+}
+
+interface ReadContext {
+  readonly problems: Problems;
+  readonly isLenient: boolean;
+}
+
+type MutableExceptions = Map<ExceptionSubject, Map<string, ExceptionLimits[]>>;
+
+function readAll(
+  { rules, ipv6Prefix }: RuleSet,
+  exceptions: readonly RuleException[],
+  { problems, isLenient }: ReadContext,
+): Map<string, MutableExceptions> {
+  const reader = new ExceptionReader(rules, new Spot(new RuleReading(problems, ipv6Prefix)));
+  const byRule = new Map<string, MutableExceptions>();
+  if (exceptions.length > EXCEPTIONS_MAX) {
+    problems.add(
+      ["exceptions"],
+      `are ${exceptions.length}, at most ${EXCEPTIONS_MAX} are possible`,
+    );
+    return byRule;
+  }
+  try {
+    for (const [i, exception] of exceptions.entries()) {
+      if (isLenient && !reader.knows(exception.ruleId)) continue;
+      const read = reader.read(exception, i);
+      if (read !== undefined) add(byRule, exception, read.value, read.limits);
+    }
+  } catch (error) {
+    if (!(error instanceof TooManyValues)) throw error;
+    problems.add(["exceptions"], "hold more values than can be read");
+  }
+  return byRule;
+}
+
+function add(
+  byRule: Map<string, MutableExceptions>,
+  { ruleId, by }: RuleException,
+  value: string,
+  limits: ExceptionLimits,
+): void {
+  const own: MutableExceptions = byRule.get(ruleId) ?? new Map();
+  byRule.set(ruleId, own);
+  const byValue = own.get(by) ?? new Map<string, ExceptionLimits[]>();
+  own.set(by, byValue);
+  const list = byValue.get(value);
+  if (list === undefined) byValue.set(value, [limits]);
+  // One that ends no later than those before it never holds.
+  else if (limits.endsAtMs > (list.at(-1)?.endsAtMs ?? 0)) list.push(limits);
+}
+
+/** Reads exceptions one by one, and reports what is wrong with each. */
+class ExceptionReader {
+  readonly #rules: readonly Rule[];
+  readonly #indexOf: ReadonlyMap<string, number>;
+  readonly #spot: Spot;
+  /** Limits as they were written, by rule: many exceptions say the same. */
+  readonly #known = new Map<string, readonly Limit[]>();
+
+  constructor(rules: readonly Rule[], spot: Spot) {
+    this.#rules = rules;
+    this.#indexOf = new Map(rules.map(({ id }, i) => [id, i]));
+    this.#spot = spot;
+  }
+
+  knows(ruleId: string): boolean {
+    return this.#indexOf.has(ruleId);
+  }
+
+  read(
+    {
+      ruleId,
+      by,
+      value: written,
+      limits: given,
+      endsAtMs = Number.POSITIVE_INFINITY,
+    }: RuleException,
+    i: number,
+  ): { readonly value: string; readonly limits: ExceptionLimits } | undefined {
+    const index = this.#indexOf.get(ruleId);
+    const value = toValue(written);
+    const at = this.#spot.at("exceptions").at(i);
+    if (index === undefined) {
+      const meant = nearestName(String(ruleId), [...this.#indexOf.keys()]);
+      const hint = meant === undefined ? "" : `; did you mean ${show(meant)}?`;
+      return at.at("ruleId").say(`is ${show(ruleId)}, which is not a rule of the set${hint}`);
+    }
+    if (!EXCEPTION_SUBJECTS.includes(by)) {
+      return at.at("by").refuse(`one of ${EXCEPTION_SUBJECTS.join(", ")}`, by);
+    }
+    if (value === undefined || value.length > VALUE_LENGTH_MAX) {
+      return at.at("value").refuse(`a string of 1 to ${VALUE_LENGTH_MAX} characters`, written);
+    }
+    if (!isEnd(endsAtMs)) {
+      return at.at("endsAtMs").refuse("milliseconds since 1970, until the year 2100", endsAtMs);
+    }
+    const limits = this.#limits(index, given, `${by}:${value}`);
+    return limits === undefined ? undefined : { value, limits: { limits, endsAtMs } };
+  }
+
+  #limits(index: number, given: unknown, name: string): readonly Limit[] | undefined {
+    const text = typeof given === "string" ? `${index}/${given}` : undefined;
+    const known = text === undefined ? undefined : this.#known.get(text);
+    if (known !== undefined) return known;
+    const spot = this.#spot.at("rules").at(index).at("exceptions").at(name);
+    const problemCount = spot.problemCount;
+    const limits = limitsShape.read(given, spot);
+    if (limits === undefined) return undefined;
+    checkAddedLimits(this.#rules[index], limits, spot);
+    if (spot.problemCount > problemCount) return undefined;
+    if (text !== undefined) this.#known.set(text, limits);
+    return limits;
+  }
+}
+
+function isEnd(endsAtMs: unknown): endsAtMs is number {
+  if (endsAtMs === Number.POSITIVE_INFINITY) return true;
+  return (
+    Number.isInteger(endsAtMs) && (endsAtMs as number) >= 0 && (endsAtMs as number) <= TIME_MS_MAX
+  );
+}
