@@ -90,8 +90,8 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 /** Where chance is taken from: seeds, names of receipts, free ports, and the defaults of arguments. */
 const chanceFiles = [
   "packages/test-servers/src/free-port.ts",
-  "packages/server/src/control/control-plane.ts",
   "packages/server/src/admin/auth/random.ts",
+  "packages/server/src/control/secret-format.ts",
   "packages/server/src/decision/random-id.ts",
   "packages/server/src/telemetry/random.ts",
   "src/http/identity/secrets.ts",

@@ -1,10 +1,11 @@
 import { webcrypto } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
-import { ApiKeys, resolveApiKey } from "./api-keys.js";
+import { ApiKeys } from "./api-keys.js";
 import { Changes } from "./changes.js";
 import { DatabaseFeed } from "./database-feed.js";
 import { Follower } from "./follower.js";
+import { ControlKeyResolver } from "./keys/control-key-resolver.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -23,6 +24,7 @@ describe.each(all)("API keys in $name", (databases) => {
     };
     const keys = new ApiKeys(database, changes, { fillRandom, now: () => clock.nowMs });
     await changes.apply(by(), () => [
+      { action: "create", kind: "plan", id: "pro", body: { tier: "gold" } },
       { action: "create", kind: "tenant", id: "acme", body: { plan: "pro" } },
       { action: "create", kind: "tenant", id: "bolt", body: { plan: "free" } },
     ]);
@@ -30,7 +32,16 @@ describe.each(all)("API keys in $name", (databases) => {
       const follower = new Follower({ feed: new DatabaseFeed(database) });
       await follower.start();
       await follower.close();
-      return resolveApiKey(secret, (id) => follower.state.find("api-key", id), clock.nowMs);
+      const resolver = new ControlKeyResolver({
+        state: follower.state,
+        lookUp: async () => undefined,
+        lookupsPerSecond: 10,
+        unknownKeys: "refuse",
+        now: () => clock.nowMs,
+      });
+      const found = await resolver.resolve(secret);
+      resolver.close();
+      return found;
     };
     return { database, clock, keys, resolve };
   }
@@ -42,7 +53,14 @@ describe.each(all)("API keys in $name", (databases) => {
       name: "server",
       scopes: ["orders:read"],
     });
-    expect(await resolve(secret)).toEqual(key);
+    expect(await resolve(secret)).toEqual({
+      id: key.id,
+      tenant: "acme",
+      plan: "pro",
+      tier: "gold",
+      scopes: ["orders:read"],
+      attributes: undefined,
+    });
     const kept = JSON.stringify([
       await database.query("SELECT * FROM entities"),
       await database.query("SELECT * FROM audit"),
@@ -58,12 +76,14 @@ describe.each(all)("API keys in $name", (databases) => {
     expect(fresh).toMatchObject({ tenant: "acme", name: "server", expiresAtMs: undefined });
     clock.nowMs += 999;
     expect([await resolve(old.secret), await resolve(fresh.secret)]).toMatchObject([
-      { replacedBy: fresh.id },
-      { id: fresh.id },
+      { id: old.id },
+      { id: old.id },
     ]);
     clock.nowMs += 1;
     expect(await resolve(old.secret)).toBeUndefined();
-    expect(await resolve(fresh.secret)).toMatchObject({ id: fresh.id });
+    expect(await resolve(fresh.secret)).toMatchObject({ id: old.id });
+    const third = await keys.rotate(by(), { id: fresh.id, overlapMs: 0 });
+    expect(await resolve(third.secret)).toMatchObject({ id: old.id });
     const again = keys.rotate(by(), { id: old.id, overlapMs: 0 });
     await expect(again).rejects.toThrow(`rotated before, to ${fresh.id}`);
   });

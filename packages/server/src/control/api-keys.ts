@@ -18,7 +18,7 @@ import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
 import { Entities, type Entity, type EntityBody } from "./entities.js";
 import { displayName, entityName, timeMs } from "./entity-shapes.js";
-import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
+import { type FillRandom, makeSecret } from "./secret-format.js";
 
 /** A key, without its secret. */
 export interface ApiKey {
@@ -32,6 +32,8 @@ export interface ApiKey {
   readonly expiresAtMs: number | undefined;
   /** The key that replaces it; undefined if it was not rotated. */
   readonly replacedBy: string | undefined;
+  /** The first key of a chain of rotations, under whose id all of them are counted; undefined if it is this one. */
+  readonly countedAs: string | undefined;
 }
 
 /** A key that was just made, with what its holder has to send. */
@@ -42,9 +44,6 @@ export interface NewApiKey extends ApiKey {
 
 /** What a key is made of. */
 export type ApiKeyInput = ReadAs<typeof apiKeyShape>;
-
-/** What the rest of the control plane knows of a key, from the database or from a node's state. */
-export type FindKey = (id: string) => EntityBody | undefined;
 
 const KIND = "api-key";
 const SCOPES_MAX = 50;
@@ -134,7 +133,7 @@ export class ApiKeys {
           `the key was rotated before, to ${old.replacedBy}`,
         );
       }
-      made = this.#make(old);
+      made = this.#make(old, old.countedAs ?? old.id);
       const endMs = Math.min(old.expiresAtMs ?? Number.POSITIVE_INFINITY, this.#now() + overlapMs);
       const body = { ...entity.body, expiresAtMs: endMs, replacedBy: made.key.id };
       return [
@@ -170,24 +169,11 @@ export class ApiKeys {
     return (await this.#entities.list(KIND, { parent, after, limit })).map(toKey);
   }
 
-  #make({ tenant, name, scopes, expiresAtMs }: ApiKeyInput): Made {
+  #make({ tenant, name, scopes, expiresAtMs }: ApiKeyInput, countedAs?: string): Made {
     const { id, secret, hash } = makeSecret("apiKey", this.#fillRandom);
     const key = { id, tenant, name, scopes, createdAtMs: this.#now(), expiresAtMs };
-    return { hash, key: { ...key, replacedBy: undefined, secret } };
+    return { hash, key: { ...key, replacedBy: undefined, countedAs, secret } };
   }
-}
-
-/**
- * The key that was sent; undefined if it is malformed, unknown, revoked or expired. It makes no call, so it is as fast as
- * `find` is.
- */
-export function resolveApiKey(sent: string, find: FindKey, nowMs: number): ApiKey | undefined {
-  const read = readSecret("apiKey", sent);
-  const body = read === undefined ? undefined : find(read.id);
-  if (read === undefined || body === undefined) return undefined;
-  if (!isSameHash(String(body.hash), read.hash)) return undefined;
-  const key = fromBody(read.id, body);
-  return key.expiresAtMs !== undefined && nowMs >= key.expiresAtMs ? undefined : key;
 }
 
 interface Made {
@@ -211,6 +197,7 @@ function toKey({ id, body }: Entity): ApiKey {
 }
 
 function fromBody(id: string, body: EntityBody): ApiKey {
-  const { tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy } = body as unknown as ApiKey;
-  return { id, tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy };
+  const { tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy, countedAs } =
+    body as unknown as ApiKey;
+  return { id, tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy, countedAs };
 }

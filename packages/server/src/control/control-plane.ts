@@ -1,7 +1,6 @@
 // The control plane of a node with a database: all that operators read and change. A change resolves when it is
 // committed and this node enforces it.
 
-import { webcrypto } from "node:crypto";
 import { wallMs } from "../base/clock.js";
 import { AccessTokens } from "./access-tokens.js";
 import { ApiKeys } from "./api-keys.js";
@@ -17,7 +16,7 @@ import { Collection } from "./collection.js";
 import type { Database } from "./database/database.js";
 import * as kinds from "./kinds.js";
 import { type CheckRules, RuleSets } from "./rule-sets.js";
-import type { FillRandom } from "./secret-format.js";
+import { type FillRandom, fillFromSystem } from "./secret-format.js";
 
 /** What a control plane is made of. */
 export interface ControlPlaneOptions {
@@ -75,8 +74,4 @@ export class ControlPlane {
   verifyAudit(): Promise<AuditReport> {
     return verifyAudit(this.#database);
   }
-}
-
-function fillFromSystem(bytes: Uint8Array): void {
-  webcrypto.getRandomValues(bytes);
 }

@@ -190,7 +190,7 @@ describe("a state", () => {
 describe("the file of a follower", () => {
   const change = (sequence: number): NodeChange => ({
     sequence,
-    kind: "api-key",
+    kind: "plan",
     entityId: `k${sequence}`,
     after: { name: `schlüssel ${sequence}` },
   });

@@ -7,7 +7,7 @@
 // id finds the entry, and only a hash of the whole is kept. A secret is in clear in the answer that creates it, and
 // nowhere else.
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual, webcrypto } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** What a secret is for, by its prefix. */
@@ -34,6 +34,11 @@ export interface ReadSecret {
 
 /** Fills the array with random bytes. */
 export type FillRandom = (bytes: Uint8Array) => void;
+
+/** Random bytes of the system. */
+export const fillFromSystem: FillRandom = (bytes) => {
+  webcrypto.getRandomValues(bytes);
+};
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ID_LENGTH = 12;

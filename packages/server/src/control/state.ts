@@ -1,9 +1,12 @@
 // What a node knows of the control plane: every entity, as of one sequence number. It is built from a snapshot and then
-// moved forward by the stream of changes, entry by entry and never over a gap.
+// moved forward by the stream of changes, entry by entry and never over a gap. API keys, of which there are many, are
+// in a table of their own; everything else is kept as objects.
 
 import { ServerError } from "../base/errors.js";
 import type { AuditEntry } from "./audit.js";
 import { ENTITY_KINDS, type EntityBody, type EntityKind, isEntityKind } from "./entities.js";
+import { KeyTable, NO_ROW } from "./keys/key-table.js";
+import { fillFromSystem } from "./secret-format.js";
 
 /** An entity as nodes get it. */
 export interface NodeEntity {
@@ -42,6 +45,8 @@ export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
 
 /** What a node knows. */
 export class ControlState {
+  /** API keys, with what nodes need of them. */
+  readonly keys = new KeyTable(fillFromSystem);
   readonly #byKind = new Map<EntityKind, Map<string, NodeEntity>>();
   #sequence = 0;
   #hash = "";
@@ -62,22 +67,25 @@ export class ControlState {
 
   /** What an entity says; undefined if it is not there. */
   find(kind: EntityKind, id: string): EntityBody | undefined {
-    return this.#of(kind).get(id)?.body;
+    if (kind !== "api-key") return this.#of(kind).get(id)?.body;
+    const row = this.keys.find(id);
+    return row === NO_ROW ? undefined : this.keys.bodyOf(row);
   }
 
-  /** All entities of a kind. */
+  /** All entities of a kind. Nothing may change until the last of them was read. */
   all(kind: EntityKind): IterableIterator<NodeEntity> {
-    return this.#of(kind).values();
+    return kind === "api-key" ? this.#allKeys() : this.#of(kind).values();
   }
 
   /** How many entities of a kind there are. */
   count(kind: EntityKind): number {
-    return this.#of(kind).size;
+    return kind === "api-key" ? this.keys.size : this.#of(kind).size;
   }
 
   /** Starts over from a snapshot, which may be older or newer. */
   replace(snapshot: Snapshot): void {
     this.#byKind.clear();
+    this.keys.clear();
     this.#load(snapshot);
   }
 
@@ -107,12 +115,13 @@ export class ControlState {
 
   /** Everything as it stands, to be kept or sent. */
   toSnapshot(): Snapshot {
-    const entities = ENTITY_KINDS.flatMap((kind) => [...this.#of(kind).values()]);
+    const entities = ENTITY_KINDS.flatMap((kind) => [...this.all(kind)]);
     return { sequence: this.#sequence, hash: this.#hash, entities };
   }
 
   /** A snapshot may have been read while changes went on, so an entity can be newer than the change. */
   #applyOne(kind: EntityKind, { sequence, entityId, after }: NodeChange): boolean {
+    if (kind === "api-key") return this.#applyKey(entityId, sequence, after);
     const entities = this.#of(kind);
     if ((entities.get(entityId)?.sequence ?? 0) >= sequence) return false;
     if (after === undefined) return entities.delete(entityId);
@@ -123,7 +132,26 @@ export class ControlState {
   #load({ sequence, hash = "", entities }: Snapshot): void {
     this.#sequence = sequence;
     this.#hash = hash;
-    for (const entity of entities) this.#of(entity.kind).set(entity.id, entity);
+    this.keys.reserve(entities.reduce((keys, { kind }) => keys + (kind === "api-key" ? 1 : 0), 0));
+    for (const entity of entities) {
+      const { kind, id, sequence: writtenBy, body } = entity;
+      if (kind === "api-key") this.keys.set(id, writtenBy, body);
+      else this.#of(kind).set(id, entity);
+    }
+  }
+
+  #applyKey(id: string, sequence: number, after: EntityBody | undefined): boolean {
+    const row = this.keys.find(id);
+    if (row !== NO_ROW && this.keys.sequenceOf(row) >= sequence) return false;
+    return after === undefined ? this.keys.delete(id) : this.keys.set(id, sequence, after);
+  }
+
+  *#allKeys(): IterableIterator<NodeEntity> {
+    const { keys } = this;
+    for (let row = 0; row < keys.size; row++) {
+      const [id, sequence] = [keys.idOf(row), keys.sequenceOf(row)];
+      yield { kind: "api-key", id, sequence, body: keys.bodyOf(row) };
+    }
   }
 
   #of(kind: EntityKind): Map<string, NodeEntity> {

@@ -1,0 +1,174 @@
+// Resolves API keys out of what a node knows of the control plane. A known key is answered without waiting; one that is
+// well formed and not known may have been made a moment ago on another node, and is looked up at a bounded rate.
+
+import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/api-keys";
+import { type CachedKeyResolver, cachedKeyResolver } from "sluice/api-keys";
+import { every, readMs, wallMs } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import type { EntityBody, EntityKind } from "../entities.js";
+import type { Follower } from "../follower.js";
+import { isSameHash, readSecret } from "../secret-format.js";
+import type { ControlState } from "../state.js";
+import { idIn, type KeyBody, type KeyTable, NO_ROW, NO_SCOPES } from "./key-table.js";
+import { KeyUses, type LastUses } from "./key-uses.js";
+
+/** Finds an API key that this node does not know; undefined if there is none. It may reject. */
+export type LookUpKey = (id: string) => Promise<EntityBody | undefined>;
+
+/** What a resolver is made with. */
+export interface ControlKeyResolverOptions {
+  readonly state: ControlState;
+  readonly lookUp: LookUpKey;
+  /** How many keys that are not known are looked up in a second. */
+  readonly lookupsPerSecond: number;
+  /** What happens to a key that is not known while it can't be looked up. */
+  readonly unknownKeys: UnknownKeys;
+  /** Called with what a look-up failed with. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Called with the hours in which keys were used, at most once a minute. */
+  readonly onUses?: ((uses: LastUses) => void) | undefined;
+  /** Default: the wall clock. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Until the change that made a key arrives, which takes less. */
+const CACHE_MS = 2_000;
+const NEGATIVE_MS = 1_000;
+const KEYS_MAX = 10_000;
+const TICK_MS = 60_000;
+
+/** What the keys of a tenant have in common. */
+type TenantFacts = Pick<ResolvedKey, "tenant" | "tier" | "plan" | "attributes">;
+
+/** Resolves keys until it is closed. */
+export class ControlKeyResolver implements KeyResolver {
+  readonly #state: ControlState;
+  readonly #table: KeyTable;
+  readonly #now: () => number;
+  readonly #uses: KeyUses;
+  readonly #others: CachedKeyResolver;
+  readonly #stop: () => void;
+  /** By the number of a tenant; made when a key of it is resolved. */
+  #tenants: (TenantFacts | undefined)[] = [];
+  /** By their number, in the same way. */
+  #scopes: (readonly string[] | undefined)[] = [NO_SCOPES];
+
+  constructor(options: ControlKeyResolverOptions) {
+    const { state, lookUp, lookupsPerSecond, unknownKeys, now = wallMs, onUses, onError } = options;
+    this.#state = state;
+    this.#table = state.keys;
+    this.#now = now;
+    this.#uses = new KeyUses(this.#table, now);
+    this.#others = cachedKeyResolver({
+      lookup: (sent) => this.#lookUp(sent, lookUp),
+      keysMax: KEYS_MAX,
+      cacheMs: CACHE_MS,
+      negativeMs: NEGATIVE_MS,
+      lookupsPerSecond,
+      onUnavailable: unknownKeys,
+      ...(onError === undefined ? {} : { onError }),
+    });
+    this.#stop = every(TICK_MS, () => this.#tick(onUses));
+  }
+
+  /** What a key stands for. Suspended tenants are resolved too: that they are refused is a matter of blocks. */
+  resolve(sent: string): KeyAnswer | Promise<KeyAnswer> {
+    const row = this.#table.findSent(sent);
+    if (row !== NO_ROW) return this.#resolveKnown(row, sent);
+    return readSecret("apiKey", sent) === undefined ? undefined : this.#others.resolve(sent);
+  }
+
+  /** To be called after the state has changed. */
+  changed(kinds: ReadonlySet<EntityKind>): void {
+    if (!kinds.has("api-key") && !kinds.has("tenant") && !kinds.has("plan")) return;
+    this.#tenants = [];
+    this.#scopes = [NO_SCOPES];
+    this.#others.invalidate();
+  }
+
+  /** The hours in which keys were used since the last call, by id: hours since 1970. */
+  takeLastUses(): LastUses {
+    return this.#uses.take();
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #resolveKnown(row: number, sent: string): ResolvedKey | undefined {
+    const table = this.#table;
+    if (!(table.isVerified(row, sent) ?? this.#verify(row, sent))) return undefined;
+    const expiryMs = table.expiryOf(row);
+    if (expiryMs !== Number.POSITIVE_INFINITY && this.#now() >= expiryMs) return undefined;
+    this.#uses.note(row);
+    const number = table.tenantNumberOf(row);
+    const facts = this.#tenants[number] ?? this.#toTenant(number, table.tenantOf(row));
+    return toResolved(table.countedAsOf(row) ?? idIn(sent), facts, this.#scopesOf(row));
+  }
+
+  #scopesOf(row: number): readonly string[] {
+    const number = this.#table.scopesNumberOf(row);
+    const scopes = this.#scopes[number] ?? this.#table.scopesOf(row);
+    this.#scopes[number] = scopes;
+    return scopes;
+  }
+
+  /** Once for each key; from then on its fingerprint is compared. */
+  #verify(row: number, sent: string): boolean {
+    const read = readSecret("apiKey", sent);
+    if (read === undefined || !isSameHash(this.#table.hashOf(row), read.hash)) return false;
+    this.#table.setVerified(row, sent);
+    return true;
+  }
+
+  #toTenant(number: number, tenant: string): TenantFacts {
+    const facts = this.#factsOf(tenant);
+    this.#tenants[number] = facts;
+    return facts;
+  }
+
+  #factsOf(tenant: string): TenantFacts {
+    const body = this.#state.find("tenant", tenant) as Partial<TenantFacts> | undefined;
+    const { plan, attributes = {} } = body ?? {};
+    const { tier } = (plan === undefined ? {} : (this.#state.find("plan", plan) ?? {})) as {
+      tier?: string;
+    };
+    const hasAttributes = Object.keys(attributes).length > 0;
+    return { tenant, plan, tier, attributes: hasAttributes ? attributes : undefined };
+  }
+
+  async #lookUp(sent: string, lookUp: LookUpKey): Promise<ResolvedKey | undefined> {
+    const read = readSecret("apiKey", sent);
+    if (read === undefined) return undefined;
+    const body = (await lookUp(read.id)) as KeyBody | undefined;
+    if (body === undefined || !isSameHash(String(body.hash), read.hash)) return undefined;
+    const { expiresAtMs, countedAs, tenant, scopes } = body;
+    if (expiresAtMs !== undefined && this.#now() >= expiresAtMs) return undefined;
+    return toResolved(countedAs ?? read.id, this.#factsOf(tenant), scopes);
+  }
+
+  #tick(onUses: ((uses: LastUses) => void) | undefined): void {
+    this.#uses.tick();
+    if (onUses !== undefined && this.#uses.size > 0) onUses(this.#uses.take());
+  }
+}
+
+function toResolved(id: string, facts: TenantFacts, scopes: readonly string[]): ResolvedKey {
+  const { tenant, tier, plan, attributes } = facts;
+  return { id, tenant, tier, plan, scopes, attributes };
+}
+
+/**
+ * Looks keys up by catching up with the feed: when all changes are here, the node knows every key, its tenant and its
+ * plan. Rejects if the feed does not answer.
+ */
+export function lookUpByCatchingUp(follower: Follower): LookUpKey {
+  return async (id) => {
+    const startMs = readMs();
+    await follower.catchUp();
+    if (follower.ageMs > readMs() - startMs) {
+      throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", "API keys can't be looked up");
+    }
+    return follower.state.find("api-key", id);
+  };
+}
