@@ -78,6 +78,7 @@ const apiKey = open({
   createdAtMs: required(finiteNumber),
   expiresAtMs: optional(finiteNumber),
   replacedBy: optional(text, "The key that replaces it."),
+  countedAs: optional(text, "The first key of its rotations, under whose id it is counted."),
 });
 
 const accessToken = open({

@@ -6,7 +6,6 @@ import { type CachedKeyResolver, cachedKeyResolver } from "sluice/api-keys";
 import { every, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { EntityBody, EntityKind } from "../entities.js";
-import type { Follower } from "../follower.js";
 import { isSameHash, readSecret } from "../secret-format.js";
 import type { ControlState } from "../state.js";
 import { idIn, type KeyBody, type KeyTable, NO_ROW, NO_SCOPES } from "./key-table.js";
@@ -158,16 +157,23 @@ function toResolved(id: string, facts: TenantFacts, scopes: readonly string[]): 
   return { id, tenant, tier, plan, scopes, attributes };
 }
 
+/** What follows the control plane: a follower, or a node. */
+interface Following {
+  readonly state: ControlState;
+  readonly ageMs: number;
+  catchUp(): Promise<void>;
+}
+
 /**
  * Looks keys up by catching up with the feed: when all changes are here, the node knows every key, its tenant and its
  * plan. Rejects if the feed does not answer.
  */
-export function lookUpByCatchingUp(follower: Follower): LookUpKey {
+export function lookUpByCatchingUp(follower: Following): LookUpKey {
   return async (id) => {
     const startMs = readMs();
     await follower.catchUp();
     if (follower.ageMs > readMs() - startMs) {
-      throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", "API keys can't be looked up");
+      throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", "API keys can't be looked up");
     }
     return follower.state.find("api-key", id);
   };
