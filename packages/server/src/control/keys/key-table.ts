@@ -5,14 +5,13 @@
 import type { EntityBody } from "../entities.js";
 import type { FillRandom } from "../secret-format.js";
 import { Interned } from "./interned.js";
+import { HASH_BYTES, ID_LENGTH, moveRow, toColumns } from "./key-columns.js";
 import { KeyFingerprint } from "./key-fingerprint.js";
 
 /** Where an id stands in a key as it is sent: `slk_<id>_<secret>_<checksum>`. */
 const ID_FROM = 4;
-const ID_LENGTH = 12;
 /** The length of a key as it is sent. */
 export const SENT_LENGTH = 56;
-const HASH_BYTES = 32;
 const ROWS_MIN = 64;
 const GROWTH = 1.25;
 /** Slots are at least so many times the rows. */
@@ -292,45 +291,6 @@ export class KeyTable {
     for (let i = row * ID_LENGTH; i < (row + 1) * ID_LENGTH; i++)
       hash = mix(hash, ids[i] as number);
     return spread(hash);
-  }
-}
-
-interface Columns {
-  readonly ids: Uint8Array;
-  readonly hashes: Uint8Array;
-  readonly tenants: Uint32Array;
-  readonly scopes: Uint32Array;
-  readonly countedAs: Uint32Array;
-  readonly expiries: Float64Array;
-  readonly sequences: Float64Array;
-  readonly lows: Uint32Array;
-  readonly highs: Uint32Array;
-  readonly lastUses: Uint32Array;
-}
-
-/** Columns of so many rows, with what the earlier ones had. */
-function toColumns(rows: number, before?: Columns): Columns {
-  const columns: Columns = {
-    ids: new Uint8Array(rows * ID_LENGTH),
-    hashes: new Uint8Array(rows * HASH_BYTES),
-    tenants: new Uint32Array(rows),
-    scopes: new Uint32Array(rows),
-    countedAs: new Uint32Array(rows),
-    expiries: new Float64Array(rows),
-    sequences: new Float64Array(rows),
-    lows: new Uint32Array(rows),
-    highs: new Uint32Array(rows),
-    lastUses: new Uint32Array(rows),
-  };
-  if (before === undefined) return columns;
-  for (const name of Object.keys(columns) as (keyof Columns)[]) columns[name].set(before[name]);
-  return columns;
-}
-
-function moveRow(columns: Columns, from: number, to: number): void {
-  for (const column of Object.values(columns) as (Uint8Array | Uint32Array | Float64Array)[]) {
-    const width = column.length / columns.sequences.length;
-    column.copyWithin(to * width, from * width, (from + 1) * width);
   }
 }
 
