@@ -130,16 +130,13 @@ export class Decisions {
       for (const asked of batch) this.#recover(asked, error);
     };
     try {
-      const { held, ...call } = this.#write(batch);
+      const { held, keys, args } = this.#write(batch);
       const read = (answer: unknown) => {
         const reply = new ReplyReader(answer);
         onTime(reply.nowMs);
         for (let i = 0; i < batch.length; i++) readAnswer(batch[i], reply, held[i]);
       };
-      calls
-        .run({ ...call, script, isAbandoned })
-        .then(read)
-        .catch(fail);
+      calls.run({ script, keys, args, isAbandoned }).then(read).catch(fail);
     } catch (error) {
       // A clock that was passed in may say what is not a time.
       fail(error);
