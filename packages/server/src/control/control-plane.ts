@@ -14,6 +14,7 @@ import {
 import { type Act, type ChangeRequest, Changes } from "./changes.js";
 import { Collection } from "./collection.js";
 import type { Database } from "./database/database.js";
+import { readExceptions } from "./effects.js";
 import * as kinds from "./kinds.js";
 import { type CheckRules, RuleSets } from "./rule-sets.js";
 import { type FillRandom, fillFromSystem } from "./secret-format.js";
@@ -50,7 +51,7 @@ export class ControlPlane {
     const parts = { reader: database, changes, fillRandom };
     this.#database = database;
     this.#changes = changes;
-    this.ruleSets = new RuleSets(database, changes, checkRules);
+    this.ruleSets = new RuleSets(database, changes, { check: checkRules, readExceptions });
     this.plans = new Collection(kinds.plans, parts);
     this.tenants = new Collection(kinds.tenants, parts);
     this.apiKeys = new ApiKeys(database, changes, { fillRandom, now });

@@ -2,10 +2,16 @@
 // them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates } from "sluice/rules";
-import type { EntityBody } from "./entities.js";
-import { ALL_RULES, type Block, type Override, type Plan, type Switch, type Tenant } from "./kinds.js";
+import type { Entities, Entity, EntityBody } from "./entities.js";
+import {
+  ALL_RULES,
+  type Block,
+  overrideExceptions,
+  planExceptions,
+  type Switch,
+  type Tenant,
+} from "./kinds.js";
 import type { ControlState } from "./state.js";
-import { toSubject } from "./subjects.js";
 
 /** Who is blocked, as policies take it. */
 export interface BlockedSubject {
@@ -18,26 +24,13 @@ export interface BlockedSubject {
 
 /** The exceptions that overrides and plans make. Overrides come first, and of several for one caller the oldest. */
 export function exceptionsOf(state: ControlState): RuleException[] {
-  const overrides = inOrder(state.all("override")).flatMap(({ body }) => toExceptions(as(body)));
-  const plans = [...state.all("plan")].flatMap(({ id, body }) => planExceptions(id, as(body)));
-  return [...overrides, ...plans];
+  return toExceptions(state.all("override"), state.all("plan"));
 }
 
-/** The exception that an override makes. */
-export function toExceptions({ subject, rule, limit, endsAtMs }: Override): RuleException[] {
-  const caller = toSubject(subject);
-  if (caller === undefined || caller.by === "ip") return [];
-  return [{ ruleId: rule, by: caller.by, value: caller.value, limits: limit, endsAtMs }];
-}
-
-/** The exceptions that a plan makes. */
-export function planExceptions(name: string, { limits }: Plan): RuleException[] {
-  return Object.entries(limits).map(([ruleId, limit]) => ({
-    ruleId,
-    by: "plan",
-    value: name,
-    limits: limit,
-  }));
+/** The same, out of the database. */
+export async function readExceptions(entities: Entities): Promise<RuleException[]> {
+  const [overrides, plans] = [await entities.all("override"), await entities.all("plan")];
+  return toExceptions(overrides, plans);
 }
 
 /** Who is blocked by operators, and the tenants that are suspended. */
@@ -66,6 +59,15 @@ export function switchesOf(state: ControlState): SwitchStates {
     all: switches.find(({ rule }) => rule === ALL_RULES)?.state ?? "on",
     rules: switches.filter(({ rule }) => rule !== ALL_RULES),
   };
+}
+
+type Written = Pick<Entity, "id" | "sequence" | "body">;
+
+function toExceptions(overrides: Iterable<Written>, plans: Iterable<Written>): RuleException[] {
+  return [
+    ...inOrder(overrides).flatMap(({ body }) => overrideExceptions(as(body))),
+    ...[...plans].flatMap(({ id, body }) => planExceptions(id, as(body))),
+  ];
 }
 
 function inOrder<T extends { readonly sequence: number }>(entities: Iterable<T>): T[] {

@@ -53,6 +53,7 @@ export interface EntityPage {
 }
 
 const PAGE_LIMIT = 100;
+const ALL_PAGE = 1_000;
 
 /** Reads entities, inside a transaction or outside. */
 export class Entities {
@@ -72,6 +73,17 @@ export class Entities {
   async last(kind: EntityKind): Promise<Entity | undefined> {
     const [row] = await this.#reader.query<EntityRow>(statements.lastEntity, [kind]);
     return row === undefined ? undefined : toEntity(row);
+  }
+
+  /** All entities of a kind, in the order of ids. */
+  async all(kind: EntityKind): Promise<Entity[]> {
+    const all: Entity[] = [];
+    for (let after = ""; ; ) {
+      const page = await this.list(kind, { after, limit: ALL_PAGE });
+      all.push(...page);
+      if (page.length < ALL_PAGE) return all;
+      after = page.at(-1)?.id ?? "";
+    }
   }
 
   /** A page of a kind, in the order of ids. */

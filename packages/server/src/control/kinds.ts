@@ -1,6 +1,13 @@
 // What operators write besides rules and keys: plans, tenants, overrides, blocks and switches.
 
-import { nearestName, parseRules } from "sluice/rules";
+import {
+  nearestName,
+  parseRules,
+  type RuleException,
+  type RuleSet,
+  RulesError,
+  withExceptions,
+} from "sluice/rules";
 import {
   anyString,
   choice,
@@ -23,7 +30,7 @@ import type { Entities } from "./entities.js";
 import { entityName, timeMs } from "./entity-shapes.js";
 import { limitInput } from "./limit-input.js";
 import { publishedTextOf } from "./rule-sets.js";
-import { anySubject, callerSubject } from "./subjects.js";
+import { anySubject, callerSubject, toSubject } from "./subjects.js";
 
 const RULES_MAX = 1_000;
 const ATTRIBUTES_MAX = 50;
@@ -138,9 +145,7 @@ export const plans: CollectionKind<Plan> = {
   kind: "plan",
   noun: "plan",
   shape: planShape,
-  check: async ({ body }, entities) => {
-    for (const rule of Object.keys(body.limits)) await mustHaveRule(entities, rule);
-  },
+  check: ({ id, body }, entities) => mustFit(entities, planExceptions(id, body)),
   checkRemoval: async (id, entities) => {
     const [tenant] = await entities.list("tenant", { parent: id, limit: 1 });
     if (tenant === undefined) return;
@@ -174,7 +179,7 @@ export const overrides: CollectionKind<Override> = {
   noun: "override",
   shape: overrideShape,
   parentOf: ({ subject }) => subject,
-  check: ({ body }, entities) => mustHaveRule(entities, body.rule),
+  check: ({ body }, entities) => mustFit(entities, overrideExceptions(body)),
 };
 
 /** Blocks. */
@@ -191,17 +196,51 @@ export const switches: CollectionKind<Switch> = {
     toValue: (id) => (id === ALL_RULES || /^[\w.-]+$/.test(id) ? id : undefined),
   }),
   check: async ({ id }, entities) => {
-    if (id !== ALL_RULES) await mustHaveRule(entities, id);
+    if (id !== ALL_RULES) mustHaveRule(await publishedRules(entities), id);
   },
 };
 
-/** A misspelt rule would otherwise change nothing, silently. */
-async function mustHaveRule(entities: Entities, ruleId: string): Promise<void> {
-  const text = await publishedTextOf(entities);
-  const ids = text === undefined ? [] : parseRules(text).rules.map(({ id }) => id);
+/** The exceptions that an override makes. */
+export function overrideExceptions({ subject, rule, limit, endsAtMs }: Override): RuleException[] {
+  const caller = toSubject(subject);
+  if (caller === undefined || caller.by === "ip") return [];
+  return [{ ruleId: rule, by: caller.by, value: caller.value, limits: limit, endsAtMs }];
+}
+
+/** The exceptions that a plan makes. */
+export function planExceptions(name: string, { limits }: Plan): RuleException[] {
+  return Object.entries(limits).map(([ruleId, limit]) => ({
+    ruleId,
+    by: "plan",
+    value: name,
+    limits: limit,
+  }));
+}
+
+/** A misspelt rule would otherwise change nothing, silently, and a limit that does not fit it would stop a publish. */
+async function mustFit(entities: Entities, exceptions: readonly RuleException[]): Promise<void> {
+  if (exceptions.length === 0) return;
+  const rules = await publishedRules(entities);
+  for (const { ruleId } of exceptions) mustHaveRule(rules, ruleId);
+  try {
+    withExceptions(rules, exceptions);
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    throw invalid(error.problems.map(({ message }) => message).join("; "));
+  }
+}
+
+function mustHaveRule({ rules }: RuleSet, ruleId: string): void {
+  const ids = rules.map(({ id }) => id);
   if (ids.includes(ruleId)) return;
   throw invalid(`no published rule has the id ${show(ruleId)}${hint(ruleId, ids)}`);
 }
+
+async function publishedRules(entities: Entities): Promise<RuleSet> {
+  return parseRules((await publishedTextOf(entities)) ?? NO_RULES);
+}
+
+const NO_RULES = { version: 1, rules: [] };
 
 function hint(name: string, known: readonly string[]): string {
   const meant = nearestName(name, known);

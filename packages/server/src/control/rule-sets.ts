@@ -1,7 +1,14 @@
 // Rule sets: numbered versions of the rules. One is published, at most; those before it are superseded, and any number
 // are drafts. What was published never changes: a rollback publishes the old rules as a new version.
 
-import { diffRules, parseRules, type RuleSet, type RulesDiff } from "sluice/rules";
+import {
+  diffRules,
+  parseRules,
+  type RuleException,
+  type RuleSet,
+  type RulesDiff,
+  withExceptions,
+} from "sluice/rules";
 import { ServerError } from "../base/errors.js";
 import type { ChangeRequest, Changes, Edit } from "./changes.js";
 import { ConflictError } from "./changes.js";
@@ -36,8 +43,16 @@ export interface RuleSetPage {
   readonly limit?: number | undefined;
 }
 
-/** Says what is wrong with rules that parse but can't be used by this service; throws. */
+/** Throws what is wrong with rules that parse but can't be used by this service. */
 export type CheckRules = (rules: RuleSet) => void;
+
+/** What rule sets are checked with before they are published. */
+export interface RuleChecks {
+  /** Default: the service can use all rules that parse. */
+  readonly check?: CheckRules | undefined;
+  /** The exceptions that published rules must fit. Default: none. */
+  readonly readExceptions?: ((entities: Entities) => Promise<readonly RuleException[]>) | undefined;
+}
 
 const KIND = "rule-set";
 const TEXT_LENGTH_MAX = 4 << 20;
@@ -46,19 +61,19 @@ const TEXT_LENGTH_MAX = 4 << 20;
 export class RuleSets {
   readonly #entities: Entities;
   readonly #changes: Changes;
-  readonly #check: CheckRules;
+  readonly #checks: RuleChecks;
 
-  constructor(reader: Reader, changes: Changes, check: CheckRules = () => {}) {
+  constructor(reader: Reader, changes: Changes, checks: RuleChecks = {}) {
     this.#entities = new Entities(reader);
     this.#changes = changes;
-    this.#check = check;
+    this.#checks = checks;
   }
 
   /** Parses rules. @throws RulesError, or what else keeps this service from using them. */
   parse(text: string): RuleSet {
     mustFit(text);
     const rules = parseRules(text);
-    this.#check(rules);
+    this.#checks.check?.(rules);
     return rules;
   }
 
@@ -127,7 +142,6 @@ export class RuleSets {
   ): Promise<RuleSetVersion> {
     await this.#changes.apply(request, async (entities) => {
       const draft = await mustBeDraft(entities, number);
-      this.parse(draft.text);
       return this.#toPublish(entities, { ...draft, note }, expected);
     });
     return this.#mustFind(number);
@@ -142,8 +156,6 @@ export class RuleSets {
     request: ChangeRequest,
     { text, note }: { text: string; note: string },
   ): Promise<RuleSetVersion | undefined> {
-    mustFit(text);
-    this.#check(parseRules(text));
     const [entry] = await this.#changes.apply(request, async (entities) => {
       if ((await findPublished(entities)) !== undefined) return [];
       const number = await nextNumber(entities);
@@ -161,7 +173,6 @@ export class RuleSets {
       const earlier = await entities.find(KIND, toId(to));
       const version = earlier === undefined ? undefined : toVersion(earlier);
       if (version?.status !== "superseded") throw notFound(`rule set ${to} was never superseded`);
-      this.parse(version.text);
       const number = await nextNumber(entities);
       return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
     });
@@ -188,8 +199,16 @@ export class RuleSets {
       const there = current && (await entities.find(KIND, toId(current.number)));
       throw new ConflictError({ ...publishing, revision: expected }, there);
     }
+    await this.#mustBeUsable(entities, version.text);
     if (current === undefined) return [publishing];
     return [{ action: "supersede", ...toEdit({ ...current, status: "superseded" }) }, publishing];
+  }
+
+  /** Nodes put rules in force together with the exceptions of plans and overrides. */
+  async #mustBeUsable(entities: Entities, text: string): Promise<void> {
+    const rules = this.parse(text);
+    const exceptions = (await this.#checks.readExceptions?.(entities)) ?? [];
+    this.#checks.check?.(withExceptions(rules, exceptions, { unknownRules: "ignore" }));
   }
 
   async #mustFind(number: number): Promise<RuleSetVersion> {
