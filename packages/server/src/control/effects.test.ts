@@ -1,9 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  blockedSubjectsOf,
-  exceptionsOf,
-  switchesOf,
-} from "./effects.js";
+import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./effects.js";
 import type { EntityBody, EntityKind } from "./entities.js";
 import { ControlState } from "./state.js";
 
