@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { addAskCommands } from "./commands/ask-commands.js";
+import { addControlCommands } from "./commands/control/control-commands.js";
 import { addDemoCommand } from "./commands/demo-command.js";
 import { addInitCommand } from "./commands/init-command.js";
 import { addKeyCommands } from "./commands/key-commands.js";
@@ -60,6 +61,7 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
   addTopCommand(program, terminal, finish);
   addRulesCommands(program, terminal, finish);
   addReloadCommand(program, terminal, finish);
+  addControlCommands(program, { terminal, finish });
   return program;
 }
 

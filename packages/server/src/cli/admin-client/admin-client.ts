@@ -31,6 +31,14 @@ export class NotFoundError extends CommandError {
   }
 }
 
+/** A change that another operator made is in the way. */
+export class ConflictedError extends CommandError {
+  /** @param message - What was changed meanwhile, in the service's words. */
+  constructor(message: string) {
+    super(EXIT.no, message);
+  }
+}
+
 /** Asks the admin port of a service. Any other server at that address gets a probe, and neither verb nor token. */
 export class AdminClient {
   readonly #address: AdminAddress;
@@ -64,6 +72,16 @@ export class AdminClient {
   /** The answer to a POST of JSON. */
   post<N extends ReplyName>(name: N, path: string, body: object): Promise<ReplyOf<N>> {
     return this.#ask(name, { method: "POST", path, body: JSON.stringify(body) });
+  }
+
+  /** The answer to a request of any method. */
+  send<N extends ReplyName>(name: N, request: AdminQuestion): Promise<ReplyOf<N>> {
+    const { method, path, body, headers = {} } = request;
+    const question = { method, path, headers };
+    return this.#ask(
+      name,
+      body === undefined ? question : { ...question, body: JSON.stringify(body) },
+    );
   }
 
   async #ask<N extends ReplyName>(name: N, question: Question): Promise<ReplyOf<N>> {
@@ -140,6 +158,9 @@ export class AdminClient {
     const said = toDetail(value);
     if (said !== undefined && isInvalid(value)) throw new CommandError(EXIT.no, said);
     if (status === 404 && said !== undefined) throw new NotFoundError(said);
+    if (status === 403 && said !== undefined && isOfRole(value))
+      throw new CommandError(EXIT.unreachable, `${said}; use a token with that role`);
+    if (status === 409 && said !== undefined) throw new ConflictedError(said);
     if (status >= 400 && status < 500 && said !== undefined) throw usageError(said);
     const seen = said ?? "an unexpected response";
     throw new CommandError(EXIT.unreachable, `${this.name} answered ${status}: ${seen}`);
@@ -158,8 +179,17 @@ export class AdminClient {
   }
 }
 
+/** A request to the admin port. */
+export interface AdminQuestion {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly body?: object;
+  /** Besides those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 interface Question {
-  readonly method: "GET" | "POST";
+  readonly method: AdminQuestion["method"];
   readonly path: string;
   readonly body?: string;
   /** Besides those that every question has. */
@@ -213,6 +243,11 @@ function toDetail(value: unknown): string | undefined {
 function isInvalid(value: unknown): boolean {
   const { code } = (value ?? {}) as { code?: unknown };
   return typeof code === "string" && /^SLUICE_(?:RULES|CONFIG)_(?:INVALID|UNREADABLE)$/.test(code);
+}
+
+/** Whether the token is known, and its role does not suffice. */
+function isOfRole(value: unknown): boolean {
+  return (value as { code?: unknown } | undefined)?.code === "SLUICE_ROLE_INSUFFICIENT";
 }
 
 const UNTRUSTED = "its TLS certificate is not trusted (NODE_EXTRA_CA_CERTS names a file of CAs)";

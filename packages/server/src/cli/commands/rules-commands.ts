@@ -1,21 +1,23 @@
-// `sluice rules`: `validate` and `diff`, which look at rule files without a service, and the verbs that ask
-// a running one (switch-commands.ts).
+// `sluice rules`: `validate` and `diff`, which look at rule files, and the verbs that ask a running service
+// (switch-commands.ts) or its control plane (control/rule-set-commands.ts).
 
 import type { Command } from "commander";
 import { diffRules, parseRules, type RuleSet, RulesError } from "sluice/rules";
-import { CommandError, EXIT, type ExitCode } from "../exit.js";
+import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
+import { CommandError, EXIT, type ExitCode, usageError } from "../exit.js";
 import { nameOf, readText } from "../files.js";
 import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { coloursFor } from "../text/colours.js";
 import { formatDiff, formatProblems, formatRules, isSame } from "../text/rules.js";
+import { addRuleSetCommands, findPublished } from "./control/rule-set-commands.js";
 import { addSwitchCommands } from "./switch-commands.js";
 
 /** Adds `rules` with its verbs. */
 export function addRulesCommands(program: Command, terminal: Terminal, finish: Finish): void {
   const rules = program
     .command("rules")
-    .description("check rule files, and switch rules on and off");
+    .description("check rule files, publish them, and switch rules on and off");
   rules
     .command("validate")
     .description("check rule files, and print every problem with its line")
@@ -25,17 +27,17 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
     .action(async (files: string[], { json }: Json) => {
       finish(await validate(files, json === true, terminal));
     });
-  rules
+  const diffing = rules
     .command("diff")
     .description("show what a change of rules does, and what happens to the counters")
-    .argument("<old>", "the file of the rules in force; - is the standard input")
-    .argument("<new>", "the file of those that are to come")
-    .option("--json", "print JSON")
+    .argument("<files...>", "the old file and the new one; one alone is compared with the service");
+  addAdminOptions(diffing)
     .addHelpText("after", DIFF_HELP)
-    .action(async (old: string, next: string, { json }: Json) => {
-      finish(await diff(old, next, json === true, terminal));
+    .action(async (files: string[], flags: AdminFlags) => {
+      finish(await diff(files, flags, terminal));
     });
   addSwitchCommands(rules, terminal, finish);
+  addRuleSetCommands(rules, { terminal, finish });
 }
 
 interface Json {
@@ -52,7 +54,10 @@ Examples:
 const DIFF_HELP = `
 Exits as diff(1) does: 0 if both say the same, 1 if not, 2 if one can't be read or used.
 
+With one file, it is compared with the rules that are published in the control plane.
+
 Examples:
+  $ sluice rules diff rules.yaml
   $ sluice rules diff rules.yaml rules-new.yaml
   $ git show HEAD:rules.yaml | sluice rules diff - rules.yaml`;
 
@@ -80,19 +85,29 @@ function toJson(file: string, rules: RuleSet | RulesError): object {
 }
 
 async function diff(
-  oldPath: string,
-  newPath: string,
-  isJson: boolean,
+  files: readonly string[],
+  flags: AdminFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const before = await parseOrFail(oldPath, terminal);
-  const after = await parseOrFail(newPath, terminal);
+  if (files.length > 2) throw usageError(`name one file or two, got ${files.length}`);
+  const [first, second] = files;
+  const before =
+    second === undefined
+      ? await readPublished(flags, terminal)
+      : await parseOrFail(first, terminal);
+  const after = await parseOrFail(second ?? first, terminal);
   const difference = diffRules(before, after);
-  const lines = isJson
+  const lines = flags.json
     ? [JSON.stringify(difference)]
     : formatDiff(difference, coloursFor(terminal));
   for (const line of lines) writeLine(terminal, line);
   return isSame(difference) ? EXIT.ok : EXIT.no;
+}
+
+/** The published rules; none if none are. */
+async function readPublished(flags: AdminFlags, terminal: Terminal): Promise<RuleSet> {
+  const published = await findPublished(toClient(flags, terminal));
+  return parseRules(published?.text ?? "version: 1\nrules: []");
 }
 
 async function parseOrFail(path: string, terminal: Terminal): Promise<RuleSet> {

@@ -1,7 +1,7 @@
 // What `sluice rules` prints: rules that are fine, problems with their lines, and the difference between
 // two files with what becomes of the counters.
 
-import type { CounterFate, RuleProblem, RuleSet, RulesDiff } from "sluice/rules";
+import type { CounterFate, RuleSet, RulesDiff } from "sluice/rules";
 import type { ReplyOf } from "../../admin/reply-schemas.js";
 import { type Colours, safe } from "./colours.js";
 import { formatLimit } from "./limit.js";
@@ -13,8 +13,15 @@ export function formatRules(file: string, { rules, version, isEnabled }: RuleSet
   return `${file}: ok (${count(rules.length, "rule")}, version ${version}${off})`;
 }
 
+/** A problem of a file, or of rules that a service looked at. */
+interface PlacedProblem {
+  readonly message: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
 /** A line for each problem, as compilers write them: `rules.yaml:14:5: rule "login": …`. */
-export function formatProblems(file: string, problems: readonly RuleProblem[]): string[] {
+export function formatProblems(file: string, problems: readonly PlacedProblem[]): string[] {
   return problems.map(({ message, line, column }) => {
     const place = [file, line, column].filter((part) => part !== undefined).join(":");
     return `${place}: ${message}`;

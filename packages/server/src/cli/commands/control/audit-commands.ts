@@ -1,0 +1,76 @@
+// `sluice audit`: who changed what, and the proof that the log was not altered.
+
+import type { Command } from "commander";
+import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import { EXIT } from "../../exit.js";
+import { safe } from "../../text/colours.js";
+import { count } from "../../text/rules.js";
+import {
+  addVerb,
+  type CommandParts,
+  formatTime,
+  LIST_OPTIONS,
+  type ListFlags,
+  printPage,
+  toListPath,
+} from "./control-verb.js";
+
+interface AuditFlags extends ListFlags {
+  readonly kind?: string;
+  readonly id?: string;
+  readonly actor?: string;
+}
+
+type Entry = ReplyOf<"audit">["items"][number];
+
+/** Adds `audit`. */
+export function addAuditCommands(program: Command, parts: CommandParts): void {
+  const audit = program.command("audit").description("the audit log of the control plane");
+  addVerb<AuditFlags>(audit, parts, {
+    usage: "list",
+    description: "list what was changed, the latest first",
+    options: [
+      [
+        "--kind <kind>",
+        "rule-set, plan, tenant, api-key, override, block, switch, access-token or counter",
+      ],
+      ["--id <id>", "only what this one had done to it"],
+      ["--actor <name>", "only what this caller did"],
+      ...LIST_OPTIONS,
+    ],
+    examples: ["audit list --actor ci", "audit list --kind rule-set --limit 20"],
+    run: async (asking) => {
+      const { kind, id, actor } = asking.flags;
+      const path = toListPath("/v1/audit", asking.flags, { kind, id, actor });
+      printPage(asking, await asking.client.get("audit", path), {
+        head: ["entry", "when", "who", "from", "did", "to", "why"],
+        toRow: (entry: Entry) => [
+          String(entry.sequence),
+          formatTime(entry.atMs),
+          safe(entry.actor),
+          safe(entry.origin),
+          safe(entry.action),
+          safe(`${entry.kind} ${entry.entityId}`),
+          safe(entry.reason),
+        ],
+        none: "nothing was changed",
+      });
+    },
+  });
+  addVerb(audit, parts, {
+    usage: "verify",
+    description: "prove that no entry was altered, removed or inserted",
+    about: "Exits with 1 if one was.",
+    examples: ["audit verify"],
+    run: async ({ client, print }) => {
+      const report = await client.get("auditReport", "/v1/audit/verify");
+      const { rows, valid, problem } = report;
+      print(report, () => [
+        valid
+          ? `the audit log is whole: ${count(rows, "entry").replace("entrys", "entries")}`
+          : `the audit log was altered: ${safe(problem ?? "", 200)}`,
+      ]);
+      return valid ? EXIT.ok : EXIT.no;
+    },
+  });
+}

@@ -1,0 +1,24 @@
+// All verbs of the control plane.
+
+import type { Command } from "commander";
+import { addApiKeyCommands } from "./api-key-commands.js";
+import { addAuditCommands } from "./audit-commands.js";
+import { addBlockCommands } from "./block-commands.js";
+import type { CommandParts } from "./control-verb.js";
+import { addOverrideCommands } from "./override-commands.js";
+import { addPlanCommands } from "./plan-commands.js";
+import { addSwitchCommand } from "./switch-command.js";
+import { addTenantCommands } from "./tenant-commands.js";
+import { addTokenCommands } from "./token-commands.js";
+
+/** Adds the verbs of the control plane, those of `rules` apart. */
+export function addControlCommands(program: Command, parts: CommandParts): void {
+  addPlanCommands(program, parts);
+  addTenantCommands(program, parts);
+  addApiKeyCommands(program, parts);
+  addOverrideCommands(program, parts);
+  addBlockCommands(program, parts);
+  addSwitchCommand(program, parts);
+  addTokenCommands(program, parts);
+  addAuditCommands(program, parts);
+}

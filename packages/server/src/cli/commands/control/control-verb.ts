@@ -1,0 +1,234 @@
+// What the verbs of the control plane have in common: they ask the admin port, print a table for people or one line of
+// JSON for programs, and say why a change is made.
+
+import type { Command } from "commander";
+import type { ReplyName, ReplyOf } from "../../../admin/reply-schemas.js";
+import { wallMs } from "../../../base/clock.js";
+import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
+import { type AdminFlags, addAdminOptions, toClient } from "../../admin-client/admin-options.js";
+import { EXIT, type ExitCode, usageError } from "../../exit.js";
+import type { Finish } from "../../program.js";
+import { type Terminal, writeLine } from "../../terminal/terminal.js";
+import { safe } from "../../text/colours.js";
+import { parseDuration } from "../../text/duration.js";
+import { formatTable } from "../../text/table.js";
+
+/** What verbs are added with. */
+export interface CommandParts {
+  readonly terminal: Terminal;
+  readonly finish: Finish;
+}
+
+/** What a verb is given when it runs. */
+export interface Asking<F> {
+  readonly client: AdminClient;
+  readonly terminal: Terminal;
+  /** Arguments; those that were left out are undefined. */
+  readonly args: readonly string[];
+  readonly flags: F & ControlFlags;
+  /** Prints an answer: as JSON if that was asked for, else as these lines. */
+  print(answer: unknown, lines: () => readonly string[]): void;
+}
+
+/** Options that every verb has. */
+export interface ControlFlags extends AdminFlags {
+  readonly reason?: string;
+}
+
+/** A verb. */
+export interface VerbOptions<F> {
+  /** Its name and arguments: `show <id>`. */
+  readonly usage: string;
+  readonly description: string;
+  /** Whether it changes something: it takes a reason then. Default false. */
+  readonly isChange?: boolean;
+  /** Further options: `--tier <name>` and what it is. */
+  readonly options?: readonly (readonly [flags: string, description: string])[];
+  /** Options that have to be given. */
+  readonly required?: readonly (readonly [flags: string, description: string])[];
+  /** Options that may be given more than once. */
+  readonly repeated?: readonly (readonly [flags: string, description: string])[];
+  /** What else `--help` says. */
+  readonly about?: string;
+  readonly examples: readonly string[];
+  /** Default exit code: 0. */
+  run(asking: Asking<F>): Promise<ExitCode> | Promise<void>;
+}
+
+/** Adds a verb to a command. */
+export function addVerb<F>(
+  parent: Command,
+  { terminal, finish }: CommandParts,
+  options: VerbOptions<F>,
+): void {
+  const command = parent.command(options.usage).description(options.description);
+  for (const [flags, about] of options.required ?? []) command.requiredOption(flags, about);
+  for (const [flags, about] of options.options ?? []) command.option(flags, about);
+  for (const [flags, about] of options.repeated ?? []) command.option(flags, about, collect, []);
+  if (options.isChange === true) command.option("--reason <text>", "why, for the audit log");
+  addAdminOptions(command).addHelpText("after", toHelp(options));
+  command.action(async (...given: unknown[]) => {
+    const flags = command.opts<F & ControlFlags>();
+    const args = given.slice(0, -2).flat() as string[];
+    const print = (answer: unknown, lines: () => readonly string[]) => {
+      const printed = flags.json === true ? [JSON.stringify(answer)] : lines();
+      for (const line of printed) writeLine(terminal, line);
+    };
+    const code = await options.run({
+      client: toClient(flags, terminal),
+      terminal,
+      args,
+      flags,
+      print,
+    });
+    finish(code ?? EXIT.ok);
+  });
+}
+
+function collect(value: string, all: readonly string[]): readonly string[] {
+  return [...all, value];
+}
+
+function toHelp<F>({ about, examples }: VerbOptions<F>): string {
+  const lines = examples.map((example) => `  $ sluice ${example}`);
+  const title = examples.length === 1 ? "Example:" : "Examples:";
+  return `${about === undefined ? "" : `\n${about}\n`}\n${title}\n${lines.join("\n")}`;
+}
+
+/** The options of every list. */
+export const LIST_OPTIONS = [
+  ["--limit <count>", "how many, at most 1000 (default: 100)"],
+  ["--after <cursor>", "go on after the last one of the page before"],
+] as const;
+
+/** What they say. */
+export interface ListFlags {
+  readonly limit?: string;
+  readonly after?: string;
+}
+
+/** The path of a list, with its page and filters. */
+export function toListPath(
+  path: string,
+  { limit, after }: ListFlags,
+  filters: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries({ limit, after, ...filters }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
+  const query = new URLSearchParams(given as [string, string][]).toString();
+  return query === "" ? path : `${path}?${query}`;
+}
+
+/** Prints a page as a table, and how to get the next one. */
+export function printPage<N extends ReplyName, I>(
+  { print, terminal, flags }: Asking<unknown>,
+  page: ReplyOf<N> & { readonly items: readonly I[]; readonly next: string | null },
+  {
+    head,
+    toRow,
+    none,
+  }: {
+    readonly head: readonly string[];
+    readonly toRow: (item: I) => readonly string[];
+    /** What is said if there is nothing. */
+    readonly none: string;
+  },
+): void {
+  print(page, () =>
+    page.items.length === 0 ? [none] : formatTable([head, ...page.items.map(toRow)]),
+  );
+  if (page.next !== null && flags.json !== true)
+    terminal.writeError(`there are more: add --after ${safe(page.next, 300)}\n`);
+}
+
+/** `2026-11-16 04:10 UTC`, or a word for a time that never comes. */
+export function formatTime(ms: number | undefined, never = "never"): string {
+  if (ms === undefined) return never;
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return never;
+  return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** The end of a duration that starts now; undefined for `forever`. @throws CommandError for anything else. */
+export function toEndMs(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = toMs(option, text);
+  return Number.isFinite(ms) ? wallMs() + ms : undefined;
+}
+
+/** Milliseconds of a duration. @throws CommandError if it is not one. */
+export function toMs(option: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw usageError(
+    `${option} must be 500ms, 90s, 10m, 2h, 1d or forever, got ${JSON.stringify(text)}`,
+  );
+}
+
+/** `name=value` as a pair. @throws CommandError if it is not one. */
+export function toPair(option: string, text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw usageError(`${option} must be name=value, got ${JSON.stringify(text)}`);
+}
+
+/** A limit as an option says it: a rate, `unlimited`, or JSON. */
+export function toLimit(option: string, text: string): unknown {
+  if (!/^[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usageError(`${option} must be a rate such as 100/minute, unlimited or JSON, got ${text}`);
+  }
+}
+
+/** A limit as people read it. */
+export function sayLimit(limit: unknown): string {
+  return safe(typeof limit === "string" ? limit : JSON.stringify(limit), 120);
+}
+
+/** A part of a path. */
+export function encode(part: string): string {
+  return encodeURIComponent(part);
+}
+
+/** The fields that were given. */
+export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * Replaces some fields of an entity and keeps the others, or makes it. What another operator changes in between is
+ * never overwritten.
+ */
+export async function edit<N extends ReplyName>(
+  client: AdminClient,
+  name: N,
+  path: string,
+  toBody: (current: Record<string, unknown>) => Record<string, unknown>,
+): Promise<ReplyOf<N>> {
+  const current = await findOr<N>(client, name, path);
+  const { id: _, revision, ...fields } = (current ?? {}) as Record<string, unknown>;
+  const condition: Record<string, string> =
+    current === undefined ? { "if-none-match": "*" } : { "if-match": `"${revision}"` };
+  return client.send(name, { method: "PUT", path, body: toBody(fields), headers: condition });
+}
+
+async function findOr<N extends ReplyName>(
+  client: AdminClient,
+  name: N,
+  path: string,
+): Promise<ReplyOf<N> | undefined> {
+  try {
+    return await client.get(name, path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a service has a control plane, and what was asked for is not in it. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof NotFoundError && !error.message.includes("needs a control plane");
+}
