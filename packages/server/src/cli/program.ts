@@ -1,6 +1,7 @@
 // The command: its verbs put together, and how it ends. A verb is added by a file of its own.
 
 import { Command, CommanderError } from "commander";
+import { readVersion } from "../base/version.js";
 import { addAskCommands } from "./commands/ask-commands.js";
 import { addControlCommands } from "./commands/control/control-commands.js";
 import { addDemoCommand } from "./commands/demo-command.js";
@@ -12,7 +13,6 @@ import { addReloadCommand } from "./commands/switch-commands.js";
 import { addTopCommand } from "./commands/top-command.js";
 import { CommandError, EXIT, type ExitCode } from "./exit.js";
 import type { Terminal } from "./terminal/terminal.js";
-import { readVersion } from "./version.js";
 
 /** Reports the exit code of a verb that succeeded. */
 export type Finish = (code: ExitCode) => void;

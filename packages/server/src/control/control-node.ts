@@ -3,11 +3,15 @@
 
 import { after, type CancelTimer, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import type { ControlConfig } from "../config/config.js";
+import { readVersion } from "../base/version.js";
+import type { ControlConfig, FollowControlConfig } from "../config/config.js";
 import { ControlPlane } from "./control-plane.js";
 import type { Database, Unsubscribe } from "./database/database.js";
 import { openDatabase } from "./database/open-database.js";
 import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
+import { ChangeHub } from "./feed/change-hub.js";
+import { FeedServer } from "./feed/feed-server.js";
+import { HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import { Follower } from "./follower.js";
 import type { CheckRules } from "./rule-sets.js";
@@ -19,6 +23,8 @@ const PREPARE_AGAIN_MS = 2_000;
 /** How long a change waits until this node enforces it. */
 const ENFORCE_MS_MAX = 5_000;
 const ENFORCE_PAUSE_MS = 20;
+/** Changes that followers find after a restart of this node. */
+const RECALLED_MAX = 1_000;
 
 /** Options of {@link openControlNode}. */
 export interface ControlNodeOptions extends FirstStartOptions {
@@ -55,12 +61,18 @@ export class ControlNode {
   readonly #config: ControlConfig;
   readonly #options: ControlNodeOptions;
   readonly #database: Database | undefined;
+  readonly #feed: ControlFeed;
   readonly #follower: Follower;
+  readonly #hub: ChangeHub;
+  /** Serves followers; undefined if this node is one. */
+  readonly feedServer: FeedServer | undefined;
   readonly #listeners = new Set<OnChanged>();
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
+  /** The latest, for an error of the start. */
+  #problem: unknown;
 
   constructor(config: ControlConfig, options: ControlNodeOptions) {
     this.name = config.node;
@@ -69,12 +81,19 @@ export class ControlNode {
     // Paths in it are absolute.
     this.#database = config.kind === "database" ? openDatabase(config.database, "/") : undefined;
     this.plane = this.#toPlane();
+    this.#feed = this.#toFeed();
     this.#follower = new Follower({
-      feed: this.#toFeed(),
+      feed: this.#feed,
       snapshotFile: config.snapshotFile,
       onChanged: (kinds) => this.#notify(kinds),
-      onProblem: (what, error) => options.telemetry.problem(what, error),
+      onApplied: (changes) => {
+        if (changes === undefined) this.#hub.restart();
+        else this.#hub.add(changes);
+      },
+      onProblem: (what, error) => this.#report(what, error),
     });
+    this.#hub = new ChangeHub(this.state);
+    this.feedServer = this.plane && new FeedServer(this.#hub);
   }
 
   /** What this process decides with. */
@@ -113,16 +132,30 @@ export class ControlNode {
 
   /** Loads the state; see {@link openControlNode}. */
   async start(): Promise<void> {
-    const away = await this.#prepare();
+    await this.#prepare();
     await this.#follower.start();
-    if (this.#follower.hasState) return;
+    if (this.#follower.hasState) return this.#recallChanges();
     const { kind, snapshotFile } = this.#config;
     const [what, advice] =
       kind === "database"
         ? ["the database (control.database)", "start the database first"]
         : ["the control node (control.follow)", "start the control node first"];
-    const seen = `${what} can't be reached, and there is no snapshot at ${snapshotFile} to start from; ${advice}`;
-    throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause: away });
+    const why = this.#problem instanceof Error ? ` (${this.#problem.message})` : "";
+    const seen = `${what} can't be reached${why}, and there is no snapshot at ${snapshotFile} to start from; ${advice}`;
+    throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause: this.#problem });
+  }
+
+  /** Followers that were away as long as this node find the changes since then. */
+  async #recallChanges(): Promise<void> {
+    if (this.feedServer === undefined) return;
+    const sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
+    const changes = await this.#feed.changesAfter({ sequence, hash: "" }).catch(() => []);
+    this.#hub.addEarlier(changes);
+  }
+
+  #report(what: string, error: unknown): void {
+    this.#problem = error;
+    this.#options.telemetry.problem(what, error);
   }
 
   /** Stops following, and closes the database. */
@@ -133,22 +166,21 @@ export class ControlNode {
 
   async #close(): Promise<void> {
     this.#cancelPrepare();
+    this.feedServer?.close();
     await this.#follower.close();
     await this.#database?.close();
   }
 
-  /** Prepares the database now or, if it is away, when it is back. Returns why it is away. */
-  async #prepare(): Promise<unknown> {
-    if (this.#database === undefined || this.plane === undefined) return undefined;
+  /** Prepares the database now or, if it is away, when it is back. */
+  async #prepare(): Promise<void> {
+    if (this.#database === undefined || this.plane === undefined) return;
     try {
       await prepareDatabase(this.#database, this.plane, this.#options);
-      return undefined;
     } catch (error) {
       if (!isAway(error)) throw error;
-      if (this.#closing !== undefined) return error;
-      this.#options.telemetry.problem("the database of the control plane can't be reached", error);
+      if (this.#closing !== undefined) return;
+      this.#report("the database of the control plane can't be reached", error);
       this.#cancelPrepare = after(PREPARE_AGAIN_MS, () => void this.#prepareLater());
-      return error;
     }
   }
 
@@ -156,7 +188,7 @@ export class ControlNode {
     try {
       await this.#prepare();
     } catch (error) {
-      this.#options.telemetry.problem("the database of the control plane can't be used", error);
+      this.#report("the database of the control plane can't be used", error);
     }
   }
 
@@ -184,7 +216,8 @@ export class ControlNode {
 
   #toFeed(): ControlFeed {
     if (this.#database !== undefined) return new DatabaseFeed(this.#database);
-    throw new ServerError("SLUICE_CONFIG_INVALID", "control.follow is not available");
+    const config = this.#config as FollowControlConfig;
+    return new HttpFeed({ ...config, version: readVersion() });
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): void {

@@ -16,6 +16,8 @@ export interface FollowerOptions {
   readonly snapshotFile?: string | undefined;
   /** Called after the state has changed, with the kinds that did. */
   readonly onChanged?: OnChanged | undefined;
+  /** Called after changes were applied and came into force; with undefined if the state was replaced as a whole. */
+  readonly onApplied?: ((changes: readonly NodeChange[] | undefined) => void) | undefined;
   /** Called when the feed or the file fails, with what was seen. The follower goes on. */
   readonly onProblem?: ((what: string, error: unknown) => void) | undefined;
   /** How often the feed is asked without a notice: the safety net. Default 1,000. */
@@ -118,6 +120,7 @@ export class Follower {
       this.#hasState = true;
       this.#keep(() => this.#file?.write(this.state.toSnapshot()));
       this.#options.onChanged?.(ALL_KINDS);
+      this.#options.onApplied?.(undefined);
     }
     for (;;) {
       const changes = await this.#nextChanges();
@@ -127,6 +130,7 @@ export class Follower {
       if (kinds === undefined) return this.#advance();
       this.#keep(() => this.#file?.append(changes, this.state));
       if (kinds.size > 0) this.#options.onChanged?.(kinds);
+      this.#options.onApplied?.(changes);
     }
     this.#currentSinceMs = readMs();
     if (this.#currentSinceMs - this.#touchedMs < TOUCH_MS) return;

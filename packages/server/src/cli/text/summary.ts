@@ -1,7 +1,7 @@
 // What `sluice serve` says once it runs: lines for people on a terminal, and the same in the log elsewhere.
 
+import { readVersion } from "../../base/version.js";
 import type { Service } from "../../service/service.js";
-import { readVersion } from "../version.js";
 import { formatTable } from "./table.js";
 
 /**

@@ -1,0 +1,157 @@
+// What a node hands on to those that follow it, its workers or followers over HTTP: the latest changes and a snapshot,
+// each turned into text once, however many read it. A snapshot is made in small pieces, so that decisions go on.
+
+import { atEndOfTurn, readMs } from "../../base/clock.js";
+import type { Unsubscribe } from "../database/database.js";
+import type { EntityKind } from "../entities.js";
+import { ENTITY_KINDS } from "../entities.js";
+import type { ControlState, NodeChange, Position } from "../state.js";
+import { FEED_FORMAT, toLine } from "./feed-lines.js";
+
+/** How many changes are at hand for those that come back. */
+const CHANGES_MAX = 10_000;
+const CHANGES_LENGTH_MAX = 32 << 20;
+/** Entities that are turned into text before others have their turn. */
+const ENTITIES_AT_A_TIME = 500;
+/** For how long a snapshot is handed out; what changed since then follows it. */
+const SNAPSHOT_MS_MAX = 30_000;
+
+interface KeptChange {
+  readonly sequence: number;
+  readonly hash: string | undefined;
+  readonly previousHash: string | undefined;
+  readonly line: string;
+}
+
+interface KeptSnapshot {
+  readonly position: Position;
+  readonly madeAtMs: number;
+  readonly pieces: Promise<readonly string[]>;
+}
+
+/** Changes and snapshots as text. */
+export class ChangeHub {
+  readonly #state: ControlState;
+  readonly #subscribers = new Set<() => void>();
+  /** Consecutive, up to the state's position. */
+  #kept: KeptChange[] = [];
+  #keptLength = 0;
+  #snapshot: KeptSnapshot | undefined;
+
+  constructor(state: ControlState) {
+    this.#state = state;
+  }
+
+  /** The last change that can be handed out. */
+  get position(): Position {
+    return this.#state.position;
+  }
+
+  /** Changes that the state has applied. */
+  add(changes: readonly NodeChange[]): void {
+    for (const change of changes) this.#keep(change);
+    this.#notify();
+  }
+
+  /** Changes that the state had before, so that followers find them after a restart of this node. */
+  addEarlier(changes: readonly NodeChange[]): void {
+    const first = this.#kept[0]?.sequence ?? this.position.sequence + 1;
+    const earlier = changes.filter(({ sequence }) => sequence < first);
+    if (earlier.at(-1)?.sequence !== first - 1) return;
+    const later = this.#kept;
+    this.#kept = [];
+    for (const change of earlier) this.#keep(change);
+    this.#kept.push(...later);
+  }
+
+  /** The state was replaced: changes before it are not at hand. */
+  restart(): void {
+    this.#kept = [];
+    this.#keptLength = 0;
+    this.#snapshot = undefined;
+    this.#notify();
+  }
+
+  /**
+   * The lines of the changes after a position; empty if there are none, or if the position is ahead of this node, which
+   * may be a moment behind another control node.
+   *
+   * @returns Undefined if they are not at hand, or the position is of another history: a snapshot is needed.
+   */
+  linesAfter({ sequence, hash }: Position): readonly string[] | undefined {
+    const head = this.position;
+    if (sequence > head.sequence) return [];
+    if (sequence === head.sequence) return isSame(hash, head.hash) ? [] : undefined;
+    const first = this.#kept[0]?.sequence ?? head.sequence + 1;
+    const at = sequence + 1 - first;
+    if (at < 0 || !isSame(hash, this.#kept[at]?.previousHash ?? "")) return undefined;
+    return this.#kept.slice(at).map(({ line }) => line);
+  }
+
+  /** The pieces of a snapshot, each of whole lines. */
+  snapshot(): Promise<readonly string[]> {
+    const kept = this.#snapshot;
+    const isUsable =
+      kept !== undefined &&
+      readMs() - kept.madeAtMs < SNAPSHOT_MS_MAX &&
+      this.linesAfter(kept.position) !== undefined;
+    if (isUsable) return kept.pieces;
+    const { position } = this;
+    const pieces = this.#makeSnapshot(position);
+    this.#snapshot = { position, madeAtMs: readMs(), pieces };
+    return pieces;
+  }
+
+  /** Calls back after changes were added. */
+  subscribe(onChange: () => void): Unsubscribe {
+    this.#subscribers.add(onChange);
+    return () => this.#subscribers.delete(onChange);
+  }
+
+  #keep(change: NodeChange): void {
+    const { sequence, hash, previousHash } = change;
+    const line = toLine(change);
+    this.#kept.push({ sequence, hash, previousHash, line });
+    this.#keptLength += line.length;
+    // A part of them in one go, so that this is rare.
+    if (this.#kept.length <= CHANGES_MAX && this.#keptLength <= CHANGES_LENGTH_MAX) return;
+    this.#kept = this.#kept.slice(this.#kept.length >> 2);
+    this.#keptLength = this.#kept.reduce((sum, each) => sum + each.line.length, 0);
+  }
+
+  /**
+   * Entities that change meanwhile are newer than the position says; the changes that follow it pass over them.
+   */
+  async #makeSnapshot({ sequence, hash }: Position): Promise<readonly string[]> {
+    const pieces = [toLine({ format: FEED_FORMAT, sequence, hash })];
+    let entities = 0;
+    for (const kind of ENTITY_KINDS) {
+      for (const piece of this.#piecesOf(kind)) {
+        pieces.push(piece.text);
+        entities += piece.entities;
+        await new Promise<void>((resolve) => atEndOfTurn(resolve));
+      }
+    }
+    return [...pieces, toLine({ end: entities })];
+  }
+
+  *#piecesOf(kind: EntityKind): Iterable<{ text: string; entities: number }> {
+    let lines: string[] = [];
+    for (const entity of this.#state.all(kind)) {
+      lines.push(toLine(entity));
+      if (lines.length < ENTITIES_AT_A_TIME) continue;
+      yield { text: lines.join(""), entities: lines.length };
+      lines = [];
+    }
+    if (lines.length > 0) yield { text: lines.join(""), entities: lines.length };
+  }
+
+  #notify(): void {
+    for (const onChange of this.#subscribers) onChange();
+  }
+}
+
+/** Hashes that are not known are not compared. */
+function isSame(one: string, other: string): boolean {
+  return one === "" || other === "" || one === other;
+}

@@ -1,0 +1,206 @@
+// Followers over HTTP: what they get, how they come back, and what one of them can do to the others.
+
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { makeFolder, startFaultProxy } from "sluice-test-servers";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { toControlConfig } from "../../../test/control/control-config.js";
+import { testDatabases } from "../../../test/control/databases.js";
+import { FEED_TOKEN, listenToFollowers } from "../../../test/control/feed-listener.js";
+import { pause } from "../../base/clock.js";
+import type { FollowControlConfig } from "../../config/config.js";
+import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
+import { Changes } from "../changes.js";
+import { type ControlNode, openControlNode } from "../control-node.js";
+
+const all = testDatabases();
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+afterAll(() => Promise.all(all.map((each) => each.stop())));
+
+let ids = 0;
+const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
+
+async function openNode(config: Parameters<typeof openControlNode>[0]) {
+  const telemetry = silentTelemetry();
+  const problems = vi.spyOn(telemetry, "problem");
+  const node = await openControlNode(config, {
+    telemetry,
+    rules: undefined,
+    onFirstToken: undefined,
+  });
+  closing.push(() => node.close());
+  return { node, problems };
+}
+
+async function openControl(url: string): Promise<ControlNode> {
+  return (await openNode(toControlConfig(url, { hasRules: false }))).node;
+}
+
+async function listen(node: ControlNode, port = 0) {
+  if (node.feedServer === undefined) throw new Error("it has no feed");
+  const listener = await listenToFollowers(node.feedServer, port);
+  closing.push(() => listener.close());
+  return listener;
+}
+
+function followConfig(
+  url: string,
+  changes: Partial<FollowControlConfig> = {},
+): FollowControlConfig {
+  return {
+    kind: "follow",
+    url,
+    token: FEED_TOKEN,
+    caFile: undefined,
+    snapshotFile: join(makeFolder("follower"), "node.snapshot"),
+    staleMsMax: undefined,
+    node: "edge-1",
+    hasRules: false,
+    ...changes,
+  };
+}
+
+function savePlan(node: ControlNode, id: string, tier: string) {
+  const { plans } = node.plane ?? {};
+  if (plans === undefined) throw new Error("it is not a control node");
+  return plans.put(by(), { id, input: { tier } });
+}
+
+const tierOf = (node: ControlNode, id: string) => node.state.find("plan", id)?.tier;
+
+describe.each(all)("a follower of a control node with $name", (databases) => {
+  it("has everything when it starts, each change soon after, and is listed with what it has applied", async () => {
+    const control = await openControl(await databases.create());
+    await savePlan(control, "a", "one");
+    const { url } = await listen(control);
+    const { node } = await openNode(followConfig(url));
+    expect(tierOf(node, "a")).toBe("one");
+    await savePlan(control, "a", "two");
+    await savePlan(control, "b", "one");
+    await vi.waitFor(() => expect(tierOf(node, "b")).toBe("one"), 2_000);
+    expect(tierOf(node, "a")).toBe("two");
+    expect(node.state.position).toEqual(control.state.position);
+    await vi.waitFor(() => {
+      expect(control.feedServer?.streams.list()).toMatchObject([{ node: "edge-1", sequence: 3 }]);
+    }, 8_000);
+    expect(node.ageMs).toBeLessThan(5_000);
+  });
+
+  it("goes on with what it has while the control node is away, and has what it missed when that is back", async () => {
+    const url = await databases.create();
+    const first = await openControl(url);
+    await savePlan(first, "a", "one");
+    const listener = await listen(first);
+    const config = followConfig(listener.url);
+    const { node, problems } = await openNode(config);
+    await listener.close();
+    await first.close();
+    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 5_000);
+    expect(tierOf(node, "a")).toBe("one");
+    const second = await openControl(url);
+    for (const tier of ["two", "three", "four"]) await savePlan(second, "a", tier);
+    const { requests } = await listen(second, listener.port);
+    await vi.waitFor(() => expect(tierOf(node, "a")).toBe("four"), 10_000);
+    // It went on where it was: the control node still had the changes.
+    expect(requests).not.toContain("GET /v1/control/snapshot");
+    await node.close();
+    await second.close();
+    const { node: again } = await openNode(config);
+    expect(tierOf(again, "a")).toBe("four");
+  });
+
+  it("loads a snapshot when the changes that it missed are not at hand", async () => {
+    const url = await databases.create();
+    const control = await openControl(url);
+    await savePlan(control, "a", "one");
+    const listener = await listen(control);
+    const { node } = await openNode(followConfig(listener.url));
+    await listener.close();
+    await control.close();
+    // More than a control node recalls when it starts.
+    const edits = Array.from({ length: 1_100 }, (_, n) => ({
+      action: "save",
+      kind: "plan" as const,
+      id: `p${n}`,
+      body: { tier: "many" },
+    }));
+    await new Changes(databases.open(url)).apply(by(), () => edits);
+    const again = await openControl(url);
+    const { requests } = await listen(again, listener.port);
+    await vi.waitFor(() => expect(tierOf(node, "p1099")).toBe("many"), 10_000);
+    expect(requests).toContain("GET /v1/control/snapshot");
+  });
+});
+
+describe("a follower", () => {
+  const [sqlite] = all;
+
+  it("without a control node and without a snapshot does not start, and says what to do", async () => {
+    const control = await openControl(await sqlite.create());
+    const { url } = await listen(control);
+    await expect(openNode(followConfig(url, { token: "another-token-of-16" }))).rejects.toThrow(
+      /can't be reached \(.*it refused the token \(401\): control.token is wrong, expired or revoked\), and there is no/,
+    );
+    await expect(openNode(followConfig("http://127.0.0.1:9"))).rejects.toThrow("ECONNREFUSED");
+    const other = createServer((_, response) => response.end("hello"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    closing.push(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    await expect(openNode(followConfig(`http://127.0.0.1:${port}`))).rejects.toThrow(
+      "check that control.follow is the admin port of a control node",
+    );
+  });
+
+  it("that reads nothing is cut off, and costs the others nothing", async () => {
+    const control = await openControl(await sqlite.create());
+    const { url, port } = await listen(control);
+    const { node } = await openNode(followConfig(url));
+    const stuck = await openStuck(port);
+    const streams = control.feedServer?.streams;
+    await vi.waitFor(() => expect(streams?.count).toBe(2), 2_000);
+    const big = "x".repeat(900);
+    for (let n = 0; streams?.cutOff === 0 && n < 200; n++) {
+      const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, big]));
+      await control.plane?.tenants.put(by(), { id: `t${n}`, input: { attributes } });
+      // SQLite answers within one turn of the event loop, and sockets need turns too.
+      await pause(1);
+    }
+    expect(streams?.cutOff).toBe(1);
+    expect(streams?.list().map((each) => each.node)).toEqual(["edge-1"]);
+    await vi.waitFor(() => expect(node.state.sequence).toBe(control.state.sequence), 2_000);
+    stuck.destroy();
+  });
+
+  it("that hears nothing for some seconds opens its stream again", async () => {
+    const control = await openControl(await sqlite.create());
+    const listener = await listen(control);
+    const proxy = await startFaultProxy({ port: listener.port });
+    closing.push(() => proxy.close());
+    const { node, problems } = await openNode(followConfig(`http://127.0.0.1:${proxy.port}`));
+    // Connections stay open, and nothing comes through any more.
+    proxy.partition();
+    await savePlan(control, "a", "one");
+    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 10_000);
+    proxy.heal();
+    await vi.waitFor(() => expect(tierOf(node, "a")).toBe("one"), 15_000);
+  }, 30_000);
+});
+
+/** A follower that asks for changes and never reads. */
+function openStuck(port: number): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.pause();
+      socket.write(
+        "GET /v1/control/changes?after=0&hash=&node=stuck&version=1 HTTP/1.1\r\nHost: a\r\n" +
+          `Authorization: Bearer ${FEED_TOKEN}\r\n\r\n`,
+      );
+      resolve(socket);
+    });
+    socket.on("error", () => {});
+  });
+}

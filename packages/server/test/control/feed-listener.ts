@@ -1,0 +1,59 @@
+// A listener with nothing but the feed of a control node, for tests that are about followers.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ServerError } from "../../src/base/errors.js";
+import {
+  type FeedServer,
+  readReport,
+  readStreamQuery,
+} from "../../src/control/feed/feed-server.js";
+
+/** The token that it takes. */
+export const FEED_TOKEN = "a-token-of-a-follower";
+
+/** Serves a feed on a free port, or on that of an earlier one. */
+export async function listenToFollowers(
+  feed: FeedServer,
+  port = 0,
+): Promise<{ url: string; port: number; requests: string[]; close: () => Promise<void> }> {
+  const requests: string[] = [];
+  const server = createServer((message, response) => {
+    requests.push(`${message.method} ${message.url?.split("?")[0]}`);
+    answer(feed, message, response).catch((error: unknown) => {
+      response.writeHead(error instanceof ServerError ? error.status : 500).end(String(error));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    requests,
+    close: () => close(server),
+  };
+}
+
+async function answer(
+  feed: FeedServer,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(message.url ?? "/", "http://feed");
+  if (message.headers.authorization !== `Bearer ${FEED_TOKEN}`) response.writeHead(401).end();
+  else if (url.pathname === "/v1/control/snapshot") await feed.sendSnapshot(response);
+  else if (url.pathname === "/v1/control/changes") feed.sendChanges(response, readStreamQuery(url));
+  else if (url.pathname === "/v1/control/report") {
+    let text = "";
+    for await (const piece of message) text += piece;
+    feed.report(readReport(JSON.parse(text)));
+    response.writeHead(204).end();
+  } else response.writeHead(404).end();
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
