@@ -1,13 +1,13 @@
 // The admin port: metrics, health, and what the `sluice` command asks. It listens on loopback unless a token
 // is configured, and answers nothing that a web page of elsewhere can make a browser send.
 
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
 import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
 import { TrustedProxies } from "../base/http/trusted-proxies.js";
+import { readVersion } from "../base/version.js";
 import type { Core, Listener } from "../core/core.js";
 import { type AdminReply, json, problem, type StreamedReply, send } from "./admin-reply.js";
 import { ClearKeys } from "./auth/clear-keys.js";
@@ -152,9 +152,4 @@ function close(server: Server): Promise<void> {
     server.close(() => resolve());
     server.closeAllConnections();
   });
-}
-
-function readVersion(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
 }

@@ -116,6 +116,17 @@ const session = open({
   ),
 });
 
+const node = open({
+  name: required(text),
+  kind: required(choice(["control", "follower"])),
+  version: required(text, "Of Sluice."),
+  sequence: required(finiteNumber, "The last change that it has applied, as far as is known here."),
+  behind: required(finiteNumber, "How many changes it has still to apply."),
+  seenAtMs: required(finiteNumber, "When it was last heard of, in Unix milliseconds."),
+  isAway: required(flag, "Whether it has not been heard of for half a minute."),
+  via: required(text, "The control node that knows of it."),
+});
+
 /** The shapes, by what is answered. */
 export const controlAnswers = {
   plan,
@@ -138,6 +149,8 @@ export const controlAnswers = {
   accessToken,
   accessTokens: pageOf(accessToken),
   newAccessToken: open({ ...accessToken.fields, secret }),
+  reported: open({ reported: required(constant(true)) }),
+  nodes: open({ items: required(many(node)) }),
   audit: pageOf(auditEntry),
   auditReport: open({
     rows: required(finiteNumber, "Entries that were read."),

@@ -9,6 +9,7 @@ import { apiKeyRoutes } from "./routes/api-key-routes.js";
 import { auditRoutes } from "./routes/audit-routes.js";
 import { blockRoutes } from "./routes/block-routes.js";
 import { counterRoutes } from "./routes/counter-routes.js";
+import { feedRoutes } from "./routes/feed-routes.js";
 import { overrideRoutes } from "./routes/override-routes.js";
 import { planRoutes } from "./routes/plan-routes.js";
 import { ruleSetRoutes } from "./routes/rule-set-routes.js";
@@ -29,6 +30,7 @@ const described: readonly Route[] = [
   ...switchRoutes,
   ...accessTokenRoutes,
   ...auditRoutes,
+  ...feedRoutes,
   ...sessionRoutes,
 ];
 

@@ -2,6 +2,8 @@
 // all of them.
 
 import type { ControlPlane } from "../control/control-plane.js";
+import type { FeedServer } from "../control/feed/feed-server.js";
+import type { NodeStatus } from "../control/nodes.js";
 import type { ControlState } from "../control/state.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
@@ -33,4 +35,8 @@ export interface AdminControl {
   readonly controlPlane?: ControlPlane | { readonly follow: string } | undefined;
   /** What this node knows of the control plane; access tokens are checked against it. Undefined without `control`. */
   readonly controlState?: ControlState | undefined;
+  /** Serves followers; undefined on nodes that have none. */
+  readonly feed?: FeedServer | undefined;
+  /** All nodes that are known; undefined without `control`. */
+  nodes?(): Promise<readonly NodeStatus[]>;
 }

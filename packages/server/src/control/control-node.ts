@@ -1,7 +1,7 @@
 // A node of the control plane: the state that this process decides with, kept up to date from a database or from a
 // control node. While those are away it goes on with what it has, and starts with what it kept on disk.
 
-import { after, type CancelTimer, pause, readMs } from "../base/clock.js";
+import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
@@ -14,6 +14,7 @@ import { FeedServer } from "./feed/feed-server.js";
 import { HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import { Follower } from "./follower.js";
+import { ControlNodes, type NodeStatus } from "./nodes.js";
 import type { CheckRules } from "./rule-sets.js";
 import type { ControlState, OnChanged } from "./state.js";
 
@@ -66,6 +67,7 @@ export class ControlNode {
   readonly #hub: ChangeHub;
   /** Serves followers; undefined if this node is one. */
   readonly feedServer: FeedServer | undefined;
+  readonly #nodes: ControlNodes | undefined;
   readonly #listeners = new Set<OnChanged>();
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
@@ -94,6 +96,12 @@ export class ControlNode {
     });
     this.#hub = new ChangeHub(this.state);
     this.feedServer = this.plane && new FeedServer(this.#hub);
+    this.#nodes = this.#toNodes();
+  }
+
+  /** The control node that this node follows; undefined if it is one. */
+  get url(): string | undefined {
+    return this.#config.kind === "follow" ? this.#config.url : undefined;
   }
 
   /** What this process decides with. */
@@ -112,6 +120,15 @@ export class ControlNode {
     if (staleMsMax === undefined || this.ageMs < staleMsMax) return [];
     const seconds = Math.floor(staleMsMax / 1_000);
     return [`the control plane has not been reached for ${seconds} seconds (control.staleMsMax)`];
+  }
+
+  /** All nodes that are known here; on a follower only this one. */
+  async nodes(): Promise<readonly NodeStatus[]> {
+    if (this.#nodes !== undefined) return this.#nodes.list();
+    const { name, state } = this;
+    const known = { name, kind: "follower" as const, version: readVersion(), via: name };
+    const seenAtMs = wallMs() - Math.min(this.ageMs, wallMs());
+    return [{ ...known, sequence: state.sequence, behind: 0, seenAtMs, isAway: false }];
   }
 
   /** Calls back after the state has changed, in the order of these calls. */
@@ -166,6 +183,7 @@ export class ControlNode {
 
   async #close(): Promise<void> {
     this.#cancelPrepare();
+    this.#nodes?.close();
     this.feedServer?.close();
     await this.#follower.close();
     await this.#database?.close();
@@ -197,6 +215,13 @@ export class ControlNode {
     const { checkRules = () => {} } = this.#options;
     const enforce = (sequence: number) => this.#enforce(sequence);
     return database && new ControlPlane({ database, enforce, checkRules });
+  }
+
+  #toNodes(): ControlNodes | undefined {
+    const { name, state, feedServer } = this;
+    const database = this.#database;
+    if (database === undefined || feedServer === undefined) return undefined;
+    return new ControlNodes({ name, database, state, streams: feedServer.streams });
   }
 
   /** Resolves when all processes of this node enforce the changes up to a number. */

@@ -1,10 +1,16 @@
 // A service with a control plane: where its rules come from, at the start and later.
 
 import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { toControlConfig, toControlService } from "../../test/control/control-config.js";
+import {
+  ADMIN_TOKEN,
+  toControlConfig,
+  toControlService,
+} from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
-import type { Config } from "../config/config.js";
+import type { Config, FollowControlConfig } from "../config/config.js";
 import type { ControlPlane } from "../control/control-plane.js";
 import { type Service, type ServiceOptions, startService } from "./service.js";
 
@@ -28,6 +34,26 @@ const DECISION = {
   forwardAuth: true,
   bodyBytesMax: 1_000,
 };
+
+/** A service that follows a control node. */
+function toFollowerService(url: string, token: string): Config {
+  const database = toControlService("");
+  const control: FollowControlConfig = {
+    kind: "follow",
+    url,
+    token,
+    caFile: undefined,
+    snapshotFile: join(makeFolder("follower"), "edge.snapshot"),
+    staleMsMax: undefined,
+    node: "edge-1",
+    hasRules: false,
+  };
+  return { ...database, control };
+}
+
+function urlOf({ listeners }: Service): string {
+  return listeners.find(({ name }) => name === "admin")?.url ?? "";
+}
 
 async function start(config: Config, options: ServiceOptions = {}): Promise<Service> {
   const service = await startService(config, options);
@@ -161,8 +187,40 @@ describe("a control node without its database", () => {
   it("and without a snapshot does not start, and says what to do", async () => {
     const control = toControlConfig(nowhere, { snapshotFile: "/nowhere/node.snapshot" });
     await expect(start({ ...toControlService(nowhere), control })).rejects.toThrow(
-      "the control plane does not answer: the database (control.database) can't be reached, and there is no snapshot " +
-        "at /nowhere/node.snapshot to start from; start the database first",
+      "the control plane does not answer: the database (control.database) can't be reached (the database does not answer: " +
+        "connect ECONNREFUSED 127.0.0.1:9), and there is no snapshot at /nowhere/node.snapshot to start from; start the database first",
     );
+  });
+});
+
+describe.each(all)("a follower of a control node with $name", (databases) => {
+  it("decides by what is published there, over the admin port, and is one of its nodes", async () => {
+    const control = await start(toControlService(await databases.create()));
+    const plane = planeOf(control);
+    const { secret } = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
+    const follower = await start(toFollowerService(urlOf(control), secret));
+    expect(follower.core.policy.rules.rules.map(({ id }) => id)).toEqual(["per-address"]);
+    await remainingOf(follower);
+    await publish(plane, textOf(10));
+    await vi.waitFor(() => expect(follower.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    const ask = async (service: Service, path: string, token = ADMIN_TOKEN) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${urlOf(service)}${path}`, { headers });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const { body } = await ask(control, "/v1/nodes");
+    expect(body.items).toMatchObject([
+      { name: "node-1", kind: "control", behind: 0, isAway: false },
+      { name: "edge-1", kind: "follower", isAway: false, via: "node-1" },
+    ]);
+    // Access tokens hold on every node, and a node's token opens the feed only.
+    expect(await ask(follower, "/v1/rules", secret)).toMatchObject({ status: 403 });
+    expect(await ask(follower, "/v1/plans")).toMatchObject({
+      status: 409,
+      body: { code: "SLUICE_NOT_CONTROL_NODE" },
+    });
+    expect(await ask(follower, "/v1/nodes")).toMatchObject({
+      body: { items: [{ name: "edge-1", kind: "follower" }] },
+    });
   });
 });

@@ -246,7 +246,7 @@ class RunningService implements Service {
       reload: () => this.reload(),
       metrics: () => this.core.telemetry.metrics(),
       ...this.#others?.control,
-      ...(this.control && toAdminControl(this.control, this.core.config)),
+      ...(this.control && toAdminControl(this.control)),
     };
   }
 
@@ -285,10 +285,12 @@ class RunningService implements Service {
 }
 
 /** The control plane, as the admin port uses it: on a follower only the address of the control node. */
-function toAdminControl(
-  { plane, state }: ControlNode,
-  { control }: Config,
-): Pick<AdminControl, "controlPlane" | "controlState"> {
-  const follow = control?.kind === "follow" ? control.url : "";
-  return { controlPlane: plane ?? { follow }, controlState: state };
+function toAdminControl(node: ControlNode): Partial<AdminControl> {
+  const { plane, url } = node;
+  return {
+    controlPlane: plane ?? { follow: url ?? "" },
+    controlState: node.state,
+    feed: node.feedServer,
+    nodes: () => node.nodes(),
+  };
 }

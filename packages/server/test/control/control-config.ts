@@ -5,6 +5,9 @@ import { makeFolder } from "sluice-test-servers";
 import type { Config, DatabaseControlConfig } from "../../src/config/config.js";
 import { toTestConfig } from "../test-config.js";
 
+/** Of the configuration. */
+export const ADMIN_TOKEN = "an-admin-token-of-16";
+
 /** A control node over this database, with a snapshot in a new folder. */
 export function toControlConfig(
   database: string,
@@ -25,7 +28,7 @@ export function toControlConfig(
 export function toControlService(database: string, changes: Partial<Config> = {}): Config {
   return toTestConfig({
     control: toControlConfig(database),
-    admin: { listen: { host: "127.0.0.1", port: 0 }, token: "an-admin-token-of-16" },
+    admin: { listen: { host: "127.0.0.1", port: 0 }, token: ADMIN_TOKEN },
     ...changes,
   });
 }

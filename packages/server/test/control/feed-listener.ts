@@ -3,11 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ServerError } from "../../src/base/errors.js";
-import {
-  type FeedServer,
-  readReport,
-  readStreamQuery,
-} from "../../src/control/feed/feed-server.js";
+import { FEED_TYPE } from "../../src/control/feed/feed-lines.js";
+import type { FeedServer } from "../../src/control/feed/feed-server.js";
 
 /** The token that it takes. */
 export const FEED_TOKEN = "a-token-of-a-follower";
@@ -39,14 +36,20 @@ async function answer(
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(message.url ?? "/", "http://feed");
+  const { pathname, searchParams } = new URL(message.url ?? "/", "http://feed");
+  const send = (stream: (response: ServerResponse) => void) => {
+    stream(response.writeHead(200, { "content-type": FEED_TYPE }));
+  };
   if (message.headers.authorization !== `Bearer ${FEED_TOKEN}`) response.writeHead(401).end();
-  else if (url.pathname === "/v1/control/snapshot") await feed.sendSnapshot(response);
-  else if (url.pathname === "/v1/control/changes") feed.sendChanges(response, readStreamQuery(url));
-  else if (url.pathname === "/v1/control/report") {
+  else if (pathname === "/v1/control/snapshot") send(feed.snapshotStream());
+  else if (pathname === "/v1/control/changes") {
+    const of = (name: string) => searchParams.get(name) ?? "";
+    const query = { hash: of("hash"), node: of("node"), version: of("version") };
+    send(feed.changesStream({ after: Number(of("after")), ...query }));
+  } else if (pathname === "/v1/control/report") {
     let text = "";
     for await (const piece of message) text += piece;
-    feed.report(readReport(JSON.parse(text)));
+    feed.report(JSON.parse(text));
     response.writeHead(204).end();
   } else response.writeHead(404).end();
 }

@@ -1,0 +1,103 @@
+// What nodes ask a control node for: a snapshot, the stream of changes, and where to report what they have applied; and
+// what operators see of all nodes.
+
+import type { ServerResponse } from "node:http";
+import { anyString, object, required, stringFor, wholeNumber, withDefault } from "sluice/shapes";
+import { ServerError } from "../../base/errors.js";
+import { FEED_TYPE } from "../../control/feed/feed-lines.js";
+import type { FeedServer } from "../../control/feed/feed-server.js";
+import { json, type StreamedReply } from "../admin-reply.js";
+import { controlAnswers } from "../control-replies.js";
+import { queryNumber } from "../paging.js";
+import { type AdminContext, controlRoute, type Route, route } from "../route.js";
+
+const NAME = /^[\w.:-]+$/;
+const NAME_LENGTH_MAX = 100;
+const HASH_LENGTH_MAX = 64;
+const change = { min: 0, max: Number.MAX_SAFE_INTEGER };
+
+/** Names are shown to operators. */
+const name = stringFor<string>({
+  what: "1 to 100 letters, digits or _ - . :",
+  pattern: NAME.source,
+  lengthMax: NAME_LENGTH_MAX,
+  toValue: (value) => (NAME.test(value) ? value : undefined),
+});
+const who = {
+  node: required(name, "The name of the node."),
+  version: required(name, "Its version of Sluice."),
+};
+
+/** The routes of nodes. */
+export const feedRoutes: readonly Route[] = [
+  controlRoute({
+    method: "GET",
+    path: "/v1/control/snapshot",
+    role: "node",
+    summary: "Everything that a node needs, one JSON value a line.",
+    reply: undefined,
+    handle: (_plane, _request, context) => {
+      return toReply(feedOf(context).snapshotStream());
+    },
+  }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/control/changes",
+    role: "node",
+    summary:
+      "The changes after one, and those that follow: a response that does not end, with a heartbeat a second.",
+    query: object({
+      after: required(queryNumber(change), "The last change that the node has; 0 for none."),
+      hash: withDefault(anyString(HASH_LENGTH_MAX, 0), "", "Of that change. Default: not known."),
+      ...who,
+    }),
+    reply: undefined,
+    handle: (_plane, { query }, context) => {
+      return toReply(feedOf(context).changesStream(query));
+    },
+  }),
+  controlRoute({
+    method: "POST",
+    path: "/v1/control/report",
+    role: "node",
+    summary: "What a node has applied.",
+    input: object({
+      ...who,
+      sequence: required(wholeNumber(change), "The last change that it has applied."),
+    }),
+    reply: controlAnswers.reported,
+    handle: (_plane, { input }, context) => {
+      feedOf(context).report(input);
+      return json({ reported: true });
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/nodes",
+    role: "viewer",
+    summary: "All nodes that are known here, with their versions and how far behind they are.",
+    reply: controlAnswers.nodes,
+    handle: async ({ control }) => {
+      if (control.nodes === undefined) {
+        const how = 'set control: { database: "file:sluice.db" } in the configuration';
+        throw new ServerError("SLUICE_NOT_FOUND", `"/v1/nodes" needs a control plane; ${how}`);
+      }
+      return json({ items: await control.nodes() });
+    },
+  }),
+];
+
+function toReply(write: (response: ServerResponse) => void): StreamedReply {
+  return {
+    stream(response) {
+      response.writeHead(200, { "Content-Type": FEED_TYPE, "Cache-Control": "no-store" });
+      if (response.req.method === "HEAD") response.end();
+      else write(response);
+    },
+  };
+}
+
+function feedOf({ control: { feed } }: AdminContext): FeedServer {
+  if (feed !== undefined) return feed;
+  throw new ServerError("SLUICE_NOT_FOUND", "this node serves no followers");
+}

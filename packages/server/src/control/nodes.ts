@@ -1,0 +1,134 @@
+// All nodes and how far they are. A control node writes what it knows of itself and its followers into the database
+// every few seconds, so that each control node can answer for all of them.
+
+import { every, wallMs } from "../base/clock.js";
+import { readVersion } from "../base/version.js";
+import type { Database, Row } from "./database/database.js";
+import type { FollowerStatus, FollowerStreams } from "./feed/follower-streams.js";
+import { statements } from "./sql/statements.js";
+import type { ControlState } from "./state.js";
+
+/** A node. */
+export interface NodeStatus {
+  readonly name: string;
+  readonly kind: "control" | "follower";
+  /** Of Sluice. */
+  readonly version: string;
+  /** The last change that it has applied, as far as is known. */
+  readonly sequence: number;
+  /** How many changes it has still to apply. */
+  readonly behind: number;
+  /** When it was last heard of. */
+  readonly seenAtMs: number;
+  /** Whether it has not been heard of for half a minute. */
+  readonly isAway: boolean;
+  /** The control node that knows of it. */
+  readonly via: string;
+}
+
+/** What is in a row. */
+interface NodeRecord {
+  readonly version: string;
+  readonly sequence: number;
+  readonly followers: readonly FollowerStatus[];
+}
+
+interface NodeRow extends Row {
+  readonly name: string;
+  readonly seen_at_ms: number;
+  readonly body: string;
+}
+
+const WRITE_MS = 3_000;
+const AWAY_MS = 30_000;
+/** After this long a node that is gone is forgotten. */
+const FORGET_MS = 86_400_000;
+
+/** Options of {@link ControlNodes}. */
+export interface ControlNodesOptions {
+  /** Of this node. */
+  readonly name: string;
+  readonly database: Database;
+  readonly state: ControlState;
+  readonly streams: FollowerStreams;
+}
+
+/** The nodes, as a control node knows them. */
+export class ControlNodes {
+  readonly #options: ControlNodesOptions;
+  readonly #stop: () => void;
+
+  constructor(options: ControlNodesOptions) {
+    this.#options = options;
+    this.#stop = every(WRITE_MS, () => void this.#write());
+  }
+
+  /** All nodes, control nodes first; this one and its followers as of now. */
+  async list(): Promise<NodeStatus[]> {
+    const { name, database } = this.#options;
+    const rows = await database.query<NodeRow>(statements.listNodes);
+    const others = rows
+      .filter((row) => row.name !== name)
+      .map((row) => ({ name: row.name, seenAtMs: row.seen_at_ms, record: read(row.body) }));
+    const own = { name, seenAtMs: wallMs(), record: this.#toRecord() };
+    const all = [own, ...others].flatMap((each) => this.#toStatuses(each));
+    return all.sort((a, b) => compare(`${a.kind} ${a.name}`, `${b.kind} ${b.name}`));
+  }
+
+  /** Writes no more. */
+  close(): void {
+    this.#stop();
+  }
+
+  /** The next time is soon, so a failure does not matter. */
+  async #write(): Promise<void> {
+    const { name, database } = this.#options;
+    const nowMs = wallMs();
+    const body = JSON.stringify(this.#toRecord());
+    try {
+      await database.query(statements.writeNode, [name, nowMs, body]);
+      await database.query(statements.forgetNodes, [nowMs - FORGET_MS]);
+    } catch {
+      // Followers of the changes report that the database is away.
+    }
+  }
+
+  #toRecord(): NodeRecord {
+    const { state, streams } = this.#options;
+    return { version: readVersion(), sequence: state.sequence, followers: streams.list() };
+  }
+
+  #toStatuses({ name, seenAtMs, record }: KnownNode): NodeStatus[] {
+    const { version, sequence, followers } = record;
+    const isGone = wallMs() - seenAtMs >= AWAY_MS;
+    const toStatus = (kind: NodeStatus["kind"], of: NodeFigures): NodeStatus => ({
+      ...of,
+      kind,
+      behind: Math.max(0, this.#options.state.sequence - of.sequence),
+      isAway: isGone || wallMs() - of.seenAtMs >= AWAY_MS,
+      via: name,
+    });
+    return [
+      toStatus("control", { name, version, sequence, seenAtMs }),
+      ...followers.map(({ node, version, sequence, seenAtMs }) =>
+        toStatus("follower", { name: node, version, sequence, seenAtMs }),
+      ),
+    ];
+  }
+}
+
+type NodeFigures = Pick<NodeStatus, "name" | "version" | "sequence" | "seenAtMs">;
+
+interface KnownNode {
+  readonly name: string;
+  readonly seenAtMs: number;
+  readonly record: NodeRecord;
+}
+
+function read(body: string): NodeRecord {
+  return JSON.parse(body) as NodeRecord;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
