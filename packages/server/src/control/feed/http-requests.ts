@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure, Agent as SecureAgent } from "node:https";
+import { after } from "../../base/clock.js";
 import type { FollowControlConfig } from "../../config/config.js";
 
 /** Until an answer begins, and between two pieces of it. */
@@ -46,14 +47,17 @@ export class ControlNodeClient {
         agent: this.#agent,
         method: body === undefined ? "GET" : "POST",
         headers: { ...headers, authorization: `Bearer ${this.#token}` },
-        timeout: ANSWER_MS_MAX,
+        ...(isStream ? {} : { timeout: ANSWER_MS_MAX }),
       });
-      sent.once("timeout", () => {
+      const giveUp = () => {
         sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`));
-      });
+      };
+      const cancel = after(ANSWER_MS_MAX, giveUp);
+      sent.once("timeout", giveUp);
+      sent.once("close", cancel);
       sent.on("error", reject);
       sent.once("response", (response) => {
-        if (isStream) sent.setTimeout(0);
+        cancel();
         resolve(response);
       });
       sent.end(body);
