@@ -13,6 +13,8 @@ const CHANGES_MAX = 10_000;
 const CHANGES_LENGTH_MAX = 32 << 20;
 /** Entities that are turned into text before others have their turn. */
 const ENTITIES_AT_A_TIME = 500;
+/** After so many, decisions wait. */
+const ATTEMPTS_MAX = 5;
 /** For how long a snapshot is handed out; what changed since then follows it. */
 const SNAPSHOT_MS_MAX = 30_000;
 
@@ -24,7 +26,8 @@ interface KeptChange {
 }
 
 interface KeptSnapshot {
-  readonly position: Position;
+  /** Of the attempt that is under way or has worked. */
+  position: Position;
   readonly madeAtMs: number;
   readonly pieces: Promise<readonly string[]>;
 }
@@ -37,6 +40,8 @@ export class ChangeHub {
   #kept: KeptChange[] = [];
   #keptLength = 0;
   #snapshot: KeptSnapshot | undefined;
+  /** How often entities may have changed their places. */
+  #moves = 0;
 
   constructor(state: ControlState) {
     this.#state = state;
@@ -49,7 +54,11 @@ export class ChangeHub {
 
   /** Changes that the state has applied. */
   add(changes: readonly NodeChange[]): void {
-    for (const change of changes) this.#keep(change);
+    for (const change of changes) {
+      this.#keep(change);
+      // In the table of API keys another one takes the place of one that is removed.
+      if (change.after === undefined) this.#moves++;
+    }
     this.#notify();
   }
 
@@ -69,6 +78,7 @@ export class ChangeHub {
     this.#kept = [];
     this.#keptLength = 0;
     this.#snapshot = undefined;
+    this.#moves++;
     this.#notify();
   }
 
@@ -96,10 +106,9 @@ export class ChangeHub {
       readMs() - kept.madeAtMs < SNAPSHOT_MS_MAX &&
       this.linesAfter(kept.position) !== undefined;
     if (isUsable) return kept.pieces;
-    const { position } = this;
-    const pieces = this.#makeSnapshot(position);
-    this.#snapshot = { position, madeAtMs: readMs(), pieces };
-    return pieces;
+    const made = { position: this.position, madeAtMs: readMs() };
+    this.#snapshot = Object.assign(made, { pieces: this.#makeSnapshot(made) });
+    return this.#snapshot.pieces;
   }
 
   /** Calls back after changes were added. */
@@ -119,17 +128,33 @@ export class ChangeHub {
     this.#keptLength = this.#kept.reduce((sum, each) => sum + each.line.length, 0);
   }
 
+  /** Starts over when API keys have moved meanwhile, and in the end does not let others have their turn. */
+  async #makeSnapshot(made: { position: Position }): Promise<readonly string[]> {
+    for (let attempt = 1; ; attempt++) {
+      made.position = this.position;
+      const pieces = await this.#tryToMake(made.position, attempt < ATTEMPTS_MAX);
+      if (pieces !== undefined) return pieces;
+    }
+  }
+
   /**
    * Entities that change meanwhile are newer than the position says; the changes that follow it pass over them.
+   *
+   * @returns Undefined if entities have moved, so that some may be missing.
    */
-  async #makeSnapshot({ sequence, hash }: Position): Promise<readonly string[]> {
+  async #tryToMake(
+    { sequence, hash }: Position,
+    takesTurns: boolean,
+  ): Promise<readonly string[] | undefined> {
     const pieces = [toLine({ format: FEED_FORMAT, sequence, hash })];
+    const moves = this.#moves;
     let entities = 0;
     for (const kind of ENTITY_KINDS) {
       for (const piece of this.#piecesOf(kind)) {
         pieces.push(piece.text);
         entities += piece.entities;
-        await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        if (takesTurns) await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        if (moves !== this.#moves) return undefined;
       }
     }
     return [...pieces, toLine({ end: entities })];
