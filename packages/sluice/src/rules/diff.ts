@@ -4,7 +4,13 @@
 
 import type { Limit } from "../limits/limits.js";
 import { toMeaning } from "./parse/version.js";
-import type { Rule, RuleSet } from "./rule.js";
+import {
+  EXCEPTION_SUBJECTS,
+  type ExceptionSubject,
+  isInKey,
+  type Rule,
+  type RuleSet,
+} from "./rule.js";
 
 /** Kept as it is; units used carried over to other numbers; or nothing used any more. */
 export type CounterFate = "kept" | "carried" | "empty";
@@ -83,7 +89,8 @@ const FIELD_NAMES: Readonly<Partial<Record<keyof Rule, string>>> = {
 };
 
 function diffRule(before: Rule, after: Rule, isOtherPrefix: boolean): readonly RuleDiff[] {
-  const names = (Object.keys(after) as (keyof Rule)[]).filter((name) => name !== "place");
+  const all = new Set([...Object.keys(before), ...Object.keys(after)] as (keyof Rule)[]);
+  const names = [...all].filter((name) => name !== "place");
   const fields = names
     .filter((name) => toMeaning(before[name]) !== toMeaning(after[name]))
     .map((name) => FIELD_NAMES[name] ?? name);
@@ -137,7 +144,21 @@ function toAudiences(before: Rule, after: Rule): readonly Audience[] {
       isApart: () => false,
       limitsOf: (rule: Rule) => rule.overrides.get(key) ?? rule.limits,
     })),
+    ...EXCEPTION_SUBJECTS.flatMap((by) => toExceptedAudiences(by, before, after)),
   ];
+}
+
+/** The callers of each exception of either rule, apart from those whose exceptions are the same. */
+function toExceptedAudiences(by: ExceptionSubject, before: Rule, after: Rule): readonly Audience[] {
+  const [was, is] = [before.exceptions?.get(by), after.exceptions?.get(by)];
+  if (was === is && toMeaning(before.key) === toMeaning(after.key)) return [];
+  const values = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
+  const listOf = ({ exceptions }: Rule, value: string) => exceptions?.get(by)?.get(value);
+  return [...values].map((value) => ({
+    where: `exceptions.${by}:${value}`,
+    isApart: (rule) => !isInKey(by, rule) && listOf(rule, value) !== undefined,
+    limitsOf: (rule) => listOf(rule, value)?.[0].limits ?? rule.limits,
+  }));
 }
 
 /** Why no counter of a rule can be found again, if so. */

@@ -102,6 +102,15 @@ export type RuleExceptions = ReadonlyMap<
   ReadonlyMap<string, readonly ExceptionLimits[]>
 >;
 
+/**
+ * Whether each key of a rule belongs to callers of one value only, so that callers with and without an exception never
+ * share one. A tenant has one plan at a time.
+ */
+export function isInKey(by: ExceptionSubject, { key }: Pick<Rule, "key">): boolean {
+  const kind = by === "plan" ? "tenant" : by;
+  return key.some((dimension) => dimension.kind === kind);
+}
+
 /** One rule. */
 export interface Rule {
   /** Letters, digits, `_`, `-` and `.`: it names counters, headers and metrics. */

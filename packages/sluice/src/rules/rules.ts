@@ -22,6 +22,7 @@ export { nearestMethod } from "./parse/names.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export type { Identify, RequestNeeds } from "./policy/admit-options.js";
+export { type BlockedCallers, callerBlocks } from "./policy/caller-blocks.js";
 export { CallerRefusal, type CallerRefusalReason } from "./policy/caller-refusal.js";
 export type { CostFunction } from "./policy/cost.js";
 export { createPolicy } from "./policy/create-policy.js";

@@ -43,13 +43,31 @@ const scratch = new Uint16Array(8);
 export function toCidrList(texts: readonly string[], site: OptionSite = SITE): CidrList {
   if (!Array.isArray(texts)) refuse(site, `needs a list of ranges, got ${show(texts)}`);
   if (texts.length > RANGES_MAX) refuse(site, `at most ${RANGES_MAX} ranges, got ${texts.length}`);
-  const ranges = texts.flatMap((text) =>
-    (NAMED.get(text) ?? [text]).map((range) => toRange(range, site)),
-  );
+  const ranges = texts.flatMap((text) => toPrefixes(text, site).map(toRange));
   return new RangesByFamily(ranges);
 }
 
-function toRange(text: unknown, site: OptionSite): Range {
+/** All addresses that begin with the same bits; see {@link readAddress} for the words. */
+export interface AddressPrefix {
+  readonly family: Family;
+  readonly first: Uint16Array;
+  /** How many bits, of 128: those of IPv4 come after the 96 of mapped addresses. */
+  readonly length: number;
+}
+
+/**
+ * The prefixes of a range as it is written: `10.0.0.0/8`, a single address, or the names `loopback` and `private`, which
+ * are several. Throws the site's error for anything else.
+ */
+export function toPrefixes(text: string, site: OptionSite): readonly AddressPrefix[] {
+  return (NAMED.get(text) ?? [text]).map((range) => toPrefix(range, site));
+}
+
+function toRange({ family, first, length }: AddressPrefix): Range {
+  return { family, first, last: toLast(first, length) };
+}
+
+function toPrefix(text: unknown, site: OptionSite): AddressPrefix {
   const [address, bits, ...rest] = typeof text === "string" ? text.split("/") : [""];
   const first = new Uint16Array(8);
   const family = readAddress(address, first);
@@ -67,7 +85,7 @@ function toRange(text: unknown, site: OptionSite): Range {
     const meant = `${toAddressText(family, network)}/${length - ahead}`;
     refuse(site, `${show(text)} has bits behind its prefix: ${meant} or ${address} was meant`);
   }
-  return { family, first, last: toLast(first, length) };
+  return { family, first, length };
 }
 
 function toBits(text: string): number {

@@ -11,6 +11,7 @@ import {
   EXCEPTION_SUBJECTS,
   type ExceptionLimits,
   type ExceptionSubject,
+  isInKey,
   type RuleExceptions,
 } from "../rule.js";
 import { toDelayed } from "./delay.js";
@@ -63,7 +64,7 @@ export class ExceptionsInForce {
         exceptions.get(by) ?? NONE,
         known?.find((lookup) => lookup.by === by)?.entries,
       ),
-      isInKey: isInKey(by, context),
+      isInKey: isInKey(by, context.rule),
     }));
     prepare(exceptions, context);
   }
@@ -258,12 +259,6 @@ function prepare(exceptions: RuleExceptions, { rule, lane, extraPermitMs }: Limi
     }
   }
   for (const limit of seen) lane.store.prepare(toDelayed(limit, rule, extraPermitMs));
-}
-
-/** Whether a key of the rule belongs to callers of one value only. A tenant has one plan at a time. */
-function isInKey(by: ExceptionSubject, { rule }: LimitsContext): boolean {
-  const kind = by === "plan" ? "tenant" : by;
-  return rule.key.some((dimension) => dimension.kind === kind);
 }
 
 /** Where an exception is counted that its rule's key does not show. No tier starts with a space. */

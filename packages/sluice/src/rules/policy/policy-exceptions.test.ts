@@ -198,3 +198,55 @@ describe("exceptions", () => {
     );
   });
 });
+
+describe("operators' verbs on a rule with exceptions", () => {
+  const acme = { tenant: "acme" };
+  const used = (policy: Policy, more: Partial<Facts>) => {
+    const { limit, remaining } = policy.peek({ ...facts, ...more }) as PolicyDecision;
+    return limit - remaining;
+  };
+  const spend = (policy: Policy, count: number, more: Partial<Facts>) => {
+    for (let i = 0; i < count; i++) expect(admit(policy, more).allowed).toBe(true);
+  };
+
+  it("refund and reset under the numbers of the exception, which cut nothing", () => {
+    const policy = policyOf({ key: "tenant", limit: perMinute(3) }, [
+      other("tenant", "acme", perMinute(100)),
+      other("plan", "gold", perMinute(50)),
+    ]);
+    spend(policy, 80, acme);
+    expect(policy.refund("api", "tenant:acme", 5)).toBe(5);
+    expect(used(policy, acme)).toBe(75);
+    const gold = { tenant: "beta", plan: "gold" };
+    spend(policy, 40, gold);
+    expect(policy.refund("api", "tenant:beta", 5)).toBe(5);
+    expect(used(policy, gold)).toBe(35);
+    policy.reset("api", "tenant:beta");
+    expect(used(policy, gold)).toBe(0);
+  });
+
+  it("reach a key wherever it is counted, however many exceptions count it", () => {
+    const exceptions = Array.from({ length: 300 }, (_, i) =>
+      other("tenant", `t${i}`, perMinute(9)),
+    );
+    const policy = policyOf({ key: "ip", limit: perMinute(3) }, exceptions);
+    const key = "ip:203.0.113.10";
+    spend(policy, 2, {});
+    spend(policy, 5, { tenant: "t299" });
+    policy.reset("api", key);
+    expect([used(policy, {}), used(policy, { tenant: "t299" })]).toEqual([0, 0]);
+    policy.block("api", key, 1_000);
+    expect(admit(policy, { tenant: "t7" }).reason).toBe("blocked");
+    expect(admit(policy).reason).toBe("blocked");
+    expect(policy.unblock("api", key)).toBe(true);
+    expect(policy.unblock("api", key)).toBe(false);
+    expect(admit(policy, { tenant: "t7" }).allowed).toBe(true);
+  });
+
+  it("refuse to block a key that an exception makes unlimited", () => {
+    const policy = policyOf({ key: "tenant", limit: perMinute(3) }, [
+      other("tenant", "acme", "unlimited"),
+    ]);
+    expect(() => policy.block("api", "tenant:acme", 1_000)).toThrow("has no limit for");
+  });
+});

@@ -3,7 +3,7 @@
 
 import { type Clock, countedMsOf, toWholeMs, wallMsOf } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
-import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { refundCharges, unblockCharges } from "../../limiter/operator.js";
 import { toCost, toDurationMs } from "../../limiter/verb-input.js";
 import type { Charge } from "../../stores/store.js";
@@ -35,28 +35,46 @@ export class RuleKey {
       const seen = `rule ${show(this.#rule.definition.id)} has no limit for ${show(this.#key)}`;
       throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen);
     }
-    return all(scopes.map((scope) => store.block(scope, this.#key, { untilMs, nowMs })));
+    return inBatches(scopes, (some) =>
+      all(some.map((scope) => store.block(scope, this.#key, { untilMs, nowMs }))),
+    );
   }
 
   /** Returns whether there was a block. */
   unblock(): MaybePromise<boolean> {
     const nowMs = toWholeMs(this.#clock.now());
-    return unblockCharges(
-      this.#rule.lane.store,
+    const { store } = this.#rule.lane;
+    let wasBlocked = false;
+    const ended = inBatches(
       this.#charges(0, () => true),
-      nowMs,
+      (some) =>
+        andThen(unblockCharges(store, some, nowMs), (was) => {
+          wasBlocked ||= was;
+        }),
     );
+    return andThen(ended, () => wasBlocked);
   }
 
   reset(): MaybePromise<void> {
-    return this.#rule.lane.store.reset(this.#charges(0, () => true));
+    const { store } = this.#rule.lane;
+    return inBatches(
+      this.#charges(0, () => true),
+      (some) => store.reset(some),
+    );
   }
 
   /** Returns the whole units that were given back: the most under any limit, since not all need have been used. */
   refund(cost: number): MaybePromise<number> {
     // A permit is given back by who holds it.
     const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
-    return refundCharges(this.#rule.lane.store, charges);
+    const { store } = this.#rule.lane;
+    let most = 0;
+    const refunded = inBatches(charges, (some) =>
+      andThen(refundCharges(store, some), (units) => {
+        most = Math.max(most, units);
+      }),
+    );
+    return andThen(refunded, () => most);
   }
 
   #scopes(): string[] {
@@ -132,6 +150,20 @@ function toMeantKey(
   if (isNamed || parts.length !== dimensions.length) return undefined;
   const prefixed = parts.map((part, i) => toPrefix(dimensions[i]) + part.trim()).join("|");
   return toKeyText(dimensions, prefixed, { ipv6Prefix });
+}
+
+/** A key may be counted by thousands of exceptions, and a store takes only so many charges in one call. */
+const BATCH_MAX = 128;
+
+/** Does something to a list, part by part, one after the other. */
+function inBatches<T>(
+  items: readonly T[],
+  operate: (some: readonly T[]) => MaybePromise<void>,
+  from = 0,
+): MaybePromise<void> {
+  if (from >= items.length) return undefined;
+  const done = operate(items.slice(from, from + BATCH_MAX));
+  return andThen(done, () => inBatches(items, operate, from + BATCH_MAX));
 }
 
 function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {

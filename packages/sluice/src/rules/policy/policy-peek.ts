@@ -98,7 +98,16 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
     if (rule.definition.isExposed && !rule.shadow) addCharges(rule, normalized, context, charges);
   }
   const shown = charges.slice(0, STATES_MAX);
-  return andThen(peekCharges(shown, request), (answers) => answers.map(toState));
+  const refusedMs = toRefusedMs(request);
+  return andThen(peekCharges(shown, request), (answers) =>
+    answers.map((answer) => toState(answer, refusedMs)),
+  );
+}
+
+/** How long an operator refuses the caller under every rule; 0 if it is not. */
+function toRefusedMs(request: PolicyRequest): number {
+  const cause = request.toRefusalCause();
+  return cause === undefined || cause.rule !== undefined ? 0 : cause.retryAfterMs;
 }
 
 /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
@@ -118,12 +127,11 @@ function isEndpoint({ kind }: Dimension): boolean {
 /** Who asks how it stands asks nothing that a cost function knows: it is not called. */
 const NO_COSTS: CostFunctions = new Map();
 
-function toState({
-  rule: { definition: rule },
-  ruleLimit,
-  verdict,
-  counter,
-}: DecidedRuleCharge): RuleState {
+function toState(
+  { rule: { definition: rule, switchedTo }, ruleLimit, verdict, counter }: DecidedRuleCharge,
+  refusedMs: number,
+): RuleState {
+  const waitMs = switchedTo === "deny" ? Number.POSITIVE_INFINITY : waitMsOf({ verdict, counter });
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),
@@ -131,6 +139,6 @@ function toState({
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: verdict.resetMs,
-    retryAfterMs: waitMsOf({ verdict, counter }) ?? Number.POSITIVE_INFINITY,
+    retryAfterMs: Math.max(refusedMs, waitMs ?? Number.POSITIVE_INFINITY),
   };
 }
