@@ -1,7 +1,7 @@
 // Puts the state of the control plane in force in the policies of this process, by the kinds of entities that changed.
 // What can't be used changes nothing, and is reported and counted, as with a file of rules.
 
-import type { Policy, RuleSet } from "sluice/rules";
+import { callerBlocks, type Policy, type RuleSet, withExceptions } from "sluice/rules";
 import {
   parseWritten,
   type RulesHolder,
@@ -10,7 +10,8 @@ import {
 } from "../core/rules-in-force.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Unsubscribe } from "./database/database.js";
-import type { EntityKind } from "./entities.js";
+import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./effects.js";
+import { ENTITY_KINDS, type EntityKind } from "./entities.js";
 import { publishedRules } from "./published-rules.js";
 import type { ControlState, OnChanged } from "./state.js";
 
@@ -34,14 +35,14 @@ export interface EnforcedStateOptions {
 export class EnforcedState implements RulesHolder {
   readonly #options: EnforcedStateOptions;
   readonly #stop: Unsubscribe;
-  /** The text of the rules in force, so that drafts and rollbacks of others don't replace them. */
-  #text: string | undefined;
+  /** The published rules, so that they are parsed once and not for every plan or override that changes. */
+  #parsed: { readonly text: string; readonly rules: RuleSet } | undefined;
 
   constructor(options: EnforcedStateOptions) {
     this.#options = options;
     this.#stop = options.source.onChanged((kinds) => this.#apply(kinds));
     // It may have changed since the policies were made by it.
-    this.#replaceRules();
+    this.#apply(new Set(ENTITY_KINDS));
   }
 
   get written(): WrittenRules {
@@ -50,6 +51,7 @@ export class EnforcedState implements RulesHolder {
 
   /** Puts the published rules in force again; what the configuration says of rules is not used. */
   reload(): void {
+    this.#parsed = undefined;
     this.#replaceRules();
   }
 
@@ -61,23 +63,47 @@ export class EnforcedState implements RulesHolder {
 
   /** Never throws: the state has changed already, and what follows must not be lost with it. */
   #apply(kinds: ReadonlySet<EntityKind>): void {
-    if (kinds.has("rule-set")) this.#replaceRules();
+    const hasAny = (...some: readonly EntityKind[]) => some.some((kind) => kinds.has(kind));
+    if (hasAny("rule-set", "override", "plan")) this.#try(() => this.#replaceRules());
+    if (hasAny("block", "tenant")) this.#try(() => this.#blockCallers());
+    if (hasAny("switch")) this.#try(() => this.#setSwitches());
   }
 
   #replaceRules(): void {
-    const { policies, telemetry, parse = parseWritten } = this.#options;
+    const { policies, telemetry, source } = this.#options;
+    const exceptions = exceptionsOf(source.state);
+    const rules = withExceptions(this.#parse(), exceptions, { unknownRules: "ignore" });
+    if (rules.version === policies[0].version) return;
+    replaceAll(policies, rules);
+    telemetry.reloaded("rules");
+  }
+
+  #parse(): RuleSet {
+    const { parse = parseWritten } = this.#options;
     const { written } = this;
     const text = JSON.stringify(written);
-    if (text === this.#text) return;
+    if (this.#parsed?.text !== text) this.#parsed = { text, rules: parse(written) };
+    return this.#parsed.rules;
+  }
+
+  #blockCallers(): void {
+    const { policies, source } = this.#options;
+    const blocked = blockedSubjectsOf(source.state);
+    const blocks = blocked.length === 0 ? undefined : callerBlocks(blocked);
+    for (const policy of policies) policy.blockCallers(blocks);
+  }
+
+  #setSwitches(): void {
+    const { policies, source } = this.#options;
+    const switches = switchesOf(source.state);
+    for (const policy of policies) policy.setSwitches(switches);
+  }
+
+  #try(apply: () => void): void {
     try {
-      const rules = parse(written);
-      if (rules.version !== policies[0].version) {
-        replaceAll(policies, rules);
-        telemetry.reloaded("rules");
-      }
-      this.#text = text;
+      apply();
     } catch (error) {
-      telemetry.reloaded("rules", error);
+      this.#options.telemetry.reloaded("rules", error);
     }
   }
 }

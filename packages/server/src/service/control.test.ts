@@ -97,6 +97,60 @@ describe.each(all)("a control node with $name", (databases) => {
     expect(await planeOf(again).verifyAudit()).toEqual({ rows: 4 });
   });
 
+  it("enforces plans, overrides, blocks, suspended tenants and switches when the change resolves", async () => {
+    const service = await start(toControlService(await databases.create()));
+    const plane = planeOf(service);
+    const rule = "{ id: a, key: tenant, limit: 1/hour, tiers: { gold: 2/hour } }";
+    await publish(plane, `version: 1\nrules:\n  - ${rule}\n`);
+    const { policy } = service.core;
+    const standOf = async (caller: object) => {
+      const { allowed, reason, limit } = await policy.peek({ method: "GET", path: "/", ...caller });
+      return allowed ? limit : reason;
+    };
+    const acme = { tenant: "acme", plan: "pro", tier: "gold" };
+    expect(await standOf(acme)).toBe(2);
+    await plane.plans.put(by(), { id: "pro", input: { tier: "gold", limits: { a: "3/hour" } } });
+    expect(await standOf(acme)).toBe(3);
+    const reason = "a test";
+    const other = { subject: "tenant:acme", rule: "a", limit: "4/hour", reason };
+    const override = await plane.overrides.create(by(), other);
+    expect(await standOf(acme)).toBe(4);
+    expect(await standOf({ tenant: "other", plan: "pro" })).toBe(3);
+    await plane.overrides.remove(by(), override.id);
+    expect(await standOf(acme)).toBe(3);
+
+    const block = await plane.blocks.create(by(), { subjects: ["ip:10.0.0.0/8"], reason });
+    expect(await standOf({ ...acme, ip: "10.1.2.3" })).toBe("blocked");
+    expect(await standOf({ ...acme, ip: "11.1.2.3" })).toBe(3);
+    await plane.blocks.remove(by(), block.id);
+    expect(await standOf({ ...acme, ip: "10.1.2.3" })).toBe(3);
+
+    await plane.tenants.put(by(), { id: "acme", input: { status: "suspended" } });
+    expect(await standOf(acme)).toBe("blocked");
+    await plane.tenants.put(by(), { id: "acme", input: { status: "active" } });
+    expect(await standOf(acme)).toBe(3);
+
+    await plane.switches.put(by(), { id: "a", input: { state: "deny", reason } });
+    expect(await standOf(acme)).toBe("denied");
+    await plane.switches.put(by(), { id: "*", input: { state: "off", reason } });
+    expect(await standOf(acme)).toBe("denied");
+    await plane.switches.remove(by(), "a");
+    expect(await standOf(acme)).toBe(Number.POSITIVE_INFINITY);
+    await plane.switches.remove(by(), "*");
+    expect(await standOf(acme)).toBe(3);
+  });
+
+  it("refuses to publish rules that an override does not fit, and goes on with what it has", async () => {
+    const service = await start(toControlService(await databases.create()));
+    const plane = planeOf(service);
+    await publish(plane, "version: 1\nrules:\n  - { id: a, key: tenant, limit: 1/hour }\n");
+    const limit = { leakyBucket: { ratePerSecond: 1, queueSize: 5 } };
+    await plane.overrides.create(by(), { subject: "tenant:acme", rule: "a", limit, reason: "x" });
+    const leased = "{ id: a, key: tenant, limit: 1/hour, consistency: leased }";
+    await expect(publish(plane, `version: 1\nrules:\n  - ${leased}\n`)).rejects.toThrow("leased");
+    expect(service.core.policy.rules.rules[0]).toMatchObject({ consistency: "strict" });
+  });
+
   it("makes the first access token once, when an operator can be shown it", async () => {
     const url = await databases.create();
     const first = vi.fn();
