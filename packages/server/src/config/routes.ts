@@ -31,7 +31,7 @@ export class Routes {
    * The first route that fits; undefined if none does. `/api/*` fits `/api` and everything below it.
    *
    * @param path - In the canonical form of `readRequestTarget`.
-   * @param host - The Host field as it was sent, with or without port.
+   * @param host - The Host header as it was sent, with or without port.
    */
   find(path: string, host: string | undefined): RouteConfig | undefined {
     const name = this.#looksAtHosts ? toHostName(host) : "";
@@ -42,7 +42,7 @@ export class Routes {
   }
 }
 
-/** The name in a Host field: in lower case, without port and last dot. */
+/** The name in a Host header: in lower case, without port and last dot. */
 export function toHostName(host: string | undefined): string {
   const name = (host ?? "").toLowerCase().replace(/:\d*$/, "");
   return name.endsWith(".") ? name.slice(0, -1) : name;

@@ -112,7 +112,7 @@ export class ForwardAuth {
   }
 
   /**
-   * Refuses web pages (DNS rebinding): a page whose name resolves to this machine can set any field but Host, which
+   * Refuses web pages (DNS rebinding): a page whose name resolves to this machine can set any header but Host, which
    * the browser writes. Origin does not help: a proxy passes on its client's.
    */
   #mustBeAProxy({ peer, fields: { host } }: Exchange): void {

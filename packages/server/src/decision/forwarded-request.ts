@@ -1,15 +1,15 @@
-// The request that a proxy asks about, read off the fields that the proxy wrote. Each variant reads its own
-// fields and no other: a proxy that sets X-Original-URI passes an X-Forwarded-Uri of its client on as it is.
+// The request that a proxy asks about, read from the headers that the proxy wrote. Each variant reads only its own
+// headers: a proxy that sets X-Original-URI forwards its client's X-Forwarded-Uri unchanged.
 
 import { isIP } from "node:net";
 import type { HttpRequest, IdentityOptions } from "sluice/http";
 import type { Exchange, HeaderValues } from "sluice-http1";
 import { ServerError, show } from "../base/errors.js";
 
-/** How a proxy asks: `/check` with X-Forwarded-* fields, `/check/nginx` with X-Original-* and X-Real-IP. */
+/** How a proxy asks: `/check` with X-Forwarded-* headers, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";
 
-/** The fields of a variant, in lower case. */
+/** The headers of a variant, in lower case. */
 interface FactFields {
   readonly method: string;
   readonly target: string;
@@ -25,7 +25,7 @@ const FIELDS: Readonly<Record<Variant, FactFields>> = {
   nginx: { method: "x-original-method", target: "x-original-uri", host: "x-original-host" },
 };
 
-/** The identity that reads a variant's client address. The host is read here, out of the variant's own field. */
+/** The identity that reads a variant's client address. The host is read here, from the variant's own header. */
 export function toIdentity(variant: Variant, identity: IdentityOptions): IdentityOptions {
   const own = { ...identity, forwardedHost: false };
   return variant === "nginx" ? { ...own, clientAddress: REAL_IP } : own;
@@ -39,7 +39,7 @@ export class ForwardedRequest implements HttpRequest {
   readonly #host: HeaderValues[string];
   #headers: HeaderValues | undefined = undefined;
 
-  /** @throws ServerError that says which field is missing or can't be used. */
+  /** @throws ServerError that says which header is missing or can't be used. */
   constructor(raw: Exchange, variant: Variant, clientAddress: AddressSource) {
     const fields = FIELDS[variant];
     this.raw = raw;
@@ -50,7 +50,7 @@ export class ForwardedRequest implements HttpRequest {
     this.#host = this.received[fields.host];
   }
 
-  /** The client's own fields without the hop-by-hop ones. */
+  /** The client's own headers without the hop-by-hop ones. */
   get headers(): HeaderValues {
     this.#headers ??= this.#toHeaders();
     return this.#headers;
@@ -81,9 +81,9 @@ type AddressSource = IdentityOptions["clientAddress"];
 
 const REAL_IP = { header: "x-real-ip" };
 
-/** RFC 9110: the characters of a method. Two lines of the field, joined by a comma, are none. */
+/** RFC 9110: the characters of a method. Two header lines, joined by a comma, are not a method. */
 const METHOD = /^[!#$%&'*+.^_`|~\w-]{1,64}$/;
-/** A request target: no blank, so that two lines of the field, joined, are none. */
+/** A request target: no blank, so that two header lines, joined, are not a target. */
 const TARGET = /^(?:\/|https?:\/\/|\*$)[\x21-\x7e\x80-\xff]*$/;
 
 function readMethod(headers: HeaderValues, name: string): string {
@@ -98,7 +98,7 @@ function readTarget(headers: HeaderValues, name: string): string {
   throw invalid(name, "must be a path with its query", target);
 }
 
-/** Without the client's address, everybody behind the proxy would be one client. */
+/** Without the client's address, all clients behind the proxy would count as one. */
 function mustHaveClient(headers: HeaderValues, source: AddressSource = "x-forwarded-for"): void {
   if (typeof source === "function") return;
   const name = typeof source === "string" ? source : source.header;
@@ -118,12 +118,12 @@ function mustHave(headers: HeaderValues, name: string): string {
   const given = headers[name];
   const text = typeof given === "string" ? given : given?.join(",");
   if (text !== undefined && text.trim() !== "") return text;
-  const seen = `the field ${toTitle(name)} is missing; the proxy has to send it`;
+  const seen = `the header ${toTitle(name)} is missing; configure the proxy to send it`;
   throw new ServerError("SLUICE_REQUEST_INVALID", seen);
 }
 
 function invalid(name: string, what: string, seen: string): ServerError {
-  const text = `the field ${toTitle(name)} ${what}, got ${show(seen)}`;
+  const text = `the header ${toTitle(name)} ${what}, got ${show(seen)}`;
   return new ServerError("SLUICE_REQUEST_INVALID", text);
 }
 

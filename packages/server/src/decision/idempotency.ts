@@ -99,7 +99,7 @@ export class Idempotency {
  *
  * @param field - The Idempotency-Key header: a structured String, quotes included.
  * @param asked - Whose token it came with, the path and the body.
- * @throws ServerError if the field is malformed.
+ * @throws ServerError if the header is malformed.
  */
 export function toKeyedRequest(
   field: string,

@@ -189,7 +189,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "refuses with 429, the fields and a problem body, and the handler never runs",
+    "refuses with 429, the headers and a problem body, and the handler never runs",
     async ({ serve, seen }) => {
       const call = await serve({ limit: three() });
       expect(await statuses(call, ["/", "/", "/"])).toEqual([200, 200, 200]);
@@ -275,7 +275,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "lets pass what is skipped, without fields and without counting it",
+    "lets pass what is skipped, without headers and without counting it",
     async ({ serve }) => {
       let isSkipped = true;
       const call = await serve({ limit: one(), skip: () => isSkipped });
@@ -559,7 +559,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "adds its fields to responses without a body",
+    "adds its headers to responses without a body",
     async ({ serve }) => {
       const call = await serve({ limit: three() }, ({ target }) => ({
         status: target === "/same" ? 304 : 204,
@@ -575,7 +575,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "adds its fields to the framework's response to an error",
+    "adds its headers to the framework's response to an error",
     async ({ serve }) => {
       const call = await serve({ limit: three() }, () => {
         throw new Error("broken");
@@ -586,7 +586,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "replaces a field of its own name that the handler sets",
+    "replaces a header of its own name that the handler sets",
     async ({ serve }) => {
       const headers = { "x-ratelimit-limit": "1000000" };
       const call = await serve({ limit: three() }, () => ({ headers, body: "hello" }));

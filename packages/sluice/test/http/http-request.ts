@@ -2,7 +2,7 @@
 
 import type { HttpRequest } from "../../src/http/identity/http-request.js";
 
-/** A request; by default a GET of `/` without fields, from a peer without an address. */
+/** A request; by default a GET of `/` without headers, from a peer without an address. */
 export function requestOf(given: Partial<HttpRequest>): HttpRequest {
   return {
     method: "GET",

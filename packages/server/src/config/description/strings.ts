@@ -62,7 +62,7 @@ export function token(what: string): ConfigShape<string> {
   return text({ what, pattern: TOKEN, lengthMax: TOKEN_LENGTH_MAX });
 }
 
-/** The name of an HTTP field or a scheme, in lower case. */
+/** The name of a header or a scheme, in lower case. */
 export function fieldName(what = "the name of a header such as x-user-id"): ConfigShape<string> {
   return text({
     what,
@@ -72,7 +72,7 @@ export function fieldName(what = "the name of a header such as x-user-id"): Conf
   });
 }
 
-/** The name of an HTTP field, or false for none. */
+/** The name of a header, or false for none. */
 export function fieldNameOrFalse(what: string): ConfigShape<string | false> {
   return orFalse(fieldName(), { what, pattern: TOKEN });
 }

@@ -1,6 +1,6 @@
 // The same service over plain HTTP, as envoyproxy/ratelimit has it beside gRPC: `POST /json` for people and
 // scripts, `/healthcheck` for load balancers. Like there, any type of body is taken as JSON, so that curl
-// needs no field; what keeps web pages out is what browsers say of them.
+// needs no Content-Type header; the headers that browsers add keep web pages out.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -42,7 +42,7 @@ export async function openHttp(
   const server = createServer((request, response) =>
     inTurn(request, response, () => answer(request, response, context)),
   );
-  // Node would drop fields beyond its count without a word.
+  // By default, Node silently drops headers beyond a maximum.
   server.maxHeadersCount = 0;
   server.requestTimeout = REQUEST_MS_MAX;
   server.keepAliveTimeout = KEEP_ALIVE_MS;

@@ -49,7 +49,7 @@ export function toCounted(options: CountedResponses, isByFunction: boolean): obj
   return options.skipSuccessfulRequests ? { when: { status: FAILURES } } : {};
 }
 
-/** `standardHeaders` as a form of the fields. */
+/** `standardHeaders` as a form of the headers. */
 export function toHeaderForm(site: OptionSite, standardHeaders: unknown): HeaderForm {
   if (standardHeaders === true) return "draft-6";
   if (standardHeaders === false) return "none";

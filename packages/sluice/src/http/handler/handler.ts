@@ -180,7 +180,7 @@ export class RequestHandler implements HandledRequestHost {
 
   #toSingleRuleHandled(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
-    // A fallback knows less about the limit than the short form of the fields shows.
+    // A fallback knows less about the limit than the short form of the headers shows.
     if (!allowed || source === "fallback")
       return this.#toHandledRequest(request, answer.toDecision());
     return new HandledRequest(

@@ -27,7 +27,7 @@ export interface SimpleOptions<Raw = unknown> {
    */
   key?: string | readonly string[] | ((request: Raw) => MaybePromise<string | undefined>);
   /**
-   * The rule's id in fields, counters and metrics; default `"default"`. Limits with different numbers
+   * The rule's id in headers, counters and metrics; default `"default"`. Limits with different numbers
    * over one store need different names.
    */
   name?: string;

@@ -20,10 +20,10 @@ const LIMITS: [string, Limit][] = [
   ["a sliding window", slidingWindowCounter({ limit: 3, windowMs: 10_000 })],
 ];
 const HTTP: [string, HttpOptions][] = [
-  ["all fields", {}],
+  ["all headers", {}],
   ["draft-7", { headers: "draft-7", legacyHeaders: "delta" }],
   ["draft-6", { headers: "draft-6", legacyHeaders: false }],
-  ["no fields of a draft", { headers: "none" }],
+  ["no headers of a draft", { headers: "none" }],
   ["a partition key", { partitionKey: { secret: "sixteen characters" } }],
 ];
 const PEERS = [

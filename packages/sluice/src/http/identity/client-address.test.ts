@@ -17,7 +17,7 @@ function ipOf(
 }
 
 describe("the client's address by X-Forwarded-For", () => {
-  //  what the field says                           whom it is counted for
+  //  what the header says                           whom it is counted for
   const cases: [string | string[], string][] = [
     ["203.0.113.7", "203.0.113.7"],
     ["198.51.100.1, 203.0.113.7", "203.0.113.7"],
@@ -56,11 +56,11 @@ describe("the client's address by X-Forwarded-For", () => {
     expect(ipOf({ "x-forwarded-for": said })).toBe(client);
   });
 
-  it("is the peer's if the field is not there", () => {
+  it("is the peer's if the header is not there", () => {
     expect(ipOf({})).toBe(peer);
   });
 
-  it("is the peer's if the peer is not trusted, whatever the field says", () => {
+  it("is the peer's if the peer is not trusted, whatever the header says", () => {
     expect(ipOf({ "x-forwarded-for": "203.0.113.7" }, PROXIES, "198.51.100.9")).toBe(
       "198.51.100.9",
     );
@@ -87,7 +87,7 @@ describe("the client's address by X-Forwarded-For", () => {
     );
   });
 
-  it("reads no other field than the one that was chosen", () => {
+  it("reads no other header than the one that was chosen", () => {
     const headers = { "x-real-ip": "1.1.1.1", forwarded: "for=1.1.1.1", "client-ip": "1.1.1.1" };
     expect(ipOf(headers)).toBe(peer);
   });
@@ -176,12 +176,12 @@ describe("the client's address by Forwarded", () => {
 describe("the client's address by other means", () => {
   const CLOUD: IdentityOptions = { ...PROXIES, clientAddress: { header: "CF-Connecting-IP" } };
 
-  it("is the one address in the field that was named, of a trusted peer", () => {
+  it("is the one address in the header that was named, of a trusted peer", () => {
     expect(ipOf({ "cf-connecting-ip": "2001:db8::7" }, CLOUD)).toBe("2001:db8::7");
     expect(ipOf({ "cf-connecting-ip": "2001:db8::7" }, CLOUD, "198.51.100.9")).toBe("198.51.100.9");
   });
 
-  it("is the peer's if that field has several addresses or none", () => {
+  it("is the peer's if that header has several addresses or none", () => {
     expect(ipOf({ "cf-connecting-ip": "203.0.113.7, 203.0.113.8" }, CLOUD)).toBe(peer);
     expect(ipOf({ "cf-connecting-ip": ["203.0.113.7", "203.0.113.8"] }, CLOUD)).toBe(peer);
     expect(ipOf({ "cf-connecting-ip": "not-an-address" }, CLOUD)).toBe(peer);
@@ -220,7 +220,7 @@ describe("a proxy that is not listed", () => {
   it.each([
     ["reported once", {}, "10.0.0.1", 1],
     ["expected where an empty list says so", { trustedProxies: [] }, "10.0.0.1", 0],
-    ["not seen in a client that writes the field itself", {}, "198.51.100.1", 0],
+    ["not seen in a client that writes the header itself", {}, "198.51.100.1", 0],
   ])("is %s", (_what, options, peer, times) => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     try {

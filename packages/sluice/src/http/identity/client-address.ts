@@ -13,7 +13,7 @@ import type { HttpRequest } from "./http-request.js";
 export type ClientAddressSource<Raw = unknown> =
   | "x-forwarded-for"
   | "forwarded"
-  /** A field with one address, such as `cf-connecting-ip` or `x-real-ip`. */
+  /** A header with one address, such as `cf-connecting-ip` or `x-real-ip`. */
   | { readonly header: string }
   /** A function in code, of the framework's own request. What it throws fails the request. */
   | ((raw: Raw) => string | undefined);
@@ -141,7 +141,7 @@ function receivedBy(request: HttpRequest): HttpRequest["headers"] {
   return request.received ?? request.headers;
 }
 
-/** All lines of a field as one. Reading only the first of them would read what a client wrote. */
+/** All lines of a header as one. Reading only the first of them would read what a client wrote. */
 function joined(lines: string | readonly string[] | undefined): string {
   if (lines === undefined) return "";
   return typeof lines === "string" ? lines : lines.join(",");

@@ -27,7 +27,7 @@ describe("cookies", () => {
     expect({ ...parseCookies(lines) }).toEqual(cookies);
   });
 
-  it("are none where there is no field", () => {
+  it("are none where there is no header", () => {
     expect(parseCookies(undefined)).toBeUndefined();
   });
 
@@ -41,7 +41,7 @@ describe("cookies", () => {
     expect(Object.prototype).not.toHaveProperty("a");
   });
 
-  it("are not read out of a field that is too long", () => {
+  it("are not read out of a header that is too long", () => {
     expect({ ...parseCookies(`a=1; b=${"x".repeat(20_000)}`) }).toEqual({});
   });
 

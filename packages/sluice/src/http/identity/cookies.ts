@@ -3,7 +3,7 @@
 
 import { decodeWhole } from "../../rules/match/percent-decode.js";
 
-/** A longer field is not read: it has no cookies. Node refuses longer ones anyway. */
+/** A longer header is not read: it has no cookies. Node refuses longer ones anyway. */
 const COOKIES_LENGTH_MAX = 16_384;
 
 /**

@@ -150,7 +150,7 @@ export class RequestFacts implements Facts {
   }
 }
 
-/** The first value of a field, which is what applications that honour an override take. */
+/** The first value of a header, which is what applications that honour an override take. */
 function readFirst({ headers }: HttpRequest, name: string): string | undefined {
   const lines = headers[name];
   const text = typeof lines === "string" ? lines : lines?.[0];

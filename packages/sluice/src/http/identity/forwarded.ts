@@ -1,4 +1,4 @@
-// The `Forwarded` field (RFC 7239), read from its end. A client may have sent the beginning, so that
+// The `Forwarded` header (RFC 7239), read from its end. A client may have sent the beginning, so that
 // must not decide how the rest is read: read from the left, an unpaired quote of a client's would
 // swallow what the proxies wrote behind it.
 
@@ -10,7 +10,7 @@ const COMMA = 44;
 const SEMICOLON = 59;
 
 /**
- * The `for` of the last element of the field, if it was cut off at `end`. Undefined text if the
+ * The `for` of the last element of the header, read as if it were cut off at `end`. Undefined if the
  * element has no `for` or more than one, or is malformed; `unknown` and hidden names are returned as
  * they are.
  */

@@ -4,7 +4,7 @@
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import type { BodyBounds, BodyFields } from "./body/body.js";
 
-/** Fields of a request. */
+/** Headers of a request. */
 type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** What a framework knows of a request before anything was decided. */
@@ -13,12 +13,12 @@ export interface HttpRequest {
   /** The request target as it was sent: path and query, or a whole URL. */
   readonly target: string;
   /**
-   * What rules may count by: the fields that the application sees, by lower-case name; several lines of one
-   * field joined by commas or as a list.
+   * What rules may count by: the headers that the application sees, by lower-case name; several lines of one
+   * header joined by commas or as a list.
    */
   readonly headers: RequestHeaders;
   /**
-   * All fields as they were received, if `headers` leaves out hop-by-hop fields. Only the client's address
+   * All headers as they were received, if `headers` leaves out hop-by-hop ones. Only the client's address
    * is read from these, since a proxy writes it. Default: the same as `headers`.
    */
   readonly received?: RequestHeaders;

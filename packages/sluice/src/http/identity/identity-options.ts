@@ -13,7 +13,7 @@ export interface IdentityOptions<Raw = unknown> {
   /**
    * Proxies whose forwarding headers are trusted: ranges such as `10.0.0.0/8`, single
    * addresses, `loopback`, `private`, and `unaddressed` for peers without an address (a Unix
-   * socket). Default none: the peer is the client, and no field is read.
+   * socket). Default none: the peer is the client, and no header is read.
    */
   trustedProxies?: readonly string[];
   /** Where trusted proxies write the client's address; default `"x-forwarded-for"`. */
@@ -52,7 +52,7 @@ export interface IdentityOptions<Raw = unknown> {
   /** How long it may take to arrive, in milliseconds; default 5,000. */
   bodyMsMax?: number;
   /**
-   * The field by which the application lets a POST be another method: its name, with `methods` PUT,
+   * The header by which the application lets a POST be another method: its name, with `methods` PUT,
    * PATCH and DELETE, or both. Name just those that the application honours. Default: none.
    */
   methodOverride?: string | { header: string; methods: readonly string[] };
@@ -60,17 +60,17 @@ export interface IdentityOptions<Raw = unknown> {
 
 /** Where an API key is looked for: in the places that are named, by default in `x-api-key`. */
 export interface ApiKeyOptions {
-  /** The name of a field; default `"x-api-key"` if no other place is named. */
+  /** The name of a header; default `"x-api-key"` if no other place is named. */
   header?: string;
   /** The name of a parameter in the query. */
   query?: string;
-  /** The scheme of the `Authorization` field, such as `"Bearer"`. */
+  /** The scheme of the `Authorization` header, such as `"Bearer"`. */
   scheme?: string;
 }
 
 /** Verifies the token of a request. */
 export interface TokenVerifier {
-  /** The name of the field that it reads, in lower case. */
+  /** The name of the header that it reads, in lower case. */
   readonly header: string | undefined;
   /** The claims of the request's token; undefined if it has no valid token. */
   claimsOf(request: HttpRequest): MaybePromise<Claims | undefined>;

@@ -215,7 +215,7 @@ function toApiKey(
     keySecret,
   };
   if (places.scheme === "bearer" && jwt?.header === "authorization") {
-    refuse(site, "the bearer of the Authorization field is a token already, as jwt says");
+    refuse(site, "the bearer token in the Authorization header is already read as a JWT (jwt)");
   }
   return places;
 }
@@ -245,7 +245,7 @@ function toText(field: string, value: unknown): string {
   refuse(SITE, `${field} must be a non-empty string, got ${show(value)}`);
 }
 
-/** A token of HTTP, in lower case: the name of a field, a scheme or a method. */
+/** A token of HTTP, in lower case: the name of a header, a scheme or a method. */
 function toName(field: string, value: unknown): string {
   if (typeof value === "string" && /^[\w!#$%&'*+.^`|~-]+$/.test(value)) return value.toLowerCase();
   refuse(SITE, `${field} must be a name such as x-user-id, got ${show(value)}`);

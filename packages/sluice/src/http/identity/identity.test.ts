@@ -18,7 +18,7 @@ function verifierOf(claims: Record<string, unknown> | undefined): TokenVerifier 
 
 const ALL = { body: true };
 
-describe("fields that name a caller", () => {
+describe("headers that name a caller", () => {
   const options: IdentityOptions = {
     trustedProxies,
     user: { header: "X-User-Id" },
@@ -255,7 +255,9 @@ describe("API keys", () => {
 
   it("can't be bearers where tokens are", () => {
     const jwt = verifierOf({});
-    expect(() => toIdentity({ jwt, apiKey: { scheme: "bearer" } })).toThrow(/is a token already/);
+    expect(() => toIdentity({ jwt, apiKey: { scheme: "bearer" } })).toThrow(
+      /is already read as a JWT/,
+    );
     expect(() => toIdentity({ jwt, apiKey: { scheme: "ApiKey" } })).not.toThrow();
   });
 
@@ -279,7 +281,7 @@ describe("the host", () => {
     ["a path with a URL in it", {}, { target: "/b?c=http://a.example/" }, undefined],
     ["nothing", {}, {}, undefined],
     ["a header not to be trusted", {}, { headers: { host: "a", "x-forwarded-host": "b" } }, "a"],
-    ["a trusted field", forwardedHost, { headers: { host: "a", "x-forwarded-host": "B:1" } }, "b"],
+    ["a trusted header", forwardedHost, { headers: { host: "a", "x-forwarded-host": "B:1" } }, "b"],
     [
       "the nearest of several",
       forwardedHost,
@@ -287,13 +289,13 @@ describe("the host", () => {
       "b",
     ],
     [
-      "a blank trusted field",
+      "a blank trusted header",
       forwardedHost,
       { headers: { host: "a", "x-forwarded-host": "" } },
       "a",
     ],
     [
-      "a stranger's field",
+      "a stranger's header",
       forwardedHost,
       { headers: { host: "a", "x-forwarded-host": "b" }, peer: "203.0.113.7" },
       "a",
@@ -307,7 +309,7 @@ describe("the method", () => {
   const headers = { "x-http-method-override": "delete" };
   const methodOverride = "X-HTTP-Method-Override";
 
-  it("is that of the request, whatever a field says, by default", () => {
+  it("is that of the request, whatever a header says, by default", () => {
     expect(read({}, { method: "POST", headers }).method).toBe("POST");
   });
 
@@ -354,7 +356,7 @@ describe("facts", () => {
     }
   });
 
-  it("never throw, whatever fields a client sends", () => {
+  it("never throw, whatever headers a client sends", () => {
     const identity = toIdentity({
       trustedProxies,
       apiKey: { header: "a", query: "b", scheme: "c" },

@@ -1,4 +1,4 @@
-// Where a fact about the caller comes from: a field that a trusted peer wrote, a claim of a verified
+// Where a fact about the caller comes from: a header that a trusted peer wrote, a claim of a verified
 // token, or a function in code.
 
 import { SluiceError } from "../../base/errors.js";
@@ -7,7 +7,7 @@ import type { HttpRequest } from "./http-request.js";
 
 /** A header of the request, trusted from trusted proxies only: any client can send any header. */
 export interface HeaderSource {
-  /** The name of the field, in any case. A field with several values counts as missing. */
+  /** The name of the header, in any case. A header with several values counts as missing. */
   readonly header: string;
   /** `"anyone"` trusts it from every peer; default `"proxies"`: from `trustedProxies` only. */
   readonly trust?: "proxies" | "anyone";
@@ -28,11 +28,11 @@ export type FactSource<Raw = unknown> = HeaderSource | ClaimSource | FactFunctio
 /** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The one value of a field; undefined if it is missing, blank, or has several. */
+/** The one value of a header; undefined if it is missing, blank, or has several. */
 export function readSingle(request: HttpRequest, header: string): string | undefined {
   const lines = request.headers[header];
   const text = typeof lines === "string" ? lines : lines?.length === 1 ? lines[0] : undefined;
-  // Several lines of a field arrive joined by commas: a proxy added its own to a client's.
+  // Several lines of a header arrive joined by commas: a proxy added its own to a client's.
   if (text === undefined || text.includes(",")) return undefined;
   const value = text.trim();
   return value === "" ? undefined : value;

@@ -1,4 +1,4 @@
-// `t` of the RateLimit field: when more quota is available, and never later than the window that the policy names.
+// `t` of the RateLimit header: when more quota is available, and never later than the window that the policy names.
 
 import fc from "fast-check";
 import { parseList } from "structured-headers";
@@ -45,7 +45,7 @@ interface Shown {
   readonly t: number | undefined;
 }
 
-/** What the two fields say of the only limit. */
+/** What the two headers say of the only limit. */
 function shownBy(fields: readonly string[]): Shown {
   const named = byName(fields);
   const read = (name: string) => Object.fromEntries(parseList(named[name])[0][1]);

@@ -1,4 +1,4 @@
-// What fields say of a limit that never changes: its name and its promise. Written once for each limit
+// What headers say of a limit that never changes: its name and its promise. Written once for each limit
 // of each rule, so that a request only puts texts together.
 
 import type { Limit } from "../../limits/limits.js";

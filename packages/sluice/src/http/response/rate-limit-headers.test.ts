@@ -19,7 +19,7 @@ import type { HttpOptions } from "../handler/http-options.js";
 const costs = { costs: { four: () => 4 } };
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });
 
-/** Items of a field as a parser of structured fields reads them: name and parameters. */
+/** Items of a header as a parser of structured fields reads them: name and parameters. */
 function itemsOf(text: string): [string, Record<string, unknown>][] {
   return parseList(text).map((item: Item | InnerList) => [
     item[0] as string,
@@ -260,7 +260,7 @@ describe("older forms", () => {
     });
   });
 
-  it("draft-6 has a field for each number", () => {
+  it("draft-6 has a header for each number", () => {
     expect(fieldsOf([day, three], { headers: "draft-6", ...none })).toEqual({
       "ratelimit-policy": "5000;w=86400, 3;w=60",
       "ratelimit-limit": "3",
@@ -311,7 +311,7 @@ describe("older forms", () => {
   });
 });
 
-describe("the fields of a refusal", () => {
+describe("the headers of a refusal", () => {
   const bucket = tokenBucket({ capacity: 1, refillPerSecond: 0.4 });
 
   it("agree on when to come back, which is then and not before", () => {

@@ -1,4 +1,4 @@
-// The rate limit fields of a response. The forms of draft-8 and later list every limit by name; older
+// The rate limit headers of a response. The forms of draft-8 and later list every limit by name; older
 // ones, and X-RateLimit-*, have the numbers of the limit that binds. Rules that are shadows or hide
 // themselves are in none, and a limit whose state is not known shows only what it promises.
 
@@ -20,7 +20,7 @@ export type HeaderForm = (typeof HEADER_FORMS)[number];
 /** What X-RateLimit-Reset counts: seconds since 1970, or from now. */
 export type LegacyReset = "epoch" | "delta";
 
-/** How fields are written. */
+/** How headers are written. */
 interface FieldOptions {
   readonly clock: Clock;
   readonly headers: HeaderForm;
@@ -36,7 +36,7 @@ type Bound = Pick<DecidedRuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counte
 /** One that a request passed. */
 type Answered = Bound & Pick<DecidedRuleCharge, "rule" | "key">;
 
-/** Writes the fields of responses. */
+/** Writes the headers of responses. */
 export class FieldWriter {
   readonly #options: FieldOptions;
   readonly #isNamed: boolean;
@@ -49,7 +49,7 @@ export class FieldWriter {
   }
 
   /**
-   * The lines of the fields, each with its end; empty if no rule that is shown matched. `retry` is that of
+   * The lines of the headers, each with its end; empty if no rule that is shown matched. `retry` is that of
    * a refusal.
    */
   write(decision: PolicyDecision, retry: Retry | undefined): string {
@@ -171,7 +171,7 @@ function moreMsOf({ verdict, ruleLimit }: Bound): number | undefined {
 
 /**
  * Until a limit that refused would pass, and until the full quota of one that admitted is back, which is not known of
- * permits. The refusal's own time where it is that limit's, so that all fields say the same. Undefined if never, or if
+ * permits. The refusal's own time where it is that limit's, so that all headers say the same. Undefined if never, or if
  * it is not known.
  */
 function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {

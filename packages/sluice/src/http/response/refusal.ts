@@ -1,4 +1,4 @@
-// The response to a request that is refused: status, fields and body. It must never be stored by a
+// The response to a request that is refused: status, headers and body. It must never be stored by a
 // cache, and never shows a value that the request was counted by.
 
 import { drop } from "../../base/maybe-promise.js";

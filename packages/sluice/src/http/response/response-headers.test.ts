@@ -3,7 +3,7 @@ import { BODY_FIELDS, eachField, toFields, toLines, withoutFields } from "./resp
 
 const FIELDS = ["Retry-After", "1", "Content-Type", "retry-after", "CONTENT-LENGTH", "0"];
 
-describe("fields", () => {
+describe("headers", () => {
   it("are visited in their order", () => {
     const seen: string[] = [];
     eachField(FIELDS, (name, value) => seen.push(name, value));

@@ -1,4 +1,4 @@
-// Fields of a response, as they are written once and put on the responses of every framework.
+// Headers of a response, as they are written once and put on the responses of every framework.
 
 /** Names and values in turn. */
 export type Fields = readonly string[];
@@ -6,7 +6,7 @@ export type Fields = readonly string[];
 /** Headers about the body, in lower case: another body needs others. */
 export const BODY_FIELDS: ReadonlySet<string> = new Set(["content-type", "content-length"]);
 
-/** Calls `set` with each field. */
+/** Calls `set` with each header. */
 export function eachField(fields: Fields, set: (name: string, value: string) => void): void {
   for (let i = 0; i < fields.length; i += 2) set(fields[i], fields[i + 1]);
 }
@@ -21,7 +21,7 @@ export function toFields(lines: string): Fields {
   return fields;
 }
 
-/** The lines of fields, each with its end. */
+/** The lines of headers, each with its end. */
 export function toLines(fields: Fields): string {
   let lines = "";
   eachField(fields, (name, value) => {
@@ -30,7 +30,7 @@ export function toLines(fields: Fields): string {
   return lines;
 }
 
-/** Lines of two limiters: named limits of both in one list, of all other fields the later one. */
+/** Lines of two limiters: named limits of both in one list, of all other headers the later one. */
 export function joinLines(earlier: string, later: string): string {
   const joined = new Map<string, string>();
   eachField(toFields(earlier), (name, value) => joined.set(name, value));
@@ -42,7 +42,7 @@ export function joinLines(earlier: string, later: string): string {
   return toLines([...joined].flat());
 }
 
-/** The fields whose names, in lower case, are not among the hidden ones. */
+/** The headers whose names, in lower case, are not among the hidden ones. */
 export function withoutFields(fields: Fields, hidden: ReadonlySet<string>): Fields {
   if (hidden.size === 0) return fields;
   const shown: string[] = [];

@@ -62,7 +62,7 @@ function toGone(handled: HandledRequest, request: Request): HandledFetchRequest 
   return new FetchExchange(request, handled, new Response(null, { status: GONE_STATUS }));
 }
 
-/** A whole response of ours: its own fields after those of every response. */
+/** A whole response of ours: its own headers after those of every response. */
 export function toResponse(
   { status, fields, body }: Reply,
   handled?: { readonly fields: readonly string[] },
@@ -122,7 +122,7 @@ class FetchExchange implements HandledFetchRequest {
   };
 }
 
-/** Ours replace fields of the same name. Headers of a response that came from elsewhere can't be written. */
+/** Ours replace headers of the same name. Headers of a response that came from elsewhere can't be written. */
 function withFields(response: Response, fields: readonly string[]): Response {
   if (fields.length === 0) return response;
   try {

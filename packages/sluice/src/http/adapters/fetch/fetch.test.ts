@@ -14,7 +14,7 @@ import { cloudflarePeer, rateLimit } from "./fetch.js";
 const fetchHandler: FrameworkHarness = {
   name: "a fetch handler",
   without: {
-    "adds its fields to the framework's response to an error":
+    "adds its headers to the framework's response to an error":
       "the runtime makes that response after the handler has thrown",
     "lets a client that waits for leave send the body that a rule needs":
       "it is the runtime that gives leave: a Request has no way to",
@@ -118,7 +118,7 @@ describe("a wrapped handler", () => {
 });
 
 describe("a handled request by hand", () => {
-  it("says what to send, or adds the fields to what is sent", async () => {
+  it("says what to send, or adds the headers to what is sent", async () => {
     const limit = rateLimit({ limit: one(), clock: new ManualClock() });
     const first = await limit(new Request(address), info);
     expect(first.response).toBeUndefined();
@@ -130,7 +130,7 @@ describe("a handled request by hand", () => {
     expect(second.response?.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/);
   });
 
-  it("counts by the response's status, and by the fields that settle a cost", async () => {
+  it("counts by the response's status, and by the headers that settle a cost", async () => {
     const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
     const clock = new ManualClock();
     const limited = rateLimit({ limit, clock, settle: { header: "x-cost" } });

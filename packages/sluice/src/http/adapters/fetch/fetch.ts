@@ -33,7 +33,7 @@ export type FetchHandler<Rest extends readonly unknown[]> = (
 export interface FetchRateLimit {
   /** Decides a request. Pass along what the runtime passed: it may show the client's address. */
   (request: Request, ...rest: readonly unknown[]): MaybePromise<HandledFetchRequest>;
-  /** A handler that asks this one only what may go on, and adds the fields to what it answers. */
+  /** A handler that asks this one only what may go on, and adds the headers to what it answers. */
   wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest>;
   /** What a handler behind `wrap` can learn and say about its request; undefined if it did not pass. */
   infoOf(request: Request): RateLimitInfo | undefined;

@@ -76,7 +76,7 @@ describe("Hono's own ways", () => {
     expect(await ask(other)).toBe(200);
   });
 
-  it("adds its fields to answers whose headers can't be written", async () => {
+  it("adds its headers to answers whose headers can't be written", async () => {
     const app = new Hono()
       .use(rateLimit({ limit: one, clock: new ManualClock() }))
       .get("/", () => Response.redirect("http://www.example.com/", 302));
@@ -88,7 +88,7 @@ describe("Hono's own ways", () => {
     expect(response.headers.get("ratelimit")).toBe('"default";r=0;t=60');
   });
 
-  it("replaces fields of its names in an answer that comes from another server", async () => {
+  it("replaces headers of its names in an answer that comes from another server", async () => {
     const upstream = await listen(
       createServer((_request, response) => {
         response.setHeader("X-RateLimit-Limit", "1000000").end("from there");
@@ -104,7 +104,7 @@ describe("Hono's own ways", () => {
     }
   });
 
-  it("keeps every field of an answer that it has to watch", async () => {
+  it("keeps every header of an answer that it has to watch", async () => {
     const app = new Hono()
       .use(rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) }))
       .get("/", (c) => {

@@ -29,7 +29,7 @@ const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
 /**
  * Gives a controller or a handler limits of its own. `limit` replaces all limits of the module; each of
  * `limits` replaces the one of its name, and the others go on. What the options leave out is as the
- * module has it: the store, the identity, the fields. On a controller its handlers share one count,
+ * module has it: the store, the identity, the headers. On a controller its handlers share one count,
  * unless `key` has `"handler"`; a handler's decorator goes before its controller's.
  */
 export function RateLimit(options: NestOptions): ClassDecorator & MethodDecorator {

@@ -148,7 +148,7 @@ function isSkippedAt(said: readonly (Skipped | undefined)[], label: string): boo
   return false;
 }
 
-/** The refusal as an exception; its fields are set on the response. */
+/** The refusal as an exception; its headers are set on the response. */
 function toException(handled: HandledRequest, response: ServerResponse): RateLimitException {
   const refusal = handled.refusal as Refusal;
   setFields(response, withoutFields(refusal.fields, BODY_FIELDS));

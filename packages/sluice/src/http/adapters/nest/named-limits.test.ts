@@ -231,7 +231,7 @@ describe.each([
       }
     });
 
-    it("sends no fields for what is skipped, by a decorator or a function, nor if they are off", async () => {
+    it("sends no headers for what is skipped, by a decorator or a function, nor if they are off", async () => {
       const cats = toController({ free: [SkipRateLimit()], held: [] });
       const skip = (request: object) =>
         (request as { headers: Record<string, string> }).headers["x-user"] === "robot";

@@ -95,7 +95,7 @@ function goOn(
   return waited.then((mayGoOn) => (mayGoOn ? handled : undefined));
 }
 
-/** Sets fields on a response immediately; none if its headers were sent before. */
+/** Sets headers on a response immediately; none if its headers were sent before. */
 export function setFields(response: ServerResponse, fields: Fields): void {
   if (response.headersSent) return;
   eachField(fields, (name, value) => response.setHeader(name, value));

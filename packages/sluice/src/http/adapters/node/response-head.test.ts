@@ -100,7 +100,7 @@ const WAYS: [string, Handle][] = [
   ],
 ];
 
-/** The text of a head is appended to, other kinds of responses are given fields. */
+/** The text of a head is appended to, other kinds of responses get headers. */
 const KINDS: [string, ServerOptions][] = [
   ["a plain response", {}],
   [
@@ -110,7 +110,7 @@ const KINDS: [string, ServerOptions][] = [
 ];
 
 describe("a request with two responses", () => {
-  it("leaves fields alone whose names only begin like ours", async () => {
+  it("does not change headers whose names only begin like ours", async () => {
     const { body, of } = await call((response) => {
       joinHead(response, toLines(["RateLimit", "ours"]));
       response.setHeader("X-RateLimit-Own", "own");
@@ -123,7 +123,7 @@ describe("a request with two responses", () => {
     expect(of("ratelimit")).toEqual(["ours"]);
   });
 
-  it("has our fields on the one that they were put on", async () => {
+  it("has our headers on the one that they were put on", async () => {
     let others = "";
     const { of } = await call((response, request) => {
       joinHead(response, toLines(OURS));
@@ -140,7 +140,7 @@ describe("a request with two responses", () => {
 
 describe.each(KINDS)("the head of %s", (_kind, options) => {
   it.each(WAYS)(
-    "carries our fields once and replaces a handler's own: %s",
+    "carries our headers once and replaces a handler's own: %s",
     async (_way, answer) => {
       const { of, body, response } = await call(
         (response) => {
@@ -190,7 +190,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
     expect(valuesOf(lines, "content-length")).toEqual(["2"]);
   });
 
-  it("lists the named limits of several middlewares, and has other fields of the last one", async () => {
+  it("lists the named limits of several middlewares, and takes other headers from the last one", async () => {
     const { of } = await call(
       (response) => {
         joinHead(response, toLines(OURS));
@@ -225,7 +225,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
     expect(of("ratelimit")).toHaveLength(1);
   });
 
-  it("can be read afterwards, wherever a field was set", async () => {
+  it("can be read afterwards, wherever a header was set", async () => {
     const seen: unknown[] = [];
     const { response } = await call(
       (response) => {
@@ -245,7 +245,7 @@ describe.each(KINDS)("the head of %s", (_kind, options) => {
 });
 
 describe("on one connection", () => {
-  it("answers requests that were sent ahead, each with its own fields", async () => {
+  it("answers requests that were sent ahead, each with its own headers", async () => {
     let count = 0;
     const port = await serve((response) => {
       count += 1;
@@ -333,7 +333,7 @@ describe("beside middleware that wraps writeHead", () => {
 });
 
 describe("the head of an HTTP/2 response", () => {
-  it("carries our fields in place of the handler's", async () => {
+  it("carries our headers in place of the handler's", async () => {
     const server = createHttp2Server((_request, response) => {
       joinHead(response as unknown as ServerResponse, toLines(OURS));
       response.writeHead(200, { "x-ratelimit-limit": "1000" });

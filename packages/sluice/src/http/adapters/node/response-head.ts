@@ -1,5 +1,5 @@
-// The head of a `node:http` response, as it is about to be written. Our fields join it only then: a
-// handler's own fields of these names give way, middleware that wraps `writeHead` sees nothing of ours, and a
+// The head of a `node:http` response, as it is about to be written. Our headers join it only then: a
+// handler's own headers of these names give way, middleware that wraps `writeHead` sees nothing of ours, and a
 // response is spared five calls of setHeader, which would cost more than everything else that a memory
 // rule does (bench http/node).
 
@@ -7,7 +7,7 @@ import { ServerResponse } from "node:http";
 import { eachField, type Fields, joinLines, toFields } from "../../response/response-headers.js";
 import { dataBehind, sharedBelow } from "./request-data.js";
 
-/** Fields as `writeHead` takes them: by name, names and values in turn, or pairs. */
+/** Headers as `writeHead` takes them: by name, names and values in turn, or pairs. */
 type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
 
 type StoreHeader = (this: Carrier, firstLine: string, given: Given) => void;
@@ -33,15 +33,15 @@ interface Keeper {
 }
 
 interface Carrier extends ServerResponse {
-  /** Node's own step from a status line and fields to the text of a head. */
+  /** Node's own step from a status line and headers to the head as a string. */
   _storeHeader?: StoreHeader;
 }
 
 const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
 
 /**
- * Puts fields on the response, whenever and however its head is written. Lists of named limits are added to
- * those of earlier middleware; other fields replace them, and what the handler sets under the same name.
+ * Puts headers on the response, whenever and however its head is written. Lists of named limits are added to
+ * those of earlier middleware; other headers replace them, and what the handler sets under the same name.
  * `getHeader` does not show them.
  */
 export function joinHead(response: ServerResponse, lines: string): void {
@@ -60,7 +60,7 @@ export function watchHead(response: ServerResponse): void {
   headOf(response);
 }
 
-/** A field of the response as it was written, by lower-case name. */
+/** A header of the response as it was written, by lower-case name. */
 export function readField(response: ServerResponse, name: string): string | undefined {
   const set = response.getHeader(name);
   if (set !== undefined) return String(set);
@@ -88,7 +88,7 @@ function knownHead(response: Carrier): Head | undefined {
 /** What the latest response of a framework inherits from: our step is above it already. */
 let latestKind: unknown;
 
-/** Sees to it that our fields join the head. Its own `writeHead` if that had to be wrapped for it. */
+/** Sees to it that our headers join the head. Its own `writeHead` if that had to be wrapped for it. */
 function wrapped(response: Carrier): WriteHead | undefined {
   const kind: unknown = Object.getPrototypeOf(response);
   if (kind === latestKind) return undefined;
@@ -145,7 +145,7 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
   head.given = withoutOurs(message === undefined ? (given ?? (reason as Given)) : given, fields);
   eachField(fields, (name, value) => this.setHeader(name, value));
   const writeHead = head.writeHead as WriteHead;
-  // Without a reason the fields come second: who wraps writeHead looks for them there.
+  // Without a reason the headers come second: middleware that wraps writeHead looks for them there.
   if (message === undefined) writeHead.call(this, status, head.given);
   else writeHead.call(this, status, message, head.given);
   return this;
@@ -161,7 +161,7 @@ function withoutOurs(given: Given, fields: Fields): Given {
   return Array.isArray(given) ? kept.flat() : Object.fromEntries(kept);
 }
 
-/** How the names of all our fields begin. */
+/** How the names of all our headers begin. */
 const OURS = /^(?:x-)?ratelimit/i;
 const R = 0x72;
 const X = 0x78;
@@ -173,7 +173,7 @@ function mayBeOurs(given: NonNullable<Given>): boolean {
   return false;
 }
 
-/** One look at its first letter is enough for most fields (bench http/node). */
+/** One look at its first letter is enough for most headers (bench http/node). */
 function startsAsOurs(name: string): boolean {
   const first = name.charCodeAt(0) | LOWER_CASE;
   return (first === R || first === X) && OURS.test(name);

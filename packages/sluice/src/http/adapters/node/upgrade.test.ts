@@ -75,7 +75,7 @@ describe("an upgrade", () => {
     expect(upgraded[0].request.rateLimit).toMatchObject({ limit: 2, used: 1, remaining: 1 });
   });
 
-  it("that is refused gets a whole response with the same fields, and its socket ends", async () => {
+  it("that is refused gets a whole response with the same headers, and its socket ends", async () => {
     const { dial } = await serve({ limit: fixedWindow({ limit: 1, windowMs: 60_000 }) });
     await statusOf(dial());
     const [head, body] = (await text(dial())).split("\r\n\r\n");

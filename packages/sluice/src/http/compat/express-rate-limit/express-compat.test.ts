@@ -161,7 +161,7 @@ const table: [name: string, options: Shared, steps: Step[]][] = [
     [...asks(1), 45_678, ...asks(2), 14_321, ...asks(1), 1, ...asks(2)],
   ],
   ["skip, which leaves no info", { limit: 1, skip: () => true }, asks(2, "/info")],
-  ["no fields, and so no Retry-After", { limit: 1, legacyHeaders: false }, asks(2)],
+  ["no headers, and so no Retry-After", { limit: 1, legacyHeaders: false }, asks(2)],
   ["headers: false", { limit: 1, headers: false } as Shared, asks(2)],
   ["one client apart from another", { limit: 1 }, [...asks(2), ...asks(2, "/", "b")]],
   ["skip", { limit: 1, skip: (request) => request.path === "/info" }, [...asks(2), ...asks(2)]],
@@ -264,7 +264,7 @@ describe("clients see the same of express-rate-limit and of ours, with", () => {
     }
   });
 
-  it("a limit of 0, apart from the fields that no limit of ours can say", async () => {
+  it("a limit of 0, apart from the headers that no limit of ours can say", async () => {
     const options: Shared = { limit: 0, message: "never", keyGenerator: byClient };
     const theirs = await serve(original({ ...options, validate: false } as Partial<Options>));
     const ours = await serve(rateLimit({ ...options, clock }));

@@ -102,7 +102,7 @@ function hasFields({ headers, standardHeaders, legacyHeaders }: ExpressOptions):
 const NOTHING: ReadonlySet<string> = new Set();
 const RETRY_AFTER: ReadonlySet<string> = new Set(["retry-after"]);
 
-/** The fields of a refusal with another Retry-After, and without those of a body that is not sent. */
+/** The headers of a refusal with another Retry-After, and without those of a body that is not sent. */
 function toFields(
   { fields }: Refusal,
   retryAfterSeconds: number | undefined,

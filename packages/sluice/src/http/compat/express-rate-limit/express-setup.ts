@@ -178,7 +178,7 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   return own as unknown as RateLimitOptions<Request>;
 }
 
-/** What express-rate-limit calls a limit in the fields of draft 8, such as "5-in-1min"; undefined if it is not a number. */
+/** What express-rate-limit calls a limit in the headers of draft 8, such as "5-in-1min"; undefined if it is not a number. */
 function nameOf(options: ExpressOptions): string | undefined {
   const limit = toLimit(options);
   const { windowMs = WINDOW_MS_DEFAULT } = options;

@@ -211,7 +211,7 @@ const behaviours: Behaviour[] = [
       return seen;
     },
   ],
-  ["the fields of old", asks({ limit: 5, legacyHeaders: true }, "/")],
+  ["the legacy headers", asks({ limit: 5, legacyHeaders: true }, "/")],
   ["those of draft 6", asks({ limit: 5, standardHeaders: true }, "/")],
   ["those of draft 7", asks({ limit: 5, standardHeaders: "draft-7" }, "/")],
   ["those of draft 8", asks({ limit: 5, windowMs: 7_200_000, ...draft8 }, "/")],
@@ -225,11 +225,11 @@ const behaviours: Behaviour[] = [
     },
   ],
   ["Retry-After", asks({ limit: 1, windowMs: 60_000 }, ...times(2))],
-  ["no Retry-After without fields", asks({ limit: 1, legacyHeaders: false }, ...times(2))],
+  ["no Retry-After without headers", asks({ limit: 1, legacyHeaders: false }, ...times(2))],
   ["the former name of legacyHeaders", asks({ limit: 1, headers: false }, "/")],
   ["the former name of limit", asks({ max: 1 }, ...times(2))],
   [
-    "no fields after the headers were sent",
+    "no headers of its own after the headers were sent",
     async (make) => {
       const begin: RequestHandler = (_request, response, next) => {
         response.flushHeaders();
@@ -266,7 +266,7 @@ describe.each(makes)("what express-rate-limit tests is the same in %s:", (_name,
   it.each(behaviours)("%s", async (_behaviour, observe) => {
     const startMs = clock.now();
     const wanted = await observe(theirs);
-    // Both see the same time, so that fields with a time can be compared.
+    // Both see the same time, so that headers with a time can be compared.
     clock.set(startMs);
     vi.setSystemTime(startMs);
     expect(JSON.stringify(await observe(make))).toBe(JSON.stringify(wanted));
@@ -291,11 +291,11 @@ describe("ipKeyGenerator is the same as that of express-rate-limit for", () => {
 });
 
 describe("what express-rate-limit tests is different in ours:", () => {
-  it("a draft of the fields that does not exist is an error, not a limiter without fields", () => {
+  it("an unknown draft of the headers is an error, not a limiter without headers", () => {
     expect(() => rateLimit({ standardHeaders: "draft-99" as never })).toThrow("must be one of");
   });
 
-  it("a limit of 0 refuses without fields: no wait would help", async () => {
+  it("a limit of 0 refuses without headers: no wait would help", async () => {
     const { status, fields } = await (await serve(rateLimit({ limit: 0 })))();
     expect([status, fields]).toEqual([429, {}]);
   });

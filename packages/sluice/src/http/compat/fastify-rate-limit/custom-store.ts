@@ -85,7 +85,7 @@ export class ForeignLimit {
     };
   }
 
-  /** Counts a request and writes its fields. Throws what Fastify has to answer to a refused one. */
+  /** Counts a request and writes its headers. If the request is refused, throws the error that Fastify responds with. */
   async apply(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const state = await this.check(request, false);
     if (state.isAllowed) return;

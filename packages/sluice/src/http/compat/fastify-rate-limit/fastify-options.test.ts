@@ -42,7 +42,7 @@ describe("rateLimit in Fastify", () => {
     expect(await send("/own", "/own")).toEqual([200, 429]);
   });
 
-  it("takes a policy as its options, and shows its fields to inject too", async () => {
+  it("takes a policy as its options, and shows its headers to inject too", async () => {
     const rules = parseRules({ version: 1, rules: [{ id: "all", limit: one() }] });
     const app = make();
     app.register(rateLimit, createPolicy({ rules, clock }));

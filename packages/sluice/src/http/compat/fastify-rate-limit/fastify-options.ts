@@ -64,9 +64,9 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   skipOnError?: boolean;
   /** RateLimit-Limit, -Remaining and -Reset in place of the X- ones; default: as `headers` says. */
   enableDraftSpec?: boolean;
-  /** Fields that refusals go without, by lower-case name: `{ "retry-after": false }`. */
+  /** Headers that refusals go without, by lower-case name: `{ "retry-after": false }`. */
   addHeaders?: Readonly<Record<string, boolean>>;
-  /** Fields that other responses go without. */
+  /** Headers that other responses go without. */
   addHeadersOnExceeding?: Readonly<Record<string, boolean>>;
   /** Routes with the same one share their counters; default: each route has its own. */
   groupId?: string;

@@ -106,10 +106,10 @@ export function toThrown(
 const RESET = /^((?:X-)?RateLimit-Reset: )\d+|;t=\d+/gim;
 
 /**
- * Shows another wait than the refusal's own, in every field that has one.
+ * Shows another wait than the refusal's own, in every header that has one.
  *
  * @param lines - The RateLimit headers of the response.
- * @param hidden - Fields that the response goes without.
+ * @param hidden - Headers that the response goes without.
  */
 export function showWait(
   reply: FastifyReply,

@@ -29,7 +29,7 @@ export function numberFor(
   return typeof value === "function" ? value(request, key) : value;
 }
 
-/** Names of fields that are not to be sent. */
+/** Names of headers that are not to be sent. */
 export function toHidden(
   site: OptionSite,
   shown: Readonly<Record<string, boolean>> = {},

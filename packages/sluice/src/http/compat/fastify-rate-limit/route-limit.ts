@@ -48,7 +48,7 @@ export interface FastifyLimit {
   /** Counts beyond the limit; undefined if that is one of ours. */
   readonly hits: HitCounter | undefined;
   readonly onPassed: ((request: FastifyRequest, key: string) => unknown) | undefined;
-  /** Fields that responses go without, by lower-case name. */
+  /** Headers that responses go without, by lower-case name. */
   readonly hidden: { readonly passed: ReadonlySet<string>; readonly refused: ReadonlySet<string> };
   /** Decides and answers in place of all of the above, over a store class of @fastify/rate-limit. */
   readonly foreign: ForeignLimit | undefined;
@@ -239,7 +239,7 @@ function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyReque
   else if (ipv6Subnet !== undefined) own.key = `subnet:32/${toSubnet(ipv6Subnet)}`;
   if (skipOnError !== undefined) own.onStoreFailure = skipOnError ? "open" : "throw";
   if (enableDraftSpec) own.headers = "draft-6";
-  // As clients of @fastify/rate-limit know it: seconds from now, and no X- fields beside the draft's.
+  // As clients of @fastify/rate-limit know it: seconds from now, and no X- headers beside the draft's.
   if (limit === undefined) own.legacyHeaders ??= enableDraftSpec ? false : "delta";
   return own as Omit<RateLimitOptions<FastifyRequest>, "limit">;
 }

@@ -63,7 +63,7 @@ describe("options of hono-rate-limiter", () => {
     expect((await app.request("/200?limit=0")).status).toBe(429);
   });
 
-  it("answers with a message and a status, and keeps the fields", async () => {
+  it("answers with a message and a status, and keeps the headers", async () => {
     for (const [message, type, body] of [
       ["slow down", /^text\/plain/, "slow down"],
       [{ error: "slow down" }, /^application\/json/, '{"error":"slow down"}'],
@@ -106,7 +106,7 @@ describe("options of hono-rate-limiter", () => {
     expect((await app.request("/200")).headers.get("retry-after")).toBe("60");
   });
 
-  it("has the older forms of the fields", async () => {
+  it("has the older forms of the headers", async () => {
     for (const [standardHeaders, name] of [
       [true, "ratelimit-limit"],
       ["draft-6", "ratelimit-limit"],

@@ -10,7 +10,7 @@ import type { LimitOrNumber } from "../handler-choice.js";
 /** A value that depends on the request. */
 export type OfContext<T> = (c: Context) => MaybePromise<T>;
 
-/** Answers a refused request, or lets it go on by `next`. The fields are already set. */
+/** Answers a refused request, or lets it go on by `next`. The headers are already set. */
 export type HonoRefusalHandler = (c: Context, next: Next, options: HonoOptions) => unknown;
 
 /** Options of the Hono middleware without a policy. */

@@ -117,7 +117,7 @@ function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {
   };
 }
 
-/** The fields of a refusal, without those of a body that is not sent. */
+/** The headers of a refusal, without those of a body that is not sent. */
 function setFields(c: Context, { headers }: Response): void {
   headers.forEach((value, name) => {
     if (!BODY_FIELDS.has(name)) c.header(name, value);

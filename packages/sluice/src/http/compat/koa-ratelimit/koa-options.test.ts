@@ -86,7 +86,7 @@ describe("options of koa-ratelimit", () => {
     }
   });
 
-  it("throws refusals, with their fields, to the application's error handling", async () => {
+  it("throws refusals, with their headers, to the application's error handling", async () => {
     const seen: unknown[] = [];
     const app = new Koa();
     app.use(async (_ctx, next) => {
@@ -115,7 +115,7 @@ describe("options of koa-ratelimit", () => {
     expect(seen).toEqual([429, "slow down"]);
   });
 
-  it("sends the fields under the given names, or none", async () => {
+  it("sends the headers under the given names, or none", async () => {
     const headers = { remaining: "Left", reset: "Until", total: "All" };
     const clock = new ManualClock(1_000_000);
     const named = await start({ max: 3, duration: 60_000, id: () => "all", headers, clock });

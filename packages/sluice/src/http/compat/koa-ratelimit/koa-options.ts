@@ -8,7 +8,7 @@ import type { RateLimitOptions } from "../../handler/http-options.js";
 /** The unit of a length of time whose name, taken over from koa-ratelimit, does not say it. */
 export type Milliseconds = number;
 
-/** Names of the fields that report the caller's limit. */
+/** Names of the headers that report the caller's limit. */
 export interface KoaFieldNames {
   /** Default `X-RateLimit-Remaining`. */
   remaining?: string;
@@ -40,7 +40,7 @@ export interface KoaOptions extends Omit<RateLimitOptions<Context>, "limit" | "h
   throw?: boolean;
   /** The form of the RateLimit headers, or names in place of `X-RateLimit-*`. */
   headers?: RateLimitOptions["headers"] | KoaFieldNames;
-  /** Sends no fields but Retry-After. Default false. */
+  /** Sends no header but Retry-After. Default false. */
   disableHeader?: boolean;
   /** Called for each refusal; `onRefused`, under another name. */
   onLimited?: (ctx: Context) => unknown;

@@ -1,5 +1,5 @@
 // Options of koa-ratelimit, translated into ours as far as possible. The rest is handled here: which callers are
-// always refused, how a refusal is answered and what fields are called.
+// always refused, how a refusal is answered and what headers are called.
 
 import type { Context } from "koa";
 import { show } from "../../../base/errors.js";
@@ -33,7 +33,7 @@ export interface KoaSetup {
   readonly isBlocked: ((ctx: Context) => MaybePromise<boolean>) | undefined;
   /** Answers refused requests; undefined: as the request handler says. */
   readonly answer: ((ctx: Context, handled: HandledRequest) => void) | undefined;
-  /** Sets fields under other names. */
+  /** Sets headers under other names. */
   readonly setFields: ((ctx: Context, info: RateLimitInfo) => void) | undefined;
 }
 
@@ -124,7 +124,7 @@ function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
     eachField(fields, (name, value) => {
       headers[name] = value;
     });
-    // Koa forgets the fields of a response when something is thrown, and keeps those of the error.
+    // Koa forgets the headers of a response when something is thrown, and keeps those of the error.
     if (throws) {
       const message = typeof errorMessage === "string" ? errorMessage : "Too many requests";
       ctx.throw(code, message, { headers, body });

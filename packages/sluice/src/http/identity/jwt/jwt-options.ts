@@ -39,7 +39,7 @@ export interface JwtOptions extends JwtKeyOptions {
   /** By how much clocks may differ, in seconds from 0 to 300; default 0. */
   clockToleranceSeconds?: number;
   /**
-   * The field that has it, as `Bearer` credentials or alone; default `"authorization"`. False: none.
+   * The header that has it, as `Bearer` credentials or alone; default `"authorization"`. False: none.
    */
   header?: string | false;
   /** The cookie with the token, used if the header has no valid one. Default: none. */

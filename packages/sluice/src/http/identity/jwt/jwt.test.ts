@@ -309,7 +309,7 @@ describe("the place of a token", () => {
     headers: Record<string, string | string[]>,
   ) => (await stand(options).verifier.claimsOf(requestOf({ headers })))?.sub;
 
-  it("is the Authorization field, with the scheme Bearer", async () => {
+  it("is the Authorization header, with the scheme Bearer", async () => {
     const token = await signSecret({ sub: "42" });
     expect(await claimsOf({}, { authorization: `Bearer ${token}` })).toBe("42");
     expect(await claimsOf({}, { authorization: `bEARER   ${token} ` })).toBe("42");
@@ -320,7 +320,7 @@ describe("the place of a token", () => {
     expect(await claimsOf({}, {})).toBeUndefined();
   });
 
-  it("is another field, with a scheme or without", async () => {
+  it("is another header, with a scheme or without", async () => {
     const token = await signSecret({ sub: "42" });
     expect(await claimsOf({ header: "X-Token" }, { "x-token": token })).toBe("42");
     expect(await claimsOf({ header: "X-Token" }, { "x-token": `Bearer ${token}` })).toBe("42");

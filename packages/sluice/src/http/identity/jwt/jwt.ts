@@ -178,7 +178,7 @@ export class JwtVerifier implements TokenVerifier {
   }
 }
 
-/** `Bearer` credentials, or in a field of its own the token alone. */
+/** `Bearer` credentials, or in a header of its own the token alone. */
 function toToken({ headers }: HttpRequest, header: string): string | undefined {
   const text = headers[header];
   if (typeof text !== "string" || text === "") return undefined;
