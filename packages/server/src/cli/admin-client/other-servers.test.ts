@@ -78,7 +78,8 @@ describe("answers with control characters in every string", () => {
   const explained = {
     ...{ rule: evil, place: evil, isMatch: true, onExceed: "reject", keyType: evil, key: evil },
     conditions: [{ on: "path", wanted: evil, isMet: true }],
-    ...{ notApplied: "missing", from: "tier" },
+    ...{ notApplied: "missing", from: "exception", switch: "on" },
+    exception: { by: "tenant", value: evil, endsAtMs: null },
     limits: [{ ...numbers, algorithm: evil, wouldPass: false }],
     blockedMs: 1,
   };
@@ -95,7 +96,11 @@ describe("answers with control characters in every string", () => {
     rules: [{ rule: evil, keyType: evil, endpoint: evil, ...rates, allowed: 1, blocked: 1 }],
   };
   const decision = { ...numbers, ...target, allowed: false, reason: evil, source: evil };
-  const explanation = { ...numbers, version: evil, allowed: false, rule: evil, reason: null };
+  const block = { subject: evil, reason: evil, untilMs: null };
+  const explanation = {
+    ...{ ...numbers, version: evil, allowed: false, rule: evil, reason: null },
+    ...{ block: null, switch: "on" },
+  };
   const rules = { version: evil, rules: [listed] };
 
   it.each([
@@ -104,6 +109,7 @@ describe("answers with control characters in every string", () => {
     [["explain"], { ...explanation, rules: [explained] }],
     [["check"], { ...decision, reason: "blocked", blockedMs: 1e300 }],
     [["explain"], { ...explanation, reason: "blocked", rules: [explained] }],
+    [["explain"], { ...explanation, reason: "blocked", rule: null, block, rules: [] }],
     [["reload"], { reloaded: true, version: evil }],
     [["rules", "list"], rules],
     [["rules", "disable", "login"], rules],
