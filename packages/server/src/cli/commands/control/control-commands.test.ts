@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sluice } from "../../../../test/cli/fake-terminal.js";
 import {
   type ControlAdmin,
+  START_MS,
   startControlAdmin,
   type TestCaller,
 } from "../../../../test/control/admin-fixture.js";
@@ -198,5 +199,27 @@ it("says what to configure where there is no control plane", async () => {
   const env = { SLUICE_ADMIN: admin.url };
   const { code, err } = await sluice(["plans", "set", "pro"], { env });
   expect([code, err]).toEqual([2, expect.stringContaining("control: { database:")]);
+  await admin.close();
+});
+
+it("lists nodes, with what they are behind", async () => {
+  const node = {
+    kind: "control",
+    version: "0.1.0",
+    sequence: 7,
+    seenAtMs: START_MS,
+    via: "a",
+  } as const;
+  const nodes = async () => [
+    { ...node, name: "a", behind: 0, isAway: false },
+    { ...node, name: "b", kind: "follower" as const, sequence: 5, behind: 2, isAway: true },
+  ];
+  const admin = await startControlAdmin(await all[0].ready(), { control: { nodes } });
+  const env = { SLUICE_ADMIN: admin.url, SLUICE_ADMIN_TOKEN: admin.tokens.viewer };
+  const { out } = await sluice(["nodes", "list"], { env });
+  expect(out.split("\n").slice(1, 3)).toEqual([
+    "a     control   0.1.0    7       -       2023-11-14 22:13 UTC        a",
+    "b     follower  0.1.0    5       2       2023-11-14 22:13 UTC, away  a",
+  ]);
   await admin.close();
 });

@@ -5,6 +5,7 @@ import { addApiKeyCommands } from "./api-key-commands.js";
 import { addAuditCommands } from "./audit-commands.js";
 import { addBlockCommands } from "./block-commands.js";
 import type { CommandParts } from "./control-verb.js";
+import { addNodeCommands } from "./node-commands.js";
 import { addOverrideCommands } from "./override-commands.js";
 import { addPlanCommands } from "./plan-commands.js";
 import { addSwitchCommand } from "./switch-command.js";
@@ -21,4 +22,5 @@ export function addControlCommands(program: Command, parts: CommandParts): void 
   addSwitchCommand(program, parts);
   addTokenCommands(program, parts);
   addAuditCommands(program, parts);
+  addNodeCommands(program, parts);
 }
