@@ -1,6 +1,7 @@
 // An open decision listener for tests, over a memory store and a clock that only the test moves.
 
 import { ForwardingStore, memoryStore, SluiceError, type Store } from "sluice";
+import type { KeyResolver } from "sluice/api-keys";
 import { ManualClock } from "sluice/testing";
 import { onStop } from "sluice-test-servers";
 import type { Config, DecisionConfig } from "../src/config/config.js";
@@ -17,6 +18,7 @@ export interface RequestHandlerOptions {
   readonly rules?: readonly object[];
   readonly store?: Store;
   readonly telemetry?: Telemetry;
+  readonly keyResolver?: KeyResolver;
 }
 
 /** An answer, read. */
@@ -50,11 +52,12 @@ export async function openTestListener(options: RequestHandlerOptions = {}): Pro
   };
   const rules = options.rules && { inline: { version: 1, rules: options.rules } };
   const config = toTestConfig({ decision, ...(rules && { rules }), ...options.config });
-  const { store, telemetry } = options;
+  const { store, telemetry, keyResolver } = options;
   const core = createCore(config, {
     clock,
     ...(store && { store }),
     ...(telemetry && { telemetry }),
+    ...(keyResolver && { keyResolver }),
   });
   const listener = await openDecision(core);
   const ask = async (path: string, init?: RequestInit): Promise<Answered> => {

@@ -8,6 +8,9 @@ export function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
 }
 
 /** Calls `next` with a value: immediately, unless it is a promise. */
-export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
+export function andThen<T, U>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<U>,
+): MaybePromise<U> {
   return isThenable(value) ? value.then(next) : next(value);
 }

@@ -25,6 +25,8 @@ export interface Config {
   readonly routes: readonly RouteConfig[];
   readonly store: StoreConfig;
   readonly identity: IdentityOptions;
+  /** How API keys are resolved; undefined: they are not, and count by their hash. */
+  readonly apiKeys?: ApiKeysConfig | undefined;
   /** How answers look, at every HTTP listener. */
   readonly responses: Pick<
     HttpOptions,
@@ -34,6 +36,14 @@ export interface Config {
   /** Undefined: everything comes from files. */
   readonly control?: ControlConfig | undefined;
   readonly telemetry: TelemetryConfig;
+}
+
+/** How API keys of the control plane are resolved. */
+export interface ApiKeysConfig {
+  /** What happens to a request whose key is unknown. Default `refuse`. */
+  readonly unknownKeys: "refuse" | "anonymous";
+  /** How many keys that a node does not know are looked up in a second. Default 100. */
+  readonly lookupsPerSecond: number;
 }
 
 /** The control plane: from a database, or from a control node. */

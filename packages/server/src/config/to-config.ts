@@ -46,11 +46,20 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     routes: values.routes.map((route) => ({ ...route, host: route.host })),
     store: toStore(values.store, values.identity.keySecret),
     identity,
+    apiKeys: toApiKeys(values.identity),
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
     control: toControl(values, at),
     telemetry: values.telemetry,
   };
+}
+
+const LOOKUPS_PER_SECOND = 100;
+
+function toApiKeys(identity: FileValues["identity"]): Config["apiKeys"] {
+  const { apiKeys, unknownKeys = "refuse", keyLookupsPerSecond = LOOKUPS_PER_SECOND } = identity;
+  if (apiKeys === undefined) return undefined;
+  return { unknownKeys, lookupsPerSecond: keyLookupsPerSecond };
 }
 
 function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gateway"] {

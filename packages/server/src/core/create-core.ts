@@ -1,6 +1,7 @@
 // Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
 import { type Clock, type FailurePolicy, memoryStore, type Store, systemClock } from "sluice";
+import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
 import type { Config } from "../config/config.js";
@@ -22,6 +23,8 @@ export interface CoreOptions {
   readonly rules?: RuleSet;
   /** Processes that share the budget of leased rules; default 4. */
   readonly holders?: number;
+  /** Resolves API keys, where the configuration asks for it. It is closed with the core. */
+  readonly keyResolver?: (KeyResolver & { close?(): void }) | undefined;
 }
 
 /** A core, and its end. */
@@ -40,11 +43,12 @@ export interface OwnedCore extends Core {
  * @throws What is wrong with the rules: nothing starts without its limits. Rules that the decision API or
  * Envoy can't keep (permits, `when`, `settle`) are an error that names them, if such a listener is configured.
  */
-export function createCore(config: Config, options: CoreOptions = {}): OwnedCore {
-  const { telemetry = silentTelemetry(), clock = systemClock } = options;
+export function createCore(given: Config, options: CoreOptions = {}): OwnedCore {
+  const { telemetry = silentTelemetry(), clock = systemClock, keyResolver } = options;
+  const config = withResolver(given, keyResolver);
   const rules = options.rules ?? readRules(config.rules);
-  const given = options.store === undefined ? undefined : borrowed(options.store);
-  const opened = given ?? openStore(config.store, { telemetry, clock });
+  const lent = options.store === undefined ? undefined : borrowed(options.store);
+  const opened = lent ?? openStore(config.store, { telemetry, clock });
   const leased = options.holders === undefined ? {} : { holders: options.holders };
   const { onStoreFailure } = config.store;
   const parts = { rules, store: opened.store, onStoreFailure, clock, telemetry, leased };
@@ -60,10 +64,22 @@ export function createCore(config: Config, options: CoreOptions = {}): OwnedCore
     storeAwaySinceMs: opened.awaySinceMs,
     storeReach: opened,
     close: async () => {
+      keyResolver?.close?.();
       await Promise.all([policy.close(), blindPolicy?.close()]);
       await opened.close();
     },
   };
+}
+
+/** The configuration with the resolver in its identity, for all listeners. */
+function withResolver(config: Config, keyResolver: KeyResolver | undefined): Config {
+  const { apiKeys, identity } = config;
+  if (apiKeys === undefined) return config;
+  if (keyResolver === undefined) {
+    throw new Error("identity.apiKeys is configured, and the core was given no key resolver");
+  }
+  const { unknownKeys } = apiKeys;
+  return { ...config, identity: { ...identity, keyResolver, unknownKeys } };
 }
 
 /** Fetches keys at a URL before the first token comes. Failures are counted and logged, now and later. */

@@ -19,6 +19,7 @@ import { LimitsList } from "./limits-list.js";
 import { OpenHolds } from "./open-holds.js";
 import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
+import { SentApiKeys } from "./sent-api-keys.js";
 import { toInputs } from "./verb-inputs.js";
 import { type Call, Verbs } from "./verbs.js";
 
@@ -42,8 +43,11 @@ export class DecisionApi {
     this.#idempotency = new Idempotency(nowMs);
     const holds = new OpenHolds({ nowMs, newId: randomId });
     const limiters = new Limiters(core, (message) => core.telemetry.log.warn(message));
-    const verbs = new Verbs({ core, policy, limiters, holds });
-    const inputs = toInputs(core.config.identity.keySecret);
+    const { keyResolver, unknownKeys, keySecret } = core.config.identity;
+    const isResolved = keyResolver !== undefined;
+    const apiKeys = isResolved ? new SentApiKeys(keyResolver, unknownKeys) : undefined;
+    const verbs = new Verbs({ core, policy, limiters, holds, apiKeys });
+    const inputs = toInputs({ keySecret, isResolved });
     const endpoints = toEndpoints(verbs, inputs, (error) => this.#note(error));
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.path, endpoint]));
     const openApi = toOpenApi(endpoints);

@@ -39,8 +39,16 @@ const attribute: Shape<string | number> = {
   },
 };
 
+/** How API keys are read. */
+export interface ApiKeyInput {
+  /** What they are hashed with. */
+  readonly keySecret: string | undefined;
+  /** Whether they are resolved, and so read as they are. */
+  readonly isResolved: boolean;
+}
+
 /** The shape of facts. */
-export function toFactsShape(keySecret: string | undefined): Shape<Facts> {
+export function toFactsShape({ keySecret, isResolved }: ApiKeyInput): Shape<Facts> {
   return objectInPlace(
     {
       method: required(anyString(64), "`GET`, in any case."),
@@ -49,8 +57,8 @@ export function toFactsShape(keySecret: string | undefined): Shape<Facts> {
       ip: optional(fact, "The client's address, already found behind proxies."),
       user: optional(fact, "Who the user is."),
       apiKey: optional(
-        as(fact, (key) => hashSecret(key, keySecret)),
-        "The key itself; it is hashed immediately.",
+        isResolved ? fact : as(fact, (key) => hashSecret(key, keySecret)),
+        "The key itself; it is hashed or resolved immediately.",
       ),
       tenant: optional(fact, "Which tenant the user belongs to."),
       tier: optional(fact, "Which of a rule's tiers applies."),

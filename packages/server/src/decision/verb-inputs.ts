@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "sluice/shapes";
 import { show } from "../base/errors.js";
-import { toFactsShape } from "./facts-input.js";
+import { type ApiKeyInput, toFactsShape } from "./facts-input.js";
 
 /** The most requests in one batch. */
 export const BATCH_MAX = 1_000;
@@ -96,10 +96,10 @@ export type Inputs = ReturnType<typeof toInputs>;
 /**
  * Makes the shapes.
  *
- * @param keySecret - What API keys are hashed with.
+ * @param apiKeys - How API keys in facts are read.
  */
-export function toInputs(keySecret: string | undefined) {
-  const facts = required(toFactsShape(keySecret));
+export function toInputs(apiKeys: ApiKeyInput) {
+  const facts = required(toFactsShape(apiKeys));
   const results = optional(flag, "Whether the answer says what each rule said. Default false.");
   const byLimit = objectInPlace({ ...ownLimit, cost }) satisfies Shape<LimitRequest>;
   const request = eitherOf<FactsRequest, LimitRequest>(

@@ -2,13 +2,14 @@
 // store is in this process, otherwise as a promise.
 
 import type { Decision, MaybePromise, RequestOptions } from "sluice";
-import type { Policy, PolicyDecision } from "sluice/rules";
+import { type AdmitOptions, CallerRefusal, type Policy, type PolicyDecision } from "sluice/rules";
 import { andThen, isThenable } from "../base/maybe-promise.js";
 import type { Core } from "../core/core.js";
 import { toDecisionJson, toPolicyDecisionJson } from "./decision-json.js";
 import type { Limiters } from "./limiters.js";
 import type { Hold, OpenHolds } from "./open-holds.js";
 import { RESERVATION_MS } from "./open-holds.js";
+import { type SentApiKeys, withoutKey } from "./sent-api-keys.js";
 import {
   type FactsRequest,
   isFactsRequest,
@@ -26,6 +27,8 @@ export interface VerbsOptions {
   readonly policy: Policy;
   readonly limiters: Limiters;
   readonly holds: OpenHolds;
+  /** Undefined if API keys are counted by their hash. */
+  readonly apiKeys: SentApiKeys | undefined;
 }
 
 /** What a call says besides its body. */
@@ -44,12 +47,14 @@ export class Verbs {
   readonly #policy: Policy;
   readonly #limiters: Limiters;
   readonly #holds: OpenHolds;
+  readonly #apiKeys: SentApiKeys | undefined;
 
-  constructor({ core, policy, limiters, holds }: VerbsOptions) {
+  constructor({ core, policy, limiters, holds, apiKeys }: VerbsOptions) {
     this.#core = core;
     this.#policy = policy;
     this.#limiters = limiters;
     this.#holds = holds;
+    this.#apiKeys = apiKeys;
   }
 
   /** Decides, and charges if allowed. */
@@ -70,7 +75,11 @@ export class Verbs {
   peek(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const { facts, cost, results = false } = request;
-      const decided = this.#policy.peek(facts, { cost });
+      const decided = andThen(this.#apiKeys?.resolve(facts) ?? facts, (known) =>
+        known instanceof CallerRefusal
+          ? this.#policy.refuse(known)
+          : this.#policy.peek(known, { cost }),
+      );
       return andThen(decided, (decision) =>
         toPolicyDecisionJson(decision, { hasResults: results }),
       );
@@ -87,7 +96,7 @@ export class Verbs {
   reserve(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const options = { ...toOptions(request.cost, call), hold: true };
-      const decided = this.#policy.admit(request.facts, options);
+      const decided = this.#decide(request, options);
       return andThen(decided, (decision) =>
         this.#answer(decision, request, toReservation(decision)),
       );
@@ -181,11 +190,22 @@ export class Verbs {
   /** Why a request would be answered as it would. */
   explain(request: FactsRequest & { all?: boolean | undefined }): MaybePromise<string> {
     const { facts, cost, all = false } = request;
-    return andThen(this.#policy.explain(facts, { all, cost }), (found) => JSON.stringify(found));
+    return andThen(this.#apiKeys?.resolve(facts) ?? facts, (known) => {
+      const isRefused = known instanceof CallerRefusal;
+      const explained = this.#policy.explain(isRefused ? withoutKey(facts) : known, { all, cost });
+      const refused = isRefused ? { allowed: false, rule: null, reason: known.reason } : {};
+      return andThen(explained, (found) => JSON.stringify({ ...found, ...refused }));
+    });
+  }
+
+  #decide({ facts }: FactsRequest, options: AdmitOptions): MaybePromise<PolicyDecision> {
+    if (this.#apiKeys === undefined) return this.#policy.admit(facts, options);
+    const admission = this.#apiKeys.toAdmission(facts, options);
+    return this.#policy.admit(admission.facts, admission.options);
   }
 
   #admit(request: FactsRequest, call: Call): MaybePromise<string> {
-    const decided = this.#policy.admit(request.facts, toOptions(request.cost, call));
+    const decided = this.#decide(request, toOptions(request.cost, call));
     return isThenable(decided)
       ? this.#answerLater(decided, request)
       : this.#answer(decided, request);
@@ -212,7 +232,8 @@ export class Verbs {
 
   /** Reports a decision under rules, and answers with it. */
   #answer(decision: PolicyDecision, { facts, results = false }: FactsRequest, hold?: Hold): string {
-    this.#core.telemetry.decided("decision", decision, facts);
+    const seen = this.#apiKeys === undefined ? facts : withoutKey(facts);
+    this.#core.telemetry.decided("decision", decision, seen);
     const id = hold && this.#keep(decision.allowed, hold, RESERVATION_MS);
     return toPolicyDecisionJson(decision, { hasResults: results, id });
   }

@@ -22,7 +22,7 @@ export function changesForRestart(before: Config, after: Config): readonly strin
 function toWritten(name: string): string {
   if (OF_SERVER.includes(name)) return `server.${name}`;
   if (name === "store.keySecret") return "identity.keySecret";
-  if (isUnder(name, "identity")) return "identity";
+  if (isUnder(name, "identity") || isUnder(name, "apiKeys")) return "identity";
   return name.replace(/\.(listen|http)\.(?:host|port)$/, ".$1");
 }
 

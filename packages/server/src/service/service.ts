@@ -6,6 +6,7 @@ import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
 import { EnforcedState } from "../control/enforced-state.js";
+import { openKeyResolver } from "../control/keys/open-key-resolver.js";
 import { publishedRules } from "../control/published-rules.js";
 import type { Core, Listener } from "../core/core.js";
 import {
@@ -89,14 +90,14 @@ export async function startService(config: Config, options: ServiceOptions = {})
   );
 }
 
-/** Rules that a core is made with instead of those that are configured, if there are any. */
-export type RulesOption = Pick<CoreOptions, "rules">;
+/** What a core gets of the control plane: its rules instead of those that are configured, and its API keys. */
+export type ControlledParts = Pick<CoreOptions, "rules" | "keyResolver">;
 
 /** Opens the control plane if one is configured, and then a service with it. It is closed if that fails. */
 export async function openWithControl(
   config: Config,
   options: ServiceOptions & { readonly telemetry: Telemetry },
-  open: (rules: RulesOption, control: ControlNode | undefined) => Promise<Service>,
+  open: (parts: ControlledParts, control: ControlNode | undefined) => Promise<Service>,
 ): Promise<Service> {
   if (config.control === undefined) return open({}, undefined);
   const { telemetry, onFirstToken } = options;
@@ -108,7 +109,9 @@ export async function openWithControl(
     checkRules: toRulesCheck(config),
   });
   try {
-    return await open({ rules: parseWritten(publishedRules(control.state)) }, control);
+    const keyResolver = openKeyResolver(config.apiKeys, control, { telemetry });
+    const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver };
+    return await open(parts, control);
   } catch (error) {
     await control.close();
     throw error;

@@ -275,6 +275,16 @@ const added: readonly Case[] = [
     "sluice.yaml:9: identity.tenant.claim needs identity.jwt, which verifies tokens",
   ],
   [
+    "API keys of a control plane that is not there",
+    "identity: { apiKeys: control }",
+    "sluice.yaml:7: identity.apiKeys needs the section control, which says where it is",
+  ],
+  [
+    "unknown API keys where none are resolved",
+    "identity: { unknownKeys: anonymous }",
+    "sluice.yaml:7: identity.unknownKeys goes with apiKeys: control",
+  ],
+  [
     "a header that no peer is trusted with",
     "identity: { user: { header: x-user } }",
     "sluice.yaml:7: identity.user.header would never be trusted: identity.trustedProxies is empty; name the proxies, or set trust: anyone",

@@ -17,6 +17,19 @@ export function checkIdentity({ identity }: FileValues, problems: Problems): voi
   checkKeys(identity, problems);
 }
 
+/** Checks that there is a control plane that knows API keys, if they are to be resolved. */
+export function checkApiKeys({ identity, control }: FileValues, problems: Problems): void {
+  const { apiKeys, unknownKeys, keyLookupsPerSecond } = identity;
+  if (apiKeys !== undefined) {
+    if (control !== undefined) return;
+    problems.add(["identity", "apiKeys"], "needs the section control, which says where it is");
+    return;
+  }
+  for (const [field, value] of Object.entries({ unknownKeys, keyLookupsPerSecond })) {
+    if (value !== undefined) problems.add(["identity", field], "goes with apiKeys: control");
+  }
+}
+
 function checkSource(
   source: SourceValues | undefined,
   path: Path,

@@ -9,7 +9,7 @@ import type { ConfigSections, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { checkControl } from "./control.js";
 import { checkFiles } from "./files.js";
-import { checkIdentity } from "./identity.js";
+import { checkApiKeys, checkIdentity } from "./identity.js";
 import { checkPlaces, toListenText } from "./places.js";
 import { checkPolicies, readIdentity } from "./policies.js";
 import { checkRoutes } from "./routes.js";
@@ -29,6 +29,7 @@ const checks: readonly Check[] = [
   { needs: ["decision"], run: checkDecision },
   { needs: ["store"], run: checkStore },
   { needs: ["identity"], run: checkIdentity },
+  { needs: ["identity", "control"], run: checkApiKeys },
   { needs: ["control"], run: checkControl },
 ];
 

@@ -137,6 +137,18 @@ export const identitySection = section({
     "Anything else that rules match or count by, by name.",
   ),
   apiKey: optional(apiKeySection, "Where an API key is looked for; without it nowhere."),
+  apiKeys: optional(
+    oneOf(["control"]),
+    "Resolves API keys to tenant, plan and attributes: control takes those of the control plane. They are looked for where apiKey says. Without it keys are not verified, and count by their hash.",
+  ),
+  unknownKeys: optional(
+    oneOf(["refuse", "anonymous"]),
+    "What happens to a request whose API key is unknown: refuse (401), or anonymous, as if it had none. Without it refuse. Goes with apiKeys.",
+  ),
+  keyLookupsPerSecond: optional(
+    whole({ min: 1, max: 100_000 }),
+    "How many API keys that this node does not know are looked up in a second; those beyond it count as unknown. Without it 100. Goes with apiKeys.",
+  ),
   keySecret: optional(
     secret(SECRET_LENGTH_MIN),
     "The secret with which API keys are hashed, the same on all servers that share limits; without it a plain hash is used, from which guessable keys can be found. With Redis, inline keys of the decision API that are secrets need it.",

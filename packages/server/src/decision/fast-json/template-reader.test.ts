@@ -8,7 +8,7 @@ import { readInput } from "../input-error.js";
 import { BATCH_MAX, isBatch, toInputs } from "../verb-inputs.js";
 import { TemplateReader } from "./template-reader.js";
 
-const inputs = toInputs("a secret");
+const inputs = toInputs({ keySecret: "a secret", isResolved: false });
 const own = '{"limit":"9/second","key":"a"}';
 
 function bytes(text: string): Buffer {

@@ -97,7 +97,7 @@ export class RequestHandler implements HandledRequestHost {
     const shown = this.#identity.read(request);
     return andThen(this.#prepare?.(request.raw, request.context), (attributes) =>
       andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) =>
-        facts instanceof CallerRefusal ? this.#toRefused(facts) : this.policy.peek(facts),
+        facts instanceof CallerRefusal ? this.policy.refuse(facts) : this.policy.peek(facts),
       ),
     );
   }
@@ -124,7 +124,8 @@ export class RequestHandler implements HandledRequestHost {
     const refused = caller === undefined ? undefined : this.#endpoint.refuse(caller);
     if (refused !== undefined) return refused;
     return andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) => {
-      if (facts instanceof CallerRefusal) return this.#toRefusal(request, this.#toRefused(facts));
+      if (facts instanceof CallerRefusal)
+        return this.#toRefusal(request, this.policy.refuse(facts));
       const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
       return late ?? andThen(this.policy.state(facts), toStatusReply);
     });
@@ -221,11 +222,6 @@ export class RequestHandler implements HandledRequestHost {
     return andThen(found, (known) =>
       known instanceof CallerRefusal ? known : withAttributes(known, attributes),
     );
-  }
-
-  /** A decision that nothing was charged for. */
-  #toRefused(refusal: CallerRefusal): PolicyDecision {
-    return new PolicyDecision(this.policy.version, [], undefined, refusal);
   }
 
   #toRefusal(request: HttpRequest, decision: PolicyDecision): Refusal {

@@ -6,16 +6,8 @@ import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import type { RequestNeeds } from "../../rules/policy/admit-options.js";
-import type { CallerRefusal } from "../../rules/policy/caller-refusal.js";
-import {
-  type KeyAnswer,
-  type KeyResolver,
-  mustBeKey,
-  SENT_KEY_LENGTH_MAX,
-  UNCHECKED_KEY,
-  UNKNOWN_KEY,
-} from "./api-keys/key-resolver.js";
-import { SEVERAL_KEYS } from "./api-keys/sent-key.js";
+import { CallerRefusal } from "../../rules/policy/caller-refusal.js";
+import { type ResolvedKey, resolveSentKey } from "./api-keys/key-resolver.js";
 import { RequestFacts } from "./facts.js";
 import type { HttpRequest } from "./http-request.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
@@ -96,21 +88,20 @@ export class Identity {
     if (keyResolver === undefined || sentKey === undefined) {
       return this.#learnRest(facts, request, needs);
     }
-    const answer = resolveKey(keyResolver, sentKey);
-    return isThenable(answer)
-      ? Promise.resolve(answer).then((known) => this.#takeKey(known, facts, request, needs))
-      : this.#takeKey(answer, facts, request, needs);
+    const found = resolveSentKey(keyResolver, this.#setup.unknownKeys, sentKey);
+    return isThenable(found)
+      ? found.then((known) => this.#takeKey(known, facts, request, needs))
+      : this.#takeKey(found, facts, request, needs);
   }
 
   #takeKey(
-    answer: KeyAnswer,
+    found: ResolvedKey | CallerRefusal | undefined,
     facts: RequestFacts,
     request: HttpRequest,
     needs: RequestNeeds,
   ): MaybePromise<Facts | CallerRefusal> {
-    if (answer === "unchecked") return UNCHECKED_KEY;
-    if (answer === undefined && this.#setup.unknownKeys === "refuse") return UNKNOWN_KEY;
-    if (answer !== undefined && answer !== "anonymous") facts.learnKey(mustBeKey(answer));
+    if (found instanceof CallerRefusal) return found;
+    if (found !== undefined) facts.learnKey(found);
     return this.#learnRest(facts, request, needs);
   }
 
@@ -134,12 +125,6 @@ export class Identity {
     }
     return tasks.some(isThenable) ? Promise.all(tasks).then(() => facts) : facts;
   }
-}
-
-/** A key that no resolver has to be asked about is unknown. */
-function resolveKey(resolver: KeyResolver, sentKey: string): MaybePromise<KeyAnswer> {
-  const isOne = sentKey !== SEVERAL_KEYS && sentKey.length <= SENT_KEY_LENGTH_MAX;
-  return isOne ? resolver.resolve(sentKey) : undefined;
 }
 
 /** Turns a throw into a rejection, so that tasks that were started before it are still awaited. */

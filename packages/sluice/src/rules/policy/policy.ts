@@ -8,11 +8,12 @@ import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
 import type { AdmitOptions } from "./admit-options.js";
+import type { CallerRefusal } from "./caller-refusal.js";
 import { CompiledRules } from "./compile.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import { Lanes, type PolicyStats } from "./lanes.js";
 import { type CallerBlocks, OperatorRefusals } from "./operator-refusals.js";
-import type { PolicyDecision } from "./policy-decision.js";
+import { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
 import {
@@ -151,6 +152,15 @@ export class Policy {
     options: Pick<AdmitOptions, "cost"> = NO_OPTIONS,
   ): MaybePromise<PolicyDecision> {
     return peekRequest(this.#request(facts, options));
+  }
+
+  /**
+   * The answer to a caller that may not pass, whatever the rules say. Charges nothing.
+   *
+   * @internal
+   */
+  refuse(refusal: CallerRefusal): PolicyDecision {
+    return new PolicyDecision(this.version, [], undefined, refusal);
   }
 
   /**

@@ -2,6 +2,7 @@
 // resolver an API key is only a hash to count by; with one it stands for a tenant, a tier, a plan and attributes.
 
 import { SluiceError } from "../../../base/errors.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { CallerRefusal } from "../../../rules/policy/caller-refusal.js";
 
 /** What an API key stands for. */
@@ -41,6 +42,9 @@ export interface KeyResolver {
 /** What happens to a request whose API key is unknown. */
 export type UnknownKeys = "refuse" | "anonymous";
 
+/** Instead of a key, for a request with several different ones: it is unknown which of them is meant. */
+export const SEVERAL_KEYS = "";
+
 /** A longer key is unknown, and no resolver is asked. */
 export const SENT_KEY_LENGTH_MAX = 4_096;
 
@@ -51,19 +55,40 @@ export const FACT_LENGTH_MAX = 256;
 const UNCHECKED_RETRY_MS = 1_000;
 
 /** The refusal of a key that is unknown. */
-export const UNKNOWN_KEY: CallerRefusal = new CallerRefusal(
-  "unknown-api-key",
-  Number.POSITIVE_INFINITY,
-);
+const UNKNOWN_KEY: CallerRefusal = new CallerRefusal("unknown-api-key", Number.POSITIVE_INFINITY);
 
 /** The refusal of a key that can't be checked now. */
-export const UNCHECKED_KEY: CallerRefusal = new CallerRefusal(
-  "unchecked-api-key",
-  UNCHECKED_RETRY_MS,
-);
+const UNCHECKED_KEY: CallerRefusal = new CallerRefusal("unchecked-api-key", UNCHECKED_RETRY_MS);
+
+/**
+ * What the key of a request stands for. Undefined if the request goes on as if it had none; a refusal if it may not go
+ * on.
+ */
+export function resolveSentKey(
+  keyResolver: KeyResolver,
+  unknownKeys: UnknownKeys,
+  sentKey: string,
+): MaybePromise<ResolvedKey | CallerRefusal | undefined> {
+  if (sentKey === SEVERAL_KEYS || sentKey.length > SENT_KEY_LENGTH_MAX) {
+    return toFinding(undefined, unknownKeys);
+  }
+  const answer = keyResolver.resolve(sentKey);
+  return isThenable(answer)
+    ? Promise.resolve(answer).then((known) => toFinding(known, unknownKeys))
+    : toFinding(answer, unknownKeys);
+}
+
+function toFinding(
+  answer: KeyAnswer,
+  unknownKeys: UnknownKeys,
+): ResolvedKey | CallerRefusal | undefined {
+  if (answer === undefined) return unknownKeys === "refuse" ? UNKNOWN_KEY : undefined;
+  if (answer === "unchecked") return UNCHECKED_KEY;
+  return answer === "anonymous" ? undefined : mustBeKey(answer);
+}
 
 /** The key of an answer, checked: resolvers are written by users. Of another value only its type is shown. */
-export function mustBeKey(answer: unknown): ResolvedKey {
+function mustBeKey(answer: unknown): ResolvedKey {
   if (typeof answer === "object" && answer !== null) {
     const { id } = answer as ResolvedKey;
     if (typeof id === "string" && id !== "" && id.length <= FACT_LENGTH_MAX) {

@@ -3,6 +3,7 @@
 
 import type { HttpRequest } from "../http-request.js";
 import { hashSecret } from "../secrets.js";
+import { SEVERAL_KEYS } from "./key-resolver.js";
 
 /** Where keys are looked for. At least one place is given. */
 export interface ApiKeyPlaces {
@@ -12,9 +13,6 @@ export interface ApiKeyPlaces {
   readonly scheme: string | undefined;
   readonly keySecret: string | undefined;
 }
-
-/** What {@link readSentKey} returns for a request with several different keys. */
-export const SEVERAL_KEYS = "";
 
 /**
  * The hash of the request's API key. The same key gives the same hash wherever it stands. Undefined if

@@ -1,0 +1,52 @@
+// API keys in the facts of the decision API, resolved as at every other listener. A key that a caller sends stays in
+// this file: rules see what it stands for.
+
+import type { MaybePromise } from "sluice";
+import type { ResolvedKey, UnknownKeys } from "sluice/api-keys";
+import { type KeyResolver, resolveSentKey } from "sluice/http";
+import { type AdmitOptions, CallerRefusal, type Facts } from "sluice/rules";
+import { andThen } from "../base/maybe-promise.js";
+
+/** Resolves the API keys of facts. */
+export class SentApiKeys {
+  readonly #keyResolver: KeyResolver;
+  readonly #unknownKeys: UnknownKeys;
+
+  constructor(keyResolver: KeyResolver, unknownKeys: UnknownKeys = "refuse") {
+    this.#keyResolver = keyResolver;
+    this.#unknownKeys = unknownKeys;
+  }
+
+  /** The facts without the key, and the options that find out what it stands for. */
+  toAdmission(
+    facts: Facts,
+    options: AdmitOptions,
+  ): { readonly facts: Facts; readonly options: AdmitOptions } {
+    const shown = withoutKey(facts);
+    if (facts.apiKey === undefined) return { facts, options };
+    const identify = () => this.resolve(facts);
+    return { facts: shown, options: { ...options, identify, resolvesApiKey: true } };
+  }
+
+  /** The facts with what the key stands for, or why the caller may not pass. */
+  resolve(facts: Facts): MaybePromise<Facts | CallerRefusal> {
+    const { apiKey } = facts;
+    if (apiKey === undefined) return facts;
+    const found = resolveSentKey(this.#keyResolver, this.#unknownKeys, apiKey);
+    return andThen(found, (answer) => {
+      if (answer instanceof CallerRefusal) return answer;
+      return answer === undefined ? withoutKey(facts) : withKey(facts, answer);
+    });
+  }
+}
+
+/** The same, without the key. */
+export function withoutKey({ apiKey: _, ...facts }: Facts): Facts {
+  return facts;
+}
+
+/** Tenant, tier and plan are those of the key, also where it has none. */
+function withKey(facts: Facts, { id, tenant, tier, plan, attributes }: ResolvedKey): Facts {
+  const all = attributes === undefined ? facts.attributes : { ...facts.attributes, ...attributes };
+  return { ...facts, apiKey: id, tenant, tier, plan, attributes: all };
+}
