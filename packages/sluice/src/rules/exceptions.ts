@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { TIME_MS_MAX } from "../base/clock.js";
 import { show } from "../base/errors.js";
 import { nearestName } from "../base/nearest-name.js";
-import { Spot, TooManyValues } from "../base/shapes/shapes.js";
-import type { Limit } from "../limits/limits.js";
+import { isRecord, Spot, TooManyValues } from "../base/shapes/shapes.js";
+import { isLimit, type Limit } from "../limits/limits.js";
 import { toValue } from "./identity-keys/normalize-string.js";
 import { checkAddedLimits } from "./parse/cross-checks.js";
 import { limits as limitsShape } from "./parse/limit.js";
@@ -86,10 +86,32 @@ function withoutExceptions(ruleSet: RuleSet): RuleSet {
   return { ...bare, rules, version: versionOfRules };
 }
 
-/** As long as the version of the rules that it extends. */
+/** As long as the version of the rules that it extends. The order of exceptions for different callers does not matter. */
 function toVersion(version: string, byRule: ReadonlyMap<string, RuleExceptions>): string {
-  const hash = createHash("sha256").update(`${version}${toMeaning(byRule)}`);
-  return hash.digest("hex").slice(0, version.length);
+  const digests = new Map<readonly Limit[], string>();
+  const lines: string[] = [];
+  for (const [ruleId, exceptions] of byRule) {
+    for (const [by, byValue] of exceptions) {
+      for (const [value, list] of byValue) {
+        let line = `${ruleId}/${by}:${JSON.stringify(value)}`;
+        for (const { limits, endsAtMs } of list)
+          line += `=${digestOf(limits, digests)}@${endsAtMs}`;
+        lines.push(line);
+      }
+    }
+  }
+  return toHash(`${version}\n${lines.sort().join("\n")}`).slice(0, version.length);
+}
+
+/** Most exceptions share their limits with others. */
+function digestOf(limits: readonly Limit[], known: Map<readonly Limit[], string>): string {
+  const digest = known.get(limits) ?? toHash(toMeaning(limits)).slice(0, 16);
+  known.set(limits, digest);
+  return digest;
+}
+
+function toHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 interface ReadContext {
@@ -147,7 +169,7 @@ class ExceptionReader {
   readonly #rules: readonly Rule[];
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #spot: Spot;
-  /** Limits as they were written, by rule: many exceptions say the same. */
+  /** Limits by how they were written: many exceptions say the same. */
   readonly #known = new Map<string, readonly Limit[]>();
 
   constructor(rules: readonly Rule[], spot: Spot) {
@@ -192,18 +214,22 @@ class ExceptionReader {
   }
 
   #limits(index: number, given: unknown, name: string): readonly Limit[] | undefined {
-    const text = typeof given === "string" ? `${index}/${given}` : undefined;
-    const known = text === undefined ? undefined : this.#known.get(text);
-    if (known !== undefined) return known;
+    const text = toText(given);
     const spot = this.#spot.at("rules").at(index).at("exceptions").at(name);
-    const problemCount = spot.problemCount;
-    const limits = limitsShape.read(given, spot);
+    const limits =
+      (text === undefined ? undefined : this.#known.get(text)) ?? limitsShape.read(given, spot);
     if (limits === undefined) return undefined;
-    checkAddedLimits(this.#rules[index], limits, spot);
-    if (spot.problemCount > problemCount) return undefined;
     if (text !== undefined) this.#known.set(text, limits);
-    return limits;
+    const problemCount = spot.problemCount;
+    checkAddedLimits(this.#rules[index], limits, spot);
+    return spot.problemCount > problemCount ? undefined : limits;
   }
+}
+
+/** Limits as they are written, to find equal ones; undefined for those that constructors made, and lists. */
+function toText(given: unknown): string | undefined {
+  if (typeof given === "string") return given;
+  return isRecord(given) && !isLimit(given) ? JSON.stringify(given) : undefined;
 }
 
 function isEnd(endsAtMs: unknown): endsAtMs is number {
