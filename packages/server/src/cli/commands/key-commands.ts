@@ -18,6 +18,7 @@ interface Flags extends AdminFlags {
   readonly key: string;
   readonly for?: string;
   readonly cost?: string;
+  readonly reason?: string;
 }
 
 /** How long a key is blocked unless it is said. */
@@ -66,7 +67,8 @@ function addVerb(program: Command, verb: KeyVerb, description: string, help: str
     .command(verb)
     .description(description)
     .requiredOption("--rule <id>", "the rule")
-    .requiredOption("--key <key>", "the key, as the rule counts it: user:42, ip:203.0.113.10");
+    .requiredOption("--key <key>", "the key, as the rule counts it: user:42, ip:203.0.113.10")
+    .option("--reason <text>", "why, for the audit log of a control plane");
   return addAdminOptions(command).addHelpText("after", `${help}\n${KEYS_HELP}`);
 }
 
@@ -100,9 +102,10 @@ async function ask<V extends KeyVerb>(
   flags: Flags,
   terminal: Terminal,
 ): Promise<ReplyOf<V>> {
-  const { rule, key } = flags;
+  const { rule, key, reason } = flags;
   const client = toClient(flags, terminal);
-  const question = () => client.post(verb, `/v1/${verb}`, { rule, key, ...more });
+  const body = { rule, key, ...more, ...(reason === undefined ? {} : { reason }) };
+  const question = () => client.post(verb, `/v1/${verb}`, body);
   const answer = await withRuleHint(client, rule, question);
   if (flags.json) writeLine(terminal, JSON.stringify(answer));
   return answer;

@@ -16,6 +16,7 @@ type RulesAnswer = ReplyOf<"rules">;
 
 interface Flags extends AdminFlags {
   readonly all?: boolean;
+  readonly reason?: string;
 }
 
 /** Adds `reload` to the program. */
@@ -55,13 +56,14 @@ export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Fi
       .command(verb)
       .description(description)
       .argument("[rule]", "the rule")
-      .option("--all", "all rules, instead of one");
+      .option("--all", "all rules, instead of one")
+      .option("--reason <text>", "why, for the audit log of a control plane");
     addAdminOptions(command)
       .addHelpText("after", toHelp(verb))
       .action((rule: string | undefined, flags: Flags) =>
         ask(flags, (client) => {
           const question = () =>
-            client.post("rules", `/v1/rules${toPart(rule, flags)}/${verb}`, {});
+            client.post("rules", `/v1/rules${toPart(rule, flags)}/${verb}`, toReason(flags));
           return rule === undefined ? question() : withRuleHint(client, rule, question);
         }),
       );
@@ -79,11 +81,16 @@ Example:
 
 function toHelp(verb: string): string {
   return `
-A rule that is switched off stays off over reloads, until it is switched on or the service restarts.
+A rule that is switched off stays off over reloads, until it is switched on or the service restarts. With a control
+plane, this holds on every node and over restarts, as with \`sluice switch\`.
 
 Examples:
   $ sluice rules ${verb} login
   $ sluice rules ${verb} --all`;
+}
+
+function toReason({ reason }: Flags): object {
+  return reason === undefined ? {} : { reason };
 }
 
 function toPart(rule: string | undefined, { all }: Flags): string {
