@@ -64,7 +64,8 @@ export class ControlNode {
   readonly #database: Database | undefined;
   readonly #feed: ControlFeed;
   readonly #follower: Follower;
-  readonly #hub: ChangeHub;
+  /** What followers and workers are handed. */
+  readonly hub: ChangeHub;
   /** Serves followers; undefined if this node is one. */
   readonly feedServer: FeedServer | undefined;
   readonly #nodes: ControlNodes | undefined;
@@ -89,13 +90,13 @@ export class ControlNode {
       snapshotFile: config.snapshotFile,
       onChanged: (kinds) => this.#notify(kinds),
       onApplied: (changes) => {
-        if (changes === undefined) this.#hub.restart();
-        else this.#hub.add(changes);
+        if (changes === undefined) this.hub.restart();
+        else this.hub.add(changes);
       },
       onProblem: (what, error) => this.#report(what, error),
     });
-    this.#hub = new ChangeHub(this.state);
-    this.feedServer = this.plane && new FeedServer(this.#hub);
+    this.hub = new ChangeHub(this.state);
+    this.feedServer = this.plane && new FeedServer(this.hub);
     this.#nodes = this.#toNodes();
   }
 
@@ -167,7 +168,7 @@ export class ControlNode {
     if (this.feedServer === undefined) return;
     const sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
     const changes = await this.#feed.changesAfter({ sequence, hash: "" }).catch(() => []);
-    this.#hub.addEarlier(changes);
+    this.hub.addEarlier(changes);
   }
 
   #report(what: string, error: unknown): void {

@@ -27,6 +27,8 @@ export interface OtherProcesses {
   start(): Promise<void>;
   /** Sends them rules that have come into force here. */
   replaceRules(written: WrittenRules): void;
+  /** Lets them catch up with the state of the control plane; resolves when they enforce it, rejects if one does not. */
+  followControl(): Promise<void>;
   /** Resolves when all rules that were sent have been received. Errors were reported to telemetry. */
   haveRules(): Promise<void>;
   /** Sends them a configuration that was accepted here; rejects if one did not take it. */

@@ -156,6 +156,7 @@ class RunningService implements Service {
     }),
   );
   #stopWatching: CancelTimer = () => {};
+  readonly #stopSpreading: () => void;
   /** Cuts the delay before a drain short. */
   readonly #ending = new AbortController();
   #draining: Promise<void> | undefined;
@@ -176,6 +177,7 @@ class RunningService implements Service {
       rules: this.#rules.written,
       logLevel: this.#config.latest.telemetry.logLevel,
     }));
+    this.#stopSpreading = this.#spreadControl();
   }
 
   get listeners(): readonly Listener[] {
@@ -216,6 +218,19 @@ class RunningService implements Service {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** Other processes get each change of the control plane, and what is changed here waits for them. */
+  #spreadControl(): () => void {
+    const { control } = this;
+    const others = this.#others;
+    if (control === undefined || others === undefined) return () => {};
+    control.spreadBy(() => others.followControl());
+    return control.hub.subscribe(() => {
+      others.followControl().catch((error) => {
+        this.core.telemetry.problem("a worker did not apply a change of the control plane", error);
+      });
+    });
   }
 
   #toRules(): RulesHolder {
@@ -280,6 +295,7 @@ class RunningService implements Service {
     this.#readiness.shut();
     this.#rules.close();
     this.#stopWatching();
+    this.#stopSpreading();
     await this.#others?.close();
     await closeListeners(this.#listeners);
     await this.control?.close();

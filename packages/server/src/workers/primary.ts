@@ -32,7 +32,7 @@ export async function startPrimary(
   const parts = { keySecret, written, fork, onFailed };
   return openWithControl(config, { ...options, telemetry }, (rules, control) => {
     const core = createCore(config, { ...options, telemetry, ...rules });
-    const makeOthers: OthersMaker = (inForce) => new Workers(core, { ...parts, inForce });
+    const makeOthers: OthersMaker = (inForce) => new Workers(core, { ...parts, inForce, control });
     return openService(core, { ...options, control }, makeOthers);
   });
 }

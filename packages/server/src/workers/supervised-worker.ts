@@ -10,7 +10,7 @@ import {
   START_MS_MAX,
   type WorkerStart,
 } from "./channel/control-messages.js";
-import { RequestChannel } from "./channel/request-channel.js";
+import { RequestChannel, type RequestHandlers } from "./channel/request-channel.js";
 import type { Fork, WorkerProcess } from "./fork.js";
 
 /** Exits in a row after which the worker is given up: the program is at fault, not bad luck. */
@@ -34,6 +34,8 @@ export interface SupervisedWorkerOptions {
   readonly fork: Fork;
   /** Serves the store to a worker. Called before the first request to it. */
   readonly serve: (worker: WorkerProcess) => void;
+  /** Answers to further requests of a worker. Default: none. */
+  readonly handlers?: RequestHandlers | undefined;
   /** What a worker starts with now. */
   readonly toStart: () => WorkerStart;
   readonly nowMs: () => number;
@@ -100,6 +102,7 @@ export class SupervisedWorker {
       );
       let start = this.#options.toStart();
       const channel = new RequestChannel(worker.channels.control, {
+        ...this.#options.handlers,
         hello: () => {
           start = this.#options.toStart();
           return start;
@@ -153,6 +156,7 @@ export class SupervisedWorker {
     const { rules, switches } = this.#options.toStart();
     if (rules !== start.rules) await channel.ask("rules", rules, ASK_MS_MAX);
     await channel.ask("switches", switches, ASK_MS_MAX);
+    if (this.#options.handlers !== undefined) await channel.ask("control", undefined, ASK_MS_MAX);
   }
 
   #handleExit(worker: WorkerProcess, why: string, livedMs: number): void {

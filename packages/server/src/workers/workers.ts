@@ -3,6 +3,8 @@
 
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
+import type { ControlNode } from "../control/control-node.js";
+import { toFeedHandlers } from "../control/feed/ipc-feed.js";
 import type { Listener } from "../core/core.js";
 import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
@@ -23,6 +25,8 @@ export interface WorkersOptions {
   readonly keySecret: string;
   /** The configuration as it was written; undefined if it came from code. */
   readonly written: WorkerStart["config"];
+  /** What this process has of the control plane; undefined if rules come from files. */
+  readonly control: ControlNode | undefined;
   /** Default: processes of this program. */
   readonly fork: Fork | undefined;
   /** Called when a worker has exited too often. */
@@ -40,10 +44,11 @@ export class Workers implements OtherProcesses {
     this.#core = core;
     this.#options = options;
     const { config, clock, telemetry } = core;
-    const { inForce, keySecret, written, fork } = options;
+    const { inForce, keySecret, written, fork, control } = options;
     this.#group = new WorkerGroup(config.workers, {
       fork: fork ?? (() => forkWorker(written !== undefined)),
       serve: ({ channels }) => serveStore(core.store, channels.store, { clock }),
+      handlers: control && { ...toFeedHandlers(control.hub) },
       toStart: () => ({
         ...inForce(),
         switches: core.policy.switchedOff,
@@ -82,6 +87,10 @@ export class Workers implements OtherProcesses {
       // The new rules may include rules that an operator has switched off.
       .then(() => this.#group.runOnAll("switches", policy.switchedOff))
       .catch((error) => telemetry.reloaded("rules", error));
+  }
+
+  followControl(): Promise<void> {
+    return this.#group.runOnAll("control", undefined);
   }
 
   haveRules(): Promise<void> {

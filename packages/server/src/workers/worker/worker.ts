@@ -3,6 +3,8 @@
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../../config/config.js";
+import { EnforcedState } from "../../control/enforced-state.js";
+import { publishedRules } from "../../control/published-rules.js";
 import type { Listener } from "../../core/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../../core/create-core.js";
 import { replaceAll, type WrittenRules } from "../../core/rules-in-force.js";
@@ -15,6 +17,7 @@ import {
 } from "../../service/listeners.js";
 import { sharedOpenersOf } from "../../service/open-listeners.js";
 import { createTelemetry } from "../../telemetry/create-telemetry.js";
+import type { Telemetry } from "../../telemetry/telemetry.js";
 import type { TopOptions } from "../../telemetry/top/top-report.js";
 import type { Channels } from "../channel/channel.js";
 import {
@@ -27,6 +30,7 @@ import {
 } from "../channel/control-messages.js";
 import { RequestChannel } from "../channel/request-channel.js";
 import { ipcStore } from "../ipc-store/ipc-store.js";
+import { WorkerControl } from "./worker-control.js";
 import { toWorkerRules } from "./worker-rules.js";
 
 /** Makes a worker's configuration from its start message. */
@@ -41,6 +45,9 @@ export class Worker {
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #core: OwnedCore | undefined;
+  /** Undefined if rules come from files. */
+  #control: WorkerControl | undefined;
+  #enforced: EnforcedState | undefined;
   #listeners: readonly Listener[] = [];
 
   constructor(channels: Channels, toConfig: WorkerConfig) {
@@ -54,6 +61,7 @@ export class Worker {
     this.#primary = new RequestChannel(channels.control, {
       rules: (written: WrittenRules) => this.#replace(written),
       switches: (switches: Switches) => this.#switch(switches),
+      control: () => this.#control?.catchUp(),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
@@ -89,19 +97,45 @@ export class Worker {
       onEvent: (event) => telemetry.fallbackEvent(event),
     });
     telemetry.watch(store);
-    const rules = toWorkerRules(start.rules);
+    const rules = toWorkerRules(await this.#startControl(config, telemetry, start.rules));
     this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
+    this.#enforce(this.#core);
     this.#switch(start.switches);
     this.#listeners = await openListeners(this.#core, sharedOpenersOf(config));
     return this.#listeners.map(({ name, url, httpUrl }) => ({ name, url, httpUrl }));
   }
 
+  /** The rules to start with. */
+  async #startControl(
+    config: Config,
+    telemetry: Telemetry,
+    rules: WrittenRules,
+  ): Promise<WrittenRules> {
+    if (config.control === undefined) return rules;
+    const ask = (what: string, value: unknown) => this.#primary.ask(what, value, ASK_MS_MAX);
+    this.#control = new WorkerControl(ask, telemetry);
+    await this.#control.start();
+    return publishedRules(this.#control.state);
+  }
+
+  #enforce(core: OwnedCore): void {
+    if (this.#control === undefined) return;
+    this.#enforced = new EnforcedState({
+      source: this.#control,
+      policies: policiesOf(core),
+      telemetry: core.telemetry,
+      parse: toWorkerRules,
+    });
+  }
+
+  /** With a control plane, rules and switches come with its state. */
   #replace(written: WrittenRules): void {
+    if (this.#control !== undefined) return;
     if (this.#core !== undefined) replaceAll(policiesOf(this.#core), toWorkerRules(written));
   }
 
   #switch({ all, rules }: Switches): void {
-    if (this.#core === undefined) return;
+    if (this.#core === undefined || this.#control !== undefined) return;
     for (const policy of policiesOf(this.#core)) {
       const before = policy.switchedOff;
       if (all && !before.all) policy.disable();
@@ -136,6 +170,8 @@ export class Worker {
   }
 
   async #close(code: number): Promise<void> {
+    this.#enforced?.close();
+    await this.#control?.close();
     await closeListeners(this.#listeners);
     await this.#core?.close();
     this.#end(code);

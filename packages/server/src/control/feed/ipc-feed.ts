@@ -1,0 +1,56 @@
+// Where a worker gets its state from: its primary, by requests between the two processes. The primary has the same lines
+// at hand that followers over HTTP get.
+
+import { ServerError } from "../../base/errors.js";
+import type { Unsubscribe } from "../database/database.js";
+import type { ControlFeed } from "../database-feed.js";
+import type { NodeChange, Position, Snapshot } from "../state.js";
+import type { ChangeHub } from "./change-hub.js";
+import { LineSplitter, SnapshotReader } from "./feed-lines.js";
+
+/** Asks the primary, and resolves with its answer. */
+export type AskPrimary = (what: string, value?: unknown) => Promise<unknown>;
+
+/** What a primary answers to its workers. */
+export interface FeedHandlers {
+  controlSnapshot(): Promise<readonly string[]>;
+  /** Null: a snapshot is needed. */
+  controlChanges(position: Position): readonly string[] | null;
+}
+
+/** The answers out of what a node has. */
+export function toFeedHandlers(hub: ChangeHub): FeedHandlers {
+  return {
+    controlSnapshot: () => hub.snapshot(),
+    controlChanges: (position) => hub.linesAfter(position) ?? null,
+  };
+}
+
+/** The feed of a worker. */
+export class IpcFeed implements ControlFeed {
+  readonly #ask: AskPrimary;
+
+  constructor(ask: AskPrimary) {
+    this.#ask = ask;
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const pieces = (await this.#ask("controlSnapshot")) as readonly string[];
+    const [splitter, reader] = [new LineSplitter(), new SnapshotReader()];
+    for (const piece of pieces) for (const line of splitter.add(piece)) reader.add(line);
+    return reader.finish();
+  }
+
+  async changesAfter(position: Position): Promise<readonly NodeChange[]> {
+    const lines = (await this.#ask("controlChanges", position)) as readonly string[] | null;
+    if (lines === null) {
+      throw new ServerError("SLUICE_CONTROL_GAP", "the primary does not have the next change");
+    }
+    return lines.map((line) => JSON.parse(line) as NodeChange);
+  }
+
+  /** The primary asks its workers to catch up. */
+  subscribe(): Unsubscribe {
+    return () => {};
+  }
+}

@@ -1,0 +1,74 @@
+// Several processes with a control plane: when a change is answered, every worker enforces it.
+
+import { get } from "node:http";
+import { expect, it } from "vitest";
+import { rulesOf, useServe } from "./serve-fixture.js";
+
+const { serve } = useServe();
+
+/** More connections than workers, so that each of them answers some. */
+const CONNECTIONS = 12;
+
+/** The statuses of requests over connections of their own, each once. */
+async function statusesOf(url: string): Promise<number[]> {
+  const asked = Array.from(
+    { length: CONNECTIONS },
+    () =>
+      new Promise<number>((resolve, reject) => {
+        get(url, { agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        }).on("error", reject);
+      }),
+  );
+  return [...new Set(await Promise.all(asked))];
+}
+
+it("two workers enforce a block, a switch and a publish when it is answered, also one that was started again", async () => {
+  const served = serve(2, rulesOf(100_000), { control: { database: "file:sluice.db" } });
+  const [gateway, admin] = [await served.url("gateway"), await served.url("admin")];
+  const token = served.text.at(-1)?.trim() ?? "";
+  expect(token).toMatch(/^slt_/);
+  // It is printed, and not in the log.
+  expect(JSON.stringify(served.log)).not.toContain(token);
+  const send = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${admin}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "sluice-reason": "a test",
+        ...(method === "DELETE" ? { "if-match": "*" } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+    expect([path, Math.floor(response.status / 100), answer.detail]).toEqual([path, 2, undefined]);
+    return answer;
+  };
+  expect(await statusesOf(gateway)).toEqual([200]);
+  for (let round = 0; round < 3; round++) {
+    const block = await send("POST", "/v1/blocks", {
+      subjects: ["ip:127.0.0.1"],
+      reason: "a test",
+    });
+    expect(await statusesOf(gateway)).toEqual([429]);
+    await send("DELETE", `/v1/blocks/${block.id}`);
+    expect(await statusesOf(gateway)).toEqual([200]);
+    await send("PUT", "/v1/switches/everybody", { state: "deny", reason: "a test" });
+    expect(await statusesOf(gateway)).not.toContain(200);
+    await send("DELETE", "/v1/switches/everybody");
+    expect(await statusesOf(gateway)).toEqual([200]);
+  }
+  const [pid] = served.workerPids;
+  process.kill(pid as number, "SIGKILL");
+  await served.line(
+    ({ msg, pid: other }) =>
+      msg === "worker started" &&
+      !([pid] as unknown[]).includes(other) &&
+      served.workerPids.length === 3,
+  );
+  const draft = await send("POST", "/v1/rule-sets", { text: JSON.stringify(rulesOf(1)) });
+  await send("POST", `/v1/rule-sets/${draft.number}/publish`, { note: "less", expected: 1 });
+  expect(await statusesOf(gateway)).toEqual([429]);
+});
