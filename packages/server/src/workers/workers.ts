@@ -48,7 +48,7 @@ export class Workers implements OtherProcesses {
     this.#group = new WorkerGroup(config.workers, {
       fork: fork ?? (() => forkWorker(written !== undefined)),
       serve: ({ channels }) => serveStore(core.store, channels.store, { clock }),
-      handlers: control && { ...toFeedHandlers(control.hub) },
+      handlers: control && { ...toFeedHandlers(control) },
       toStart: () => ({
         ...inForce(),
         switches: core.policy.switchedOff,

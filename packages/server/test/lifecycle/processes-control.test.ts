@@ -10,12 +10,12 @@ const { serve } = useServe();
 const CONNECTIONS = 12;
 
 /** The statuses of requests over connections of their own, each once. */
-async function statusesOf(url: string): Promise<number[]> {
+async function statusesOf(url: string, headers: Record<string, string> = {}): Promise<number[]> {
   const asked = Array.from(
     { length: CONNECTIONS },
     () =>
       new Promise<number>((resolve, reject) => {
-        get(url, { agent: false }, (response) => {
+        get(url, { agent: false, headers }, (response) => {
           response.resume();
           resolve(response.statusCode ?? 0);
         }).on("error", reject);
@@ -24,8 +24,11 @@ async function statusesOf(url: string): Promise<number[]> {
   return [...new Set(await Promise.all(asked))];
 }
 
-it("two workers enforce a block, a switch and a publish when it is answered, also one that was started again", async () => {
-  const served = serve(2, rulesOf(100_000), { control: { database: "file:sluice.db" } });
+it("two workers enforce a block, a switch, a revoked key and a publish when it is answered, also one that was started again", async () => {
+  const served = serve(2, rulesOf(100_000), {
+    control: { database: "file:sluice.db" },
+    identity: { apiKeys: "control" },
+  });
   const [gateway, admin] = [await served.url("gateway"), await served.url("admin")];
   const token = served.text.at(-1)?.trim() ?? "";
   expect(token).toMatch(/^slt_/);
@@ -60,6 +63,12 @@ it("two workers enforce a block, a switch and a publish when it is answered, als
     await send("DELETE", "/v1/switches/everybody");
     expect(await statusesOf(gateway)).toEqual([200]);
   }
+  await send("PUT", "/v1/tenants/acme", {});
+  const key = await send("POST", "/v1/api-keys", { tenant: "acme", name: "shop" });
+  const withKey = { "x-api-key": String(key.secret) };
+  expect(await statusesOf(gateway, withKey)).toEqual([200]);
+  await send("DELETE", `/v1/api-keys/${key.id}`);
+  expect(await statusesOf(gateway, withKey)).toEqual([401]);
   const [pid] = served.workerPids;
   process.kill(pid as number, "SIGKILL");
   await served.line(

@@ -16,13 +16,26 @@ export interface FeedHandlers {
   controlSnapshot(): Promise<readonly string[]>;
   /** Null: a snapshot is needed. */
   controlChanges(position: Position): readonly string[] | null;
+  /** Asks the control plane, and resolves with how long ago the primary's state was known to be current. */
+  controlCatchUp(): Promise<number>;
+}
+
+/** What the answers come from: a node. */
+export interface FeedSource {
+  readonly hub: ChangeHub;
+  readonly ageMs: number;
+  catchUp(): Promise<void>;
 }
 
 /** The answers out of what a node has. */
-export function toFeedHandlers(hub: ChangeHub): FeedHandlers {
+export function toFeedHandlers(node: FeedSource): FeedHandlers {
   return {
-    controlSnapshot: () => hub.snapshot(),
-    controlChanges: (position) => hub.linesAfter(position) ?? null,
+    controlSnapshot: () => node.hub.snapshot(),
+    controlChanges: (position) => node.hub.linesAfter(position) ?? null,
+    controlCatchUp: async () => {
+      await node.catchUp();
+      return node.ageMs;
+    },
   };
 }
 

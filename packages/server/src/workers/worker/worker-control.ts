@@ -1,5 +1,6 @@
 // The control plane in a worker: a copy of the primary's state, kept up to date over the channel between them.
 
+import { readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../control/database/database.js";
 import type { ChangingState } from "../../control/enforced-state.js";
 import { type AskPrimary, IpcFeed } from "../../control/feed/ipc-feed.js";
@@ -9,10 +10,14 @@ import type { Telemetry } from "../../telemetry/telemetry.js";
 
 /** A worker's copy of the state. */
 export class WorkerControl implements ChangingState {
+  readonly #ask: AskPrimary;
   readonly #follower: Follower;
+  /** When the primary's state was known to be current. */
+  #currentAtMs = Number.NEGATIVE_INFINITY;
   readonly #listeners = new Set<OnChanged>();
 
   constructor(ask: AskPrimary, telemetry: Telemetry) {
+    this.#ask = ask;
     this.#follower = new Follower({
       feed: new IpcFeed(ask),
       onChanged: (kinds) => {
@@ -37,10 +42,21 @@ export class WorkerControl implements ChangingState {
     if (!this.#follower.hasState) throw new Error("the primary did not send its state");
   }
 
-  /** Puts in force what the primary has. Resolves with the last change of it. */
-  async catchUp(): Promise<number> {
-    await this.#follower.catchUp();
-    return this.state.sequence;
+  /** How long ago the primary's state was known to be current, in milliseconds; Infinity if it never was. */
+  get ageMs(): number {
+    return readMs() - this.#currentAtMs;
+  }
+
+  /** Puts in force what the primary has. Never rejects. */
+  follow(): Promise<void> {
+    return this.#follower.catchUp();
+  }
+
+  /** Puts in force what the control plane has, which the primary asks. Never rejects. */
+  async catchUp(): Promise<void> {
+    const ageMs = (await this.#ask("controlCatchUp").catch(() => undefined)) as number | undefined;
+    if (ageMs !== undefined) this.#currentAtMs = readMs() - ageMs;
+    await this.follow();
   }
 
   close(): Promise<void> {

@@ -4,6 +4,7 @@
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../../config/config.js";
 import { EnforcedState } from "../../control/enforced-state.js";
+import { openKeyResolver } from "../../control/keys/open-key-resolver.js";
 import { publishedRules } from "../../control/published-rules.js";
 import type { Listener } from "../../core/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../../core/create-core.js";
@@ -61,7 +62,7 @@ export class Worker {
     this.#primary = new RequestChannel(channels.control, {
       rules: (written: WrittenRules) => this.#replace(written),
       switches: (switches: Switches) => this.#switch(switches),
-      control: () => this.#control?.catchUp(),
+      control: () => this.#control?.follow(),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
@@ -98,7 +99,10 @@ export class Worker {
     });
     telemetry.watch(store);
     const rules = toWorkerRules(await this.#startControl(config, telemetry, start.rules));
-    this.#core = createCore(config, { telemetry, store, rules, holders: config.workers });
+    const keyResolver =
+      this.#control && openKeyResolver(config.apiKeys, this.#control, { telemetry });
+    const holders = config.workers;
+    this.#core = createCore(config, { telemetry, store, rules, holders, keyResolver });
     this.#enforce(this.#core);
     this.#switch(start.switches);
     this.#listeners = await openListeners(this.#core, sharedOpenersOf(config));
