@@ -1,5 +1,5 @@
 // Spans of OpenTelemetry, where the program that Sluice runs in has it: `@opentelemetry/api` can be loaded
-// and an SDK has registered itself. Otherwise nothing is loaded twice, asked or made.
+// and an SDK has registered itself. Otherwise no spans are created.
 
 import type { Tracer, TracerProvider } from "@opentelemetry/api";
 import type { PolicyDecision } from "sluice/rules";
@@ -9,17 +9,17 @@ import type { ListenerName } from "./telemetry.js";
 /** The part of `@opentelemetry/api` that is used. */
 export type TraceApi = Pick<typeof import("@opentelemetry/api"), "trace">;
 
-/** Makes a span of a decision that has just been made. */
+/** Creates the span of a decision that has just been made. */
 export type TraceDecision = (listener: ListenerName, decision: PolicyDecision, ms: number) => void;
 
-/** The name under which spans are made, and of the span itself. */
+/** The name of the tracer, and of each span. */
 export const TRACER_NAME = "sluice";
 export const SPAN_NAME = "sluice.decide";
 
 /**
- * Resolves to what makes spans; to undefined if there is no SDK. Never rejects.
+ * Resolves to a function that creates spans, or to undefined if there is no SDK. Never rejects.
  *
- * @param load - Loads the API. Default: by its name, which fails if it is not installed.
+ * @param load - Loads the API, and rejects if it is not installed: {@link loadTraceApi}, or a substitute in tests.
  * @param wallMs - The wall clock, in milliseconds since 1970.
  */
 export async function loadTracing(

@@ -54,7 +54,7 @@ function sayRefused(decision: DecisionReply): string[] {
   if (reason === "denied") return ["an operator switched the rule to deny"];
   if (reason === "store") return ["the store does not answer"];
   if (reason === "unknown-api-key") return ["the API key is unknown"];
-  if (reason === "unchecked-api-key") return ["the API key can't be checked"];
+  if (reason === "unchecked-api-key") return ["the API key could not be verified"];
   const retry =
     typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs)
       ? `again in ${formatDuration(retryAfterMs)}`

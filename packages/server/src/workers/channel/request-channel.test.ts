@@ -46,6 +46,18 @@ describe("a question", () => {
     await late;
     const lost = channel.ask("wait", undefined, 100);
     cut();
-    await expect(lost).rejects.toThrow("the process is gone");
+    await expect(lost).rejects.toThrow("the process has exited");
+  });
+
+  it("fails immediately if the other end had gone before", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { channel, cut } = setUpOn();
+    cut();
+    // No timer fires here: the request must not wait for its timeout.
+    await expect(channel.ask("double", 1, 5_000)).rejects.toMatchObject({
+      code: "SLUICE_WORKER_FAILED",
+      message: expect.stringContaining("the process has exited"),
+    });
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

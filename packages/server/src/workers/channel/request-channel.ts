@@ -24,8 +24,9 @@ interface ReplyMessage {
 /** Handlers of requests, by name. */
 export type RequestHandlers = Readonly<Record<string, (value: never) => unknown>>;
 
-/** The most requests that wait for a reply: one of each kind, and a few late ones. */
+/** The most requests that wait for a reply: every scrape and every list that an operator asks for is one. */
 const ASKED_MAX = 1_000;
+const GONE = "the process has exited";
 
 /** One end of a channel, which sends requests and answers those of the other end. */
 export class RequestChannel {
@@ -33,6 +34,7 @@ export class RequestChannel {
   readonly #handlers: RequestHandlers;
   readonly #asked = new Map<number, (reply: ReplyMessage) => void>();
   #last = 0;
+  #isGone = false;
 
   constructor(channel: Channel, handlers: RequestHandlers = {}) {
     this.#channel = channel;
@@ -42,19 +44,22 @@ export class RequestChannel {
       if (isMessage<ReplyMessage>("reply", message)) this.#asked.get(message.id)?.(message);
     });
     channel.onceGone(() => {
-      for (const [id, settle] of [...this.#asked]) settle(gone(id));
+      this.#isGone = true;
+      for (const [id, settle] of [...this.#asked]) settle({ sluice: "reply", id, error: GONE });
     });
   }
 
   /**
    * Asks the other end.
    *
-   * @throws ServerError `SLUICE_WORKER_FAILED` if the request fails, the process is gone, or no reply comes within `timeoutMs`.
+   * @throws ServerError `SLUICE_WORKER_FAILED` if the request fails, the process has exited (before or after the
+   * request), or no reply comes within `timeoutMs`.
    */
   ask(what: string, value: unknown, timeoutMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = ++this.#last;
       const fail = (seen: string) => reject(new ServerError("SLUICE_WORKER_FAILED", seen));
+      if (this.#isGone) return fail(GONE);
       if (this.#asked.size >= ASKED_MAX)
         return fail(`${ASKED_MAX} requests are waiting for a reply`);
       const cancel = after(timeoutMs, () => {
@@ -95,8 +100,4 @@ function isMessage<M extends { readonly sluice: string }>(
   message: unknown,
 ): message is M {
   return (message as { sluice?: unknown } | null)?.sluice === kind;
-}
-
-function gone(id: number): ReplyMessage {
-  return { sluice: "reply", id, error: "the process is gone" };
 }

@@ -59,7 +59,7 @@ describe("a primary that is gone", () => {
     const waiting = store.decide([charge]);
     cut();
     await expect(waiting).rejects.toMatchObject({ code: "SLUICE_STORE_UNAVAILABLE" });
-    await expect(store.peek([charge])).rejects.toThrow("the primary process is gone");
+    await expect(store.peek([charge])).rejects.toThrow("the primary process has exited");
   });
 });
 
@@ -103,7 +103,7 @@ describe("a worker that is gone", () => {
     const deciding = store.decide([permit], { hold: true });
     await vi.waitUntil(() => asked.mock.calls.length > 0);
     cut();
-    await expect(deciding).rejects.toThrow("gone");
+    await expect(deciding).rejects.toThrow("has exited");
     go();
     await asked.mock.results[0].value;
     expect(await leftOf(inner, permit)).toBe(2);

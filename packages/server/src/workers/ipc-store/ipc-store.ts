@@ -38,7 +38,7 @@ import {
 /** The most calls that wait for the primary. Further calls fail immediately, and `onStoreFailure` answers. */
 const CALLS_WAITING_MAX = 100_000;
 const CALL_NUMBER_MAX = Number.MAX_SAFE_INTEGER;
-const GONE = "the primary process is gone";
+const GONE = "the primary process has exited";
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;

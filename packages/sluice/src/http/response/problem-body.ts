@@ -47,7 +47,7 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
     status: 403,
     title: "Forbidden",
     code: "IDENTITY_MISSING",
-    sentence: "The request does not say by whom it is counted",
+    sentence: "The request has no identity that this rule can count by",
   }),
   "unknown-api-key": toKind({
     type: "about:blank",
@@ -56,12 +56,13 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
     code: "API_KEY_UNKNOWN",
     sentence: "The API key is unknown, has expired or was revoked",
   }),
+  // 401, not 503: for all that is known the key is invalid, and only requests with such a key are refused.
   "unchecked-api-key": toKind({
     type: "about:blank",
     status: 401,
     title: "Unauthorized",
     code: "API_KEY_UNCHECKED",
-    sentence: "The API key cannot be checked at the moment",
+    sentence: "The API key could not be verified",
   }),
   denied: toKind({
     type: "about:blank",

@@ -124,7 +124,7 @@ describe("a refusal", () => {
       limit: one,
     };
     const { refusal } = requestHandlerOf([rule]).handle();
-    expect(refusal?.body).toContain("does not say by whom it is counted");
+    expect(refusal?.body).toContain("has no identity that this rule can count by");
     expect(refusal?.body).not.toMatch(/x-id/i);
   });
 

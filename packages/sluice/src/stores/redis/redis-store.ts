@@ -174,7 +174,9 @@ export class RedisStore implements Store {
         );
       }
     });
-    return charges.map(({ counter }) => next(reply, counter.limit));
+    const answers = charges.map(({ counter }) => next(reply, counter.limit));
+    reply.mustReach();
+    return answers;
   }
 
   async #grant(charges: readonly Charge[], costOf: (charge: Charge) => number): Promise<void> {

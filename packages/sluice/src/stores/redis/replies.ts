@@ -36,10 +36,7 @@ export class ReplyReader {
 
   constructor(reply: unknown) {
     if (!Array.isArray(reply) || typeof reply[0] !== "number") {
-      throw new SluiceError(
-        "SLUICE_STORE_UNAVAILABLE",
-        `an answer that can't be read: ${show(reply)}`,
-      );
+      throw unreadable(reply);
     }
     this.#reply = reply;
     this.nowMs = reply[0];
@@ -76,6 +73,7 @@ export class ReplyReader {
   /** The next outcome, of a request that has neither receipts nor an id. */
   outcome(charges: readonly Charge[]): Outcome {
     const verdicts = charges.map(({ counter }) => this.verdict(counter.limit));
+    this.mustReach();
     const allowed = verdicts.every(({ allowed }, i) => allowed || charges[i].shadow === true);
     return { allowed, verdicts, receipts: [] };
   }
@@ -92,6 +90,7 @@ export class ReplyReader {
     const name = String(this.#reply[this.#at++]);
     // Of a request that is answered again: when it was admitted.
     const atMs = this.#next();
+    this.mustReach();
     const { isWanted, keepMs, record } = held;
     if (!isWanted || !allowed) {
       return { allowed, verdicts: decided.map(({ verdict }) => verdict), receipts: [] };
@@ -105,9 +104,26 @@ export class ReplyReader {
     return { allowed, verdicts: decided.map(({ verdict }) => verdict), receipts };
   }
 
+  /**
+   * Checks that the reply was long enough for all that was read from it. Once for each request: a check of every number
+   * would be paid by every decision.
+   *
+   * @throws SluiceError `SLUICE_STORE_UNAVAILABLE` if it was shorter.
+   */
+  mustReach(): void {
+    if (this.#at > this.#reply.length) throw unreadable(this.#reply);
+  }
+
   #next(): number {
     return this.#reply[this.#at++] as number;
   }
+}
+
+function unreadable(reply: unknown): SluiceError {
+  return new SluiceError(
+    "SLUICE_STORE_UNAVAILABLE",
+    `unexpected reply of a script: ${show(reply)}`,
+  );
 }
 
 /** Below zero: -1 is forever, -1 - n are n milliseconds. */

@@ -204,7 +204,7 @@ describe("a request with an unknown API key", () => {
     expect(byName([...(refusal?.fields ?? [])])).toMatchObject({ "retry-after": "1" });
     expect(JSON.parse(refusal?.body ?? "")).toMatchObject({
       code: "API_KEY_UNCHECKED",
-      detail: "The API key cannot be checked at the moment. Try again in 1 second.",
+      detail: "The API key could not be verified. Try again in 1 second.",
     });
   });
 });
