@@ -27,7 +27,7 @@ export interface LimiterOptions<S extends Store = Store> {
    */
   name?: string;
   /**
-   * What answers when a store behind a network does not: `"open"` admits, `"closed"` refuses,
+   * What happens when a store behind a network does not answer: `"open"` admits, `"closed"` refuses,
    * `"local"` (default) decides in this process under half of each limit, `"throw"` rejects. Events
    * and finer settings: pass `resilient(store, { … })` as the store.
    */

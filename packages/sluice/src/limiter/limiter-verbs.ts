@@ -5,20 +5,20 @@ import type { Decision } from "../base/decision.js";
 import type { MaybeSync, Permit, Reservation } from "./reservation.js";
 import type { WaitOptions } from "./wait.js";
 
-/** What a request may say of itself. */
+/** Options of a request. */
 export interface RequestOptions extends TimeOptions {
-  /** Whole units, 0 to 2^53 - 1; default 1. A cost of 0 asks and takes nothing. */
+  /** Whole units, 0 to 2^53 - 1; default 1. A cost of 0 asks and charges nothing. */
   cost?: number;
   /** Makes the same request, sent twice, count once. Never take it from an untrusted client. */
   requestId?: string;
   /**
-   * Who asks, where the key is shared by many: an identity, checked as a key is. It routes between
-   * the shards of a split limit and changes nothing elsewhere.
+   * The caller, if many callers share the key: an identity, checked like a key. It chooses
+   * the shard of a split limit and has no other effect.
    */
   caller?: string;
 }
 
-/** What `peek` may say of the request it asks about. */
+/** Options of a `peek`. */
 export type PeekRequest = Pick<RequestOptions, "cost" | "caller" | "nowMs">;
 
 /** Decides requests by key. With a memory store every answer is synchronous (`IsSync`). */
@@ -31,9 +31,9 @@ export interface Limiter<IsSync extends boolean = true> {
    * within `timeoutMs`; rejects if `signal` is aborted, or if 10,000 callers wait already.
    */
   wait(key: string, options?: WaitOptions): Promise<Decision>;
-  /** What `check` would answer, with what is left now. Takes nothing. */
+  /** Returns what `check` would answer, with what is left now. Charges nothing. */
   peek(key: string, options?: PeekRequest): MaybeSync<Decision, IsSync>;
-  /** Charges now what is settled later: `commit` the real cost, or `cancel`. */
+  /** Charges a cost now and settles it later: `commit` the real cost, or `cancel`. */
   reserve(key: string, options?: RequestOptions): MaybeSync<Reservation<IsSync>, IsSync>;
   /** Takes a permit of the concurrency limit and charges the other limits. */
   acquire(key: string, options?: RequestOptions): MaybeSync<Permit<IsSync>, IsSync>;

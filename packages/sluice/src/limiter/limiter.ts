@@ -204,7 +204,7 @@ class StoreLimiter implements Limiter<false> {
   }
 
   #settle(receipts: readonly ChargeReceipt[], kept: number, nowMs?: number): MaybePromise<void> {
-    // What is out can be settled after close, unless the store went with it.
+    // Reservations and permits can be settled after close, unless the store was closed too.
     if (this.#isClosed && this.#ownsStore) return undefined;
     return this.#store.settle(
       receipts.map((receipt) => ({
@@ -258,7 +258,7 @@ function isQuota(counter: Counter): boolean {
   return counter.limit.algorithm === "quota";
 }
 
-/** Only the place of a permit is given back: what its request pays besides is final. */
+/** Only permits are released; charges under other limits are final. */
 function heldIfPermit(charge: Charge): Charge {
   return isConcurrency(charge.counter) ? charge : { ...charge, isFinal: true };
 }

@@ -1,12 +1,12 @@
-// What an operator's verbs report: how much a refund gave back, and whether there was a block to end. Stores say
-// neither, so it is read around the change; traffic of the same key in between can blur it.
+// What an operator's verbs report: how much was refunded, and whether there was a block to end. Stores report
+// neither, so the state is read before and after the change; requests of the same key in between make it inexact.
 
 import { andThen, isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import type { Charge, CounterStatus, Store } from "../stores/store.js";
 
 /**
- * Refunds charges of one key, all of the same cost, and returns the whole units that were given back: the most under
- * any limit, since not all need have been used.
+ * Refunds charges of one key, all of the same cost, and returns the whole units that were refunded: the most under
+ * any limit, since some limits may have had less in use.
  */
 export function refundCharges(store: Store, charges: readonly Charge[]): MaybePromise<number> {
   if (charges.length === 0) return 0;
@@ -56,7 +56,7 @@ function toRefunded(units: number, before: Uses, after: Uses): number {
   return Math.min(units, Math.max(0, Math.ceil(most - ROUNDING)));
 }
 
-/** What the arithmetic of doubles may leave over. */
+/** The largest rounding error of doubles. */
 const ROUNDING = 1e-6;
 
 /** Asks, and reads the answer; undefined if there is none. */

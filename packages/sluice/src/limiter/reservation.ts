@@ -1,5 +1,5 @@
 // What a caller holds after an admission that is not final: a cost that is settled later, or one
-// of N concurrent places. Each gives back once; what it holds is known to the store by receipts.
+// of N concurrent places. Each is settled once; the store knows what it holds by receipts.
 
 import { type TimeOptions, timeOf } from "../base/clock.js";
 import type { Decision, DecisionSource } from "../base/decision.js";
@@ -30,10 +30,10 @@ export interface Permit<IsSync extends boolean = true> extends Decision {
   release(options?: TimeOptions): MaybeSync<void, IsSync>;
 }
 
-/** Settles what is held: so many units are kept. Without a time it happens now. */
+/** Settles what is held: `kept` units stay charged. Without a time it happens now. */
 export type Settle = (kept: number, nowMs?: number) => MaybePromise<void>;
 
-/** A decision with something behind it that can be given back once. */
+/** A decision that holds a charge, which is settled once. */
 abstract class HeldDecision implements Decision {
   readonly allowed: boolean;
   readonly limit: number;
@@ -97,7 +97,7 @@ export class HeldPermit extends HeldDecision implements Permit<false> {
 
 /**
  * The time that was passed to a verb which may be a listener of events. Events pass arguments of their own, such as
- * `hadError` of a socket's close; they are ignored, or the place would never be given back.
+ * `hadError` of a socket's close; they are ignored, or the permit would never be released.
  */
 function callbackTimeOf(argument: unknown): number | undefined {
   return typeof argument === "object" && argument !== null ? timeOf(argument) : undefined;

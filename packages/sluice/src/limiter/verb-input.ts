@@ -21,7 +21,7 @@ function refuseKey(key: unknown): never {
   throw new SluiceError("SLUICE_KEY_INVALID", `got ${seen}`);
 }
 
-/** What a request may say of itself, and when it happens. */
+/** Options of a request, and its time. */
 const REQUEST_OPTIONS: readonly string[] = ["cost", "requestId", "caller", "nowMs"];
 const TIME_OPTIONS: readonly string[] = ["nowMs"];
 
@@ -47,7 +47,7 @@ function refuseName(name: string, known: readonly string[]): never {
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
-/** Who asks, where the key is shared by many. It is an identity as a key is, and bounded like one. */
+/** The caller, if many callers share the key. It is an identity like a key, with the same bounds. */
 export function toCaller(caller: unknown): string | undefined {
   if (caller === undefined) return undefined;
   const isText = typeof caller === "string" && caller.length > 0;

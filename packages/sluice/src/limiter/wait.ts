@@ -15,7 +15,7 @@ import { isSignal, Waiter, type WaitSignal } from "./waiter.js";
 
 export type { WaitSignal } from "./waiter.js";
 
-/** What `wait` takes beside what every request may say of itself. Its time is that of the clock. */
+/** Options of `wait`, in addition to those of every request. It always uses the clock's time. */
 export interface WaitOptions extends Omit<RequestOptions, "nowMs"> {
   /** The longest wait, a whole number of milliseconds from 0; default Infinity. */
   timeoutMs?: number;
@@ -99,7 +99,7 @@ export class WaitingLines {
       line.remove(place);
       this.#waiting--;
       if (line.size === 0) this.#lines.delete(key);
-      // Otherwise each caller that gives up would make the first one ask the store.
+      // Otherwise each caller that stops waiting would make the first one ask the store.
       else if (isFirst) this.#first(key)?.wake();
     };
   }
@@ -136,7 +136,7 @@ export class WaitingLines {
   }
 
   /**
-   * A slot may be given back much later, when the windows of other limits have ended, and a requestId has to be
+   * A slot may be refunded much later, when the windows of other limits have ended, and a requestId has to be
    * forgotten with its charge. Only a reservation can do that; otherwise a check, which is cheaper, will do.
    */
   #toAdmission(key: string, request: Request): MaybePromise<Admission> {
@@ -158,7 +158,7 @@ export class WaitingLines {
     return { ...(await this.#verbs.peek(key, asked)), allowed: false };
   }
 
-  /** Waits for the slot of a shaper. If the caller gives up before it, the slot is refunded. */
+  /** Waits for the slot of a shaper. If the caller stops waiting before that, the slot is refunded. */
   async #takeSlot({ decision, refund, keep }: Admission, waiter: Waiter): Promise<Decision> {
     const { delayMs } = decision;
     // Without a delay the cost may be spent now, even if the store took longer to say so than there was time.
@@ -177,7 +177,7 @@ export class WaitingLines {
   }
 }
 
-/** What the store answered, and what becomes of the charge if it admitted. */
+/** The store's answer, and how to keep or refund the charge if it admitted. */
 interface Admission {
   readonly decision: Decision;
   readonly refund: () => unknown;

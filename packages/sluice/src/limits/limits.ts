@@ -58,7 +58,7 @@ export type TokenBucketOptions = {
       refill?: never;
     }
   | {
-      /** So many tokens every so many milliseconds, both whole: exact for any rate. */
+      /** `amount` tokens every `everyMs` milliseconds, both whole numbers: exact for any rate. */
       refill: { amount: number; everyMs: number };
       refillPerSecond?: never;
     }
@@ -202,7 +202,7 @@ export interface ConcurrencyOptions {
 
 /**
  * At most `limit` permits held at the same time. A permit that is not released expires after `permitMs`,
- * so that a holder that died gives its place back.
+ * so that the permit of a holder that died becomes free again.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const site = siteOf("concurrency");

@@ -1,4 +1,4 @@
-// What every decorator starts from: a store that hands each verb on to the one it wraps. A decorator
+// What every decorator starts from: a store that forwards each verb to the one it wraps. A decorator
 // overrides the verbs that it changes, and reads as the list of its differences.
 
 import type { Verdict } from "../base/decision.js";

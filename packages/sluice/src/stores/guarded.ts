@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../base/clock.js";
 import { type ResilientStore, resilient } from "./resilient/resilient.js";
 import type { FailurePolicy, Store } from "./store.js";
 
-/** What is said of a store that may fail. */
+/** Options for a store that may fail. */
 export interface StoreCare {
   readonly onStoreFailure?: FailurePolicy | undefined;
   readonly timeoutMs?: number | undefined;
@@ -31,7 +31,7 @@ export function toGuarded(store: Store, care: StoreCare): Store {
 /** The store that a decorator with these options asks: guarded by its clock if it is remote. */
 export function guardedFor(store: Store, options: { clock?: Clock } | undefined): Store {
   const clock = options?.clock ?? systemClock;
-  // What is not a clock is refused by who was given it, in their own name.
+  // The decorator that got an invalid clock rejects it, and names itself in the error.
   return typeof clock.now === "function" ? toGuarded(store, { clock }) : store;
 }
 

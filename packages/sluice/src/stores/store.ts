@@ -5,8 +5,7 @@ import type { Verdict } from "../base/decision.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
 
-/**
- * What answers when a store does not: `open` admits, `closed` refuses, `local` decides in this
+/** * What happens when a store does not answer: `open` admits, `closed` refuses, `local` decides in this
  * process under a stricter limit, `throw` lets the error through.
  */
 export type FailurePolicy = "open" | "closed" | "local" | "throw";
@@ -20,7 +19,7 @@ export interface Counter {
   readonly scope: string;
   readonly part: number;
   readonly limit: Limit;
-  /** What answers when the store does not; see `resilient`. Default: what the decorator was given. */
+  /** What happens when the store does not answer; see `resilient`. Default: the decorator's own option. */
   readonly onStoreFailure?: FailurePolicy;
   /** How long the store may take for a decision. Default: what the decorator was given. */
   readonly timeoutMs?: number;
@@ -37,7 +36,7 @@ export interface Charge {
   readonly isFinal?: boolean;
   /** A shadow charge is counted if it passes, and never refuses the others. */
   readonly shadow?: boolean;
-  /** Who asks, where the key is shared by many: routes between the shards of a split limit. */
+  /** The caller, if many callers share the key: it chooses the shard of a split limit. */
   readonly caller?: string | undefined;
 }
 
@@ -64,7 +63,7 @@ export interface Outcome {
   readonly receipts: readonly ChargeReceipt[];
 }
 
-/** What remains of a charge: `kept` units stay charged, and may exceed what was charged. */
+/** How a charge is settled: `kept` units stay charged, which may be more than was charged. */
 export interface Settling {
   readonly receipt: ChargeReceipt;
   readonly kept: number;
@@ -79,7 +78,7 @@ export interface Store {
   readonly isGuarded?: boolean;
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
-  /** What `decide` would answer, with what is left now and nothing taken. */
+  /** Returns what `decide` would answer, with what is left now. Charges nothing. */
   peek(charges: readonly Charge[], options?: PeekOptions): MaybePromise<readonly Verdict[]>;
   /** The hot path of one charge without a receipt, where a store has a shorter one. */
   decideOne?(
@@ -89,12 +88,12 @@ export interface Store {
     nowMs: number,
     blockNowMs?: number,
   ): MaybePromise<Verdict>;
-  /** Charges without asking: what exceeds the limit is debt. Returns how each counter stands then. */
+  /** Charges unconditionally: units beyond the limit become debt. Returns the state of each counter afterwards. */
   debit(charges: readonly Charge[]): MaybePromise<readonly CounterStatus[]>;
-  /** Presents receipts, each once: gives back what is unused, or charges the excess as debt. */
+  /** Presents receipts, each once: refunds what is unused, or charges the excess as debt. */
   settle(settlings: readonly Settling[]): MaybePromise<void>;
   /**
-   * Says of a charge held briefly that it stays, so that the store need not wait for its receipt.
+   * Says that a charge held briefly stays charged, so that the store need not wait for its receipt.
    * Default: the store does not wait.
    */
   keep?(receipt: ChargeReceipt): void;
@@ -105,7 +104,7 @@ export interface Store {
   prepare?(limit: Limit): void;
   /**
    * Says that a counter is no longer used, for limits that come and go: after a while the store may drop what was
-   * counted under it. What is out can still be settled. Default: the store keeps nothing for a counter.
+   * counted under it. Open receipts can still be settled. Default: the store keeps nothing for a counter.
    */
   forget?(counter: Counter): void;
   /** An operator's grant, capped at full. */

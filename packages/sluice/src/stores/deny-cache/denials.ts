@@ -165,7 +165,7 @@ export function isCacheable({ counter, shadow, caller }: Charge): boolean {
   return shadow !== true && caller === undefined && counter.limit.algorithm !== "concurrency";
 }
 
-/** Whether a verdict says "this cost is refused until then", and nothing but giving back ends it. */
+/** Whether a verdict says that this cost is refused until then, and only a refund can end that earlier. */
 function isLasting({ counter, cost }: Charge, verdict: Verdict): boolean {
   const { allowed, limit, remaining, retryAfterMs, source } = verdict;
   if (allowed || source === "fallback" || source === "lease") return false;

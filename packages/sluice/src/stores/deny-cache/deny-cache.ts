@@ -37,7 +37,7 @@ export interface DenyCacheOptions {
   clock?: Clock;
 }
 
-/** What a deny cache has to say of itself. */
+/** Statistics of a deny cache. */
 export interface DenyCacheStats {
   /** Keys with a refusal, refusals that ended but were not yet overwritten included. */
   readonly keys: number;
@@ -190,7 +190,7 @@ export class DenyCacheStore extends ForwardingStore {
     return this.#denials.find(counter, key, cost, clockMs, nowMs);
   }
 
-  /** Keeps a refusal. What was admitted makes others wait longer than was known. */
+  /** Remembers a refusal. An admission makes other callers wait longer than was known. */
   #learn(charge: Charge, verdict: Verdict, sending: Sending): void {
     const { counter, key, cost } = charge;
     if (!verdict.allowed) this.#denials.remember(charge, verdict, sending);

@@ -43,7 +43,7 @@ export interface EventualOptions {
   clock?: Clock;
 }
 
-/** What an eventual store has to say of itself. */
+/** Statistics of an eventual store. */
 export interface EventualStats {
   /** Calls that sent the store what was admitted, of at most 1,000 keys each. */
   readonly syncs: number;
@@ -270,13 +270,13 @@ export class EventualStore extends ForwardingStore {
  *
  * While the sync fails each process decides alone; what it admitted is kept, for at most
  * `keysMax` keys, and sent again every `syncMs`. A sync whose answer was lost may have counted,
- * so sending it again may count it twice: that refuses early and never overshoots. Where no answer
- * comes at all its units wait for the store to answer, and are sent only once more. Refunded units
+ * so sending it again may count it twice: that refuses early and never overshoots. If no answer
+ * comes at all, its units wait until the store answers, and are sent only once more. Refunded units
  * are sent once for the same reason.
  *
  * A `requestId` counts once in this process, not across processes. Refunds, resets and blocks by
- * other processes are seen within `syncMs`, blocks within a second more. What was spent at the end
- * of a window may be sent in the next one, and counts there. Concurrency limits and leaky buckets
+ * other processes are seen within `syncMs`, blocks within a second more. Units spent at the end
+ * of a window may be sent in the next one, and count there. Concurrency limits and leaky buckets
  * that shape are refused with `SLUICE_NOT_LEASABLE`.
  */
 export function eventual(store: Store, options?: EventualOptions): EventualStore {

@@ -1,7 +1,7 @@
 // What one process knows about one key: what it admitted and has not sent yet, and how fast the others
-// spend. Between two syncs the others go on: without assuming so, each of N processes would
-// spend the whole of what is left. What is assumed lies in the local counter like any charge, and
-// the next sync confirms it or takes it back.
+// spend. Between two syncs the others go on spending: without that assumption, each of N processes would
+// spend all that is left. The assumed units are charged to the local counter like any others, and
+// the next sync confirms or refunds them.
 
 import { NO_PLACE } from "../../base/linked-list.js";
 import type { Limit } from "../../limits/limits.js";
@@ -10,9 +10,9 @@ import type { Charge, Counter, CounterStatus } from "../store.js";
 
 /** Differences below this are the rounding of a quotient, not units. */
 const UNITS_ERROR_MAX = 1e-6;
-/** The rate of the others is trusted for so many syncs that failed. */
+/** How many failed syncs the assumed rate of the others outlasts. */
 const ASSUMED_SYNCS_MAX = 10;
-/** What is left of a rate that was too high, after a sync that showed it. */
+/** The factor that lowers an assumed rate after a sync shows that it was too high. */
 const RATE_DECAY = 0.9;
 
 /** One key as this process sees it. All units are whole, those of a bucket in use apart. */
@@ -112,8 +112,8 @@ export interface Answer {
 }
 
 /**
- * Makes the local counter agree with the store. What others spent but have not sent yet is part of
- * what was assumed since the last sync: so much may stand above what the store says.
+ * Makes the local counter agree with the store. Units that others spent but have not sent yet are
+ * part of what was assumed since the last sync, so the local counter may exceed the store's by that much.
  */
 export function learnStanding(
   localCounter: LocalCounter,
@@ -123,7 +123,7 @@ export function learnStanding(
   const { standing, sentAtMs, nowMs } = answer;
   const charge = { counter: localCounter.counter, key: localCounter.key, cost: 0, nowMs };
   const local = usedOf(setup.local, charge);
-  // What was used is all back if that took less time than the answer: a window has ended.
+  // If the limit recovers in less time than the answer took, nothing is in use: a window has ended.
   const used = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
   const known = Math.max(0, used + localCounter.deltaUnits);
   const unsentMax = localCounter.assumedSinceUnits * unsentShare(localCounter.counter.limit);
@@ -192,7 +192,7 @@ function learnRate(localCounter: LocalCounter, { syncMs }: LocalCounterSetup, se
   }
 }
 
-/** Charges or gives back whole units; a part of one is refused rather than admitted twice. */
+/** Charges or refunds whole units; a fraction of one is refused rather than admitted twice. */
 function correct(local: MemoryStore, charge: Charge, units: number): void {
   const missing = Math.ceil(units - UNITS_ERROR_MAX);
   if (missing > 0) local.debit([{ ...charge, cost: missing }]);

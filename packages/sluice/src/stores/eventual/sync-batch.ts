@@ -67,8 +67,8 @@ export class Batch {
   }
 
   /**
-   * No answer came, so the outcome is unknown. Sent again and again, units that arrived each time would add
-   * up to a debt without bound; so they wait until the store answers something, and are sent once more.
+   * No answer came, so the outcome is unknown. If units that did arrive were sent again and again, they would
+   * add up to unbounded debt; so they wait until the store answers something, and are sent once more.
    */
   putAside(): void {
     for (const localCounter of this.localCounters) {
@@ -78,7 +78,7 @@ export class Batch {
     }
   }
 
-  /** What did not arrive is sent again; refunds may have arrived, and are not sent twice. */
+  /** Sends again what did not arrive, except refunds: they may have arrived, and must not count twice. */
   takeBack(): void {
     for (const localCounter of this.localCounters) {
       localCounter.deltaUnits += Math.max(0, localCounter.sentUnits);

@@ -14,9 +14,9 @@ import { Batch, type BatchSetup } from "./sync-batch.js";
 const CHARGES_MAX = 1_000;
 /** A key that is new here is synced so soon: what others spent on it is not known at all. */
 const FIRST_MS = 5;
-/** A call without an answer for so long has failed. */
+/** A call has failed if it gets no answer within this time. */
 const ANSWER_MS_MAX = 1_000;
-/** What is not answered for so long may well have been heard, by a store that is slow. */
+/** After this time without an answer, a slow store may have received the call. */
 const SILENCE_MS = ANSWER_MS_MAX / 2;
 /** The most new keys that are synced early; more wait for the next round. */
 const NEW_MAX = 10_000;
@@ -205,7 +205,7 @@ export class Sync {
         const { retryAfterMs } = verdicts[n];
         batch.localCounters[i].blocksSeenAtMs = nowMs;
         if (version !== this.blocksVersion || this.#isClosed) continue;
-        // Debt makes both wait, a block only who asks to pass.
+        // Debt delays both; a block delays only requests that ask to pass.
         if (retryAfterMs <= standings[i].retryAfterMs) local.unblock(counter.scope, key);
         else local.block(counter.scope, key, { untilMs: nowMs + retryAfterMs, nowMs });
       }

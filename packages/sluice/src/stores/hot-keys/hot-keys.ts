@@ -57,19 +57,19 @@ export interface HotKey {
 
 /** Options of {@link hotKeys}. */
 export interface HotKeysOptions {
-  /** From so many decisions in a second by this process on a key is hot; default 100. */
+  /** Decisions per second, in this process, from which a key is hot; default 100. */
   hotPerSecond?: number;
   /** How many keys are watched, of all limits together; default 1,000. */
   keysMax?: number;
   /** Options of the leases of hot keys, as of `leased`; `warmAfter` is 1 by default. */
   lease?: Omit<LeasedOptions, "clock">;
-  /** Called when a key becomes hot or cools. What it throws is dropped. */
+  /** Called when a key becomes hot or cools. Exceptions that it throws are ignored. */
   onEvent?: (event: HotKeyEvent) => void;
   /** Default: monotonic time of this process. */
   clock?: Clock;
 }
 
-/** What a store of hot keys has to say of itself. */
+/** Statistics of a store of hot keys. */
 export interface HotKeysStats {
   /** Keys that are hot now, and how often one became so. */
   readonly hotKeys: number;
@@ -311,7 +311,7 @@ function toLease(lease: unknown): LeasedOptions {
   const site = { ...SITE, name: "hotKeys.lease" };
   const known = ["leaseMs", "holders", "warmAfter", "keysMax"] as const;
   const given = asOptions(site, orDefault(lease, {}), known);
-  // A hot key is warm enough. What else is wrong with the options is reported by the leased store.
+  // A hot key is warm enough. The leased store reports other problems with the options.
   return { warmAfter: 1, ...given } as LeasedOptions;
 }
 

@@ -1,6 +1,6 @@
 // Requests of several charges, and charges that are held for a moment, out of leases: synchronously if every
 // one of them is covered by what is held, all or nothing; else by the inner store. A charge that is
-// given back in the same moment, because a later rule refuses, goes back into the lease it came from.
+// refunded immediately, because a later rule refuses, returns to the lease it came from.
 
 import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
@@ -40,7 +40,7 @@ export class LeasedLists {
    * often enough are leased from then on.
    */
   decide(charges: readonly Charge[], options: DecideOptions): MaybePromise<Outcome> {
-    // What may be settled after its lease has ended has to come from the store, which takes it back.
+    // A charge that may be settled after its lease has ended has to come from the store, which can refund it.
     const { requestId, hold = false, blockNowMs = charges[0].nowMs } = options;
     const isShort = requestId === undefined && hold !== true;
     if (!isShort || charges.some(isShadow) || mergeEqual(charges) !== charges) {
@@ -59,7 +59,7 @@ export class LeasedLists {
     });
   }
 
-  /** Lets the inner store decide. What this process holds is not what the request may lack. */
+  /** Lets the inner store decide. Units that this process holds never make it refuse. */
   decideStrictly(
     charges: readonly Charge[],
     options: DecideOptions,
@@ -111,7 +111,7 @@ export class LeasedLists {
     return andThen(settled, debit);
   }
 
-  /** What was taken out of a lease is spent. */
+  /** Units that were taken from a lease are spent. */
   keep(receipt: ChargeReceipt): void {
     const { proof } = receipt;
     if (!(proof instanceof SpentUnits)) this.#inner.keep?.(receipt);
@@ -203,7 +203,7 @@ class SpentUnits {
   }
 }
 
-/** Spends a charge so that it can be given back. */
+/** Spends a charge so that it can be refunded. */
 function toReceipt({ counter, key, cost }: Charge, keyLeases: KeyLeases): ChargeReceipt {
   return { counter, key, cost, proof: new SpentUnits(keyLeases.spendBriefly(cost)) };
 }

@@ -5,7 +5,7 @@
 import type { Verdict } from "../../base/decision.js";
 import { isAlive, isLease, isOut, type Lease, mayExpire, NOTHING, type Taken } from "./lease.js";
 
-/** The first lease of a key is worth so many of the decision that asked for it. */
+/** The size of a key's first lease, as a multiple of the decision that requested it. */
 const ASKS_FIRST = 8;
 /** However fast a key is: a sum of two leases stays exact, and far from what a limit can hold. */
 const LEASE_UNITS_MAX = 2 ** 40;
@@ -39,16 +39,16 @@ export class KeyLeases {
   resetAtMs = 0;
   /** Since when a lease is on its way; Infinity: none is. */
   askingAtMs: number = Number.POSITIVE_INFINITY;
-  /** Changes whenever what is on its way is given up: what was asked for before is not kept. */
+  /** Changes whenever leases on their way are abandoned: a lease requested before that is not kept. */
   epoch = 0;
   /** Verbs under way (a reset, a block) that this key has to be strict for. */
   verbs = 0;
   /** Leases that were let go: they return with the next sweep, or once nothing of them is out. */
   leaving: Lease[] = [];
-  /** What is on its way from the store and may bring units: refusals wait for it. */
+  /** A lease on its way from the store: refusals wait for it. */
   pending: Promise<void> | undefined;
   #size: number;
-  /** What the store said is left for everybody. */
+  /** What the store said is left for all processes. */
   #remaining = 0;
 
   constructor(cost: number, atMs: number) {
@@ -99,7 +99,7 @@ export class KeyLeases {
     return next !== undefined && lease.left === 0 && lease.lent === 0;
   }
 
-  /** What is spent, or of no use any more, is retired; a lease with anything to return is leaving. */
+  /** Retires leases that are spent or no longer usable; a lease with anything to return is leaving. */
   #letGo(lease: Lease, atMs: number, nowMs: number, retire: (lease: Lease) => void): void {
     const hasEnded = lease.endsForGood && !isAlive(lease, atMs, nowMs);
     const isFull = this.leaving.length >= LEAVING_MAX;
@@ -187,7 +187,7 @@ export class KeyLeases {
     this.#clear();
   }
 
-  /** Removes the leases that wait for nothing any more, to be given back. */
+  /** Removes the leases that wait for nothing more, to be returned. */
   takeLeaving(atMs: number): readonly Lease[] {
     if (this.leaving.length === 0) return this.leaving;
     const excess = this.leaving.length - LEAVING_MAX / 2;
@@ -201,7 +201,7 @@ export class KeyLeases {
     return ready;
   }
 
-  /** Gives everything up, what is out and on its way included. Returns the leases, to be given back. */
+  /** Abandons everything, including units lent out and leases on their way. Returns the leases, to be returned. */
   drop(): Lease[] {
     const leases = [...this.leaving, this.lease, this.next].filter(isLease);
     this.leaving = [];

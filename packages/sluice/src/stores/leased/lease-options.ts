@@ -24,7 +24,7 @@ export interface LeasedOptions {
    * ÷ (2 × holders), so a wrong number makes leases too small or refusals too early, never more.
    */
   holders?: number;
-  /** A key is strict until it was asked so many times within `leaseMs`: 1 to 10,000, default 8. */
+  /** How many requests within `leaseMs` it takes until a key is leased: 1 to 10,000, default 8. */
   warmAfter?: number;
   /** The most keys that are leased at the same time; default 10,000. Beyond it keys stay strict. */
   keysMax?: number;
@@ -33,7 +33,7 @@ export interface LeasedOptions {
    * processes that share a log with others that don't lease it. Default `"leased"`.
    */
   logs?: "leased" | "strict";
-  /** What a lease's life is counted by; default: monotonic time of this process. */
+  /** The clock that measures the life of a lease; default: monotonic time of this process. */
   clock?: Clock;
 }
 

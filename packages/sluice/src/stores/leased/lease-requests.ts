@@ -160,7 +160,7 @@ export class LeaseRequests {
       spendLent(taken);
       return verdict;
     }
-    // What was held has expired meanwhile: two halves of different windows make no whole.
+    // The held units have expired meanwhile: halves from different windows can't be combined.
     this.#returns.lose(restoreLent(taken));
     this.#returns.cancel(outcome.receipts, now.nowMs);
     return this.#decideWhole(now);

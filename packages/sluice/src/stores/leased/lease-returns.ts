@@ -6,7 +6,7 @@ import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../store.js";
 import type { Lease } from "./lease.js";
 
-/** What a leased store has to say of itself. */
+/** Statistics of a leased store. */
 export interface LeasedStats {
   /** Leases of budget that were leased. */
   readonly leases: number;
@@ -25,7 +25,7 @@ export interface LeasedStats {
 /** The same, while it is counted. */
 export type LeasedTally = { -readonly [Name in keyof LeasedStats]: LeasedStats[Name] };
 
-/** Receipts of spent leases are sent to the store so many at a time, only to be forgotten there. */
+/** How many receipts of spent leases are sent to the store at a time, so that it forgets them. */
 const SPENT_MAX = 64;
 
 /** Gives leases back, and knows which returns are under way. */

@@ -113,7 +113,7 @@ export class LeaseTable {
   }
 }
 
-/** Gives up all leases of some keys. Returns them, to be given back. */
+/** Removes and returns all leases of some keys, so that their units can be returned to the store. */
 export function dropAll(held: readonly KeyLeases[]): Lease[] {
   return held.flatMap((keyLeases) => keyLeases.drop());
 }

@@ -5,7 +5,7 @@ import type { Outcome } from "../store.js";
 import type { KeyLeases } from "./key-leases.js";
 import type { LeaseRow } from "./lease-table.js";
 
-/** An admission out of a lease. What remains of the lease is a lower bound of what remains. */
+/** An admission from a lease. The rest of the lease is a lower bound of what remains. */
 export function toVerdict(
   row: LeaseRow,
   keyLeases: KeyLeases,

@@ -6,13 +6,13 @@ import type { ChargeReceipt } from "../store.js";
 
 /** Budget that was debited in one piece, and may be spent until it expires. */
 export interface Lease {
-  /** What giving back presents; only {@link NOTHING} has none. */
+  /** Presented to return the lease; only {@link NOTHING} has none. */
   readonly receipt: ChargeReceipt | undefined;
   readonly units: number;
   left: number;
-  /** Of what is no longer left: part of a decision that waits for the store to add the rest. */
+  /** Units no longer left: part of a decision that waits for the store to add the rest. */
   lent: number;
-  /** Of what is no longer left: taken for requests that another rule may still refuse. */
+  /** Units no longer left: taken for requests that another rule may still refuse. */
   brief: number;
   readonly sentAtMs: number;
   readonly expiresAtMs: number;
@@ -87,7 +87,7 @@ export function mayExpire(lease: Lease, atMs: number, untilMs: number): boolean 
   return isSoon && lease.left > 0 && lease.lent === 0 && !lease.endsForGood;
 }
 
-/** What was lent is spent. */
+/** Units that were lent are spent. */
 export function spendLent({ parts }: Taken): void {
   for (const { lease, units } of parts) lease.lent -= units;
 }

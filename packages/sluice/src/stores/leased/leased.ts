@@ -218,7 +218,7 @@ export class LeasedStore extends ForwardingStore {
         return this.#leases.without([keyLeases], again);
       }
     }
-    // What was offered had been debited before the store answered, so it is not in the answer.
+    // The offered units had been debited before the store answered, so they are not in the answer.
     return withOwn(verdict, Math.min(unitsOffered, keyLeases.left));
   }
 }

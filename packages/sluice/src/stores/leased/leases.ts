@@ -14,7 +14,7 @@ import { dropAll, keepStrict, type LeaseRow, LeaseTable } from "./lease-table.js
 import { MillisecondClock } from "./millisecond-clock.js";
 import { RecentUse } from "./recent-use.js";
 
-/** The sweep runs so many times in the life of a lease. */
+/** How many times the sweep runs in the life of a lease. */
 const SWEEPS_PER_LEASE = 8;
 
 /** What is leased from one store. */
@@ -114,7 +114,7 @@ export class Leases {
     return this.#returns.giveBack(leases, atMs);
   }
 
-  /** Does something to keys after what is held of them was given back; they are strict meanwhile. */
+  /** Runs a verb on keys after their leases were returned; until then the keys are strict. */
   without<T>(held: readonly KeyLeases[], verb: () => MaybePromise<T>): MaybePromise<T> {
     return keepStrict(held, () => andThen(this.giveBack(held), verb));
   }

@@ -21,7 +21,7 @@ export class Blocks {
     return this.#table?.stats ?? { keys: 0, bytes: 0 };
   }
 
-  /** Blocks that had not ended when they were given up for others. */
+  /** Blocks that were evicted for others before they ended. */
   get givenUp(): number {
     return this.#givenUp;
   }

@@ -1,4 +1,4 @@
-// The counters of one limit inside a table: what a slot means, and what charging, giving back and
+// The counters of one limit inside a table: what a slot means, and what charging, refunding and
 // forgetting do to it. Most limits keep a few numbers in the slot itself.
 
 import type { CarryTimes, Settlement, Step } from "../../algorithms/step.js";
@@ -10,7 +10,7 @@ import type { Table } from "./table.js";
 /** A step as stores pass it on: what is inside its state is the business of its cells. */
 export type AnyStep = Step<unknown>;
 
-/** The verdict of a step under a limit of so many units. */
+/** The verdict of a step under a limit of `limit` units. */
 export function toVerdict(step: AnyStep, limit: number): Verdict {
   return {
     allowed: step.allowed,
@@ -38,7 +38,7 @@ export interface Cells {
   /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
-  /** Returns whether anything was given back; if not, nothing has changed. */
+  /** Returns whether anything was refunded; if not, nothing has changed. */
   giveBack(slot: number, settlement: Settlement, nowMs: number): boolean;
   grant(slot: number, cost: number, nowMs: number): void;
   /** What is in use of the window or entry with this mark, in the algorithm's own measure. */

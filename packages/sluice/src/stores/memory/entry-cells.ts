@@ -58,7 +58,7 @@ export class EntryShelf {
     this.#cellsById.delete(id);
   }
 
-  /** Whether so many entries fit, after looking for lists that have expired. */
+  /** Whether that many entries fit, after looking for lists that have expired. */
   hasRoom(entries: number, nowMs: number): boolean {
     const { arena } = this;
     if (arena.room > arena.entriesMax / 4) return true;

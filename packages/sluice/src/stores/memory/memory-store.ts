@@ -26,11 +26,11 @@ import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { Placements } from "./placements.js";
 import { Requests, toPrint, withKeys, withoutKeys } from "./request-ids.js";
 
-/** What a memory store has to say of itself. */
+/** Statistics of a memory store. */
 export interface MemoryStoreStats {
   /** Slots in use, keys at rest that were not yet overwritten included. */
   readonly keys: number;
-  /** Live keys that were given up because the table was full. */
+  /** Live keys that were evicted because the table was full. */
   readonly evictions: number;
   /** The shares of their limits that evicted keys had in use, added up: 1 is one full limit. */
   readonly debtGivenUp: number;
@@ -40,7 +40,7 @@ export interface MemoryStoreStats {
   readonly arenaRefusals: number;
   /** Keys blocked, blocks that ended but were not yet looked at included. */
   readonly blocks: number;
-  /** Blocks that had not ended and were given up because their table was full. */
+  /** Blocks that were evicted before they ended because their table was full. */
   readonly blocksGivenUp: number;
   /** Memory set aside for all of this, apart from open receipts and request ids. */
   readonly bytes: number;

@@ -100,7 +100,7 @@ export class OpenReceipts {
     }
   }
 
-  /** The key was given up or renumbered: its open receipts bring nothing any more. */
+  /** The key was evicted or its numbers changed: its open receipts no longer refund anything. */
   loseKey(tag: { low: number; high: number }): void {
     if (this.#all.size === 0) return;
     const index = toIndex(tag);
@@ -129,7 +129,7 @@ export class OpenReceipts {
     lowerReceipts(alike, { inUse, measure, nowMs: at.nowMs });
   }
 
-  /** What can bring nothing any more need not be known, nor looked at again. */
+  /** Forgets receipts that can no longer refund anything. */
   #dropSpent(alike: readonly OpenReceipt[], at: Located): void {
     const { limit } = at.placement.cells;
     const measure = algorithmOf(limit).measure(limit);

@@ -28,7 +28,7 @@ export interface Placement {
   readonly isKept: boolean;
 }
 
-/** Who knows what slots mean. */
+/** The part of the store that knows what slots mean. */
 export interface PlacementOwner extends SlotOwner {
   /** Called just before a slot is freed because no counter uses its limit any more. */
   drop(slot: number, id: number): void;
@@ -49,7 +49,7 @@ const IDS_OWN_MAX = 16_384;
 /** How many unused ids are reclaimed in one walk over the tables. */
 const UNUSED_MAX = 1_024;
 
-/** Beyond so many names the oldest, renumbered, no longer finds what it kept in another table. */
+/** How many names are remembered; a forgotten one whose numbers change no longer finds its state in another table. */
 const NAMES_MAX = 65_536;
 
 export class Placements {
@@ -108,7 +108,7 @@ export class Placements {
   }
 
   /**
-   * Says that a counter is no longer used; what is out can still be settled. Some time after the last counter with
+   * Says that a counter is no longer used; open receipts can still be settled. Some time after the last counter with
    * its id is forgotten, the id is reclaimed, and the keys under it are dropped.
    */
   forget(counter: Counter): void {

@@ -13,15 +13,15 @@ const WAYS = 8;
 const SPILL_FROM = 4;
 /** The sets of the front, in a table that has several times as many: 2 MiB of the smallest slots. */
 const FRONT_SETS = 16_384;
-/** A table smaller than so many fronts has none. */
+/** A table smaller than this many fronts has none. */
 const FRONTS_MIN = 4;
-/** Up to so many keys the front comes first; beyond, most keys are behind it. */
+/** Up to this many keys the front is searched first; beyond that, most keys are behind it. */
 const FRONT_KEYS_MAX = FRONT_SETS * WAYS;
 /** How many slots of a full set in the front are asked whether they are at rest. */
 const FRONT_PROBES = 2;
 /** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
 const SLOTS_PER_KEY = 1.23;
-/** How many further sets are searched for such a key before a busier one is given up. */
+/** How many further sets are searched for such a key before a busier one is evicted. */
 const FURTHER_SETS_MAX = 4;
 const ID_BITS = 16;
 const ID_MASK = 0xffff;
@@ -32,11 +32,11 @@ export const ID_MAX: number = ID_MASK;
 /** The most doubles of state that a slot has. */
 export const STATE_DOUBLES_MAX = 3;
 
-/** What a table asks of those who keep state in it. */
+/** What a table needs to know about the state in its slots. */
 export interface SlotOwner {
   /** What it would cost to forget the slot: the share of its limit in use, 0 if nothing is. */
   share(slot: number, id: number, nowMs: number): number;
-  /** Called just before a slot is given up for another key. */
+  /** Called just before a slot is evicted for another key. */
   forget(slot: number, id: number, nowMs: number): void;
 }
 
@@ -50,7 +50,7 @@ export class Table {
   readonly #sets: number;
   /** The first sets are the front; 0 in a table that is small as a whole. */
   readonly #frontSets: number;
-  /** Up to so many keys the front comes first; -1 in a table without one. */
+  /** Up to this many keys the front is searched first; -1 in a table without one. */
   readonly #frontKeysMax: number;
   readonly #owner: SlotOwner;
   readonly #occupancy: Occupancy;
@@ -264,7 +264,7 @@ export class Table {
     return set * WAYS + this.#notes.take(set);
   }
 
-  /** A slot of these two sets, after the key that costs least to forget was given up for it. */
+  /** A slot of these two sets, after evicting the key that costs least to forget. */
   #replace(first: number, second: number, id: number, nowMs: number): number {
     const choice = new EvictionChoice(this.#occupancy, id);
     this.#lookIn(first, choice, nowMs);

@@ -33,9 +33,9 @@ export interface PrelimitOptions {
 
 const SITE = { name: "prelimit", code: "SLUICE_OPTION_INVALID" } as const;
 const KEYS_MAX = 100_000_000;
-/** Counters of so many scopes are kept at hand. */
+/** How many scopes' counters are kept at hand. */
 const SCOPES_MAX = 1_024;
-/** What all keys of a scope are counted under. */
+/** The key under which all keys of a scope are counted. */
 const WHOLE_SCOPE = "*";
 
 /** A store behind a coarse local limit. Made by {@link prelimit}. */

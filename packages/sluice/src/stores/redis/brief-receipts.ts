@@ -1,6 +1,6 @@
 // Receipts for a moment. What a verdict says of an admission is enough to derive what was charged: so
 // a request whose charges may have to be refunded immediately costs the server nothing more than one
-// that is final. What can't be derived exactly is rounded so that less is refunded, never more.
+// that is final. If it can't be derived exactly, it is rounded so that less is refunded, never more.
 
 import type { Verdict } from "../../base/decision.js";
 import type { BucketLimit } from "../../limits/limits.js";

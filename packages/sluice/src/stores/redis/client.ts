@@ -23,7 +23,7 @@ export interface NodeRedisClient {
 /** What a Redis store can work with. */
 export type RedisClient = IoredisClient | NodeRedisClient;
 
-/** What the store needs of a client. */
+/** What the store needs from a client. */
 export interface RedisPort {
   /** Whether keys of different tags may live on different servers. */
   readonly isCluster: boolean;
@@ -31,7 +31,7 @@ export interface RedisPort {
   readonly isReady: boolean;
   /** Why there is no connection, if an attempt to make one has failed. */
   readonly reason: string | undefined;
-  /** Resolves when the connection stands, rejects if it was given up. */
+  /** Resolves when the connection is open, rejects if the client stopped trying. */
   whenReady(): Promise<void>;
   evalSha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;

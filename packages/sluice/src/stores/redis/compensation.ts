@@ -1,5 +1,5 @@
 // Requests across identities in a Cluster, where no single call can decide them: each identity is
-// charged by itself, and if one refuses, the others are given back. In between a charge may be seen
+// charged by itself, and if one refuses, the others are refunded. In between a charge may be seen
 // by others, and a crash may leave it; there is never a free pass.
 
 import type { Verdict } from "../../base/decision.js";
@@ -10,13 +10,13 @@ export interface Group {
   readonly members: readonly Charge[];
 }
 
-/** How a group is decided and given back. */
+/** How a group is decided and refunded. */
 export interface Across {
   ask(charges: readonly Charge[], options: DecideOptions): Promise<Outcome>;
   settle(settlings: readonly Settling[]): Promise<void>;
 }
 
-/** Decides all groups in parallel; gives back what was taken unless all enforced charges pass. */
+/** Decides all groups in parallel; refunds what was charged unless all enforced charges pass. */
 export async function decideAcross(
   charges: readonly Charge[],
   groups: readonly Group[],
@@ -59,11 +59,11 @@ async function giveBack(
   try {
     await settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
   } catch {
-    // The answer stands all the same; what could not be given back stays spent, as after a crash.
+    // The answer stands all the same; what could not be refunded stays spent, as after a crash.
   }
 }
 
-/** What was charged and given back is there again. */
+/** The verdict of a charge that was refunded: its units are available again. */
 function withBack(verdict: Verdict, cost: number): Verdict {
   return { ...verdict, remaining: Math.min(verdict.limit, verdict.remaining + cost) };
 }

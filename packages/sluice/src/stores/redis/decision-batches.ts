@@ -68,7 +68,7 @@ const CHARGES_MAX = 256;
 const FAILURES_MAX = 3;
 /** The arguments of the script before prints and names. */
 const FIXED_ARGS = 5;
-/** Open receipts are known at least this long: who commits more than was reserved pays for it. */
+/** Open receipts are kept at least this long: a caller that commits more than it reserved pays for it. */
 const RECEIPT_MS_MIN = 600_000;
 
 /** Gathers requests into calls, sends them and answers each. */

@@ -33,7 +33,7 @@ interface Ioredis {
 const RECONNECT_MS_MIN = 10;
 const RECONNECT_MS_MAX = 500;
 const CONNECT_MS_MAX = 2_000;
-/** A server that answers nothing for so long is given up: a hung primary has been replaced by then. */
+/** After this long without an answer the connection is closed: a hung primary has been replaced by then. */
 const SILENCE_MS_MAX = 2_000;
 /**
  * How long a connection that is ended may take to close. For one that is closed already ioredis waits all of this,
@@ -134,7 +134,7 @@ function duplicateCarefully(given: Ioredis): Ioredis {
   const { enableOfflineQueue: _, ...nodes } = careful;
   return given.duplicate([], {
     // Nodes connect at their first command, and take others only meanwhile: without the queue those
-    // would fail. It is short: a node that can't be reached is given up, and its commands with it.
+    // would fail. It is short: attempts to reach a node that can't be reached end, and its commands fail.
     enableOfflineQueue: true,
     lazyConnect: false,
     retryDelayOnFailover: 0,

@@ -1,4 +1,4 @@
-// Runs scripts on a server and knows how it fails. What a server refused before it did anything is
+// Runs scripts on a server and knows how it fails. A call that a server refused before it did anything is
 // sent again, a few times and soon; what was lost on the way may have happened and is not. Whatever
 // stays unanswered becomes one error that says what was seen.
 
@@ -43,7 +43,7 @@ const READY_MS_MAX = 1_000;
 const NOT_NOW = /^(LOADING|BUSY|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|READONLY|MOVED|ASK|NOSCRIPT)\b/;
 /** A user that may run scripts but not INFO: what the server is then stays unknown. */
 const INFO_REFUSED = /^(NOPERM|ERR unknown command)/;
-/** What clients say of a command that they did not send. */
+/** What clients say about a command that they did not send. */
 const NOT_SENT = /^(Stream isn't writeable|The client is (closed|offline))/;
 /** How a server's own words begin: what they say no to was not done, or not to its end. */
 const REFUSED = /^[A-Z][A-Z0-9]+ /;

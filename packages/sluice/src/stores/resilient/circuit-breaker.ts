@@ -33,7 +33,7 @@ export class Breaker {
   readonly #options: BreakerOptions;
   readonly #openMsMax: number;
   #state: BreakerState = "closed";
-  // Changes with the state, so that an answer to a question from before says nothing of today.
+  // Changes with the state, so that the answer to an earlier request says nothing about the new state.
   #ticket = 1;
   #failuresInRow = 0;
   #openMs: number;

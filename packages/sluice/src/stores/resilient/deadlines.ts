@@ -13,7 +13,7 @@ export const PENDING_MAX = 100_000;
  */
 const HELD_UP_MS = 10;
 
-/** What happens when the time is over. `failure` says of what it died. */
+/** Called when the deadline has passed. `failure` says why. */
 export type Expire = (failure: unknown) => void;
 
 /** One request that waits. */
@@ -108,9 +108,9 @@ export class Deadlines {
   }
 
   #expireBy(byMs: number, seen: string): void {
-    // One and the same for all that expire together.
+    // One error for all requests that expire together.
     const failure = this.#toFailure(seen);
-    // What expiring adds to the queue is due later, or belongs to who closes it.
+    // Requests that are added meanwhile are due later, or belong to the caller that closes the queue.
     for (let left = this.#size; left > 0; left--) {
       const first = this.#first;
       if (first === undefined || first.dueMs > byMs) return;

@@ -1,4 +1,4 @@
-// What is reported of an open circuit breaker: that it opened, that it is still open, that it closed. A
+// The events of a circuit breaker: that it opened, that it is still open, that it closed. A
 // listener must not be able to break a decision.
 
 import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
@@ -9,7 +9,7 @@ import { reasonOf } from "./store-failure.js";
 /** That the circuit breaker is open and policies answer in its place, or that it is back. */
 export interface FallbackEvent {
   /**
-   * `entered`: so many requests failed in a row that the circuit breaker opened. `lasting`: it still
+   * `entered`: enough requests failed in a row to open the circuit breaker. `lasting`: it still
    * is, repeated every `fallbackMsMax`. `left`: it answered again.
    */
   readonly kind: "entered" | "lasting" | "left";

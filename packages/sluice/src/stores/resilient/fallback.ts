@@ -1,6 +1,6 @@
-// What answers when a store does not: the policy of each charge, and of several the strictest. Under
-// "local" a memory store decides, with a share of each limit. What it admits is settled in it, so its
-// receipts are marked.
+// Answers when a store does not: by the policy of each charge, and for several charges by the strictest. Under
+// "local" a memory store decides, with a share of each limit. Its admissions are settled in that store, so
+// its receipts are marked.
 
 import { WINDOW_MS_MAX } from "../../algorithms/numbers.js";
 import type { Verdict } from "../../base/decision.js";
@@ -18,7 +18,7 @@ import type {
 } from "../store.js";
 import { StoreBusy, toUnavailable } from "./store-failure.js";
 
-/** What is known of the store that does not answer. */
+/** What is known about the store that does not answer. */
 export interface Absence {
   readonly failure: unknown;
   /** Until it may be asked again. */
@@ -90,7 +90,7 @@ export class Fallback {
     return { allowed: true, verdicts, receipts };
   }
 
-  /** What `decide` would answer. */
+  /** Returns what `decide` would answer. */
   peek(charges: readonly Charge[], options: PeekOptions, absence: Absence): readonly Verdict[] {
     const unasked = this.#answerUnasked(charges, options, absence);
     return weave(unasked, this.#peekLocal(this.#localsOf(charges, absence), options));

@@ -18,7 +18,7 @@ import type { FallbackEvent } from "./fallback-events.js";
 export interface ResilientOptions {
   /** How long a decision may take before the policy answers, 1 to 60,000; default 50. */
   timeoutMs?: number;
-  /** What answers for limits that don't say it themselves; default `"local"`. */
+  /** The failure policy of limits that don't set their own; default `"local"`. */
   onStoreFailure?: FailurePolicy;
   /**
    * The share of each limit that this process may admit on its own under `"local"`: above 0, at
@@ -41,7 +41,7 @@ export interface ResilientOptions {
   fallbackMsMax?: number;
   /** The most settlings kept for a store that does not take them; default 1,000. */
   settlingsMax?: number;
-  /** Notified when the circuit breaker opens, while it is open, and when it is back. What it throws is lost. */
+  /** Notified when the circuit breaker opens, while it is open, and when it is back. Exceptions that it throws are ignored. */
   onEvent?: (event: FallbackEvent) => void;
   /** For deadlines and waits. Default: the system's, also for a clock that has no timers. */
   clock?: Clock;

@@ -35,7 +35,7 @@ import {
 } from "./store-requests.js";
 import { Unsettled } from "./unsettled-receipts.js";
 
-/** What a resilient store has to say of itself. */
+/** Statistics of a resilient store. */
 export interface ResilientStats {
   /** `closed`: the store is asked. `open`: it is not. `half-open`: one request tries it. */
   readonly state: BreakerState;
@@ -45,11 +45,11 @@ export interface ResilientStats {
   readonly failures: number;
   /** Decisions that a policy made. */
   readonly fallbackDecisions: number;
-  /** Decisions that the store admitted too late and that were given back to it. */
+  /** Decisions that the store admitted too late and that were refunded. */
   readonly lateGivenBack: number;
-  /** Settlings that wait for the store to be back. */
+  /** Settlements that wait until the store is back. */
   readonly settlingsWaiting: number;
-  /** Settlings that were given up: too many waited, or the store was closed before it took them. */
+  /** Settlements that were dropped: too many waited, or the store was closed before it took them. */
   readonly unsettled: number;
 }
 
@@ -143,7 +143,7 @@ export class ResilientStore extends ForwardingStore {
       return this.#ask(new DecideOneRequest(this.#around, charge, blockNowMs), counter);
     }
     const verdict = this.#ask(new PromptRequest(this.#around, charge, blockNowMs), counter);
-    // The short way has no receipts to give back what comes late: it is for stores that never do.
+    // The short way has no receipts to refund late admissions: it is for stores that are never late.
     if (isThenable(verdict)) this.#answersLater = true;
     return verdict;
   }
@@ -166,7 +166,7 @@ export class ResilientStore extends ForwardingStore {
     return this.#ask(new PeekRequest(this.#around, charges, options), charges[0]?.counter);
   }
 
-  /** What the store does not take in time is sent again when it is back: this never fails for it. */
+  /** Never fails because of the store: what it does not accept in time is sent again when it is back. */
   override settle(settlings: readonly Settling[]): MaybePromise<void> {
     this.#mustBeOpen();
     if (!settlings.some(isOfFallback)) return this.#settle(settlings);
@@ -214,7 +214,7 @@ export class ResilientStore extends ForwardingStore {
     super.forget(counter);
   }
 
-  /** Closes the store too. Who still waits is answered by the policy; what waits is sent once more. */
+  /** Closes the store too. The policy answers waiting requests; waiting settlements are sent once more. */
   override close(): MaybePromise<void> {
     if (this.#isClosed) return undefined;
     this.#reporter.close();
@@ -261,7 +261,7 @@ export class ResilientStore extends ForwardingStore {
       const given = this.#settle(settlings);
       if (isThenable(given)) given.catch(() => {});
     } catch {
-      // The caller is long gone: there is no one to report misuse to.
+      // The caller no longer waits, so misuse can't be reported to it.
     }
   }
 

@@ -19,7 +19,7 @@ export class StoreBusy extends SluiceError {
   }
 }
 
-/** What was seen of a failure, on one line of at most 200 characters. */
+/** What is known about a failure, on one line of at most 200 characters. */
 export function reasonOf(failure: unknown): string {
   if (!(failure instanceof Error)) return show(failure);
   const text = failure.message === "" ? failure.name : failure.message;
@@ -30,7 +30,7 @@ export function reasonOf(failure: unknown): string {
 /** The error that a caller sees of a failure, with the failure as its `cause`. */
 export function toUnavailable(failure: unknown): SluiceError {
   const error = new SluiceError(UNAVAILABLE, reasonOf(failure));
-  // As the constructor of Error defines it: there for who looks, and out of the way of who lists.
+  // As the constructor of Error defines it: readable, but not enumerable.
   Object.defineProperty(error, "cause", { value: failure, configurable: true, writable: true });
   return error;
 }

@@ -1,7 +1,7 @@
-// What stands between a request and a store that may fail: a breaker that leaves a failing store
-// alone, a deadline for every answer, and a bound on what the store has to do at a time, so that a
-// flood waits here and does not delay the requests of other callers. It knows nothing of policies: each
-// request brings along what is answered instead.
+// What stands between a request and a store that may fail: a circuit breaker that stops asking
+// a failing store, a deadline for every answer, and a bound on the work of the store at a time, so that a
+// flood waits here and does not delay the requests of other callers. It knows nothing about policies: each
+// request brings its own fallback answer.
 
 import type { Clock } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
@@ -27,11 +27,11 @@ export abstract class Guarded<Sent, Answer> {
   abstract readonly caller: string;
   /** Asks the store. May throw. */
   abstract send(): MaybePromise<Sent>;
-  /** What the caller gets of an answer that came in time. */
+  /** What the caller gets for an answer that came in time. */
   abstract accept(sent: Sent): Answer;
   /** What the caller gets if the store does not answer. May throw. */
   abstract instead(failure: unknown): Answer;
-  /** Takes note of an answer that came too late. What it throws is lost. */
+  /** Called with an answer that came too late. Exceptions that it throws are ignored. */
   late(_sent: Sent): void {}
 }
 
@@ -251,7 +251,7 @@ function takeLate<Sent>(request: Guarded<Sent, unknown>, value: Sent): void {
   try {
     request.late(value);
   } catch {
-    // The caller is long gone: there is no one to report to.
+    // The caller no longer waits, so nothing can be reported to it.
   }
 }
 

@@ -1,4 +1,4 @@
-// What a resilient store asks of the store behind it: for each verb what is sent, what stands in for
+// The requests of a resilient store to the store behind it: for each verb what is sent, what stands in for
 // an answer that does not come, and what becomes of one that comes too late.
 
 import type { Clock } from "../../base/clock.js";
@@ -12,7 +12,7 @@ import { toUnavailable } from "./store-failure.js";
 import { Guarded } from "./store-guard.js";
 import type { Unsettled } from "./unsettled-receipts.js";
 
-/** What requests need of the resilient store that they belong to. */
+/** What requests need from the resilient store that they belong to. */
 export interface Surroundings {
   readonly inner: Store;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ function callerOf(charges: readonly Charge[]): string {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A decision. Receipts are always asked for, so that one that comes too late can be given back. */
+/** A decision. Receipts are always asked for, so that one that comes too late can be refunded. */
 abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
   protected readonly around: Surroundings;
   protected readonly charges: readonly Charge[];
@@ -239,7 +239,7 @@ export class SettleRequest extends Guarded<void, void> {
   }
 }
 
-/** What an operator asks for: nothing can stand in for it. */
+/** A request of an operator: nothing can stand in for it. */
 export class OperatorRequest<T> extends Guarded<T, T> {
   override readonly size: number;
   override readonly caller = "";

@@ -30,7 +30,7 @@ export class Unsettled {
     return this.#waiting.size;
   }
 
-  /** How many were given up for good. */
+  /** How many were dropped. */
   get givenUp(): number {
     return this.#givenUp;
   }
@@ -74,7 +74,7 @@ export class Unsettled {
     }
   }
 
-  /** Takes out the oldest, at most so many. */
+  /** Removes the oldest, at most `countMax` of them. */
   #take(countMax: number): readonly Settling[] {
     const taken: Settling[] = [];
     for (const place of this.#waiting.places()) {

@@ -87,7 +87,7 @@ export class ShardedStore extends ForwardingStore {
     );
   }
 
-  /** Without a caller the shards that are used most are given back first. */
+  /** Without a caller, the shards with the most in use are refunded first. */
   override refund(charges: readonly Charge[]): MaybePromise<void> {
     const parts = charges.map((charge) => this.#toParts(charge));
     if (parts.every(({ length }) => length === 1)) return this.inner.refund(parts.flat());
@@ -178,10 +178,10 @@ export class ShardedStore extends ForwardingStore {
  * Cuts every limit into `shards` counters that add up to it, under keys such as `key~3/8`. A charge
  * with a `caller` always meets the shard of that caller, in every process; others take turns. A
  * decision is about its shard: `limit` and `remaining` are the part's, and a cost above the part never
- * passes. Choose as many shards as the hot key needs nodes, and not many callers less.
+ * passes. Choose as many shards as the hot key needs nodes, and far fewer than there are callers.
  *
  * Verbs without a caller act on all shards: `peek` adds up what is left (`retryAfterMs` is the
- * shortest, `resetMs` the longest), `refund` gives back where most is used, `reset`, `block` and
+ * shortest, `resetMs` the longest), `refund` applies to the shards with the most in use, `reset`, `block` and
  * `unblock` reach each. A leaky bucket that shapes spaces the requests of each shard by itself.
  * Another number of shards starts with a full limit.
  *

@@ -35,7 +35,7 @@ function cannotSplit({ limit, algorithm }: Limit, shards: number, why: string): 
   throw new SluiceError("SLUICE_LIMIT_INVALID", seen);
 }
 
-/** A limit of so many units and one of `shards` parts of the rate. */
+/** A limit of that many units and of one part in `shards` of the rate. */
 function cut(limit: Limit, units: number, shards: number): Limit {
   switch (limit.algorithm) {
     case "tokenBucket":
