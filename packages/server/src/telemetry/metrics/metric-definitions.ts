@@ -14,7 +14,7 @@ export const METRICS = {
   ),
   blocked: counter(
     "rate_limiter_blocked_total",
-    "Requests that a rule refused, by reason: limit, identity or store.",
+    "Requests that a rule refused, by reason: limit, blocked, identity, store or denied.",
     RULE,
   ),
   shadow: counter(
