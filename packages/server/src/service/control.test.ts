@@ -182,6 +182,25 @@ describe.each(all)("a control node with $name", (databases) => {
     expect(service.core.policy.rules.rules.map(({ id }) => id)).toEqual(["a"]);
   });
 
+  it("refuses an access token that another control node revoked, within two seconds", async () => {
+    const url = await databases.create();
+    const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
+    const { accessTokens } = planeOf(one);
+    const token = await accessTokens.create(by(), { name: "ci", role: "viewer" });
+    const headers = { authorization: `Bearer ${token.secret}` };
+    const statuses = () =>
+      Promise.all(
+        [one, two].map(async ({ listeners }) => {
+          const admin = listeners.find(({ name }) => name === "admin")?.url;
+          return (await fetch(`${admin}/v1/rules`, { headers })).status;
+        }),
+      );
+    await vi.waitFor(async () => expect(await statuses()).toEqual([200, 200]), 2_000);
+    await accessTokens.revoke(by(), token.id);
+    expect((await statuses())[0]).toBe(401);
+    await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), 2_000);
+  });
+
   it("has what another control node publishes within two seconds, and keeps what is used", async () => {
     const url = await databases.create();
     const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
