@@ -1,9 +1,11 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { parseConfig, startService } from "sluice-server";
+import { promisify } from "node:util";
+import { type Listener, parseConfig, type Service, startService } from "sluice-server";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "./run.js";
@@ -45,20 +47,15 @@ describe.each(["README.md", "packages/sluice/README.md"])("%s", (page) => {
   );
 });
 
-describe("the configuration in README.md", () => {
+describe("the configurations in README.md", () => {
   it("runs a gateway in front of the upstream, and a decision API that counts with it", async () => {
     const upstream = createServer((request, response) => response.end(`upstream ${request.url}`));
     await once(upstream.listen(0, "127.0.0.1"), "listening");
     const { port } = upstream.address() as AddressInfo;
-    const [, yaml = ""] = blocksOf(readText("README.md"), "yaml").join().split("# sluice.yaml\n");
-    const text = yaml.replace(/listen: 127\.0\.0\.1:\d+/g, "listen: 127.0.0.1:0");
-    const quiet = { SLUICE_TELEMETRY_LOG_LEVEL: "silent", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
-    const service = await startService(
-      parseConfig(text.replace("127.0.0.1:3000", `127.0.0.1:${port}`), { env: quiet }),
-    );
+    const text = configOf("gateway:").replace("127.0.0.1:3000", `127.0.0.1:${port}`);
+    const service = await startService(parseConfig(text, { env: quiet }));
     try {
-      const urlOf = (name: string) =>
-        service.listeners.find((listener) => listener.name === name)?.url ?? "";
+      const urlOf = (name: string) => urlOn(service, name);
       const page = await fetch(`${urlOf("gateway")}/page`);
       expect([page.status, await page.text()]).toEqual([200, "upstream /page"]);
       const [, body = ""] = /\/v1\/check .*\\\n +-d '(.*)'/.exec(readText("README.md")) ?? [];
@@ -76,7 +73,68 @@ describe("the configuration in README.md", () => {
       upstream.close();
     }
   });
+
+  it("answer Envoy's questions by the sample of limits", async () => {
+    const folder = mkdtempSync(join(work, "envoy-"));
+    writeFileSync(join(folder, "ratelimit.yaml"), readText("examples/service/ratelimit.yaml"));
+    const file = join(folder, "sluice.yaml");
+    const service = await startService(parseConfig(configOf("envoy:"), { file, env: quiet }));
+    try {
+      const entries = [{ key: "remote_address", value: "198.51.100.66" }];
+      const body = JSON.stringify({ domain: "shop", descriptors: [{ entries }] });
+      const [listener] = service.listeners.filter(({ name }) => name === "envoy");
+      const { httpUrl } = listener as Listener & { readonly httpUrl: string };
+      const reply = await fetch(`${httpUrl}/json`, { method: "POST", body });
+      expect(reply.status).toBe(429);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it("run a control plane, whose commands make a plan, a tenant and an API key", async () => {
+    const folder = mkdtempSync(join(work, "control-"));
+    const file = join(folder, "sluice.yaml");
+    const text = `${configOf("gateway:")}${configOf("control:")}`;
+    let token = "";
+    const service = await startService(parseConfig(text, { file, env: quiet }), {
+      onFirstToken: (first) => {
+        token = first;
+      },
+    });
+    try {
+      const env = { SLUICE_ADMIN: urlOn(service, "admin"), SLUICE_ADMIN_TOKEN: token };
+      const block = blocksOf(readText("README.md"), "sh").find((each) =>
+        /^sluice plans/.test(each),
+      );
+      const lines = block?.trim().split("\n") ?? [];
+      const printed: string[] = [];
+      for (const line of lines) printed.push(await sluice(line.split(" ").slice(1), env));
+      expect(printed.at(-1)).toMatch(/^slk_/);
+      expect(lines).toHaveLength(3);
+    } finally {
+      await service.close();
+    }
+  });
 });
+
+const quiet = { SLUICE_TELEMETRY_LOG_LEVEL: "silent", SLUICE_ADMIN_LISTEN: "127.0.0.1:0" };
+
+/** The configuration in README.md with this section, on free ports. */
+function configOf(section: string): string {
+  const yaml = blocksOf(readText("README.md"), "yaml").find((block) => block.includes(section));
+  return (yaml ?? "").replace(/(listen|http): 127\.0\.0\.1:\d+/g, "$1: 127.0.0.1:0");
+}
+
+function urlOn(service: Service, name: string): string {
+  return service.listeners.find((listener) => listener.name === name)?.url ?? "";
+}
+
+/** Runs the command, asynchronously: the service that it asks runs in this process. */
+async function sluice(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const bin = join(root, "packages/server/bin/sluice.js");
+  const options = { cwd: work, env: { ...process.env, ...env } };
+  return (await promisify(execFile)(process.execPath, [bin, ...args], options)).stdout;
+}
 
 describe(".ci/run", () => {
   it("runs exactly the README's test command", () => {
