@@ -1,5 +1,5 @@
-// Whether a service should be sent requests. It says no while it starts and drains, and, where that is
-// configured, when its store has been away for so long that local answers no longer make up for it.
+// Whether a service should get requests. It is not ready while it starts and drains and, if that is
+// configured, when its store has been away for too long for local answers to make up for it.
 
 import type { Clock } from "sluice";
 import type { OwnedCore } from "./create-core.js";

@@ -95,8 +95,8 @@ export class RedisReach {
 }
 
 /**
- * `ECONNREFUSED`, or the words of the server: `WRONGPASS invalid username-password pair`. What the client says of an
- * answer that it can't read, or of TLS, is about its own code: said in words that help an operator.
+ * `ECONNREFUSED`, or the words of the server: `WRONGPASS invalid username-password pair`. The client's own
+ * messages about unreadable answers and TLS describe its code, so they are replaced by words that help an operator.
  */
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };

@@ -1,5 +1,5 @@
 // The rules of a service: read from where the configuration says, watched if that is a file, and put in
-// force in all policies together. What can't be used changes nothing, and is reported with its lines and counted.
+// force in all policies together. Invalid rules change nothing; they are counted, and reported with their lines.
 
 import { readFileSync } from "node:fs";
 import type { Clock } from "sluice";
@@ -15,7 +15,7 @@ export type WrittenRules =
   | { readonly file: string; readonly text: string }
   | { readonly inline: object };
 
-/** Reads rules as they are written now; throws what the system says of a file that can't be read. */
+/** Reads rules as they are written now; throws the system's error if a file can't be read. */
 export function readWritten(source: RulesSource): WrittenRules {
   if ("inline" in source) return { inline: source.inline };
   return { file: source.file, text: readFileSync(source.file, "utf8") };
@@ -181,7 +181,7 @@ export class RulesInForce implements RulesHolder {
     this.#options.telemetry.reloaded("rules", error);
   }
 
-  /** The watch says nothing of a file that says again what is in force; here it is looked for. */
+  /** The watch does not report a file that is restored to the rules in force, so this looks for it. */
   #waitForMending(): void {
     this.#stopMending?.();
     // Closed while a reload was under way.

@@ -1,5 +1,5 @@
 // The endpoints under /v1: what each takes, does and answers, with an example. The server and the OpenAPI
-// document are made of this one list.
+// document are made from this one list.
 
 import type { MaybePromise } from "sluice";
 import type { Shape } from "sluice/shapes";

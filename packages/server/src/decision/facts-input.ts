@@ -26,7 +26,7 @@ const fact = anyString(FACT_LENGTH_MAX);
 const fieldValue = anyString(16_384, 0);
 const lowerCaseName = as(anyName, (name) => name.toLowerCase());
 
-/** What may stand in a field of a body that a rule counts by. */
+/** The values that a body field may have if a rule counts by it. */
 const bodyValue = anything({ type: ["string", "number", "boolean", "null", "array", "object"] });
 
 const attribute: Shape<string | number> = {
@@ -41,7 +41,7 @@ const attribute: Shape<string | number> = {
 
 /** How API keys are read. */
 export interface ApiKeyInput {
-  /** What they are hashed with. */
+  /** The secret that they are hashed with. */
   readonly keySecret: string | undefined;
   /** Whether they are resolved, and so read as they are. */
   readonly isResolved: boolean;

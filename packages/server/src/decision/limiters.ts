@@ -2,7 +2,7 @@
 // without a name are counted apart by their numbers. Limits of one name share their counters, as before and after a
 // change of numbers: callers are deployed one by one, so both are in use for a while.
 // The number of limiters is bounded: beyond it, the caller (identified by token) with the most limits loses its least
-// recently used limiter. So a caller who makes up limits can't take the room of others.
+// recently used limiter. So a caller that invents limits can't displace those of others.
 
 import { createHash } from "node:crypto";
 import { BoundedMap, createLimiter, ForwardingStore, type Limit, type Limiter } from "sluice";
@@ -151,8 +151,8 @@ function toText(limit: unknown): string {
 }
 
 /**
- * Whether a value of JSON says the same as another. Fields in another order are another value, which costs a
- * look-up and no more. What is compared against is a limit that could be used, and so never deep.
+ * Whether a value of JSON says the same as another. Fields in another order are another value, which costs only a
+ * look-up. One of the two is a valid limit, so the comparison never goes deep.
  */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;

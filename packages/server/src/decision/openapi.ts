@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made of the same list of endpoints and the same shapes that the server works with.
+// The OpenAPI 3.1 document, made from the list of endpoints and the shapes that the server uses.
 
 import type { JsonSchema } from "sluice/shapes";
 import { problemSchema } from "../base/http/problem.js";

@@ -31,7 +31,7 @@ export interface VerbsOptions {
   readonly apiKeys: SentApiKeys | undefined;
 }
 
-/** What a call says besides its body. */
+/** What a call carries besides its body. */
 export interface Call {
   /** Makes a request that is sent twice count once; undefined if it has no Idempotency-Key. */
   readonly requestId?: string | undefined;
@@ -71,7 +71,7 @@ export class Verbs {
     return this.#core.telemetry.together(() => decide(call));
   }
 
-  /** What `check` would answer. */
+  /** Returns what `check` would answer. */
   peek(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const { facts, cost, results = false } = request;

@@ -9,7 +9,7 @@ import type { EnvoyLimiter } from "./limiter/limiter.js";
 import { CODE, type RateLimitRequest, type RateLimitResponse } from "./messages.js";
 import { MalformedError } from "./wire/reader.js";
 
-/** What a refused request would have been answered with, had it been HTTP. */
+/** The status that Envoy is assumed to send for a refused request. */
 const TOO_MANY_REQUESTS = 429;
 
 /** Receives the answer to a request, or why there is none. */

@@ -22,13 +22,13 @@ const NOTICE_MS = 500;
 /** The open listener for Envoy. `url` is that of gRPC, `httpUrl` that of `POST /json`. */
 export interface EnvoyListener extends Listener {
   /**
-   * Reads the files again. What can't be used changes nothing and is reported to telemetry; this never
+   * Reads the files again. Invalid files change nothing and are reported to telemetry; this never
    * rejects.
    */
   reload(): Promise<void>;
 }
 
-/** What may differ from how the service opens this listener. */
+/** Options for callers other than the service. */
 export interface EnvoyOptions {
   /** How long a store behind a network may take; default 15, since Envoy waits for 20. */
   readonly storeTimeoutMs?: number;

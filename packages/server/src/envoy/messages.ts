@@ -57,7 +57,7 @@ export interface Descriptor {
   readonly limit: LimitOverride | undefined;
   /** Hits of this descriptor; undefined: those of the request. */
   readonly hits: number | undefined;
-  /** Whether the hits are given back instead. */
+  /** Whether the hits are refunded instead. */
   readonly isNegative: boolean;
 }
 

@@ -8,7 +8,7 @@ import { Forwarding, type ForwardingHost } from "./forward/forward.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./gateway-replies.js";
 import { GatewayHttpRequest } from "./gateway-request.js";
 
-/** What the entry needs of the gateway. */
+/** What the entry needs from the gateway. */
 export interface EntryHost extends ForwardingHost {
   readonly requestHandler: RequestHandler;
   /** The path where callers can read their remaining limit; undefined: none. */

@@ -37,7 +37,7 @@ export class ConfigInForce {
     return this.#hasFailed;
   }
 
-  /** Reads it again; the same if there is nothing to read. What is wrong with it is reported, and thrown. */
+  /** Reads it again; the same if there is nothing to read. Problems are reported and thrown. */
   async read(): Promise<Config> {
     if (this.#load === undefined) return this.#latest;
     try {

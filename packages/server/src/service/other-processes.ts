@@ -6,7 +6,7 @@ import type { Config, TelemetryConfig } from "../config/config.js";
 import type { Listener } from "../core/core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 
-/** What a process that starts has to know of the service as it is then. */
+/** What a new process has to know about the current state of the service. */
 export interface InForce {
   readonly rules: WrittenRules;
   readonly logLevel: TelemetryConfig["logLevel"];

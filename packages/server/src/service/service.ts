@@ -65,8 +65,8 @@ export interface Service {
   /** Why it takes none, in words; empty if it is ready. */
   readonly unreadyReasons: readonly string[];
   /**
-   * Reads the configuration and the rules again. What can change while running does; what needs a restart
-   * is named in the log. Rejects with what is wrong with them: nothing has changed then.
+   * Reads the configuration and the rules again. Changes take effect, except those that need a restart, which
+   * the log names. Rejects if they are invalid: then nothing has changed.
    */
   reload(): Promise<void>;
   /**

@@ -18,7 +18,7 @@ export const INLINE_KEY_TYPE = "key";
 /** The part of a verdict that is counted. */
 export type CountedVerdict = Pick<Verdict, "allowed" | "delayMs" | "source">;
 
-/** What one limit said that is not a rule of a policy: a descriptor of Envoy. */
+/** The verdict of a limit that is not a rule of a policy: a descriptor of Envoy. */
 export interface LimitVerdict {
   /** The limit as its file names it, such as domain and names of entries; never a value of a request. */
   readonly rule: string;
@@ -94,7 +94,7 @@ export interface Telemetry {
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
   /**
-   * A request that the gateway sent on, and how it went. A backend that is `ejected` or has `returned` also
+   * A request that the gateway forwarded, and its outcome. A backend that is `ejected` or has `returned` also
    * has a line in the log, with `backend`: its host and port.
    */
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void;
@@ -102,7 +102,7 @@ export interface Telemetry {
   jwksFetchFailed(error: Error): void;
   /** A worker process ended unexpectedly. */
   workerEnded(): void;
-  /** What has figures of its own that metrics show from now on: a policy, or a store with `stats`. */
+  /** Makes metrics include the statistics of a policy, or of a store with `stats`. */
   watch(source: Policy | Store): void;
   /** The store, with its calls timed and its errors counted. */
   measured(store: Store): Store;

@@ -13,7 +13,7 @@ import {
 import { RequestChannel, type RequestHandlers } from "./channel/request-channel.js";
 import type { Fork, WorkerProcess } from "./fork.js";
 
-/** Exits in a row after which the worker is given up: the program is at fault, not bad luck. */
+/** Exits in a row after which the worker is not restarted: the program is at fault, not bad luck. */
 export const RESTARTS_MAX = 10;
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 10_000;

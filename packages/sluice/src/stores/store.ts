@@ -5,7 +5,8 @@ import type { Verdict } from "../base/decision.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
 
-/** * What happens when a store does not answer: `open` admits, `closed` refuses, `local` decides in this
+/**
+ * What happens when a store does not answer: `open` admits, `closed` refuses, `local` decides in this
  * process under a stricter limit, `throw` lets the error through.
  */
 export type FailurePolicy = "open" | "closed" | "local" | "throw";

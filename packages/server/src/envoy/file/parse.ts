@@ -59,7 +59,7 @@ const DESCRIPTOR_KEYS = [
   "metadata",
 ];
 const LIMIT_KEYS = ["unit", "requests_per_unit", "unlimited", "name", "replaces", "sluice"];
-/** Ours is never ignored: who writes it means it. */
+/** Our own fields are never ignored: they are there on purpose. */
 const ELSEWHERE = new Set([...ROOT_KEYS, ...DESCRIPTOR_KEYS, ...LIMIT_KEYS].filter(isTheirs));
 
 /** Reads a file. Never throws for what it says. */
@@ -155,7 +155,7 @@ class FileParser {
 
   #limit(field: Field | undefined): LimitConfig | undefined {
     const source = this.#source;
-    // A name with nothing behind it is no limit, as there.
+    // A name without a value means no limit, as in envoyproxy/ratelimit.
     if (field === undefined || isNothing(field.value)) return undefined;
     const fields = source.fields(field.value, "rate_limit");
     return parseLimit(source, field, this.#known(fields, LIMIT_KEYS));

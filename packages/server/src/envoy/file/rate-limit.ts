@@ -1,5 +1,5 @@
-// What `rate_limit` says: so many in a unit, or no limit at all; and under `sluice`, which envoyproxy/
-// ratelimit would refuse, any limit that a file of rules may have, and what answers when the store does not.
+// Reads `rate_limit`: a number of requests in a unit, or no limit at all; and under `sluice`, which envoyproxy/
+// ratelimit would reject, any limit that a rule file may have, and `onStoreFailure`.
 
 import type { FailurePolicy, Limit } from "sluice";
 import { fixedWindow } from "sluice";
@@ -11,7 +11,7 @@ import type { Field, YamlSource } from "./source.js";
 export interface LimitConfig {
   /** `never`: not one request passes. */
   readonly kind: "counted" | "unlimited" | "never";
-  /** What is counted by; undefined unless `counted`. */
+  /** The limit that is enforced; undefined unless `counted`. */
   readonly limit: Limit | undefined;
   /** How it is reported to Envoy. */
   readonly current: CurrentLimit;

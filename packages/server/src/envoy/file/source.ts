@@ -18,7 +18,7 @@ export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
 /** Maps that merge others, which merge others: so deep. */
 const MERGES_MAX = 16;
 
-/** What that service reads all the same, and what it makes of it. */
+/** Problems that envoyproxy/ratelimit tolerates, and how it reads them. */
 const TOLERATED: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: "this key is there twice; the last one counts",
   MULTIPLE_DOCS:

@@ -8,7 +8,7 @@ import type { Method } from "./server.js";
 /** What can be asked about: the server, the service by its name, and the name that envoyproxy/ratelimit has. */
 const SERVICES = ["", "envoy.service.ratelimit.v3.RateLimitService", "ratelimit"];
 const SERVICE_FIELD = (1 << 3) | WIRE.bytes;
-/** Watching is for load balancers: beyond so many something is wrong. */
+/** The most watchers. Watching is for load balancers: with more, something is wrong. */
 const WATCHERS_MAX = 1_000;
 
 /** Responses as they are on the wire. */

@@ -61,7 +61,7 @@ export function isPeeked(request: DescriptorRequest): boolean {
   return isCounted(request) && request.hits === 0;
 }
 
-/** Whether its hits are given back. */
+/** Whether its hits are refunded. */
 export function isRefunded(request: DescriptorRequest): boolean {
   return isCounted(request) && request.hits > 0 && request.isRefund;
 }

@@ -1,6 +1,6 @@
 // Decides a request of Envoy: its descriptors are matched and become the charges of one decision, so that a
-// request which is refused costs nothing. What the protocol has besides (hits of 0, quota mode, hits given
-// back) takes a longer way.
+// refused request costs nothing. The rest of the protocol (hits of 0, quota mode, refunded hits) takes a longer
+// path.
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
 import type { LimitVerdict } from "../../telemetry/telemetry.js";
@@ -89,7 +89,7 @@ export class EnvoyLimiter {
     return this.#rules;
   }
 
-  /** Puts other rules in force. What was used stays used. */
+  /** Puts other rules in force. Used units stay used. */
   replace(rules: EnvoyRules): void {
     this.#rules = rules;
     this.#prepare();
@@ -231,7 +231,7 @@ export class EnvoyLimiter {
     return toResponse({ requests, verdicts, isRefused, nowMs }, this.#style);
   }
 
-  /** A refusal out of the deny cache says nothing of the descriptors that would pass: looks them up. */
+  /** Looks up the descriptors that would pass: a refusal from the deny cache says nothing about them. */
   #complete(
     requests: readonly DescriptorRequest[],
     verdicts: Verdicts,

@@ -28,7 +28,7 @@ export interface EnvoyRule {
   readonly isQuota: boolean;
   /** What answers carry while it passes. */
   readonly metadata: JsonObject | undefined;
-  /** As metrics name it: the domain and what its file says of each level, `shop/tenant_gold/path`. */
+  /** As metrics name it: the domain and each level of its file, `shop/tenant_gold/path`. */
   readonly label: string;
   /** The keys that it counts by: `tenant|path`. */
   readonly keyType: string;
@@ -112,7 +112,7 @@ export class EnvoyRules {
     const name = JSON.stringify([domain, requestsPerUnit, unit]);
     const known = this.#overrides.get(name);
     if (known !== undefined) return known;
-    // A store distinguishes so many limits, and those of the files must find room.
+    // A store has room for a bounded number of limits, and those of the files come first.
     const most =
       this.#overrides.size < OVERRIDES_MAX ? requestsPerUnit : roundDown(requestsPerUnit);
     if (most !== requestsPerUnit) return this.#override(domain, most, unit);

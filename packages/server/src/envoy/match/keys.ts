@@ -1,5 +1,5 @@
-// Keys of counters: the entries of a descriptor, in their order. What separates entries is escaped in them, so
-// no two descriptors share a key; values that are secrets by their names are there as a digest only.
+// Keys of counters: the entries of a descriptor, in their order. Separators inside entries are escaped, so
+// no two descriptors share a key; values that are secrets by their names appear as a digest only.
 
 import { createHash } from "node:crypto";
 

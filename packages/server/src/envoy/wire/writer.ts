@@ -1,5 +1,5 @@
-// Writes the wire form of protocol buffers into one piece of memory that is used again and again. What is
-// at its default is not written, as proto3 has it.
+// Writes the wire form of protocol buffers into one piece of memory that is reused. Fields with
+// their default value are not written, as in proto3.
 
 import { WIRE } from "./reader.js";
 

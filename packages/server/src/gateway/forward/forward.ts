@@ -23,7 +23,7 @@ import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { type ClientTrust, toUpstreamHead } from "./request-head.js";
 import { clientHeadOf, findField } from "./response-head.js";
 
-/** What forwarding needs of the gateway. */
+/** What forwarding needs from the gateway. */
 export interface ForwardingHost extends ClientTrust {
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
@@ -306,7 +306,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     answer(exchange, toProblem(status), this.#handled.lines, closes);
   }
 
-  /** Gives up the connection, if there is one: its response is no longer needed. */
+  /** Drops the connection, if there is one: its response is no longer needed. */
   #letGo(): void {
     this.#body?.drop();
     this.#connection?.destroy();

@@ -43,7 +43,7 @@ export function toUpstreamFields(raw: readonly string[], options: UpstreamFields
   return `${host}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
 }
 
-/** What the client's headers said that we write again. */
+/** What the client's headers said and we write ourselves. */
 class Seen {
   host = "";
   forwardedFor = "";

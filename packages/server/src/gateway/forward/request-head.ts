@@ -5,7 +5,7 @@ import { type Exchange, FieldsMemoKey } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
 import { toUpstreamFields } from "./forwarded-headers.js";
 
-/** What the gateway knows of its clients. */
+/** What the gateway knows about its clients. */
 export interface ClientTrust {
   readonly protocol: "http" | "https";
   /** Whether the peer at this address is trusted to speak for the client. */

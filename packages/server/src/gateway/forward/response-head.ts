@@ -40,7 +40,7 @@ function toClientHead(head: ResponseHead): ClientHead {
   };
 }
 
-/** Trailers are not passed on, so none are announced. */
+/** Trailers are not forwarded, so none are announced. */
 const FRAMING: ReadonlySet<string> = new Set(["content-length", "trailer"]);
 
 /** All headers but those that frame the body: the exchange writes them. */

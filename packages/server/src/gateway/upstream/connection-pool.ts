@@ -158,7 +158,7 @@ function toTiming(config: PoolConfig): Timing {
   };
 }
 
-/** The ticks of at least so many milliseconds; 0 means no bound. */
+/** The ticks of at least that many milliseconds; 0 means no bound. */
 function toTicks(ms: number): number {
   // One more, because the next tick may be due immediately.
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;

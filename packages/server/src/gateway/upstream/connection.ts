@@ -1,5 +1,5 @@
 // A kept-alive connection to one backend, without the layers of http.request: a request is written as one string, its
-// response goes through the parser, and bytes are passed on without streams around them. It belongs to a pool, which
+// response goes through the parser, and bytes are forwarded without streams around them. It belongs to a pool, which
 // keeps time for it by counting ticks.
 
 import { connect, type Socket } from "node:net";
@@ -15,10 +15,10 @@ import type { Caller, FailureKind } from "./upstream-caller.js";
 
 /** Bytes of one read, into memory that each connection keeps. */
 const READ_BYTES_MAX = 32_768;
-/** How much earlier than the backend promised in Keep-Alive a connection is given up. */
+/** How much earlier a connection is closed than the backend announced in Keep-Alive. */
 const KEEP_MARGIN_MS = 1_000;
 
-/** What a connection needs of its pool. */
+/** What a connection needs from its pool. */
 export interface ConnectionHost {
   readonly host: string;
   readonly port: number;
@@ -44,7 +44,7 @@ export interface Timing {
   readonly idleTicks: number;
   /** How long a connection without a request is kept. */
   readonly keepTicks: number;
-  /** How many ticks fit so many milliseconds, rounded down. */
+  /** How many ticks fit into that many milliseconds, rounded down. */
   ticksIn(ms: number): number;
 }
 

@@ -10,7 +10,7 @@ import type { Connection } from "./connection.js";
  * - `connect-timeout`: no connection in time; nothing was sent.
  * - `busy`: no connection is free, and there is no room to wait for one; nothing was sent.
  * - `closed`: the connection ended before the response did.
- * - `broken`: the response is malformed and can't be passed on.
+ * - `broken`: the response is malformed and can't be forwarded.
  * - `response-timeout`: no head of a response in time.
  * - `idle-timeout`: a body, in either direction, made no progress for too long.
  */

@@ -1,6 +1,6 @@
-// The decision log: a line for a share of all decisions and for every refusal, as long as those are not too
-// many in one second. It shows what a rule counts by and never by whom: keys are hashed, and paths stand
-// there as the rule's pattern.
+// The decision log: a line for a share of all decisions and for every refusal, up to a maximum in each second.
+// It shows what a rule counts by and never identifies the caller: keys are hashed, and paths appear as the
+// rule's pattern.
 
 import type { Logger } from "pino";
 import {

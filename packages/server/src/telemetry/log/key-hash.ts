@@ -1,5 +1,5 @@
-// Keys in logs and top lists: a keyed hash, so that lines about one caller can be put together and no reader
-// can see who it is, nor find out by hashing all addresses there are.
+// Keys in logs and top lists: a keyed hash, so that lines about one caller can be correlated, but no reader
+// can identify the caller, not even by hashing all possible addresses.
 
 import { createHmac } from "node:crypto";
 

@@ -16,7 +16,7 @@ import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
 
 /** Rates cover one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
-/** From so many requests in one of these a key is hot: 100 a second. */
+/** The requests in one of these from which a key is hot: 100 a second. */
 export const HOT_HITS = 500;
 /** A key is tracked if it came in the last one to two of these. */
 export const KEYS_PERIOD_MS = 300_000;
@@ -237,7 +237,7 @@ export class DecisionTally {
   }
 }
 
-/** The request lacks what a rule counts by, or an operator switched the rule to deny. */
+/** The request has no identity that the rule counts by, or an operator switched the rule to deny. */
 function isBeforeCharges(reason: RefusalReason): boolean {
   return reason === "identity" || reason === "denied";
 }

@@ -6,7 +6,7 @@
 // Taken off its prototype, as in distinct-keys.ts and for the same reason.
 const { charCodeAt } = String.prototype;
 
-/** Keys are distinguished by so many prints before they are looked up: a power of two. */
+/** How many prints distinguish keys before they are looked up: a power of two. */
 const PRINTS = 1_024;
 
 /** A key that is watched. */
@@ -27,7 +27,7 @@ export interface HeavyKeysOptions {
   readonly keysMax: number;
   /** Numbers from 0 to below 1. */
   readonly chance: () => number;
-  /** From so many times in one period a key is hot. */
+  /** The hits in one period from which a key is hot. */
   readonly hotHits: number;
 }
 

@@ -1,5 +1,5 @@
 // Periods: time cut into pieces of one length, so that rates are measured over the piece that runs and the one
-// before. What is counted by period rolls on when it is next touched, and no timer is needed.
+// before. Counts roll over to the next period when they are next touched, so no timer is needed.
 
 /** Pieces of time. */
 export class Periods {

@@ -1,5 +1,5 @@
-// What is counted of each rule: plain numbers, found by the rule's id. At most so many rules have numbers
-// of their own; what comes beyond is counted together, so that a rule set can't flood a monitoring system.
+// The counts of each rule: plain numbers, found by the rule's id. A bounded number of rules have separate
+// numbers; all others are counted together, so that a rule set can't flood a monitoring system.
 
 import { describeKey, type MeterPlace, type RefusalReason, type Rule } from "sluice/rules";
 import type { ListenerName } from "../telemetry.js";

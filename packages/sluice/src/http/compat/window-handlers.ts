@@ -1,4 +1,4 @@
-// Request handlers with fixed windows, as in express-rate-limit and @fastify/rate-limit: so many requests in each
+// Request handlers with fixed windows, as in express-rate-limit and @fastify/rate-limit: a number of requests in each
 // window. If a function chooses the numbers for each request, each pair of numbers is a rule of its own: a caller
 // under two of them has two counters, and neither clips what the other one counted.
 
@@ -12,7 +12,7 @@ import type { RequestHandler } from "../handler/handler.js";
 import { type RateLimitOptions, toRequestHandler } from "../handler/http-options.js";
 import { toRuleId } from "../handler/rule-id.js";
 
-/** At most so many requests in each window. */
+/** The most requests in each window, and its length. */
 export interface WindowSize {
   /** A whole number from 0, with which every request is refused. More than 2^51, or Infinity, is 2^51. */
   readonly limit: number;

@@ -2,7 +2,7 @@
 
 import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
 
-/** Counts who waits. */
+/** Counts the requests that wait. */
 export class WaitingRoom {
   readonly #clock: Clock;
   readonly #delayedMax: number;
@@ -30,7 +30,7 @@ export class WaitingRoom {
 
 /** One request that waits. */
 export class Wait {
-  /** True when the time is over, false if it was given up before. Never rejects. */
+  /** True when the time is over, false if the wait was stopped before. Never rejects. */
   readonly over: Promise<boolean>;
   #end: ((isOver: boolean) => void) | undefined;
   readonly #cancelTimer: CancelTimer;
@@ -46,7 +46,7 @@ export class Wait {
     this.#cancelTimer = startTimer(clock, delayMs, () => this.#end?.(true));
   }
 
-  /** Gives up; false if there is no wait any more. */
+  /** Stops waiting; false if the wait is already over. */
   stop(): boolean {
     if (this.#end === undefined) return false;
     this.#cancelTimer();

@@ -9,7 +9,7 @@ import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
 import type { Wait } from "./delays.js";
 
-/** What a handler of the application can read and say about the limits of its request. */
+/** What a handler of the application can read about, and do with, the limits of its request. */
 export interface RateLimitInfo {
   readonly decision: PolicyDecision;
   /** Of the limit that binds; Infinity if no rule matched. */
@@ -24,7 +24,7 @@ export interface RateLimitInfo {
   settle(cost: number): void;
 }
 
-/** What a handled request needs of its request handler. */
+/** What a handled request needs from its request handler. */
 export interface HandledRequestHost {
   /** The wall clock, in milliseconds since 1970. */
   wallMs(): number;
@@ -103,8 +103,8 @@ export class HandledRequest implements RateLimitInfo {
   }
 
   /**
-   * Ends the request: settles what it holds, or gives it back if the request never went on, because its client
-   * left while it waited or another request handler refused it. Later calls do nothing. Never throws or rejects.
+   * Ends the request: settles what it holds, or refunds it if the request never went on, because its client
+   * disconnected while it waited or another request handler refused it. Later calls do nothing. Never throws or rejects.
    */
   finish(end: RequestEnd): MaybePromise<void> {
     const cost = this.#cost;
@@ -122,7 +122,7 @@ export class HandledRequest implements RateLimitInfo {
     return this.decision.finish({ status, bytes, header, cost });
   }
 
-  /** What handlers log or send of it. */
+  /** What handlers log or send about it. */
   toJSON(): Record<string, unknown> {
     const { limit, used, remaining, resetTime } = this;
     return { limit, used, remaining, resetTime };

@@ -92,7 +92,7 @@ export class RequestHandler implements HandledRequestHost {
     );
   }
 
-  /** What a request would be answered. Charges nothing; fails as `handle` does. */
+  /** Returns how a request would be decided. Charges nothing; fails as `handle` does. */
   peek(request: HttpRequest): MaybePromise<PolicyDecision> {
     const shown = this.#identity.read(request);
     return andThen(this.#prepare?.(request.raw, request.context), (attributes) =>
@@ -151,7 +151,7 @@ export class RequestHandler implements HandledRequestHost {
     return isObject(request) && refusedRequests.has(request);
   }
 
-  /** Reports an error that no request waits for. What the callback throws is dropped. */
+  /** Reports an error that no request waits for. Exceptions that the callback throws are ignored. */
   onError(error: unknown): void {
     notify(() => this.#setup.onError?.(error));
   }
@@ -276,7 +276,7 @@ export class RequestHandler implements HandledRequestHost {
     return handled;
   }
 
-  /** What the request lacks; undefined if that is not why it is refused, or if the rule is hidden. */
+  /** What the request is missing; undefined if that is not why it is refused, or if the rule is hidden. */
   #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
     if (reason !== "identity" || ruleId === undefined || this.#isKeyed) return undefined;
     const rule = this.policy.ruleOf(ruleId);

@@ -42,7 +42,7 @@ export interface HttpOptions<Raw = unknown> {
    */
   legacyHeaders?: boolean | LegacyReset;
   /**
-   * Adds up to so many milliseconds of random jitter to the wait that a refusal states, so that not all
+   * The most random jitter, in milliseconds, that is added to the wait that a refusal states, so that not all
    * callers come back at the same time: 0 to 3,600,000; default 0.
    */
   retryAfterJitterMs?: number;
@@ -63,7 +63,7 @@ export interface HttpOptions<Raw = unknown> {
    * Default: none.
    */
   requestId?: (request: Raw) => string | undefined;
-  /** Called with each refusal, before it is answered. What it throws goes to `onError`. */
+  /** Called with each refusal, before it is answered. Exceptions that it throws go to `onError`. */
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
   /**
    * Called with errors that no request waits for: a callback that threw, and with `rateLimit({ limit })`
@@ -134,7 +134,7 @@ export function toRequestHandler<Raw>(
   return new RequestHandler(simple.policy, setup, simple);
 }
 
-/** Refuses a request or a framework's context: what a middleware gets that was passed on and never made. */
+/** Rejects a request or a framework's context: `rateLimit` was used as the middleware itself, without a call. */
 export function refuseRequest(site: OptionSite, options: unknown): void {
   if (typeof options !== "object" || options === null) return;
   if (!("req" in options) && !("url" in options && "method" in options)) return;

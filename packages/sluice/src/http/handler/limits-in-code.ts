@@ -1,6 +1,6 @@
 // Limits in code: `rateLimit({ limit: tokenBucket(…) })`, or several with names. Each becomes a rule of a policy, so
-// that nothing behind it has to know the difference. What functions in code return for a request, its key and its
-// cost, travels as attributes of its facts.
+// that nothing behind it has to know the difference. The key and the cost that functions in code return for a
+// request travel as attributes of its facts.
 
 import type { Clock } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
@@ -40,8 +40,8 @@ export interface SimpleOptions<Raw = unknown> {
   /** Requests that are not counted at all. */
   skip?: (request: Raw) => MaybePromise<boolean>;
   /**
-   * Of a request that lacks a dimension of its key; default `"ip"`: counted by address instead. Goes
-   * with dimensions only: a key function says it by what it answers.
+   * What happens to a request without a dimension of the key; default `"ip"`: counted by address instead. Goes
+   * with dimensions only: a key function decides this by its return value.
    */
   onMissing?: "skip" | "refuse" | "ip";
   /** Which responses count: `{ status: [401, "4xx"] }` or `{ statusNot: [304] }`. Default: all. */
@@ -54,7 +54,7 @@ export interface SimpleOptions<Raw = unknown> {
   delayMsMax?: number;
   /** Where it is decided, over a shared store. */
   consistency?: Consistency;
-  /** What answers when the store does not; default `"local"`. */
+  /** What happens when the store does not answer; default `"local"`. */
   onStoreFailure?: FailurePolicy;
   /** How long the store may take, in milliseconds; default 50. */
   timeoutMs?: number;
@@ -66,7 +66,7 @@ export type StatusClass = "1xx" | "2xx" | "3xx" | "4xx" | "5xx";
 /** Statuses, alone or in a list. */
 export type StatusList = number | StatusClass | readonly (number | StatusClass)[];
 
-/** Fields of a rule that are passed on as they came. */
+/** Fields of a rule that are copied unchanged. */
 type PassedOn = Pick<
   SimpleOptions,
   "onMissing" | "when" | "settle" | "onExceed" | "delayMsMax" | "consistency" | "timeoutMs"
@@ -132,7 +132,7 @@ export type NamedLimit<Raw = unknown> = SimpleOptions<Raw> & { readonly name: st
 /**
  * Makes the policy of the simple case.
  *
- * @param onError - Gets the error of settling that failed. What it throws or rejects with is dropped.
+ * @param onError - Gets the error of settling that failed. Exceptions and rejections are ignored.
  */
 export function toSimplePolicy<Raw>(
   site: OptionSite,
@@ -230,7 +230,7 @@ function parseObject(rules: string | object): RuleSet {
   throw new SluiceError("SLUICE_OPTION_INVALID", `rules must not be a string here; ${fix}`);
 }
 
-/** Claims the names of all limits or of none. Returns how to give them up. */
+/** Claims the names of all limits or of none. Returns a function that releases them. */
 function claimNames<Raw>(site: OptionSite, store: object, parts: readonly Part<Raw>[]): () => void {
   const claims: (() => void)[] = [];
   const release = () => {

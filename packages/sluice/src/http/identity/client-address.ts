@@ -15,7 +15,7 @@ export type ClientAddressSource<Raw = unknown> =
   | "forwarded"
   /** A header with one address, such as `cf-connecting-ip` or `x-real-ip`. */
   | { readonly header: string }
-  /** A function in code, of the framework's own request. What it throws fails the request. */
+  /** A function in code, of the framework's own request. If it throws, the request fails. */
   | ((raw: Raw) => string | undefined);
 
 /** Which proxies are trusted. */
@@ -34,7 +34,7 @@ export interface ProxyTrust {
  */
 const LOOKS_MAX = 1_000;
 
-/** How many proxies may stand in a row; the walk ends at the last of so many. */
+/** How many proxies in a row are read; beyond that, the last one read is the client. */
 export const HOPS_MAX = 32;
 
 /** Finds the addresses of clients. */
@@ -141,7 +141,7 @@ function receivedBy(request: HttpRequest): HttpRequest["headers"] {
   return request.received ?? request.headers;
 }
 
-/** All lines of a header as one. Reading only the first of them would read what a client wrote. */
+/** Joins all lines of a header. The first of them alone may be what a client wrote. */
 function joined(lines: string | readonly string[] | undefined): string {
   if (lines === undefined) return "";
   return typeof lines === "string" ? lines : lines.join(",");

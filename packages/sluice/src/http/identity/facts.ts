@@ -10,7 +10,7 @@ import type { HttpRequest } from "./http-request.js";
 import type { IdentitySetup, NamedSource } from "./identity-options.js";
 import { readSingle } from "./sources.js";
 
-/** Who calls, as far as it is known. */
+/** The caller, as far as it is known. */
 interface Caller {
   user: string | undefined;
   tenant: string | undefined;

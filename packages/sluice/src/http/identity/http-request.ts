@@ -7,7 +7,7 @@ import type { BodyBounds, BodyFields } from "./body/body.js";
 /** Headers of a request. */
 type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What a framework knows of a request before anything was decided. */
+/** What a framework knows about a request before anything was decided. */
 export interface HttpRequest {
   readonly method: string;
   /** The request target as it was sent: path and query, or a whole URL. */

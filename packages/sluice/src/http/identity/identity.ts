@@ -1,6 +1,6 @@
-// Identity: the facts of a request, as far as they can be trusted. What a request shows is read when a rule
-// asks for it. What costs more (a token, a function, the body) is read only after the rules that don't need it
-// have allowed the request.
+// Identity: the facts of a request, as far as they can be trusted. Facts that a request shows are read when a rule
+// needs them. Facts that cost more (a token, a function, the body) are read only after the rules that don't need
+// them have allowed the request.
 
 import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";

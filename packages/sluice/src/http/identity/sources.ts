@@ -19,7 +19,7 @@ export interface ClaimSource {
   readonly claim: string | readonly string[];
 }
 
-/** A function of the framework's own request. What it throws or rejects with fails the request. */
+/** A function of the framework's own request. If it throws or rejects, the request fails. */
 export type FactFunction<Raw = unknown> = (raw: Raw) => MaybePromise<string | number | undefined>;
 
 /** Where a fact comes from. */

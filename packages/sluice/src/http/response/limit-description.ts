@@ -1,4 +1,4 @@
-// What headers say of a limit that never changes: its name and its promise. Written once for each limit
+// The part of the headers about a limit that never changes: its name and its promise. Written once for each limit
 // of each rule, so that a request only puts texts together.
 
 import type { Limit } from "../../limits/limits.js";

@@ -1,4 +1,4 @@
-// Problem bodies (RFC 9457) of the ways in which a request is refused. What does not change is
+// Problem bodies (RFC 9457) of refused requests. The parts that do not change are
 // written once: a flood of refusals must stay cheap.
 
 import { formatDuration } from "../../base/durations.js";
@@ -97,7 +97,7 @@ export function toProblem(
 /**
  * What happened and what to do, for people.
  *
- * @param missing - What the request lacks, as a sentence without its full stop; undefined if the response should not say it.
+ * @param missing - What the request is missing, as a sentence without its full stop; undefined if the response should not say it.
  */
 export function toDetail(
   kind: ProblemKind,

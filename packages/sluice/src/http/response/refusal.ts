@@ -55,7 +55,7 @@ type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
 /** The request that is refused. */
 type RefusedRequest = Pick<HttpRequest, "raw" | "context">;
 
-/** What of a refusal is sent. */
+/** The parts of a refusal that are sent. */
 interface Written {
   readonly fields: Fields;
   readonly body: string;
@@ -83,7 +83,7 @@ export class RefusalWriter {
     this.#onError = onError;
   }
 
-  /** @param missing - What the request lacks, as a sentence without its full stop, if that is why. */
+  /** @param missing - What the request is missing, as a sentence without its full stop, if that is why. */
   write(
     decision: PolicyDecision,
     retry: Retry,

@@ -13,7 +13,7 @@ export interface Retry {
   readonly seconds: number | undefined;
 }
 
-/** What chance adds to a wait. */
+/** The random part of a wait. */
 export interface Jitter {
   readonly jitterMsMax: number;
   readonly random: Random;

@@ -23,7 +23,7 @@ export type { HandledFetchRequest } from "./fetch-exchange.js";
 export type { PeerOptions } from "./fetch-options.js";
 export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./peer-address.js";
 
-/** A handler. What comes after the request is the runtime's: a server, an environment, a context. */
+/** A handler. The runtime passes the arguments after the request: a server, an environment, a context. */
 export type FetchHandler<Rest extends readonly unknown[]> = (
   request: Request,
   ...rest: Rest
@@ -33,7 +33,7 @@ export type FetchHandler<Rest extends readonly unknown[]> = (
 export interface FetchRateLimit {
   /** Decides a request. Pass along what the runtime passed: it may show the client's address. */
   (request: Request, ...rest: readonly unknown[]): MaybePromise<HandledFetchRequest>;
-  /** A handler that asks this one only what may go on, and adds the headers to what it answers. */
+  /** A handler that runs only for requests that may go on, and whose responses get the headers. */
   wrap<Rest extends readonly unknown[]>(handler: FetchHandler<Rest>): FetchHandler<Rest>;
   /** What a handler behind `wrap` can learn and say about its request; undefined if it did not pass. */
   infoOf(request: Request): RateLimitInfo | undefined;
@@ -82,7 +82,7 @@ export function rateLimit(
   });
 }
 
-/** The handler's response, on its way out. What it throws is the runtime's to answer. */
+/** The handler's response, on its way out. If it throws, the runtime answers. */
 function answer(
   handled: HandledFetchRequest,
   handle: () => MaybePromise<Response>,

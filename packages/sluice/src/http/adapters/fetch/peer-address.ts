@@ -14,7 +14,7 @@ export type PeerOf<Rest extends readonly unknown[] = readonly unknown[]> = (
 interface RuntimeInfo {
   /** Bun: its server. */
   readonly requestIP?: unknown;
-  /** Deno: what it knows of the request. */
+  /** Deno: what it knows about the request. */
   readonly remoteAddr?: { readonly hostname?: unknown };
   /** `@hono/node-server`: the request of `node:http`. */
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: unknown } };

@@ -1,10 +1,10 @@
-// The end of a `Response`. Its maker is not notified of it, so the body is passed on through a stream that knows
-// when the last byte was taken, or that the reader has given up.
+// The end of a `Response`. The handler is not notified of it, so the body goes through a stream that knows
+// when the last byte was read, or that the reader has cancelled.
 
 /**
- * A response like this one that reports its end once, with the bytes of the body that were taken: its
- * body is out, was given up by its reader, failed, or the client is gone. A body that is not there, or
- * is not sent as the request was a HEAD or it is being read elsewhere, ends immediately.
+ * A response like this one that reports its end once, with the bytes of the body that were read: its
+ * body was sent, cancelled by its reader or failed, or the client disconnected. A missing body ends immediately,
+ * and so does one that is not sent, because the request was a HEAD or it is being read elsewhere.
  */
 export function whenSent(
   request: Request,

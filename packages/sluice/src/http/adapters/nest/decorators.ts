@@ -28,9 +28,9 @@ const SITE: OptionSite = { name: "@RateLimit", code: "SLUICE_OPTION_INVALID" };
 
 /**
  * Gives a controller or a handler limits of its own. `limit` replaces all limits of the module; each of
- * `limits` replaces the one of its name, and the others go on. What the options leave out is as the
- * module has it: the store, the identity, the headers. On a controller its handlers share one count,
- * unless `key` has `"handler"`; a handler's decorator goes before its controller's.
+ * `limits` replaces the one of its name, and the others stay in force. Options that it omits (store, identity,
+ * headers) come from the module. The handlers of a controller share one counter,
+ * unless `key` has `"handler"`; a handler's decorator overrides its controller's.
  */
 export function RateLimit(options: NestOptions): ClassDecorator & MethodDecorator {
   // Invalid options are reported where they are written, not with the first request.

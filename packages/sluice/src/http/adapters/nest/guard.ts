@@ -21,7 +21,7 @@ export interface NestExchange {
   readonly res: object;
 }
 
-/** What a request has behind the guard, beside what it has of its platform. */
+/** What the guard adds to the platform's request. */
 export interface LimitedRequest {
   /** What was decided. */
   readonly rateLimit: RateLimitInfo;
@@ -139,7 +139,7 @@ Injectable()(RateLimitGuard);
 Inject(NestLimits)(RateLimitGuard, undefined, 0);
 Inject(Reflector)(RateLimitGuard, undefined, 1);
 
-/** What the handler says of a limit, else what its controller says. */
+/** The decorator of the handler, or else of its controller. */
 function isSkippedAt(said: readonly (Skipped | undefined)[], label: string): boolean {
   for (const skipped of said) {
     const answer = typeof skipped === "object" ? skipped[label] : skipped;

@@ -14,7 +14,7 @@ import type { OwnLimit } from "./decorators.js";
 import { LimitScope, type ScopedLimit } from "./limit-scope.js";
 import type { NestLimit, NestOptions } from "./nest-options.js";
 
-/** What `RateLimitModule` is given: a policy, with HTTP options if at all, or the options of its limits. */
+/** What `RateLimitModule` takes: a policy, with or without HTTP options, or the options of its limits. */
 export type NestArguments = readonly [first: Policy | NestOptions, second?: HttpOptions];
 
 const SITE: OptionSite = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" };

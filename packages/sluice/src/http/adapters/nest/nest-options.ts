@@ -34,7 +34,7 @@ type OfOneLimit = Omit<
   keyof NestFunctions | "limit" | "store" | "clock" | "onStoreFailure"
 >;
 
-/** One of several limits. What it leaves out is as the options around it have it. */
+/** One of several limits. Options that it omits come from the options around it. */
 export interface NestLimit extends OfOneLimit, NestFunctions {
   /** By which `@RateLimit` and `@SkipRateLimit` refer to it; also the rule's id. Default `"default"`. */
   name?: string;

@@ -13,7 +13,7 @@ type Given = Readonly<Record<string, unknown>> | readonly unknown[] | undefined;
 type StoreHeader = (this: Carrier, firstLine: string, given: Given) => void;
 type WriteHead = (status: number, reason?: string | Given, given?: Given) => ServerResponse;
 
-/** What is known of a response's head. */
+/** What is known about a response's head. */
 interface Head {
   /** Whose head it is: a request may have been given another response. */
   readonly response: ServerResponse;
@@ -115,7 +115,7 @@ function isNodes(response: Carrier): boolean {
 
 /**
  * Puts our step on what Express puts between its responses and Node's, once for all of them. Responses that
- * came through no request handler are passed on as they are.
+ * came through no request handler are not changed.
  */
 function wrapShared(response: Carrier): void {
   const shared = sharedBelow(response, ServerResponse.prototype) as Carrier | undefined;
@@ -151,7 +151,7 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
   return this;
 }
 
-/** What the handler passed, without what we say ourselves. */
+/** The handler's headers, without those that we write ourselves. */
 function withoutOurs(given: Given, fields: Fields): Given {
   if (given === undefined || !mayBeOurs(given)) return given;
   const pairs = toPairs(given);

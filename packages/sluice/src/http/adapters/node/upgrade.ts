@@ -1,5 +1,5 @@
 // Upgrades, such as those of WebSockets. There is no response object yet: a refusal is written to the socket
-// itself. What an upgraded connection holds is held until its socket closes.
+// itself. An upgraded connection holds its charges until its socket closes.
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";

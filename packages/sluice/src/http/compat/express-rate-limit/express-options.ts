@@ -32,7 +32,7 @@ export interface ExpressOptions
   max?: number | string | ValueOf<number>;
   /** How long a window is, where `limit` is a number; default 60,000. */
   windowMs?: number;
-  /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
+  /** Returns the key to count by, in place of `key`: a number or a non-empty string. */
   keyGenerator?: ValueOf<string | number>;
   /** Requests that are not counted at all. */
   skip?: ValueOf<boolean>;
@@ -52,11 +52,11 @@ export interface ExpressOptions
    * returns anything else.
    */
   retryAfter?: number | ValueOf<number>;
-  /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */
+  /** Does not count requests that fail. A request whose client disconnects stays counted. Default false. */
   skipFailedRequests?: boolean;
   /** Counts only requests that fail. Default false. */
   skipSuccessfulRequests?: boolean;
-  /** What success is; default: a status below 400. If it throws or rejects, the request counts. */
+  /** Whether a request was successful; default: a status below 400. If it throws or rejects, the request counts. */
   requestWasSuccessful?: ValueOf<boolean>;
   /** Where handlers find what is left; default `"rateLimit"`: `req.rateLimit.remaining`. */
   requestPropertyName?: string;

@@ -84,7 +84,7 @@ const EITHER_OR: EitherOr<keyof ExpressOptions> = {
   ],
 };
 
-/** What can't be kept, and what to do instead. */
+/** Options that are not supported, and what to do instead. */
 const NOT_KEPT = {
   logger: "pass onError: (error) => logger.error(error)",
   onLimitReached: "pass handler, or onRefused, which is called for each refusal",
@@ -129,7 +129,7 @@ export function toExpressSetup(
     answer: toAnswer(site, options),
     settle: toSettleByResponse(options),
     info: new InfoProperty(infoName ?? INFO_NAME),
-    // Nor is there an address to be found where a function says who is who.
+    // Where a function identifies the caller, no address is needed.
     knowsProxies: typeof own.key === "function" || knowsProxies(options),
   };
 }

@@ -73,7 +73,7 @@ export function toCheck(limit: FastifyLimit): RateLimitCheck {
   };
 }
 
-/** What is held of the request stays charged: nothing of its response is awaited here. */
+/** Charges that are held stay charged: the response is not awaited here. */
 async function count(
   requestHandler: RequestHandler,
   httpRequest: FastifyHttpRequest,

@@ -35,11 +35,11 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
   max?: number | ValueByKey<number>;
   /** In milliseconds, or a string: `"1 minute"`, `"30s"`; default 60,000. */
   timeWindow?: number | string | ValueByKey<number>;
-  /** What is counted by, in place of `key`. Returns a number or a string that is not empty. */
+  /** Returns the key to count by, in place of `key`: a number or a non-empty string. */
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>;
   /** Keys that are not counted, as `keyGenerator` returns them, or addresses without it; or a function. */
   allowList?: readonly (string | number)[] | ValueByKey<boolean>;
-  /** After so many refusals in a window the answer is 403; default: never. */
+  /** How many refusals in a window it takes until the response is 403; default: never. */
   ban?: number;
   /** A refused request starts the window again: the caller has to pause for all of it. Default false. */
   continueExceeding?: boolean;
@@ -54,7 +54,7 @@ export interface FastifyLimitOptions extends Omit<RateLimitOptions<FastifyReques
     request: FastifyRequest,
     context: ErrorResponseContext,
   ) => MaybePromise<object>;
-  /** Called for each request that passes. What it and the next two throw goes to `onError`. */
+  /** Called for each request that passes. Exceptions that it and the next two throw go to `onError`. */
   onExceeding?: (request: FastifyRequest, key: string) => unknown;
   /** Called for each request that is refused. */
   onExceeded?: (request: FastifyRequest, key: string) => unknown;
@@ -82,7 +82,7 @@ export type FastifyPolicyOptions = HttpOptions<FastifyRequest> & {
 export interface FastifyOptions extends Omit<FastifyLimitOptions, "store"> {
   /** Whether routes without `config.rateLimit`, and requests without a route, count; default true. */
   global?: boolean;
-  /** What the names of counters begin with: `name`, under another name. */
+  /** The prefix of counter names: `name`, under another name. */
   nameSpace?: string;
   /** Where the counters are; or a store class that was written for @fastify/rate-limit. */
   store?: Store | ForeignStoreClass;

@@ -1,5 +1,5 @@
 // Refusals as @fastify/rate-limit answers them: callbacks are notified, an error is thrown that Fastify's
-// error handling answers, and a caller that goes on after so many refusals gets 403.
+// error handling answers, and a caller that goes on after too many refusals gets 403.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
@@ -46,14 +46,14 @@ export class FastifyRefusals {
     this.#hits = isCounting && options.limit === undefined ? hits : undefined;
   }
 
-  /** Whether a caller with so many requests beyond the limit is banned. */
+  /** Whether a caller with that many requests beyond the limit is banned. */
   isBanned({ excess }: Hits): boolean {
     return excess > this.#banAfter;
   }
 
   /**
-   * What Fastify's error handling has to answer; undefined: our own refusal. What callbacks throw goes to
-   * `onError`.
+   * The error that Fastify's error handling answers; undefined: our own refusal. Exceptions that callbacks throw go
+   * to `onError`.
    */
   toError(
     handled: HandledRequest,
@@ -86,7 +86,7 @@ export class FastifyRefusals {
   }
 }
 
-/** Whether a caller with so many requests beyond the limit is banned. */
+/** Whether a caller with that many requests beyond the limit is banned. */
 export function isBannedAfter(ban: unknown, excess: number): boolean {
   return excess > toBan(ban);
 }

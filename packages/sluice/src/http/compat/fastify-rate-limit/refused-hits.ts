@@ -10,7 +10,7 @@ import { toGuarded } from "../../../stores/guarded.js";
 import type { Charge, CounterStatus, Store } from "../../../stores/store.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";
 
-/** What is known of a key after a refusal, or without one. */
+/** What is known about a key after a refusal, or without one. */
 export interface Hits {
   /** Requests of the window beyond its limit. */
   readonly excess: number;

@@ -31,7 +31,7 @@ export function countedKeyIn(request: FastifyRequest): string {
   return String(keyIn(request));
 }
 
-/** Calls a callback with a request and its key. What it throws goes to `onError` and changes nothing else. */
+/** Calls a callback with a request and its key. Exceptions that it throws go to `onError` and changes nothing else. */
 export function notifyWithKey(
   callback: ((request: FastifyRequest, key: never) => unknown) | undefined,
   request: FastifyRequest,

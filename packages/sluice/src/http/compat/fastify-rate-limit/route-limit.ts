@@ -109,7 +109,7 @@ const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
   ],
 };
 
-/** What can't be kept, and what to do instead. */
+/** Options that are not supported, and what to do instead. */
 const NOT_KEPT = {
   redis: "pass store: redisStore(client), from sluice/redis",
 };
@@ -160,7 +160,7 @@ export function toFastifyLimit(
     onPassed: onExceeding,
     foreign: undefined,
     hidden: { passed: toHidden(site, addHeadersOnExceeding), refused: toHidden(site, addHeaders) },
-    // Nor is there an address to be found where a function says who is who.
+    // Where a function identifies the caller, no address is needed.
     knowsProxies:
       options.keyGenerator !== undefined ||
       typeof options.key === "function" ||
@@ -244,7 +244,7 @@ function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyReque
   return own as Omit<RateLimitOptions<FastifyRequest>, "limit">;
 }
 
-/** Finds the key, and the request handler unless the key is on the list of those who are not counted. */
+/** Finds the key, and the request handler unless the key is in `allowList`. */
 function unlessAllowed(
   { keyGenerator, allowList }: FastifyLimitOptions,
   handlerOf: ValueByKey<RequestHandler>,

@@ -42,7 +42,7 @@ export class FastifyLimits {
   readonly base: FastifyLimit;
   readonly #isGlobal: boolean;
   readonly #site: OptionSite;
-  /** What routes start from; undefined over a policy, whose rules say it all. */
+  /** What routes start from; undefined over a policy, whose rules have all limits. */
   readonly #options: (FastifyLimitOptions & { store: Store; name: string }) | undefined;
   /** Marks the config of routes that have a hook of their own: they need none of the application's. */
   readonly #hooked = Symbol("sluice.hooked");

@@ -22,21 +22,21 @@ export interface HonoOptions extends Omit<RateLimitOptions<Context>, "limit">, P
   limit?: LimitOrNumber<Context>;
   /** How long a window is, where `limit` is a number; default 60,000. */
   windowMs?: number;
-  /** What is counted by, in place of `key`. It has to return a string that is not empty, or a number. */
+  /** Returns the key to count by, in place of `key`: a number or a non-empty string. */
   keyGenerator?: OfContext<string | number>;
   /** Answers refused requests. */
   handler?: HonoRefusalHandler;
-  /** What refused requests get: a string is sent as text, anything else as JSON. */
+  /** The body of refusals: a string is sent as text, anything else as JSON. */
   message?: unknown;
   /** The status of refused requests, 400 to 599; default 429. */
   statusCode?: number;
   /** `true` is `"draft-6"`, `false` is `headers: "none"`. Default: as `headers` says. */
   standardHeaders?: boolean | "draft-6" | "draft-7" | "draft-8";
-  /** Does not count requests that fail. One whose client hangs up stays counted. Default false. */
+  /** Does not count requests that fail. A request whose client disconnects stays counted. Default false. */
   skipFailedRequests?: boolean;
   /** Counts only requests that fail. Default false. */
   skipSuccessfulRequests?: boolean;
-  /** What failing is; default: a status from 400. `c.res` is the response. */
+  /** Whether a request was successful; default: a status below 400. `c.res` is the response. */
   requestWasSuccessful?: OfContext<boolean>;
   /** Where handlers find what was decided: `c.get(…)`; default `"rateLimit"`. */
   requestPropertyName?: string;

@@ -26,7 +26,7 @@ export interface KoaOptions extends Omit<RateLimitOptions<Context>, "limit" | "h
   max?: number;
   /** How long a window is; default 3,600,000. */
   duration?: Milliseconds;
-  /** What is counted by, in place of `key`; `false`: the request is not counted. */
+  /** Returns the key to count by, in place of `key`; `false`: the request is not counted. */
   id?: (ctx: Context) => MaybePromise<string | number | false>;
   /** Requests that are not counted: `skip`, under another name. */
   whitelist?: (ctx: Context) => MaybePromise<boolean>;

@@ -1,5 +1,5 @@
 // Options of koa-ratelimit, translated into ours as far as possible. The rest is handled here: which callers are
-// always refused, how a refusal is answered and what headers are called.
+// always refused, how a refusal is answered, and the names of headers.
 
 import type { Context } from "koa";
 import { show } from "../../../base/errors.js";
@@ -156,7 +156,7 @@ function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup
   };
 }
 
-/** What can't be kept, and what to do instead. */
+/** Options that are not supported, and what to do instead. */
 const NOT_KEPT = {
   driver: "leave it out to count in memory, or pass store: redisStore(client)",
   db: "leave it out to count in memory, or pass store: redisStore(client)",

@@ -34,8 +34,8 @@ export interface CachedKeyResolverOptions {
   /** How many keys are remembered, and as many unknown ones besides: 1 to 1,000,000; default 10,000. */
   keysMax?: number;
   /**
-   * How long an answer is used, in milliseconds: a key that was revoked works for so long. It is looked up again
-   * before that, while it is in use. 100 to 86,400,000; default 60,000.
+   * How long an answer is used, in milliseconds, and so how long a revoked key works at most. A key in use is looked
+   * up again before that. 100 to 86,400,000; default 60,000.
    */
   cacheMs?: number;
   /** How long a key that was not found stays unknown, in milliseconds: 0 to 86,400,000; default 5,000. */

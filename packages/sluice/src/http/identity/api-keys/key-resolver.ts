@@ -24,7 +24,7 @@ export interface ResolvedKey {
 }
 
 /**
- * What a resolver says of a key. Undefined: there is no such key, or it has expired or was revoked. `"unchecked"`: it
+ * What a resolver says about a key. Undefined: there is no such key, or it has expired or was revoked. `"unchecked"`: it
  * can't be checked now, and the request is refused. `"anonymous"`: it can't be checked now, and the request goes on
  * as if it had no key.
  */
@@ -34,7 +34,7 @@ export type KeyAnswer = ResolvedKey | "unchecked" | "anonymous" | undefined;
 export interface KeyResolver {
   /**
    * What a key stands for: immediately where it is known, otherwise a promise. It gets every string that a client can
-   * send, up to {@link SENT_KEY_LENGTH_MAX} characters. What it throws or rejects with fails the request.
+   * send, up to {@link SENT_KEY_LENGTH_MAX} characters. If it throws or rejects, the request fails.
    */
   resolve(key: string): KeyAnswer | Promise<KeyAnswer>;
 }

@@ -1,5 +1,5 @@
 // Bodies, as far as rules count by their fields: the top level of a JSON object or of a form. This file
-// only parses; how the bytes are got, and given back, is a matter of each runtime.
+// only parses; each runtime reads the bytes, and puts them back, in its own way.
 
 import type { Clock } from "../../../base/clock.js";
 
@@ -35,7 +35,7 @@ export function toBodyForm(contentType: Header, contentEncoding: Header): BodyFo
   return name === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(name) ? "json" : undefined;
 }
 
-/** What stands between semicolons, of which those in quotes are part of a value. */
+/** A part between semicolons; semicolons in quotes belong to a value. */
 const PARTS = /(?:"(?:[^"\\]|\\.)*"?|[^;"])+/g;
 
 function isUtf8(parameter: string): boolean {

@@ -19,9 +19,9 @@ const bodiesRead = new WeakMap<IncomingMessage, MaybePromise<BodyFields | undefi
 
 /**
  * The top-level fields of a request's body. A body that a framework has parsed already (`request.body`)
- * is taken as it is. Undefined, and nothing lost for who reads it next, if there is none, it is not
- * JSON or a form, compressed, malformed, larger than `bytesMax`, not there within `arrivalMsMax`, or if
- * something else is reading it or the client is gone.
+ * is used as it is. Undefined if there is none, if it is not
+ * JSON or a form, compressed, malformed, larger than `bytesMax` or later than `arrivalMsMax`, or if
+ * something else is reading it or the client has disconnected. The next reader still gets every byte.
  *
  * @param response - For sending `100 Continue` to a client that waits for it (`Expect: 100-continue`), where a
  * listener for 'checkContinue' has not done so. Without it such a body never comes.

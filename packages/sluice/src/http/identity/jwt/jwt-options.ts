@@ -46,9 +46,9 @@ export interface JwtOptions extends JwtKeyOptions {
   cookie?: string;
   /** How many verified tokens are remembered, 0 to 1,000,000; default 10,000. */
   tokensMax?: number;
-  /** Called with the reason why a token was rejected, never with the token. What it throws is dropped. */
+  /** Called with the reason why a token was rejected, never with the token. Exceptions that it throws are ignored. */
   onRejected?: (rejection: { readonly reason: TokenRejection }) => unknown;
-  /** A fetch of `jwksUrl` failed. What it throws is dropped. */
+  /** Called when a fetch of `jwksUrl` failed. Exceptions that it throws are ignored. */
   onKeysFailed?: (error: Error) => unknown;
   /** Default: the system's. */
   clock?: Clock;
@@ -88,7 +88,7 @@ export interface JwtSetup {
   readonly source: KeySource;
   readonly jwksMaxAgeMs: number;
   readonly jwksStaleMs: number;
-  /** What jose has to ask of a token. */
+  /** What jose has to check in a token. */
   readonly checks: JWTVerifyOptions;
   readonly toleranceMs: number;
   readonly header: string | undefined;

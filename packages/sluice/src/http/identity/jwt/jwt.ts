@@ -58,7 +58,7 @@ export class JwtVerifier implements TokenVerifier {
     keyFetchFailures: 0,
   };
   readonly #remote: RemoteKeys | undefined;
-  /** A fetch of `jwksUrl` failed: at first what the option says. What it throws is dropped. */
+  /** Called when a fetch of `jwksUrl` failed; initially `onKeysFailed` of the options. Exceptions are ignored. */
   onKeysFailed: JwtOptions["onKeysFailed"];
   #keys: Keys;
   #cache: TokenCache;
