@@ -139,7 +139,7 @@ async function loadInternals(): Promise<Internals> {
   const folder = new URL("stores/memory/", import.meta.resolve("sluice"));
   const load = (file: string) => import(new URL(file, folder).href);
   const { KeyHash } = await load("hash.js");
-  const { Table } = await load("table.js");
+  const { Table } = await load("table/table.js");
   return { KeyHash, Table };
 }
 

@@ -5,7 +5,7 @@
 import type { Verdict } from "../../base/decision.js";
 import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
 import type { Blocks } from "./blocked-keys.js";
-import { type AnyStep, type Cells, toVerdict } from "./cells.js";
+import { type AnyStep, type Cells, toVerdict } from "./cells/cells.js";
 import { Columns } from "./columns.js";
 import type { Locator } from "./locator.js";
 import type { OpenReceipts } from "./open-receipts.js";

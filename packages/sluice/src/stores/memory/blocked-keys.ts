@@ -3,7 +3,7 @@
 // its end and its length, so that a clock that steps back makes none longer than intended.
 
 import type { Placement } from "./placements.js";
-import { Table } from "./table.js";
+import { Table } from "./table/table.js";
 
 /** Every block is of the same kind; a table needs some id that is not 0. */
 const BLOCK_ID = 1;

@@ -2,9 +2,9 @@
 // again for the next request, so that a list of charges leaves no garbage but its answers.
 
 import type { Counter } from "../store.js";
-import type { AnyStep } from "./cells.js";
+import type { AnyStep } from "./cells/cells.js";
 import type { Placement } from "./placements.js";
-import { STATE_DOUBLES_MAX } from "./table.js";
+import { STATE_DOUBLES_MAX } from "./table/table.js";
 
 /** Where the charges of a request are, by their place in its list. */
 export class Columns {

@@ -3,12 +3,12 @@
 
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import type { Charge, Counter } from "../store.js";
-import type { Cells } from "./cells.js";
+import type { Cells } from "./cells/cells.js";
 import type { Columns } from "./columns.js";
 import type { KeyHash } from "./hash.js";
 import type { OpenReceipts } from "./open-receipts.js";
 import type { Placement, Placements } from "./placements.js";
-import type { Table } from "./table.js";
+import type { Table } from "./table/table.js";
 
 /** A charge found in its table: where, and when by its limit's time. */
 export interface Located {

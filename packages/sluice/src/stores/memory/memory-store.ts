@@ -18,7 +18,7 @@ import type {
 } from "../store.js";
 import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
 import { Blocks } from "./blocked-keys.js";
-import { type Cells, toVerdict } from "./cells.js";
+import { type Cells, toVerdict } from "./cells/cells.js";
 import { KeyHash } from "./hash.js";
 import { Locator, timeFor } from "./locator.js";
 import { type MemoryStoreOptions, toBounds } from "./memory-options.js";

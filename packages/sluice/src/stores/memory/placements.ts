@@ -6,12 +6,12 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { SluiceError } from "../../base/errors.js";
 import type { EntryLimit, Limit } from "../../limits/limits.js";
 import type { Counter } from "../store.js";
-import { Arena } from "./arena.js";
-import { type Cells, ValueCells } from "./cells.js";
-import { codecOf } from "./codecs.js";
-import { ENTRY_STATE_DOUBLES, EntryCells, EntryShelf } from "./entry-cells.js";
+import { Arena } from "./cells/arena.js";
+import { type Cells, ValueCells } from "./cells/cells.js";
+import { codecOf } from "./cells/codecs.js";
+import { ENTRY_STATE_DOUBLES, EntryCells, EntryShelf } from "./cells/entry-cells.js";
 import type { KeyHash } from "./hash.js";
-import { ID_MAX, type SlotOwner, Table } from "./table.js";
+import { ID_MAX, type SlotOwner, Table } from "./table/table.js";
 
 /** What the store knows of one counter. */
 export interface Placement {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../algorithms/entries.js";
+import type { Entry } from "../../../algorithms/entries.js";
 import { Arena, ArenaList } from "./arena.js";
 
 const operation = fc.oneof(

@@ -7,10 +7,10 @@ import {
   bucket,
   debtTicksAfterStep,
   doublingsOf,
-} from "../../algorithms/bucket.js";
-import { type WindowState, window } from "../../algorithms/fixed-window.js";
-import { type CounterState, slidingCounter } from "../../algorithms/sliding-window-counter.js";
-import type { Algorithm } from "../../algorithms/step.js";
+} from "../../../algorithms/bucket.js";
+import { type WindowState, window } from "../../../algorithms/fixed-window.js";
+import { type CounterState, slidingCounter } from "../../../algorithms/sliding-window-counter.js";
+import type { Algorithm } from "../../../algorithms/step.js";
 import type {
   BucketLimit,
   EntryLimit,
@@ -18,7 +18,7 @@ import type {
   Limit,
   QuotaLimit,
   SlidingWindowCounterLimit,
-} from "../../limits/limits.js";
+} from "../../../limits/limits.js";
 
 /** An algorithm together with the layout of its state. */
 export interface Codec<State, L> {

@@ -1,11 +1,11 @@
 // The counters of one limit inside a table: what a slot means, and what charging, refunding and
 // forgetting do to it. Most limits keep a few numbers in the slot itself.
 
-import type { CarryTimes, Settlement, Step } from "../../algorithms/step.js";
-import type { Verdict } from "../../base/decision.js";
-import type { Limit } from "../../limits/limits.js";
+import type { CarryTimes, Settlement, Step } from "../../../algorithms/step.js";
+import type { Verdict } from "../../../base/decision.js";
+import type { Limit } from "../../../limits/limits.js";
+import type { Table } from "../table/table.js";
 import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
-import type { Table } from "./table.js";
 
 /** A step as stores pass it on: what is inside its state is the business of its cells. */
 export type AnyStep = Step<unknown>;

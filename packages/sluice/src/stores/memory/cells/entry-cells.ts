@@ -10,14 +10,14 @@ import {
   liveAt,
   toList,
   weigh,
-} from "../../algorithms/entries.js";
-import { unitsBack } from "../../algorithms/receipts.js";
-import type { CarryTimes, Settlement } from "../../algorithms/step.js";
-import type { Verdict } from "../../base/decision.js";
-import type { EntryLimit } from "../../limits/limits.js";
+} from "../../../algorithms/entries.js";
+import { unitsBack } from "../../../algorithms/receipts.js";
+import type { CarryTimes, Settlement } from "../../../algorithms/step.js";
+import type { Verdict } from "../../../base/decision.js";
+import type { EntryLimit } from "../../../limits/limits.js";
+import type { Table } from "../table/table.js";
 import { type Arena, ArenaList } from "./arena.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells.js";
-import type { Table } from "./table.js";
 
 /** The ends of a list as two 32-bit integers, and its total. */
 export const ENTRY_STATE_DOUBLES = 2;

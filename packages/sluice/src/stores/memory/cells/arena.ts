@@ -2,7 +2,7 @@
 // expire first, live in three typed arrays linked by index; freed entries are used again. A list
 // is known to its owner by its head, its tail and its total cost, which the owner keeps.
 
-import type { Entry, EntryList } from "../../algorithms/entries.js";
+import type { Entry, EntryList } from "../../../algorithms/entries.js";
 
 /** No entry. */
 const NONE = -1;

@@ -1,11 +1,11 @@
 // Limits that share a full table: what a flood under one of them does to the counters of the others.
 
 import { describe, expect, it } from "vitest";
-import { createLimiter } from "../../limiter/limiter.js";
-import type { Limiter } from "../../limiter/limiter-verbs.js";
-import { concurrency, fixedWindow, type Limit, slidingWindowLog } from "../../limits/limits.js";
-import { ManualClock } from "../../testing/manual-clock.js";
-import { type MemoryStore, memoryStore } from "./memory-store.js";
+import { createLimiter } from "../../../limiter/limiter.js";
+import type { Limiter } from "../../../limiter/limiter-verbs.js";
+import { concurrency, fixedWindow, type Limit, slidingWindowLog } from "../../../limits/limits.js";
+import { ManualClock } from "../../../testing/manual-clock.js";
+import { type MemoryStore, memoryStore } from "../memory-store.js";
 
 const HOUR_MS = 3_600_000;
 const ONE_AN_HOUR = fixedWindow({ limit: 1, windowMs: HOUR_MS });
