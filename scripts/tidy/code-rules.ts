@@ -97,8 +97,8 @@ const chanceFiles = [
   "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",
   "src/stores/memory/memory-options.ts",
-  "src/stores/redis/brief-receipts.ts",
-  "src/stores/redis/decision-batches.ts",
+  "src/stores/redis/script-calls/brief-receipts.ts",
+  "src/stores/redis/script-calls/decision-batches.ts",
 ];
 
 /** Chance comes in as an argument too, so that a test can pin it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RedisClient } from "./client.js";
+import type { RedisClient } from "./client/client.js";
 import { type RedisStoreOptions, toSetup } from "./redis-options.js";
 import { redisStore } from "./redis-store.js";
 

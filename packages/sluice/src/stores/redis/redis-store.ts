@@ -15,17 +15,17 @@ import type {
   Settling,
   Store,
 } from "../store.js";
-import { noteIdOf, toProof } from "./brief-receipts.js";
-import { type CallTime, CallWriter } from "./call-writer.js";
-import { type RedisClient, type RedisPort, toPort } from "./client.js";
+import { type RedisClient, type RedisPort, toPort } from "./client/client.js";
 import { decideAcross } from "./compensation.js";
-import { Decisions } from "./decision-batches.js";
 import { KeyNames } from "./keys.js";
-import { shiftMsOf } from "./limit-numbers.js";
 import { type Script, scripts } from "./lua/scripts.js";
 import { type RedisStoreOptions, type RedisStoreSetup, toSetup } from "./redis-options.js";
-import { ReplyReader } from "./replies.js";
-import { Calls, PeriodUnknown } from "./script-calls.js";
+import { noteIdOf, toProof } from "./script-calls/brief-receipts.js";
+import { type CallTime, CallWriter } from "./script-calls/call-writer.js";
+import { Decisions } from "./script-calls/decision-batches.js";
+import { shiftMsOf } from "./script-calls/limit-numbers.js";
+import { ReplyReader } from "./script-calls/replies.js";
+import { Calls, PeriodUnknown } from "./script-calls/script-calls.js";
 
 const PERIOD_TRIES_MAX = 3;
 const SETTLE_FIXED_ARGS = 4;

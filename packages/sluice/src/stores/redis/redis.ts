@@ -4,6 +4,6 @@
  * @module
  */
 
-export type { IoredisClient, NodeRedisClient, RedisClient } from "./client.js";
+export type { IoredisClient, NodeRedisClient, RedisClient } from "./client/client.js";
 export type { RedisStoreOptions } from "./redis-options.js";
 export { type RedisStore, redisStore } from "./redis-store.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { tokenBucket } from "../../limits/limits.js";
-import type { Charge } from "../store.js";
+import { tokenBucket } from "../../../limits/limits.js";
+import type { Charge } from "../../store.js";
 import { ReplyReader } from "./replies.js";
 
 const limit = tokenBucket({ capacity: 5, refillPerSecond: 10 });

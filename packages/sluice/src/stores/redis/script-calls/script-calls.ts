@@ -2,11 +2,11 @@
 // sent again, a few times and soon; what was lost on the way may have happened and is not. Whatever
 // stays unanswered becomes one error that says what was seen.
 
-import { startTimer, systemClock } from "../../base/clock.js";
-import { SluiceError } from "../../base/errors.js";
-import type { RedisPort } from "./client.js";
-import type { Script } from "./lua/scripts.js";
-import { checkServer } from "./server-check.js";
+import { startTimer, systemClock } from "../../../base/clock.js";
+import { SluiceError } from "../../../base/errors.js";
+import type { RedisPort } from "../client/client.js";
+import type { Script } from "../lua/scripts.js";
+import { checkServer } from "../server-check.js";
 
 /** A call of a script. */
 export interface Call {

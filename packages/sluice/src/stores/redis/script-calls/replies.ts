@@ -1,9 +1,9 @@
 // Reads what the scripts answer: a flat list of numbers, walked from front to back.
 
-import type { Verdict } from "../../base/decision.js";
-import { SluiceError, show } from "../../base/errors.js";
-import { isShaper, type Limit } from "../../limits/limits.js";
-import type { Charge, CounterStatus, Outcome } from "../store.js";
+import type { Verdict } from "../../../base/decision.js";
+import { SluiceError, show } from "../../../base/errors.js";
+import { isShaper, type Limit } from "../../../limits/limits.js";
+import type { Charge, CounterStatus, Outcome } from "../../store.js";
 
 /** What a receipt that is kept beside its counter has to present. */
 export interface RedisProof {

@@ -1,11 +1,11 @@
 import { Redis } from "ioredis";
 import { type RedisProcess, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLimiter } from "../../limiter/limiter.js";
-import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
-import { asAnotherProcess } from "../../testing/another-process.js";
-import { ManualClock } from "../../testing/manual-clock.js";
-import { redisStore } from "./redis-store.js";
+import { createLimiter } from "../../../limiter/limiter.js";
+import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../../limits/limits.js";
+import { asAnotherProcess } from "../../../testing/another-process.js";
+import { ManualClock } from "../../../testing/manual-clock.js";
+import { redisStore } from "../redis-store.js";
 
 // So long that nothing comes back while a test runs, and its border is hardly ever near.
 const YEAR_MS = 366 * 86_400_000;

@@ -2,9 +2,9 @@
 // a request whose charges may have to be refunded immediately costs the server nothing more than one
 // that is final. If it can't be derived exactly, it is rounded so that less is refunded, never more.
 
-import type { Verdict } from "../../base/decision.js";
-import type { BucketLimit } from "../../limits/limits.js";
-import type { Charge, ChargeReceipt } from "../store.js";
+import type { Verdict } from "../../../base/decision.js";
+import type { BucketLimit } from "../../../limits/limits.js";
+import type { Charge, ChargeReceipt } from "../../store.js";
 import type { RedisProof } from "./replies.js";
 
 /** An admission from which a proof can be derived. */

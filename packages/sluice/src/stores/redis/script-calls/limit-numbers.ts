@@ -2,16 +2,16 @@
 // JSON object; a calendar quota brings the ends of the periods around now, because Lua knows no
 // calendar.
 
-import { periodAt } from "../../algorithms/calendar.js";
-import { lifeMs } from "../../algorithms/entries.js";
-import { keyOffsetMs } from "../../algorithms/fixed-window.js";
-import { UNITS_MAX } from "../../algorithms/numbers.js";
+import { periodAt } from "../../../algorithms/calendar.js";
+import { lifeMs } from "../../../algorithms/entries.js";
+import { keyOffsetMs } from "../../../algorithms/fixed-window.js";
+import { UNITS_MAX } from "../../../algorithms/numbers.js";
 import {
   type FixedWindowLimit,
   isShaper,
   type Limit,
   type QuotaLimit,
-} from "../../limits/limits.js";
+} from "../../../limits/limits.js";
 
 const written = new WeakMap<Limit, string>();
 const quotas = new WeakMap<QuotaLimit, { startMs: number; endMs: number; json: string }>();

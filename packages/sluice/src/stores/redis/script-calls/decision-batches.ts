@@ -2,15 +2,15 @@
 // up to a bound, and none waits longer for it: the call goes out when the turn ends. In a Cluster a
 // call may only touch one slot, so there only requests of one identity share.
 
-import { atEndOfTurn } from "../../base/clock.js";
-import { SluiceError, show } from "../../base/errors.js";
-import { isShaper } from "../../limits/limits.js";
-import type { Charge, DecideOptions, Outcome } from "../store.js";
+import { atEndOfTurn } from "../../../base/clock.js";
+import { SluiceError, show } from "../../../base/errors.js";
+import { isShaper } from "../../../limits/limits.js";
+import type { Charge, DecideOptions, Outcome } from "../../store.js";
+import type { KeyNames } from "../keys.js";
+import { type Script, scripts } from "../lua/scripts.js";
 import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
 import { type CallTime, CallWriter } from "./call-writer.js";
-import type { KeyNames } from "./keys.js";
 import { isList, isShifted, shiftMsOf } from "./limit-numbers.js";
-import { type Script, scripts } from "./lua/scripts.js";
 import { type HeldAs, ReplyReader } from "./replies.js";
 import { type Calls, LostReply, PeriodUnknown } from "./script-calls.js";
 

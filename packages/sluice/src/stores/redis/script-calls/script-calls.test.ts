@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RedisPort } from "./client.js";
-import { scripts } from "./lua/scripts.js";
+import type { RedisPort } from "../client/client.js";
+import { scripts } from "../lua/scripts.js";
 import { type Call, Calls, LostReply, PeriodUnknown } from "./script-calls.js";
 
 const call: Call = { script: scripts.check, keys: ["k"], args: [] };

@@ -3,8 +3,8 @@
 // connection stands. A client that would send a command again after a cut connection could charge
 // twice, so of such an ioredis client the store uses a duplicate that does not.
 
-import { show } from "../../base/errors.js";
-import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
+import { show } from "../../../base/errors.js";
+import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { ioredisPort } from "./ioredis.js";
 import { nodeRedisPort } from "./node-redis.js";
 

@@ -1,9 +1,9 @@
 // The keys and arguments of one call of a script, gathered piece by piece: each key, limit and string once, and a
 // list of numbers that refers to them by their places. The header of each script says in which order.
 
-import type { Limit } from "../../limits/limits.js";
-import type { Charge, Counter } from "../store.js";
-import type { KeyNames } from "./keys.js";
+import type { Limit } from "../../../limits/limits.js";
+import type { Charge, Counter } from "../../store.js";
+import type { KeyNames } from "../keys.js";
 import { isList, toJson } from "./limit-numbers.js";
 
 /** What every call begins with. */
