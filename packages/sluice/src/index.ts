@@ -77,7 +77,7 @@ export {
 } from "./stores/memory/memory-store.js";
 export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit/prelimit.js";
 export type { BreakerState } from "./stores/resilient/circuit-breaker.js";
-export type { FallbackEvent } from "./stores/resilient/fallback-events.js";
+export type { FallbackEvent } from "./stores/resilient/fallback/fallback-events.js";
 export {
   type ResilientStats,
   type ResilientStore,

@@ -6,7 +6,7 @@ import type { MaybePromise } from "../src/base/maybe-promise.js";
 import { fixedWindow, type Limit } from "../src/limits/limits.js";
 import { ForwardingStore } from "../src/stores/forwarding-store.js";
 import { type MemoryStore, memoryStore } from "../src/stores/memory/memory-store.js";
-import type { FallbackEvent } from "../src/stores/resilient/fallback-events.js";
+import type { FallbackEvent } from "../src/stores/resilient/fallback/fallback-events.js";
 import { type ResilientStore, resilient } from "../src/stores/resilient/resilient.js";
 import type { ResilientOptions } from "../src/stores/resilient/resilient-options.js";
 import type { Charge, Counter, FailurePolicy, Store } from "../src/stores/store.js";

@@ -12,7 +12,7 @@ import {
   withDefault,
 } from "../../base/shapes/shapes.js";
 import type { FailurePolicy } from "../store.js";
-import type { FallbackEvent } from "./fallback-events.js";
+import type { FallbackEvent } from "./fallback/fallback-events.js";
 
 /** Options of `resilient`. */
 export interface ResilientOptions {

@@ -19,11 +19,11 @@ import type {
 } from "../store.js";
 import type { BreakerState } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
-import { Fallback, isOfFallback } from "./fallback.js";
-import { FallbackReporter } from "./fallback-events.js";
+import { Fallback, isOfFallback } from "./fallback/fallback.js";
+import { FallbackReporter } from "./fallback/fallback-events.js";
 import { LateIds } from "./late-request-ids.js";
 import { type ResilientOptions, toSettings } from "./resilient-options.js";
-import { Guard, type Guarded } from "./store-guard.js";
+import { Guard, type Guarded } from "./store-guard/store-guard.js";
 import {
   DecideOneRequest,
   DecideRequest,

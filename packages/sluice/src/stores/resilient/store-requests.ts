@@ -6,10 +6,10 @@ import type { Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
 import type { Charge, DecideOptions, Outcome, PeekOptions, Settling, Store } from "../store.js";
 import type { Breaker } from "./circuit-breaker.js";
-import type { Absence, Fallback } from "./fallback.js";
+import type { Absence, Fallback } from "./fallback/fallback.js";
 import type { LateIds } from "./late-request-ids.js";
 import { toUnavailable } from "./store-failure.js";
-import { Guarded } from "./store-guard.js";
+import { Guarded } from "./store-guard/store-guard.js";
 import type { Unsettled } from "./unsettled-receipts.js";
 
 /** What requests need from the resilient store that they belong to. */

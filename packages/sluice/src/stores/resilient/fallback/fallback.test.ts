@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";
+import { standOn, toCharge, toCounter } from "../../../../test/resilient-stand.js";
 import {
   concurrency,
   fixedWindow,
@@ -13,8 +13,8 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits/limits.js";
-import type { Charge, Counter, FailurePolicy, Outcome } from "../store.js";
+} from "../../../limits/limits.js";
+import type { Charge, Counter, FailurePolicy, Outcome } from "../../store.js";
 import { Fallback, type FallbackOptions, isOfFallback } from "./fallback.js";
 
 const absence = { failure: new Error("gone"), retryAfterMs: 700 };

@@ -2,10 +2,10 @@
 // "local" a memory store decides, with a share of each limit. Its admissions are settled in that store, so
 // its receipts are marked.
 
-import { WINDOW_MS_MAX } from "../../algorithms/numbers.js";
-import type { Verdict } from "../../base/decision.js";
-import { fixedWindow, type Limit, scaleLimit } from "../../limits/limits.js";
-import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
+import { WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
+import type { Verdict } from "../../../base/decision.js";
+import { fixedWindow, type Limit, scaleLimit } from "../../../limits/limits.js";
+import { type MemoryStore, memoryStore } from "../../memory/memory-store.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -15,8 +15,8 @@ import type {
   Outcome,
   PeekOptions,
   Settling,
-} from "../store.js";
-import { StoreBusy, toUnavailable } from "./store-failure.js";
+} from "../../store.js";
+import { StoreBusy, toUnavailable } from "../store-failure.js";
 
 /** What is known about the store that does not answer. */
 export interface Absence {

@@ -1,10 +1,10 @@
 // The events of a circuit breaker: that it opened, that it is still open, that it closed. A
 // listener must not be able to break a decision.
 
-import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
-import { warn } from "../../base/errors.js";
-import { isThenable } from "../../base/maybe-promise.js";
-import { reasonOf } from "./store-failure.js";
+import { type CancelTimer, type Clock, startTimer } from "../../../base/clock.js";
+import { warn } from "../../../base/errors.js";
+import { isThenable } from "../../../base/maybe-promise.js";
+import { reasonOf } from "../store-failure.js";
 
 /** That the circuit breaker is open and policies answer in its place, or that it is back. */
 export interface FallbackEvent {

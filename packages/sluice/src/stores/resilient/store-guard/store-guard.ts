@@ -3,13 +3,13 @@
 // flood waits here and does not delay the requests of other callers. It knows nothing about policies: each
 // request brings its own fallback answer.
 
-import type { Clock } from "../../base/clock.js";
-import { SluiceError } from "../../base/errors.js";
-import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import { Breaker, type BreakerOptions, NO_TICKET } from "./circuit-breaker.js";
-import { type Deadline, type Deadlines, PENDING_MAX } from "./deadlines.js";
+import type { Clock } from "../../../base/clock.js";
+import { SluiceError } from "../../../base/errors.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { Breaker, type BreakerOptions, NO_TICKET } from "../circuit-breaker.js";
+import { type Deadline, type Deadlines, PENDING_MAX } from "../deadlines.js";
+import { isMisuse, StoreBusy } from "../store-failure.js";
 import { FairQueue } from "./fair-queue.js";
-import { isMisuse, StoreBusy } from "./store-failure.js";
 
 /**
  * The most charges that the store has to decide at a time: some milliseconds of work for Redis, well within a

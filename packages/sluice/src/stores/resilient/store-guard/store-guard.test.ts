@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { ManualClock } from "../../testing/manual-clock.js";
-import { Deadlines, PENDING_MAX } from "./deadlines.js";
+import { ManualClock } from "../../../testing/manual-clock.js";
+import { Deadlines, PENDING_MAX } from "../deadlines.js";
+import { OperatorRequest } from "../store-requests.js";
 import { Guard } from "./store-guard.js";
-import { OperatorRequest } from "./store-requests.js";
 
 it("sends nothing while too many wait, and learns nothing of the store from that", async () => {
   const clock = new ManualClock(5_000_000);

@@ -2,8 +2,8 @@
 // neither open the breaker nor delay other callers.
 
 import { describe, expect, it } from "vitest";
-import { standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";
-import { fixedWindow } from "../../limits/limits.js";
+import { standOn, toCharge, toCounter } from "../../../../test/resilient-stand.js";
+import { fixedWindow } from "../../../limits/limits.js";
 import { CHARGES_MAX } from "./store-guard.js";
 
 const counter = toCounter({ limit: fixedWindow({ limit: 1_000_000, windowMs: 1_000_000_000 }) });

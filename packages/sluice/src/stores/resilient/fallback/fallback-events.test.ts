@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { MoodyStore, standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";
-import { ManualClock } from "../../testing/manual-clock.js";
-import { memoryStore } from "../memory/memory-store.js";
-import { resilient } from "./resilient.js";
+import { MoodyStore, standOn, toCharge, toCounter } from "../../../../test/resilient-stand.js";
+import { ManualClock } from "../../../testing/manual-clock.js";
+import { memoryStore } from "../../memory/memory-store.js";
+import { resilient } from "../resilient.js";
 
 const charge = toCharge(toCounter());
 afterEach(() => {
